@@ -1,0 +1,32 @@
+/** How people define agents: instructions, a chain of routes, tools and limits. */
+import type { z } from 'zod';
+import type { Limits } from '../workflows/core/limits';
+import type { Completion } from '../workflows/core/ports';
+import type { Tool } from './tools/tool';
+
+/** One route of a chain, as people write it. */
+export interface RouteDefinition {
+  readonly provider: string;
+  readonly model: string;
+  /** `text` for models without native tool calls. Default `native`. */
+  readonly toolProtocol?: 'native' | 'text';
+  /** Default 8,192. */
+  readonly maxOutputTokens?: number;
+  /** Context window in tokens; needed for models that the window table does not know. */
+  readonly windowTokens?: number;
+  readonly temperature?: number;
+}
+
+/** An agent as its author writes it. Resolved once at the start of a run; a later deploy changes new runs only. */
+export interface AgentDefinition {
+  readonly name: string;
+  readonly instructions: string;
+  /** First is the primary; the others take over in this order. */
+  readonly chain: readonly [RouteDefinition, ...RouteDefinition[]];
+  readonly tools: readonly Tool[];
+  /** Default `text`. */
+  readonly completion?: Completion;
+  /** For completion `tool`: schema of `complete_task`'s `result`. */
+  readonly output?: z.ZodType;
+  readonly limits?: Partial<Limits>;
+}

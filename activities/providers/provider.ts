@@ -1,0 +1,78 @@
+/** What a provider adapter must do. Three pure functions and one effect per wire; only its own folder imports the vendor's SDK. */
+import type { InfraError } from '../../workflows/core/failure';
+import type { JsonObject } from '../../workflows/core/json';
+import type { AssistantMessage, Message } from '../../workflows/core/message';
+import type { StopReason } from '../../workflows/core/ports';
+import type { Usage } from '../../workflows/core/usage';
+
+/** A tool as the model is told of it. */
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly inputSchema: JsonObject;
+}
+
+/** One model call, in neutral words. */
+export interface ModelRequest {
+  readonly model: string;
+  readonly system: string;
+  /** The transcript: valid (pairs whole, no empty content), last message not by the assistant. */
+  readonly messages: readonly Message[];
+  /** Ephemeral text, sent as the end of the last user message of this request, after the cache breakpoint. */
+  readonly note?: string;
+  readonly tools: readonly ToolSpec[];
+  readonly maxOutputTokens: number;
+  readonly temperature?: number;
+}
+
+/** A tool call as it came off the wire; its arguments not yet parsed. */
+export interface RawToolCall {
+  /** The vendor's own id, kept only for logs. */
+  readonly vendorId: string;
+  readonly name: string;
+  /** Raw text of the arguments, exactly as streamed. */
+  readonly argumentsText: string;
+}
+
+/** A reply that ended with the vendor's closing event. */
+export interface ModelReply {
+  readonly model: string;
+  /** Text, reasoning and refusal blocks in order, without tool calls. */
+  readonly blocks: readonly Exclude<AssistantMessage['blocks'][number], { type: 'tool-call' }>[];
+  readonly toolCalls: readonly RawToolCall[];
+  readonly stopReason: StopReason;
+  readonly usage: Usage;
+  readonly requestId?: string;
+}
+
+/** How a caller watches and limits one send. */
+export interface SendOptions {
+  /** Aborts the request; the adapter then rejects with the signal's reason. */
+  readonly signal: AbortSignal;
+  /** Milliseconds until the first byte of the body. */
+  readonly firstByteMs: number;
+  /** Milliseconds between two pieces of content; pings and comments do not count. */
+  readonly betweenBytesMs: number;
+  /** Called for each piece of text, with the text. Contract: must not throw. */
+  readonly onText: (text: string) => void;
+}
+
+/** A provider adapter. */
+export interface Provider {
+  /** Name used in chains: `anthropic`, `openai`, `ollama`. */
+  readonly name: string;
+  /** Who makes the reasoning blocks: blocks of another vendor are dropped from requests. */
+  readonly vendor: string;
+  /** Model-independent check at worker start. Returns what is wrong (a missing key, a bad URL) and how to mend it. */
+  problem(): string | undefined;
+  /**
+   * Sends one request and reads the stream to its closing event. Sends exactly one HTTP request (no SDK retries).
+   *
+   * Errors: rejects with `InfraException` whose code is a `FailoverReason`; a stream that ends without the vendor's closing
+   * event, a 200 without events, cut or unparsable frames reject with `network` or `format`; a stall rejects with `timeout`.
+   */
+  send(request: ModelRequest, options: SendOptions): Promise<ModelReply>;
+  /** Sorts any thrown value; never throws. */
+  classifyError(thrown: unknown): InfraError;
+}

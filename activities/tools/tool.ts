@@ -1,0 +1,90 @@
+/** How people define tools: a zod schema, an effect class, a time limit, and a function. */
+import type { z } from 'zod';
+import type { ToolEffect } from '../../workflows/core/ports';
+
+/** What a tool may use while it runs. */
+export interface ToolContext {
+  readonly toolCallId: string;
+  /** Same for every attempt of this call; give it to the service that you call. */
+  readonly idempotencyKey: string;
+  /** Absolute path of the run's workspace, where it has one. */
+  readonly workspace: string | undefined;
+  /** Aborted on cancel, time limit and worker shutdown. */
+  readonly signal: AbortSignal;
+  /** Attempt of this execution, from 1. */
+  readonly attempt: number;
+  /** Shows progress to people; may be lost. */
+  readonly progress: (text: string) => void;
+  /** Reads stored output (for tools that page through large results). */
+  readonly readBlob: (
+    hash: string,
+    offset: number,
+    length: number,
+  ) => Promise<{ text: string; totalBytes: number }>;
+}
+
+/** What a probe found out about an earlier attempt. */
+export type ProbeAnswer =
+  | { readonly type: 'applied'; readonly output: unknown }
+  | { readonly type: 'not-applied' }
+  | { readonly type: 'unknown'; readonly evidence: string };
+
+/** A tool as its author writes it. */
+export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
+  /** `^[a-zA-Z0-9_-]{1,64}$`. */
+  readonly name: string;
+  readonly description: string;
+  /** An object schema. */
+  readonly input: Input;
+  /** What a repeat does. Default `irreversible`: the safe reading of a tool that says nothing. */
+  readonly effect?: ToolEffect;
+  /** Milliseconds that one execution may take. Default 60,000. */
+  readonly timeoutMs?: number;
+  readonly approval?: 'never' | 'always' | ((input: z.output<Input>) => boolean);
+  /** Trusted advice for the model when this tool fails, by the tool's author. */
+  readonly hint?: string | ((error: unknown, input: unknown) => string | undefined);
+  /** Input property that names the file which this tool changes. */
+  readonly editsFile?: string;
+  /** Calls per run (seed 001 caps high-risk tools). */
+  readonly maxCalls?: number;
+  /** Input property shown in the Web UI beside the tool's name. */
+  readonly label?: string;
+  /**
+   * Does the work. Returns what the model reads: a string as it is, anything else as JSON.
+   *
+   * Errors: throw `ToolError` for what the model can correct, `InfraException` for what only people can; any other throw is
+   * an `AgentError` `tool_execution_failed`.
+   */
+  readonly execute: (input: z.output<Input>, context: ToolContext) => unknown;
+  /** For `reconcilable`: finds out whether an earlier attempt with this key was applied. */
+  readonly probe?: (
+    idempotencyKey: string,
+    input: z.output<Input>,
+    context: ToolContext,
+  ) => Promise<ProbeAnswer>;
+}
+
+/** A tool with its defaults filled in and its schema converted; made by `defineTool` or from an MCP server. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: import('../../workflows/core/json').JsonObject;
+  readonly effect: ToolEffect;
+  readonly timeoutMs: number;
+  readonly approval: 'never' | 'always' | 'rule';
+  readonly editsFile: string | undefined;
+  readonly maxCalls: number | undefined;
+  readonly label: string | undefined;
+  /** Checks input: the parsed value, or what is wrong in words for the model. */
+  readonly parse: (
+    input: unknown,
+  ) =>
+    | { readonly ok: true; readonly value: unknown }
+    | { readonly ok: false; readonly problems: readonly string[] };
+  readonly needsApproval: (input: unknown) => boolean;
+  readonly hintFor: (error: unknown, input: unknown) => string | undefined;
+  readonly execute: (input: unknown, context: ToolContext) => unknown;
+  readonly probe:
+    | ((idempotencyKey: string, input: unknown, context: ToolContext) => Promise<ProbeAnswer>)
+    | undefined;
+}

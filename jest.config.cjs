@@ -1,0 +1,28 @@
+/** Three speeds by suffix: unit (no server), workflow (a real Temporal server), replay (recorded histories). */
+const common = {
+  testEnvironment: 'node',
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, sourceMaps: 'inline' },
+    ],
+  },
+  modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.holdfast'],
+  testPathIgnorePatterns: ['/node_modules/', 'fixture-project'],
+};
+module.exports = {
+  maxWorkers: 2,
+  projects: [
+    {
+      ...common,
+      displayName: 'unit',
+      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      testPathIgnorePatterns: [
+        ...common.testPathIgnorePatterns,
+        '\\.(workflow|replay)\\.test\\.ts$',
+      ],
+    },
+    { ...common, displayName: 'workflow', testMatch: ['<rootDir>/test/**/*.workflow.test.ts'] },
+    { ...common, displayName: 'replay', testMatch: ['<rootDir>/test/**/*.replay.test.ts'] },
+  ],
+};

@@ -1,0 +1,73 @@
+/** Every failure of a run as plain data, and one row of policy per code: who must act, and how. */
+
+/** Codes that the model can see and act on. */
+export type AgentErrorCode =
+  | 'no_tool_call'
+  | 'empty_reply'
+  | 'invalid_json'
+  | 'missing_tool_name'
+  | 'invalid_tool'
+  | 'invalid_params'
+  | 'tool_execution_failed'
+  | 'tool_timeout'
+  | 'rate_limit'
+  | 'auth_failed'
+  | 'tool_denied'
+  | 'outcome_unknown'
+  | 'output_truncated';
+
+/** Why a provider could not answer; decides cooldown and failover. */
+export type FailoverReason =
+  | 'auth'
+  | 'rate_limit'
+  | 'billing'
+  | 'timeout'
+  | 'overloaded'
+  | 'model_not_found'
+  | 'format'
+  | 'network'
+  | 'context_overflow'
+  | 'content_filter'
+  | 'unknown';
+
+/** Failures of Holdfast's own surroundings. */
+export type SystemFailureCode =
+  | 'store_unavailable'
+  | 'store_corrupt'
+  | 'store_mismatch'
+  | 'config_invalid'
+  | 'agent_unknown'
+  | 'workspace_missing'
+  | 'tool_infrastructure'
+  | 'payload_too_large'
+  | 'worker_lost'
+  | 'chain_exhausted';
+
+/** The model sees it, with a hint, and may correct itself. */
+export interface AgentError {
+  readonly kind: 'agent';
+  readonly code: AgentErrorCode;
+  /** Sanitised, at most 500 characters. */
+  readonly message: string;
+  /** From trusted code only: the tool's definition or the runtime. */
+  readonly hint?: string;
+  readonly recoverable: boolean;
+  readonly toolName?: string;
+}
+
+/** People see it; the model never does. */
+export interface InfraError {
+  readonly kind: 'infra';
+  readonly code: FailoverReason | SystemFailureCode;
+  /** Sanitised, at most 500 characters; names thing, value and remedy. */
+  readonly message: string;
+  /** Milliseconds, from the vendor's Retry-After or reset headers. */
+  readonly retryAfterMs?: number;
+  /** `provider/model` that failed. */
+  readonly route?: string;
+  /** HTTP status, where there was one. */
+  readonly status?: number;
+}
+
+/** Anything that can go wrong in a run. */
+export type Failure = AgentError | InfraError;

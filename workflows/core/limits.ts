@@ -1,0 +1,79 @@
+/** Every limit of a run, with unit, default and source. Resolved at start into RunState, so a new default changes new runs only. */
+import type { FailoverReason } from './failure';
+
+/** Limits of one run. People set them; nothing that a model says can. */
+export interface Limits {
+  /** Model calls with their tool calls, per run. Default 10 for completion `text` (seed 004), 50 for `tool` (ADR 0006). */
+  readonly maxIterations: number;
+  /** Facts that the core has digested, per run. Default 2,000 (seed 001, events per task). */
+  readonly maxEvents: number;
+  /** Tool executions per run. Default 400 (seed 001). */
+  readonly maxToolCalls: number;
+  /** Milliseconds of work, waits for people and cooldowns not counted. Default 600,000 (seed 001, 10 minutes). */
+  readonly maxActiveMs: number;
+  /** Retries of one model call on the same route. Default 2 (seed 001). */
+  readonly streamRetries: number;
+  /** First retry delay in milliseconds, doubled each time. Default 1,500 (seed 001). */
+  readonly streamRetryBaseMs: number;
+  /** Milliseconds until the vendor's first byte. Default 120,000 (ADR 0007). */
+  readonly firstByteMs: number;
+  /** Milliseconds between two pieces of content; pings do not count. Default 120,000 (ADR 0007). */
+  readonly betweenBytesMs: number;
+  /** Milliseconds that one attempt of a model call may take in all. Default 1,800,000 (ADR 0007). */
+  readonly modelCallTimeoutMs: number;
+  /** Milliseconds after which an activity without heartbeat counts as lost with its worker. Default 20,000 (ADR 0007). */
+  readonly heartbeatTimeoutMs: number;
+  /** Milliseconds that a run may wait in all for cooling providers before it fails with every provider's reason. Default 86,400,000. */
+  readonly maxProviderWaitMs: number;
+  /** Milliseconds a route rests after a failure, by reason (seed 001); 0 = no cooldown and no failover. */
+  readonly cooldownMs: { readonly [Reason in FailoverReason]: number };
+}
+
+/** Defaults of everything but `maxIterations`, which depends on how the run completes. */
+export const defaultLimits: Limits = {
+  maxIterations: 10,
+  maxEvents: 2_000,
+  maxToolCalls: 400,
+  maxActiveMs: 600_000,
+  streamRetries: 2,
+  streamRetryBaseMs: 1_500,
+  firstByteMs: 120_000,
+  betweenBytesMs: 120_000,
+  modelCallTimeoutMs: 1_800_000,
+  heartbeatTimeoutMs: 20_000,
+  maxProviderWaitMs: 86_400_000,
+  cooldownMs: {
+    auth: 600_000,
+    rate_limit: 60_000,
+    billing: 1_800_000,
+    timeout: 30_000,
+    overloaded: 120_000,
+    model_not_found: 3_600_000,
+    format: 0,
+    network: 30_000,
+    context_overflow: 0,
+    content_filter: 0,
+    unknown: 30_000,
+  },
+};
+
+/** Iterations of a run that ends by its tool `complete_task` (ADR 0006). */
+export const defaultToolCompletionIterations = 50;
+
+/** Characters of a preview kept in state and history (ADR 0003). */
+export const previewChars = 200;
+
+/** Bytes of JSON up to which tool input travels inline; above, by reference (DESIGN, The shape 2). */
+export const inlineInputBytes = 4_096;
+
+/** Characters of a failure's message (STYLE 3.4). */
+export const failureMessageChars = 500;
+
+/** Characters of a goal, added message or answer that a person sends (ADR 0003). */
+export const personTextChars = 64_000;
+
+/** Characters of the final answer that the result carries inline; the whole is in the store (ADR 0003). */
+export const answerChars = 16_000;
+
+/** Tool calls that one reply may ask for; more are refused as invalid (ADR 0003). */
+export const maxCallsPerReply = 64;

@@ -1,0 +1,84 @@
+/** The vendor-neutral transcript: what is stored, and what every provider adapter maps to its wire. */
+import type { JsonObject } from './json';
+
+/** Content hash of a transcript node or blob: base64url SHA-256, 43 characters. */
+export type ContentHash = string;
+
+/** Identity of a transcript: the hash of its last node. */
+export type Head = ContentHash;
+
+/** Plain text, by the user, the runtime or the model. */
+export interface TextBlock {
+  readonly type: 'text';
+  readonly text: string;
+}
+
+/** An image that the user gave, as base64 without a data-URL prefix. */
+export interface ImageBlock {
+  readonly type: 'image';
+  readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+  readonly data: string;
+}
+
+/**
+ * The model's reasoning. It is bound to the vendor and model that made it:
+ * an adapter sends it back only to the same vendor, and drops it for every other.
+ */
+export interface ReasoningBlock {
+  readonly type: 'reasoning';
+  readonly vendor: string;
+  /** Readable text; empty where the vendor gives only an encrypted form. */
+  readonly text: string;
+  /** What the vendor wants back unchanged (Anthropic signature or redacted data, OpenAI encrypted content with its item id). */
+  readonly opaque?: JsonObject;
+}
+
+/** The model declined; kept as text that the model itself said. */
+export interface RefusalBlock {
+  readonly type: 'refusal';
+  readonly text: string;
+}
+
+/** A tool call as the transcript keeps it: its input parsed, its id minted by Holdfast and valid on every wire. */
+export interface ToolCallBlock {
+  readonly type: 'tool-call';
+  /** Matches `^[a-zA-Z0-9_-]{1,64}$`, unique in the transcript. */
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input: JsonObject;
+}
+
+/** The one answer to a tool call. */
+export interface ToolResultBlock {
+  readonly type: 'tool-result';
+  readonly toolCallId: string;
+  readonly name: string;
+  /** What the model reads; never empty; already sanitised and fenced. */
+  readonly content: string;
+  readonly isError: boolean;
+  /** The whole output, where `content` is only its head and tail. */
+  readonly blob?: ContentHash;
+}
+
+/** A message by the user or the runtime. */
+export interface UserMessage {
+  readonly role: 'user';
+  readonly blocks: readonly (TextBlock | ImageBlock)[];
+}
+
+/** A message by the model. */
+export interface AssistantMessage {
+  readonly role: 'assistant';
+  readonly vendor: string;
+  readonly model: string;
+  readonly blocks: readonly (TextBlock | ReasoningBlock | RefusalBlock | ToolCallBlock)[];
+}
+
+/** All results of one assistant message's tool calls, in the order of the calls. */
+export interface ToolMessage {
+  readonly role: 'tool';
+  readonly results: readonly ToolResultBlock[];
+}
+
+/** One entry of a transcript. */
+export type Message = UserMessage | AssistantMessage | ToolMessage;

@@ -1,0 +1,184 @@
+/** The activities as the core sees them: their inputs and results. Both sides meet here and nowhere else. */
+import type { AgentError } from './failure';
+import type { JsonObject, JsonValue } from './json';
+import type { Limits } from './limits';
+import type { ContentHash, Head } from './message';
+import type { Usage } from './usage';
+
+/** How a run ends well: by an answer without a tool call, or by the tool `complete_task` only. */
+export type Completion = 'text' | 'tool';
+
+/** What a repeat of a tool call does to the world. */
+export type ToolEffect = 'read' | 'keyed' | 'reconcilable' | 'irreversible';
+
+/** One model at one provider: what fails over, cools down and is probed. */
+export interface RouteConfig {
+  /** Name of a provider that the worker was given, such as `anthropic`. */
+  readonly provider: string;
+  readonly model: string;
+  /** `text` for models without native tool calls. */
+  readonly toolProtocol: 'native' | 'text';
+  readonly maxOutputTokens: number;
+  readonly windowTokens: number;
+  readonly temperature?: number;
+}
+
+/** What the core must know of a tool. Its description and schema stay in the definition blob. */
+export interface ToolPolicy {
+  readonly name: string;
+  readonly effect: ToolEffect;
+  readonly timeoutMs: number;
+  readonly approval: 'never' | 'always' | 'rule';
+  /** Name of the input that holds a file path that the tool changes, for the per-file edit guard. */
+  readonly editsFile?: string;
+  /** Calls of this tool per run. */
+  readonly maxCalls?: number;
+}
+
+/** An agent's definition as it was when the run started. */
+export interface AgentSnapshot {
+  readonly agent: string;
+  /** Blob with instructions, tool descriptions and schemas. */
+  readonly definition: ContentHash;
+  readonly storeId: string;
+  readonly completion: Completion;
+  readonly chain: readonly RouteConfig[];
+  readonly tools: readonly ToolPolicy[];
+  readonly limits: Limits;
+  /** Absolute path of the run's workspace on the worker's machine. */
+  readonly workspace?: string;
+}
+
+/** Input of the activity that resolves an agent at the start of a run. */
+export interface PrepareRunInput {
+  readonly agent: string;
+  readonly goal: string;
+  readonly workspace?: string;
+  readonly limits?: Partial<Limits>;
+  /** Continue this transcript; without it a new one is begun. */
+  readonly head?: Head;
+  readonly storeId?: string;
+}
+
+/** A run that can begin: its config snapshot and the transcript that holds the goal. */
+export interface PrepareRunResult {
+  readonly snapshot: AgentSnapshot;
+  readonly head: Head;
+}
+
+/** A result to append before the next model call, in the order of the calls. */
+export interface PendingResult {
+  readonly toolCallId: string;
+  readonly name: string;
+  /** Blob with the block's stored content. */
+  readonly result?: ContentHash;
+  /** Content itself, for short results made by the core (a call that never ran, an answer). */
+  readonly text?: string;
+  readonly isError: boolean;
+}
+
+/** Input of a model call. */
+export interface CallModelInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly head: Head;
+  readonly route: RouteConfig;
+  readonly completion: Completion;
+  readonly iteration: number;
+  /** Prefix of the ids of the tool calls in this reply: `<prefix>_<iteration>_<index>`. */
+  readonly idPrefix: string;
+  readonly pendingResults?: readonly PendingResult[];
+  /** Texts of people that join the transcript before this call. */
+  readonly userTexts?: readonly string[];
+  /** Ephemeral: the last user message of this request only, never stored. */
+  readonly note?: string;
+  /** Replaces the route's `maxOutputTokens` for this call. */
+  readonly maxOutputTokens?: number;
+  readonly timing: Pick<
+    Limits,
+    'streamRetries' | 'streamRetryBaseMs' | 'firstByteMs' | 'betweenBytesMs'
+  >;
+  readonly workspace?: string;
+}
+
+/** A tool call of a reply, already checked against its schema. */
+export interface ProposedToolCall {
+  readonly toolCallId: string;
+  readonly name: string;
+  /** What it says in the Web UI: `src/a.ts`. At most 80 characters. */
+  readonly label?: string;
+  /** Parsed input up to 4 KB of JSON; above that it is only in `inputBlob`. */
+  readonly input?: JsonObject;
+  readonly inputBlob?: ContentHash;
+  /** Normalised identity of name and input. */
+  readonly fingerprint: string;
+  /** Set when the call cannot run; the call then never does. */
+  readonly error?: AgentError;
+  /** Set when a person must approve: the digest of the exact action. */
+  readonly approvalDigest?: ContentHash;
+}
+
+/** Why the model stopped, in neutral words. A cut stream is a failure, never a stop reason. */
+export type StopReason = 'end' | 'tool-use' | 'truncated' | 'refusal' | 'pause' | 'filtered';
+
+/** A reply that arrived whole. */
+export interface CallModelResult {
+  /** Transcript before the reply: pending results and user texts appended. */
+  readonly headBefore: Head;
+  /** Transcript with the reply; equal to `headBefore` where the reply holds nothing that could be kept. */
+  readonly head: Head;
+  readonly stopReason: StopReason;
+  readonly toolCalls: readonly ProposedToolCall[];
+  /** A mistake of the reply as a whole (text protocol: no call, bad JSON, no tool name). */
+  readonly error?: AgentError;
+  /** Head of the reply's text. */
+  readonly textPreview: string;
+  /** The reply's whole text up to `answerChars`, only where it called no tool. */
+  readonly answer?: string;
+  readonly usage: Usage;
+  /** Tokens of the request as the vendor counted them. */
+  readonly contextTokens: number;
+  /** Provider failures that this call's attempts healed by retry, in order. */
+  readonly healedRetries?: readonly string[];
+}
+
+/** Input of one tool execution. */
+export interface RunToolInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input?: JsonObject;
+  readonly inputBlob?: ContentHash;
+  /** Stable over attempts, workers and segments. */
+  readonly idempotencyKey: string;
+  readonly workspace?: string;
+}
+
+/** What one tool execution came to. Its content is in the store. */
+export interface RunToolResult {
+  /** Blob with the stored `ToolResultBlock`; absent only when the store was down, then `text` has it. */
+  readonly result?: ContentHash;
+  readonly text?: string;
+  readonly preview: string;
+  readonly bytes: number;
+  /** Normalised identity of the content. */
+  readonly fingerprint: string;
+  /** Set when the tool failed in a way that the model may correct. */
+  readonly error?: AgentError;
+}
+
+/** The activities of a run. */
+export interface Activities {
+  prepareRun(input: PrepareRunInput): Promise<PrepareRunResult>;
+  callModel(input: CallModelInput): Promise<CallModelResult>;
+  runTool(input: RunToolInput): Promise<RunToolResult>;
+}
+
+/** Name and input of the tools that the core itself answers. */
+export const completeTaskTool = 'complete_task';
+/** Asks a person and waits durably for the answer. */
+export const askUserTool = 'ask_user';
+
+/** What `complete_task` was called with, bounded. */
+export type TaskResult = JsonValue;

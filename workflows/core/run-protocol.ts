@@ -1,0 +1,156 @@
+/** What comes into the core (events), what it asks for (commands), and what it tells people (timeline entries). */
+import type { AgentError, Failure, InfraError } from './failure';
+import type { Limits } from './limits';
+import type { Head } from './message';
+import type {
+  CallModelInput,
+  CallModelResult,
+  PrepareRunInput,
+  PrepareRunResult,
+  RunToolInput,
+  RunToolResult,
+} from './ports';
+import type { RunOutcome } from './run-outcome';
+
+/** What a person asked for when the run was started. */
+export interface RunRequest {
+  readonly agent: string;
+  readonly goal: string;
+  readonly workspace?: string;
+  readonly limits?: Partial<Limits>;
+  readonly head?: Head;
+  readonly storeId?: string;
+}
+
+interface Stamped {
+  /** Milliseconds since the epoch, by the workflow's clock. */
+  readonly atMs: number;
+  /** The server wants a new segment. */
+  readonly rollOverSuggested?: boolean;
+}
+
+/** A fact. Everything that can happen to a run. */
+export type RunEvent = Stamped &
+  (
+    | { readonly type: 'run-started'; readonly runKey: string; readonly request: RunRequest }
+    | { readonly type: 'segment-started' }
+    | { readonly type: 'run-prepared'; readonly result: PrepareRunResult }
+    | { readonly type: 'run-preparation-failed'; readonly failure: InfraError }
+    | {
+        readonly type: 'model-call-completed';
+        readonly callId: string;
+        readonly result: CallModelResult;
+      }
+    | { readonly type: 'model-call-failed'; readonly callId: string; readonly failure: InfraError }
+    | {
+        readonly type: 'tool-call-completed';
+        readonly toolCallId: string;
+        readonly result: RunToolResult;
+      }
+    | {
+        readonly type: 'tool-call-failed';
+        readonly toolCallId: string;
+        readonly failure: InfraError;
+      }
+    | { readonly type: 'timer-fired'; readonly timerId: string }
+    | { readonly type: 'message-added'; readonly text: string; readonly by?: string }
+    | {
+        readonly type: 'approval-resolved';
+        readonly approvalId: string;
+        readonly decision: 'approve' | 'reject';
+        readonly reason?: string;
+        readonly by?: string;
+      }
+    | {
+        readonly type: 'question-answered';
+        readonly questionId: string;
+        readonly answer: string;
+        readonly by?: string;
+      }
+    | { readonly type: 'escalation-requested'; readonly reason: string; readonly by?: string }
+    | { readonly type: 'stop-requested'; readonly reason: string; readonly by?: string }
+    | { readonly type: 'cancel-requested'; readonly reason: string }
+  );
+
+/** What the shell must do; each comes back as an event. */
+export type RunCommand =
+  | { readonly type: 'prepare-run'; readonly input: PrepareRunInput }
+  | {
+      readonly type: 'call-model';
+      readonly callId: string;
+      readonly summary: string;
+      readonly input: CallModelInput;
+      readonly limits: Limits;
+    }
+  | {
+      readonly type: 'run-tool';
+      readonly toolCallId: string;
+      /** Short activity id, such as `t3.0`. */
+      readonly callId: string;
+      readonly summary: string;
+      readonly timeoutMs: number;
+      readonly heartbeatTimeoutMs: number;
+      readonly input: RunToolInput;
+    }
+  | {
+      readonly type: 'start-timer';
+      readonly timerId: string;
+      readonly delayMs: number;
+      readonly summary: string;
+    }
+  | { readonly type: 'cancel-timer'; readonly timerId: string }
+  /** Asks running activities to stop; each still comes back as an event. */
+  | { readonly type: 'cancel-activities'; readonly callIds: readonly string[] }
+  /** For people only: the shell does nothing, the client's fold collects it. */
+  | { readonly type: 'publish'; readonly entry: TimelineEntry }
+  /** Ends this segment and begins the next one with the state as it is. */
+  | { readonly type: 'roll-over' }
+  | { readonly type: 'end-run'; readonly outcome: RunOutcome };
+
+/** One line of a run's story. Names of the first three are fixed by seed 000. */
+export type TimelineEntry = { readonly atMs: number; readonly iteration: number } & (
+  | { readonly type: 'ErrorEvent'; readonly failure: Failure }
+  | { readonly type: 'NoToolCallEvent'; readonly error: AgentError }
+  | {
+      readonly type: 'ToolResultErrorEvent';
+      readonly toolCallId: string;
+      readonly error: AgentError;
+    }
+  | { readonly type: 'RunStartedEvent'; readonly agent: string; readonly goal: string }
+  | {
+      readonly type: 'IterationStartedEvent';
+      readonly route: string;
+      readonly isFallback: boolean;
+      readonly note?: string;
+    }
+  | {
+      readonly type: 'ModelRepliedEvent';
+      readonly text: string;
+      readonly toolCalls: readonly string[];
+      readonly tokens: number;
+    }
+  | { readonly type: 'ToolCallStartedEvent'; readonly toolCallId: string; readonly summary: string }
+  | {
+      readonly type: 'ToolCallSucceededEvent';
+      readonly toolCallId: string;
+      readonly summary: string;
+      readonly preview: string;
+    }
+  | { readonly type: 'HealedEvent'; readonly code: string; readonly how: string }
+  | {
+      readonly type: 'FailoverEvent';
+      readonly from: string;
+      readonly to: string;
+      readonly reason: string;
+    }
+  | { readonly type: 'WaitStartedEvent'; readonly waitingFor: string }
+  | { readonly type: 'WaitEndedEvent'; readonly waitedFor: string }
+  | { readonly type: 'MessageAddedEvent'; readonly text: string }
+  | { readonly type: 'EscalatedEvent'; readonly reason: string }
+  | { readonly type: 'SegmentStartedEvent'; readonly segment: number }
+  | {
+      readonly type: 'RunEndedEvent';
+      readonly status: RunOutcome['status'];
+      readonly message: string;
+    }
+);
