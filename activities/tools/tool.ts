@@ -1,5 +1,6 @@
 /** How people define tools: a zod schema, an effect class, a time limit, and a function. */
 import type { z } from 'zod';
+import type { JsonObject } from '../../workflows/core/json';
 import type { ToolEffect } from '../../workflows/core/ports';
 
 /** What a tool may use while it runs. */
@@ -45,7 +46,7 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   readonly hint?: string | ((error: unknown, input: unknown) => string | undefined);
   /** Input property that names the file which this tool changes. */
   readonly editsFile?: string;
-  /** Calls per run (seed 001 caps high-risk tools). */
+  /** Calls per run. Default by name from `call-caps.ts` (seed 001 caps high-risk tools), else none. */
   readonly maxCalls?: number;
   /** Input property shown in the Web UI beside the tool's name. */
   readonly label?: string;
@@ -64,11 +65,16 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   ) => Promise<ProbeAnswer>;
 }
 
+/** Checked input: the parsed value, or what is wrong in words for the model with trusted advice. */
+export type ParsedInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problems: readonly string[]; readonly hint?: string };
+
 /** A tool with its defaults filled in and its schema converted; made by `defineTool` or from an MCP server. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  readonly inputSchema: import('../../workflows/core/json').JsonObject;
+  readonly inputSchema: JsonObject;
   readonly effect: ToolEffect;
   readonly timeoutMs: number;
   readonly approval: 'never' | 'always' | 'rule';
@@ -76,11 +82,7 @@ export interface Tool {
   readonly maxCalls: number | undefined;
   readonly label: string | undefined;
   /** Checks input: the parsed value, or what is wrong in words for the model. */
-  readonly parse: (
-    input: unknown,
-  ) =>
-    | { readonly ok: true; readonly value: unknown }
-    | { readonly ok: false; readonly problems: readonly string[] };
+  readonly parse: (input: unknown) => ParsedInput;
   readonly needsApproval: (input: unknown) => boolean;
   readonly hintFor: (error: unknown, input: unknown) => string | undefined;
   readonly execute: (input: unknown, context: ToolContext) => unknown;

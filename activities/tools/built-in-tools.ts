@@ -1,0 +1,51 @@
+/** The two tools that the core itself answers: `complete_task` and `ask_user`. */
+import { z } from 'zod';
+import { askUserTool, completeTaskTool } from '../../workflows/core/ports';
+import { defineTool } from './define-tool';
+import type { Tool } from './tool';
+import { ToolError } from './tool-error';
+
+/** Names that belong to the runtime. */
+export const reservedToolNames: readonly string[] = [completeTaskTool, askUserTool];
+
+function answeredByCore(name: string): never {
+  throw new ToolError(`${name} is answered by the run itself and never executed`);
+}
+
+/**
+ * The tool that ends a run of completion `tool`: `{ summary, result? }`, where `result` must fit the agent's output schema if
+ * it has one.
+ *
+ * Contract: for its schema and `parse`; the core answers the call, so `execute` throws.
+ * Errors: `UserError` if the output schema cannot be told to a model.
+ */
+export function completeTaskSpec(outputSchema?: z.ZodType): Tool {
+  const summary = z
+    .string()
+    .min(1)
+    .describe('What was done and what came of it, for the person who set the goal.');
+  const input =
+    outputSchema === undefined
+      ? z.object({ summary })
+      : z.object({ summary, result: outputSchema.describe('The result that was asked for.') });
+  return defineTool({
+    name: completeTaskTool,
+    description:
+      'Ends the task. Call it once, alone, when the goal is reached or cannot be reached; say truthfully which.',
+    input,
+    effect: 'read',
+    execute: () => answeredByCore(completeTaskTool),
+  });
+}
+
+/** The tool that asks a person and waits: `{ question }`. Contract: as for `completeTaskSpec`. */
+export const askUserSpec: Tool = defineTool({
+  name: askUserTool,
+  description:
+    'Asks the person who set the goal one question and waits for the answer. Use it only for what you cannot find out yourself.',
+  input: z.object({
+    question: z.string().min(1).describe('The question, with what is needed to answer it.'),
+  }),
+  effect: 'read',
+  execute: () => answeredByCore(askUserTool),
+});

@@ -1,0 +1,172 @@
+/** Makes a tool of its author's definition, and refuses at once what could not work in a run. */
+import type { z } from 'zod';
+import type { JsonObject } from '../../workflows/core/json';
+import { UserError } from '../user-error';
+import { defaultCallCaps } from './call-caps';
+import { parametersHint, pathText, problemTexts, structuralProblems } from './input-problems';
+import type { InputProblem } from './input-problems';
+import { inputSchemaFromZod, isJsonObject } from './input-schema';
+import type { ParsedInput, Tool, ToolDefinition } from './tool';
+
+/** Names that every vendor accepts. */
+const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** Characters of a description; OpenAI answers 400 above it (`string_above_max_length`). */
+export const maxDescriptionChars = 1_024;
+
+/** Milliseconds that one execution may take, where the definition says nothing (ADR 0007). */
+const defaultTimeoutMs = 60_000;
+/** Longest time limit: a day, the longest that a run may wait for providers too. */
+const maxTimeoutMs = 86_400_000;
+
+/**
+ * Refuses a name that a vendor would refuse.
+ *
+ * Errors: `UserError`.
+ */
+export function checkToolName(name: string): void {
+  if (!toolName.test(name)) {
+    throw new UserError(
+      `Tool name ${JSON.stringify(name)} is not accepted by the model vendors; ` +
+        'use 1 to 64 of the characters a-z, A-Z, 0-9, "_" and "-".',
+    );
+  }
+}
+
+function checkDescription(name: string, description: string): void {
+  if (description.trim() === '') {
+    throw new UserError(
+      `Tool "${name}" has no description; say in one or two sentences what it does and when to use it.`,
+    );
+  }
+  if (description.length > maxDescriptionChars) {
+    throw new UserError(
+      `Tool "${name}" has a description of ${description.length} characters; OpenAI takes ${maxDescriptionChars}. ` +
+        "Move the details into the parameters' descriptions or the agent's instructions.",
+    );
+  }
+}
+
+function checkWholeNumber(
+  name: string,
+  option: string,
+  value: number | undefined,
+  max: number,
+): void {
+  if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= max)) {
+    throw new UserError(
+      `Tool "${name}": ${option} is ${value}; give a whole number from 1 to ${max}.`,
+    );
+  }
+}
+
+function checkPropertyNamed(
+  name: string,
+  option: string,
+  property: string | undefined,
+  schema: JsonObject,
+): void {
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
+  if (property !== undefined && !Object.hasOwn(properties, property)) {
+    throw new UserError(
+      `Tool "${name}": ${option} names the input property "${property}", which its schema does not have; ` +
+        `it has ${Object.keys(properties).join(', ') || 'none'}.`,
+    );
+  }
+}
+
+function checkEffect(name: string, effect: Tool['effect'], hasProbe: boolean): void {
+  if (effect === 'reconcilable' && !hasProbe) {
+    throw new UserError(
+      `Tool "${name}" is "reconcilable" but has no probe; add probe(key, input, context), or choose another effect.`,
+    );
+  }
+  if (effect !== 'reconcilable' && hasProbe) {
+    throw new UserError(
+      `Tool "${name}" has a probe, which is used only with effect "reconcilable"; its effect is "${effect}".`,
+    );
+  }
+}
+
+function parseWith(schema: z.ZodType, inputSchema: JsonObject, input: unknown): ParsedInput {
+  const structural = structuralProblems(inputSchema, input);
+  const parsed = schema.safeParse(input);
+  // The validator has the last word on values (it may coerce), but drops unknown parameters silently.
+  if (parsed.success && !structural.some(({ kind }) => kind === 'unknown')) {
+    return { ok: true, value: parsed.data };
+  }
+  const byZod = (parsed.error?.issues ?? []).map((issue): InputProblem => {
+    const path = pathText(issue.path);
+    return {
+      kind: 'value',
+      path,
+      text: path === '' ? issue.message : `Parameter ${path}: ${issue.message}`,
+    };
+  });
+  return {
+    ok: false,
+    problems: problemTexts(structural, byZod),
+    hint: parametersHint(inputSchema),
+  };
+}
+
+/** An approval rule that fails asks a person: the safe reading. */
+function askWhere(rule: (input: unknown) => boolean): (input: unknown) => boolean {
+  return (input) => {
+    try {
+      return rule(input);
+    } catch {
+      return true;
+    }
+  };
+}
+
+function hintFrom(hint: ToolDefinition['hint']): Tool['hintFor'] {
+  if (typeof hint !== 'function') {
+    return () => hint;
+  }
+  return (error, input) => {
+    try {
+      return hint(error, input);
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+/**
+ * Makes a tool of a definition: fills in defaults, converts the schema, checks all of it.
+ *
+ * Contract: `execute`, `probe` and `needsApproval` of the result take what its `parse` returned, nothing else.
+ * Errors: `UserError` that names the tool, the value and the remedy.
+ */
+export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
+  const { name, description, effect = 'irreversible', approval = 'never', probe } = definition;
+  checkToolName(name);
+  checkDescription(name, description);
+  checkWholeNumber(name, 'timeoutMs', definition.timeoutMs, maxTimeoutMs);
+  checkWholeNumber(name, 'maxCalls', definition.maxCalls, Number.MAX_SAFE_INTEGER);
+  checkEffect(name, effect, probe !== undefined);
+  const inputSchema = inputSchemaFromZod(name, definition.input);
+  checkPropertyNamed(name, 'editsFile', definition.editsFile, inputSchema);
+  checkPropertyNamed(name, 'label', definition.label, inputSchema);
+  // The contract above makes these casts true: only this schema's own output comes back.
+  const own = (input: unknown): z.output<Input> => input as z.output<Input>;
+  const isRule = typeof approval === 'function';
+  return {
+    name,
+    description,
+    inputSchema,
+    effect,
+    timeoutMs: definition.timeoutMs ?? defaultTimeoutMs,
+    approval: isRule ? 'rule' : approval,
+    editsFile: definition.editsFile,
+    maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),
+    label: definition.label,
+    parse: (input) => parseWith(definition.input, inputSchema, input),
+    needsApproval: isRule ? askWhere((input) => approval(own(input))) : () => approval === 'always',
+    hintFor: hintFrom(definition.hint),
+    execute: (input, context) => definition.execute(own(input), context),
+    probe: probe && ((key, input, context) => probe(key, own(input), context)),
+  };
+}

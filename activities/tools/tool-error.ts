@@ -1,0 +1,40 @@
+/** The exception for the model: a tool's failure that it can see and may correct. */
+import type { AgentErrorCode } from '../../workflows/core/failure';
+
+/** Codes that a running tool may report. */
+export type ToolErrorCode = Extract<
+  AgentErrorCode,
+  | 'tool_execution_failed'
+  | 'tool_timeout'
+  | 'rate_limit'
+  | 'auth_failed'
+  | 'invalid_params'
+  | 'tool_denied'
+  | 'outcome_unknown'
+>;
+
+/** What a tool says of its failure beside the message. */
+export interface ToolErrorOptions {
+  /** Default `tool_execution_failed`. */
+  readonly code?: ToolErrorCode;
+  /** Trusted advice for the model: written by the tool's author, never taken from a tool's output. */
+  readonly hint?: string;
+  /** False where no other input can help. Default true. */
+  readonly recoverable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** Thrown by a tool's `execute` for what the model can correct; becomes an `AgentError`. */
+export class ToolError extends Error {
+  readonly code: ToolErrorCode;
+  readonly hint: string | undefined;
+  readonly recoverable: boolean;
+
+  constructor(message: string, options: ToolErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ToolError';
+    this.code = options.code ?? 'tool_execution_failed';
+    this.hint = options.hint;
+    this.recoverable = options.recoverable ?? true;
+  }
+}
