@@ -12,6 +12,8 @@ const common = {
 };
 module.exports = {
   maxWorkers: 2,
+  globalSetup: '<rootDir>/test/support/global-setup.cjs',
+  globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
   projects: [
     {
       ...common,

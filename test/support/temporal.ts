@@ -1,0 +1,122 @@
+/** Temporal servers for tests: one shared dev server per jest run, and time-skipping servers. */
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Connection, WorkflowClient } from '@temporalio/client';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import type { EmbeddedServer } from '../../workers/embedded-server';
+import { startEmbeddedServer } from '../../workers/embedded-server';
+import { readEnvironment } from '../../workers/env';
+import { findTemporalProgram } from '../../workers/temporal-binaries';
+import { loadWorkflowBundle } from '../../workers/workflow-bundle';
+
+/** A dev server and the connections of one test file to it. */
+export interface DevServer {
+  readonly address: string;
+  readonly uiUrl: string;
+  readonly namespace: string;
+  readonly client: WorkflowClient;
+  readonly connection: Connection;
+  /** For `Worker.create`. */
+  readonly nativeConnection: NativeConnection;
+  /** Closes the connections. The shared server stays for other test files; jest's end ends it. */
+  close(): Promise<void>;
+}
+
+/** Set by `global-setup.cjs`: the pid of jest itself, which the shared server must not outlive. */
+const runPidVariable = 'HOLDFAST_TEST_RUN_PID';
+
+/**
+ * Makes the Temporal SDK's core quiet. Idempotent; called by the other functions here.
+ *
+ * Contract: to be called before anything else touches the SDK's runtime in this process.
+ */
+export function quietTemporal(): void {
+  if (Runtime._instance !== undefined) return;
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { logging: { filter: 'OFF' } },
+    shutdownSignals: [],
+  });
+}
+
+/** Where the `temporal` program is: found or fetched as for users. */
+export async function temporalExecutable(): Promise<string> {
+  const { cacheDirectory, searchPath } = readEnvironment();
+  return (await findTemporalProgram('temporal', { cacheDirectory, searchPath })).path;
+}
+
+/**
+ * Connects to the dev server that all test files of one jest run share; the first caller starts it.
+ *
+ * Use names that are your own: `uniqueName('queue')` for the task queue and workflow ids. A test that stops or kills
+ * a server starts its own with `startEmbeddedServer`.
+ */
+export async function startDevServer(): Promise<DevServer> {
+  return connectTo(await sharedServer());
+}
+
+/** Connects to a server of the test's own. */
+export async function connectTo(
+  server: Pick<EmbeddedServer, 'address' | 'uiUrl'>,
+): Promise<DevServer> {
+  quietTemporal();
+  const { address, uiUrl } = server;
+  const connection = await Connection.connect({ address });
+  const nativeConnection = await NativeConnection.connect({ address });
+  return {
+    address,
+    uiUrl,
+    namespace: 'default',
+    client: new WorkflowClient({ connection }),
+    connection,
+    nativeConnection,
+    close: async () => {
+      await nativeConnection.close();
+      await connection.close();
+    },
+  };
+}
+
+/**
+ * Starts a server that skips time while a result is awaited: days pass in milliseconds.
+ *
+ * One per test file; end it with `teardown()`. Time is one for the whole environment, so run its tests one by one. It
+ * knows no search attributes and not every feature of the real server: use it for timers, cooldowns and expiries.
+ */
+export async function startTimeSkipping(): Promise<TestWorkflowEnvironment> {
+  quietTemporal();
+  const { cacheDirectory, searchPath } = readEnvironment();
+  const program = await findTemporalProgram('temporal-test-server', { cacheDirectory, searchPath });
+  return TestWorkflowEnvironment.createTimeSkipping({
+    server: { executable: { type: 'existing-path', path: program.path } },
+  });
+}
+
+/** The prebuilt bundle of the workflows at this path (default: Holdfast's), shared by all jest workers. */
+export async function workflowBundle(workflowsPath?: string): Promise<{ readonly code: string }> {
+  const { cacheDirectory } = readEnvironment();
+  return loadWorkflowBundle({
+    cacheDirectory,
+    ...(workflowsPath === undefined ? {} : { workflowsPath }),
+  });
+}
+
+/** A name that no other test uses. */
+export function uniqueName(prefix: string): string {
+  return `${prefix}-${randomUUID().slice(0, 8)}`;
+}
+
+/** State file of the server that the run of jest with this pid shares. */
+function sharedStateFile(runPid: number): string {
+  return path.join(tmpdir(), `holdfast-test-${runPid}`, 'temporal.db');
+}
+
+async function sharedServer(): Promise<EmbeddedServer> {
+  const runPid = Number(process.env[runPidVariable]);
+  if (!Number.isInteger(runPid) || runPid <= 0) {
+    throw new Error(`${runPidVariable} is not set: run tests with jest and its global setup`);
+  }
+  return startEmbeddedServer({ stateFile: sharedStateFile(runPid), untilExitOf: runPid });
+}

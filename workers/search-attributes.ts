@@ -1,0 +1,146 @@
+/** Holdfast's search attributes, and their registration on any Temporal cluster. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Connection } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
+import { reasonOf, SetupError } from './setup-error';
+
+/** Types of search attribute that Holdfast uses. */
+export type SearchAttributeTypeName = 'Keyword' | 'Int';
+
+/**
+ * What a run shows in lists and can be found by.
+ *
+ * Source: issue LOOP (status, agent, provider, reason, iteration).
+ */
+export const holdfastSearchAttributes: Readonly<Record<string, SearchAttributeTypeName>> = {
+  HoldfastStatus: 'Keyword',
+  HoldfastAgent: 'Keyword',
+  HoldfastProvider: 'Keyword',
+  HoldfastReason: 'Keyword',
+  HoldfastIteration: 'Int',
+};
+
+/** What a registration came to. */
+export interface RegistrationResult {
+  readonly added: readonly string[];
+  readonly present: readonly string[];
+}
+
+type OperatorAccess = Pick<Connection, 'operatorService'>;
+
+const { IndexedValueType } = temporal.api.enums.v1;
+const typeCodes: Readonly<Record<SearchAttributeTypeName, temporal.api.enums.v1.IndexedValueType>> =
+  {
+    Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+    Int: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+  };
+/** Servers refresh their cache of search attributes every 10 s at most. */
+const visibleWithinMs = 30_000;
+const pollMs = 200;
+
+/**
+ * Adds the search attributes that the namespace lacks and waits until the server knows them.
+ *
+ * Contract: idempotent, safe when two callers do it at once; never changes or removes an attribute.
+ * Errors: `SetupError` if one exists with another type, if the caller may not add (Temporal Cloud: names the command
+ * to use there), if the namespace is unknown, or if they do not appear within 30 s.
+ */
+export async function registerSearchAttributes(
+  connection: OperatorAccess,
+  namespace: string,
+): Promise<RegistrationResult> {
+  const before = await listAttributes(connection, namespace);
+  const missing = missingFrom(before, namespace);
+  if (missing.length > 0) {
+    await addAttributes(connection, namespace, missing);
+    await waitUntilKnown(connection, namespace);
+  }
+  const present = Object.keys(holdfastSearchAttributes).filter((name) => !missing.includes(name));
+  return { added: missing, present };
+}
+
+/**
+ * Names of Holdfast's search attributes that the namespace lacks.
+ *
+ * Errors: `SetupError` if one exists with another type or the server refuses to say.
+ */
+export async function missingSearchAttributes(
+  connection: OperatorAccess,
+  namespace: string,
+): Promise<readonly string[]> {
+  return missingFrom(await listAttributes(connection, namespace), namespace);
+}
+
+type KnownAttributes = Readonly<Record<string, temporal.api.enums.v1.IndexedValueType>>;
+
+async function listAttributes(
+  connection: OperatorAccess,
+  namespace: string,
+): Promise<KnownAttributes> {
+  try {
+    const answer = await connection.operatorService.listSearchAttributes({ namespace });
+    return answer.customAttributes;
+  } catch (thrown) {
+    throw new SetupError(
+      `Temporal did not list the search attributes of namespace "${namespace}": ${reasonOf(thrown)}. ` +
+        'Check TEMPORAL_NAMESPACE and that the account may read the namespace.',
+      { cause: thrown },
+    );
+  }
+}
+
+function missingFrom(known: KnownAttributes, namespace: string): string[] {
+  const missing: string[] = [];
+  for (const [name, type] of Object.entries(holdfastSearchAttributes)) {
+    const found = known[name];
+    if (found === undefined) missing.push(name);
+    else if (found !== typeCodes[type]) {
+      throw new SetupError(
+        `Search attribute ${name} of namespace "${namespace}" has type ${IndexedValueType[found]}, ` +
+          `Holdfast needs ${type}. Remove it with \`temporal operator search-attribute remove --name ${name}\` ` +
+          'if nothing else uses it, or use another namespace.',
+      );
+    }
+  }
+  return missing;
+}
+
+async function addAttributes(
+  connection: OperatorAccess,
+  namespace: string,
+  names: readonly string[],
+): Promise<void> {
+  const searchAttributes = Object.fromEntries(
+    names.map((name) => [name, typeCodes[holdfastSearchAttributes[name] ?? 'Keyword']]),
+  );
+  try {
+    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+  } catch (thrown) {
+    const reason = reasonOf(thrown);
+    if (/already exist/i.test(reason)) return;
+    const commands = names.map(
+      (name) => `--search-attribute "${name}=${holdfastSearchAttributes[name] ?? 'Keyword'}"`,
+    );
+    throw new SetupError(
+      `Temporal did not add the search attributes ${names.join(', ')} to namespace "${namespace}": ${reason}. ` +
+        'On Temporal Cloud they are added by an account admin: ' +
+        `\`tcld namespace search-attributes add --namespace ${namespace} ${commands.join(' ')}\`.`,
+      { cause: thrown },
+    );
+  }
+}
+
+async function waitUntilKnown(connection: OperatorAccess, namespace: string): Promise<void> {
+  const deadline = Date.now() + visibleWithinMs;
+  for (;;) {
+    const missing = missingFrom(await listAttributes(connection, namespace), namespace);
+    if (missing.length === 0) return;
+    if (Date.now() >= deadline) {
+      throw new SetupError(
+        `Temporal accepted the search attributes ${missing.join(', ')} but does not list them after ` +
+          `${visibleWithinMs / 1000} s. Run \`holdfast setup\` again, or look at the server's log.`,
+      );
+    }
+    await delay(pollMs);
+  }
+}

@@ -1,0 +1,20 @@
+/** The one error for what a person must put right before anything can run. */
+
+/**
+ * A fault in the set-up: a variable, a missing program, a server that does not answer.
+ *
+ * Contract: the message names the thing, its value (secrets redacted) and the remedy, and is fit to be printed
+ * without a stack.
+ */
+export class SetupError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'SetupError';
+  }
+}
+
+/** The message of anything that was thrown, on one line of at most 400 characters. */
+export function reasonOf(thrown: unknown): string {
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return text.replace(/\s+/g, ' ').trim().slice(0, 400);
+}
