@@ -1,0 +1,56 @@
+/** Names content by its SHA-256, so that a name can be checked against what it names. */
+import { createHash } from 'node:crypto';
+import type { ContentHash, Head } from '../../workflows/core/message';
+
+/** Levels of nesting that a message may have; deeper JSON is refused before it can exhaust the stack (ADR 0005). */
+export const maxJsonDepth = 512;
+
+/**
+ * JSON text that is equal for equal values: keys sorted, no white space, keys without a value dropped.
+ *
+ * Contract: the text is well-formed Unicode without NUL, whatever the strings inside hold.
+ * Errors: TypeError for what JSON cannot carry, RangeError beyond `maxJsonDepth`.
+ */
+export function canonicalJson(value: unknown, depth = 0): string {
+  if (depth > maxJsonDepth) throw new RangeError(`JSON is nested deeper than ${maxJsonDepth}`);
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
+  }
+  if (typeof value === 'object' && value !== null) return canonicalObject(value, depth);
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') {
+    return JSON.stringify(value);
+  }
+  if (typeof value === 'number' && Number.isFinite(value)) return JSON.stringify(value);
+  throw new TypeError(`JSON cannot carry a value of type ${typeof value}`);
+}
+
+function canonicalObject(value: object, depth: number): string {
+  if ('toJSON' in value) throw new TypeError('JSON cannot carry an object with toJSON unchanged');
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field, depth + 1)}`);
+  return `{${fields.join(',')}}`;
+}
+
+/** SHA-256 of the parts in sequence, base64url, 43 characters. */
+export function contentHash(...parts: readonly (string | Uint8Array)[]): ContentHash {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('base64url');
+}
+
+/**
+ * Name of a transcript node.
+ *
+ * Contract: `messagesJson` is canonical JSON of an array; as it begins with `[`, which no hash holds,
+ * a parent and its messages cannot be cut differently to the same bytes.
+ */
+export function nodeHash(parent: Head | undefined, messagesJson: string): Head {
+  return contentHash(parent ?? '', messagesJson);
+}
+
+/** True for text that can name content; anything else is not looked up. */
+export function isContentHash(text: string): boolean {
+  return /^[\w-]{43}$/.test(text);
+}

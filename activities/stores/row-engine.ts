@@ -1,0 +1,60 @@
+/** The rows that a database keeps for the store: what differs between SQLite and Postgres, and nothing else. */
+import type { ContentHash, Head } from '../../workflows/core/message';
+import type { Chunk } from './blob-manifest';
+
+/** A transcript node as it is kept. */
+export interface NodeRow {
+  readonly hash: Head;
+  readonly parent: Head | undefined;
+  /** Canonical JSON. */
+  readonly messages: string;
+}
+
+/** A tool execution as it is kept. Sums find a changed byte. */
+export interface ToolRow {
+  /** Canonical JSON of the intent. */
+  readonly intent: string;
+  readonly intentSum: ContentHash;
+  /** Undefined until it is finished. */
+  readonly outcome: string | undefined;
+  readonly outcomeSum: string | undefined;
+}
+
+/** What became of an attempt to add a node. */
+export type NodeInsertion =
+  | { readonly type: 'inserted' }
+  | { readonly type: 'present'; readonly row: NodeRow }
+  | { readonly type: 'parent-missing' };
+
+/**
+ * One database.
+ *
+ * Contract: every write is one transaction, durable when it resolves, and harmless when repeated;
+ * a write that finds its row present leaves it as it is.
+ * Errors: `store_unavailable`; `store_corrupt` where the database itself finds its file damaged.
+ */
+export interface RowEngine {
+  readonly id: string;
+  readonly label: string;
+  insertNode(row: NodeRow): Promise<NodeInsertion>;
+  /** The rows from `head` to the first node, in any order; ends at a missing parent. */
+  selectChain(head: Head): Promise<readonly NodeRow[]>;
+  /** Adds chunks, and with the last of them the manifest that makes the blob visible. */
+  insertBlobRows(chunks: readonly Chunk[], blob?: BlobRow): Promise<void>;
+  selectManifest(hash: ContentHash): Promise<string | undefined>;
+  selectChunks(hashes: readonly ContentHash[]): Promise<ReadonlyMap<ContentHash, Buffer>>;
+  /** Undefined if the row was added by this call, else the row that was there. */
+  insertTool(keyHash: ContentHash, row: ToolRow): Promise<ToolRow | undefined>;
+  /** Sets the outcome unless there is one; false if there is no such row. */
+  finishTool(keyHash: ContentHash, outcome: string, outcomeSum: ContentHash): Promise<boolean>;
+  selectTool(keyHash: ContentHash): Promise<ToolRow | undefined>;
+  /** Writes a row, to see whether writing works. */
+  touch(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A blob as it is kept. */
+export interface BlobRow {
+  readonly hash: ContentHash;
+  readonly manifest: string;
+}

@@ -1,0 +1,16 @@
+/** The tables of a SQLite store, one entry per version. Entries are only ever added. */
+
+/** SQL that leads from the version before to the version at its place, counted from 1. */
+export const sqliteMigrations: readonly string[] = [
+  `CREATE TABLE holdfast_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE nodes (hash TEXT PRIMARY KEY, parent TEXT, messages TEXT NOT NULL);
+   CREATE TABLE blobs (hash TEXT PRIMARY KEY, manifest TEXT NOT NULL);
+   CREATE TABLE chunks (hash TEXT PRIMARY KEY, bytes BLOB NOT NULL);
+   CREATE TABLE tool_executions (
+     key_hash TEXT PRIMARY KEY,
+     intent TEXT NOT NULL,
+     intent_sum TEXT NOT NULL,
+     outcome TEXT,
+     outcome_sum TEXT
+   );`,
+];

@@ -1,0 +1,158 @@
+/** The embedded store: one SQLite file, one machine, several processes. */
+import type Database from 'libsql';
+import type { Store } from '../store';
+import type { ContentHash, Head } from '../../workflows/core/message';
+import type { Chunk } from './blob-manifest';
+import { ContentAddressedStore } from './content-addressed-store';
+import type { BlobRow, NodeInsertion, NodeRow, RowEngine, ToolRow } from './row-engine';
+import { SqliteConnection, textField } from './sqlite-connection';
+import type { StoreLimits } from './store-limits';
+
+/** Opens the store in a file, making file, directory and tables if need be. */
+export async function openSqliteStore(file: string, limits: StoreLimits): Promise<Store> {
+  const connection = new SqliteConnection(file, limits.waitMs);
+  const id = await connection.create();
+  return new ContentAddressedStore(new SqliteRows(id, connection), limits);
+}
+
+class SqliteRows implements RowEngine {
+  readonly id: string;
+  readonly #connection: SqliteConnection;
+
+  constructor(id: string, connection: SqliteConnection) {
+    this.id = id;
+    this.#connection = connection;
+  }
+
+  get label(): string {
+    return this.#connection.label;
+  }
+
+  insertNode(row: NodeRow): Promise<NodeInsertion> {
+    const { hash, parent, messages } = row;
+    return this.#connection.write((database) => {
+      const present = selectNode(database, hash);
+      if (present !== undefined) return { type: 'present', row: present };
+      if (parent !== undefined && selectNode(database, parent) === undefined) {
+        return { type: 'parent-missing' };
+      }
+      database.prepare('INSERT INTO nodes VALUES (?, ?, ?)').run(hash, parent ?? null, messages);
+      return { type: 'inserted' };
+    });
+  }
+
+  selectChain(head: Head): Promise<readonly NodeRow[]> {
+    return this.#connection.read((database) => {
+      return database.prepare(chainSql).all(head).map(nodeRow);
+    });
+  }
+
+  insertBlobRows(chunks: readonly Chunk[], blob?: BlobRow): Promise<void> {
+    return this.#connection.write((database) => {
+      const insert = database.prepare('INSERT INTO chunks VALUES (?, ?) ON CONFLICT DO NOTHING');
+      for (const chunk of chunks) insert.run(chunk.hash, chunk.bytes);
+      if (blob === undefined) return;
+      database
+        .prepare('INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING')
+        .run(blob.hash, blob.manifest);
+    });
+  }
+
+  selectManifest(hash: ContentHash): Promise<string | undefined> {
+    return this.#connection.read((database) => {
+      return textField(
+        database.prepare('SELECT manifest FROM blobs WHERE hash = ?').get(hash),
+        'manifest',
+      );
+    });
+  }
+
+  selectChunks(hashes: readonly ContentHash[]): Promise<ReadonlyMap<ContentHash, Buffer>> {
+    return this.#connection.read((database) => {
+      const found = new Map<ContentHash, Buffer>();
+      const select = database.prepare('SELECT bytes FROM chunks WHERE hash = ?');
+      for (const hash of hashes) {
+        const row = select.get(hash);
+        if (typeof row !== 'object' || row === null || !('bytes' in row)) continue;
+        found.set(hash, Buffer.isBuffer(row.bytes) ? row.bytes : Buffer.from(String(row.bytes)));
+      }
+      return found;
+    });
+  }
+
+  insertTool(keyHash: ContentHash, row: ToolRow): Promise<ToolRow | undefined> {
+    return this.#connection.write((database) => {
+      const present = selectTool(database, keyHash);
+      if (present !== undefined) return present;
+      database
+        .prepare('INSERT INTO tool_executions (key_hash, intent, intent_sum) VALUES (?, ?, ?)')
+        .run(keyHash, row.intent, row.intentSum);
+      return undefined;
+    });
+  }
+
+  finishTool(keyHash: ContentHash, outcome: string, outcomeSum: ContentHash): Promise<boolean> {
+    return this.#connection.write((database) => {
+      const present = selectTool(database, keyHash);
+      if (present?.outcome !== undefined) return true;
+      const { changes } = database
+        .prepare('UPDATE tool_executions SET outcome = ?, outcome_sum = ? WHERE key_hash = ?')
+        .run(outcome, outcomeSum, keyHash);
+      return changes > 0;
+    });
+  }
+
+  selectTool(keyHash: ContentHash): Promise<ToolRow | undefined> {
+    return this.#connection.read((database) => selectTool(database, keyHash));
+  }
+
+  touch(): Promise<void> {
+    return this.#connection.write((database) => {
+      database
+        .prepare(`INSERT OR REPLACE INTO holdfast_meta VALUES ('checked_at', ?)`)
+        .run(new Date().toISOString());
+    });
+  }
+
+  close(): Promise<void> {
+    this.#connection.close();
+    return Promise.resolve();
+  }
+}
+
+/** UNION, not UNION ALL: a chain that was bent into a ring ends all the same, and fails its hashes. */
+const chainSql = `
+  WITH RECURSIVE chain(hash, parent) AS (
+    SELECT hash, parent FROM nodes WHERE hash = ?
+    UNION
+    SELECT nodes.hash, nodes.parent FROM nodes JOIN chain ON nodes.hash = chain.parent
+  )
+  SELECT nodes.hash, nodes.parent, nodes.messages FROM chain JOIN nodes ON nodes.hash = chain.hash`;
+
+function selectNode(database: Database.Database, hash: Head): NodeRow | undefined {
+  const row = database.prepare('SELECT hash, parent, messages FROM nodes WHERE hash = ?').get(hash);
+  return row === undefined ? undefined : nodeRow(row);
+}
+
+function nodeRow(row: unknown): NodeRow {
+  return {
+    hash: textField(row, 'hash') ?? '',
+    parent: textField(row, 'parent'),
+    messages: textField(row, 'messages') ?? '',
+  };
+}
+
+function selectTool(database: Database.Database, keyHash: ContentHash): ToolRow | undefined {
+  const row = database
+    .prepare(
+      'SELECT intent, intent_sum, outcome, outcome_sum FROM tool_executions WHERE key_hash = ?',
+    )
+    .get(keyHash);
+  if (row === undefined) return undefined;
+  return {
+    intent: textField(row, 'intent') ?? '',
+    intentSum: textField(row, 'intent_sum') ?? '',
+    outcome: textField(row, 'outcome'),
+    outcomeSum: textField(row, 'outcome_sum'),
+  };
+}
