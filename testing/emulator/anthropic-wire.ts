@@ -1,0 +1,334 @@
+/** Anthropic Messages: the emulator's replies, errors and reading of requests on that wire. */
+import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import type { Usage } from '../../workflows/core/usage';
+import { blocksOf, isObject, listOf, numberOf, objectOf, stringOf, textOf } from './json-read';
+import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './script';
+import { validateAnthropic } from './validate-anthropic';
+import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
+import { deltasOf } from './wire';
+
+const stopReasons: Readonly<Record<ReplyStop, string>> = {
+  end: 'end_turn',
+  'tool-use': 'tool_use',
+  'max-tokens': 'max_tokens',
+  pause: 'pause_turn',
+  'content-filter': 'refusal',
+  refusal: 'refusal',
+  'context-window': 'model_context_window_exceeded',
+};
+
+const errorTypes: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+};
+
+const errorMessages: Readonly<Record<number, string>> = {
+  401: 'invalid x-api-key',
+  402: 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
+  403: 'Your API key does not have permission to use the specified resource.',
+  413: 'Request exceeds the maximum size',
+  429: "This request would exceed your account's rate limit. Please try again later.",
+  500: 'Internal server error',
+  504: 'Request timed out',
+  529: 'Overloaded',
+};
+
+/** Tokens that an image costs here (Anthropic's documented ceiling for a full-size image is about 1,600). */
+const imageTokens = 1600;
+
+function frame(data: JsonObject, produced?: string, closing?: boolean): Frame {
+  return {
+    text: `event: ${stringOf(data['type'])}\ndata: ${JSON.stringify(data)}\n\n`,
+    ...(produced === undefined ? {} : { produced }),
+    ...(closing === true ? { closing: true } : {}),
+  };
+}
+
+function usageOf(usage: Usage, outputTokens: number): JsonObject {
+  return {
+    input_tokens: usage.inputTokens,
+    cache_creation_input_tokens: usage.cacheWriteTokens,
+    cache_read_input_tokens: usage.cacheReadTokens,
+    output_tokens: outputTokens,
+    service_tier: 'standard',
+  };
+}
+
+/** The parsed arguments, or nothing where they are broken: this wire has no other way to say them whole. */
+function parsedInput(text: string): JsonValue {
+  try {
+    const parsed = JSON.parse(text) as JsonValue;
+    return isObject(parsed) ? parsed : {};
+  } catch {
+    return {};
+  }
+}
+
+function wholeBlock(part: ReplyPart, context: ReplyContext): JsonObject {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return { type: 'text', text: part.text };
+    case 'reasoning':
+      return part.redacted === true
+        ? { type: 'redacted_thinking', data: context.sign(part.text) }
+        : { type: 'thinking', thinking: part.text, signature: context.sign(part.text) };
+    case 'tool-call':
+      return {
+        type: 'tool_use',
+        id: part.id ?? context.newId('toolu_'),
+        ...(part.name === undefined ? {} : { name: part.name }),
+        input: parsedInput(part.argumentsText),
+      };
+  }
+}
+
+function deltaFrames(
+  index: number,
+  pieces: readonly string[],
+  toDelta: (piece: string) => JsonObject,
+): readonly Frame[] {
+  return pieces.map((piece) =>
+    frame({ type: 'content_block_delta', index, delta: toDelta(piece) }, piece),
+  );
+}
+
+function bodyOfBlock(
+  part: ReplyPart,
+  index: number,
+  size: number,
+  context: ReplyContext,
+): readonly Frame[] {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return deltaFrames(index, deltasOf(part.text, size), (text) => ({
+        type: 'text_delta',
+        text,
+      }));
+    case 'reasoning':
+      if (part.redacted === true) return [];
+      return [
+        ...deltaFrames(index, deltasOf(part.text, size), (thinking) => ({
+          type: 'thinking_delta',
+          thinking,
+        })),
+        frame({
+          type: 'content_block_delta',
+          index,
+          delta: { type: 'signature_delta', signature: context.sign(part.text) },
+        }),
+      ];
+    case 'tool-call':
+      return deltaFrames(index, ['', ...deltasOf(part.argumentsText, size)], (partial_json) => ({
+        type: 'input_json_delta',
+        partial_json,
+      }));
+  }
+}
+
+function opening(part: ReplyPart, context: ReplyContext): JsonObject {
+  const block = wholeBlock(part, context);
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return { ...block, text: '' };
+    case 'reasoning':
+      return part.redacted === true ? block : { ...block, thinking: '', signature: '' };
+    case 'tool-call':
+      return { ...block, input: {} };
+  }
+}
+
+function blockFrames(
+  part: ReplyPart,
+  index: number,
+  size: number,
+  context: ReplyContext,
+): readonly Frame[] {
+  const name = part.type === 'tool-call' ? part.name : undefined;
+  return [
+    frame({ type: 'content_block_start', index, content_block: opening(part, context) }, name),
+    ...bodyOfBlock(part, index, size, context),
+    frame({ type: 'content_block_stop', index }),
+  ];
+}
+
+function spokenParts(reply: ReplyStep): readonly ReplyPart[] {
+  return reply.parts.filter((part) => part.type === 'tool-call' || part.text !== '');
+}
+
+function message(reply: ReplyStep, context: ReplyContext): JsonObject {
+  return {
+    id: context.newId('msg_'),
+    type: 'message',
+    role: 'assistant',
+    model: context.model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: usageOf(context.usage, Math.min(1, context.usage.outputTokens)),
+  };
+}
+
+function stopDetails(reply: ReplyStep): JsonObject {
+  if (stopReasons[reply.stop] !== 'refusal') return {};
+  return { stop_details: { type: 'refusal', category: null } };
+}
+
+function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
+  return [
+    frame({ type: 'message_start', message: message(reply, context) }),
+    frame({ type: 'ping' }),
+    ...spokenParts(reply).flatMap((part, index) =>
+      blockFrames(part, index, reply.charactersPerDelta, context),
+    ),
+    frame(
+      {
+        type: 'message_delta',
+        delta: {
+          stop_reason: stopReasons[reply.stop],
+          stop_sequence: null,
+          ...stopDetails(reply),
+        },
+        usage: usageOf(context.usage, context.usage.outputTokens),
+      },
+      undefined,
+      true,
+    ),
+    frame({ type: 'message_stop' }, undefined, true),
+  ];
+}
+
+function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
+  return {
+    ...message(reply, context),
+    content: spokenParts(reply).map((part) => wholeBlock(part, context)),
+    stop_reason: stopReasons[reply.stop],
+    ...stopDetails(reply),
+    usage: usageOf(context.usage, context.usage.outputTokens),
+  };
+}
+
+function errorBody(error: VendorError, requestId: string): JsonObject {
+  const fallback = error.status < 500 ? 'invalid_request_error' : 'api_error';
+  return {
+    type: 'error',
+    error: {
+      type: error.type ?? errorTypes[error.status] ?? fallback,
+      message: error.message ?? errorMessages[error.status] ?? 'Error',
+    },
+    request_id: requestId,
+  };
+}
+
+function refuseHeaders(headers: Readonly<Record<string, string>>): VendorError | undefined {
+  if (headers['x-api-key'] === undefined && headers['authorization'] === undefined) {
+    return { status: 401, message: 'x-api-key header is required' };
+  }
+  if (headers['anthropic-version'] === undefined) {
+    return { status: 400, message: 'anthropic-version: header is required' };
+  }
+  return undefined;
+}
+
+function refuseOverflow(
+  inputTokens: number,
+  body: JsonObject,
+  windowTokens: number,
+): VendorError | undefined {
+  if (inputTokens > windowTokens) {
+    return {
+      status: 400,
+      message: `prompt is too long: ${inputTokens} tokens > ${windowTokens} maximum`,
+    };
+  }
+  const maxTokens = numberOf(body['max_tokens']) ?? 0;
+  if (inputTokens + maxTokens <= windowTokens) return undefined;
+  return {
+    status: 400,
+    message:
+      `input length and \`max_tokens\` exceed context limit: ${inputTokens} + ${maxTokens} > ${windowTokens}, ` +
+      'decrease input length or `max_tokens` and try again',
+  };
+}
+
+function turnOf(message: JsonObject): Turn {
+  const blocks = blocksOf(message['content']);
+  const ofType = (type: string): readonly JsonObject[] =>
+    blocks.filter((block) => block['type'] === type);
+  return {
+    role: message['role'] === 'assistant' ? 'assistant' : 'user',
+    text: textOf(message['content']),
+    toolCalls: ofType('tool_use').map((block) => ({
+      id: stringOf(block['id']),
+      name: stringOf(block['name']),
+      argumentsText: JSON.stringify(block['input'] ?? {}),
+    })),
+    toolResults: ofType('tool_result').map((block) => ({
+      id: stringOf(block['tool_use_id']),
+      content: textOf(block['content']),
+      isError: block['is_error'] === true,
+    })),
+  };
+}
+
+function conversation(body: JsonObject): Conversation {
+  return {
+    systemText: textOf(body['system']),
+    toolNames: listOf(body['tools']).map((tool) => stringOf(objectOf(tool)['name'])),
+    turns: listOf(body['messages']).map((message) => turnOf(objectOf(message))),
+  };
+}
+
+function promptBlock(place: string, block: JsonObject): PromptBlock {
+  const { cache_control: breakpoint, ...rest } = block;
+  const image = rest['type'] === 'image' || rest['type'] === 'document';
+  return {
+    text: `${place}:${JSON.stringify(rest)}`,
+    extraTokens: image ? imageTokens : 0,
+    breakpoint: breakpoint !== undefined && breakpoint !== null,
+  };
+}
+
+/** Tools first, then system, then messages: the order in which the vendor's cache sees a prompt. */
+function promptBlocks(body: JsonObject): readonly PromptBlock[] {
+  return [
+    ...listOf(body['tools']).map((tool) => promptBlock('tool', objectOf(tool))),
+    ...blocksOf(body['system']).map((block) => promptBlock('system', block)),
+    ...listOf(body['messages']).flatMap((message, index) =>
+      blocksOf(objectOf(message)['content']).map((block) =>
+        promptBlock(`${index}.${stringOf(objectOf(message)['role'])}`, block),
+      ),
+    ),
+  ];
+}
+
+/** The Messages wire. Source: vendor's API reference; shapes in cases.jsonl. */
+export const anthropicWire: Wire = {
+  name: 'anthropic',
+  frames,
+  whole,
+  errorBody,
+  errorFrame: (error, requestId) => frame(errorBody(error, requestId)),
+  pingText: 'event: ping\ndata: {"type": "ping"}\n\n',
+  headers: (requestId) => ({ 'request-id': requestId, server: 'cloudflare' }),
+  refuseHeaders,
+  refuseBody: validateAnthropic,
+  refuseText: ({ message: problem, position }) => ({
+    status: 400,
+    message: `The request body is not valid JSON: ${problem}: line 1 column ${position + 1} (char ${position})`,
+  }),
+  unknownModel: (model) => ({ status: 404, message: `model: ${model}` }),
+  refuseOverflow,
+  conversation,
+  promptBlocks,
+};

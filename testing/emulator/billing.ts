@@ -1,0 +1,160 @@
+/** Counts and bills tokens as the vendors do, prompt caches included. */
+import { createHash } from 'node:crypto';
+import { countTokens as countByTable } from 'gpt-tokenizer/encoding/o200k_base';
+import type { Usage } from '../../workflows/core/usage';
+import { addUsage, noUsage } from '../../workflows/core/usage';
+import type { PromptBlock, WireName } from './wire';
+
+/** Tokens by which a vendor wraps each block (role and separators; OpenAI's cookbook says 3). */
+const tokensPerBlock = 3;
+/** How far before a breakpoint Anthropic looks for an earlier cache entry (prompt caching guide: 20 blocks). */
+const lookbackBlocks = 20;
+/** OpenAI caches prompts from 1,024 tokens on, in steps of 128 (prompt caching guide). */
+const openAiMinimum = 1024;
+const openAiStep = 128;
+/** Longest piece given to the tokenizer at once: its time grows with the square of an unbroken run. */
+const pieceCharacters = 4096;
+/** Entries after which remembered counts are dropped. */
+const rememberedCounts = 50_000;
+
+const remembered = new Map<string, number>();
+
+/** Tokens of a text by the o200k table; the same text always counts the same. */
+export function countTokens(text: string): number {
+  if (text === '') return 0;
+  const key =
+    text.length > 128 ? createHash('sha256').update(text).digest('base64') : `text:${text}`;
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  let tokens = 0;
+  for (let start = 0; start < text.length; start += pieceCharacters) {
+    tokens += countByTable(text.slice(start, start + pieceCharacters), {
+      disallowedSpecial: new Set(),
+    });
+  }
+  if (remembered.size >= rememberedCounts) remembered.clear();
+  remembered.set(key, tokens);
+  return tokens;
+}
+
+interface CountedBlock {
+  readonly tokens: number;
+  /** Hash of the prompt up to and including this block. */
+  readonly prefix: string;
+  readonly breakpoint: boolean;
+}
+
+function textWithoutImages(text: string): string {
+  return text.replace(/"(data|url|image_url)":"[A-Za-z0-9+/=:;,-]{512,}"/g, '"$1":""');
+}
+
+function countBlocks(blocks: readonly PromptBlock[]): readonly CountedBlock[] {
+  let prefix = '';
+  return blocks.map((block) => {
+    prefix = createHash('sha256').update(prefix).update(block.text).digest('base64');
+    const text = block.extraTokens > 0 ? textWithoutImages(block.text) : block.text;
+    return {
+      tokens: countTokens(text) + block.extraTokens + tokensPerBlock,
+      prefix,
+      breakpoint: block.breakpoint,
+    };
+  });
+}
+
+function sumTo(blocks: readonly CountedBlock[], end: number): number {
+  return blocks.slice(0, end).reduce((sum, block) => sum + block.tokens, 0);
+}
+
+/** The vendors' prompt caches: what was sent before, by model. */
+export class PromptCache {
+  readonly #minimumTokens: number;
+  readonly #seen = new Map<string, Set<string>>();
+
+  /** `minimumTokens`: shortest prefix that Anthropic's cache takes (real: 1,024 and more, by model). */
+  constructor(minimumTokens: number) {
+    this.#minimumTokens = minimumTokens;
+  }
+
+  /** Input side of the bill. Contract: call once per request that the vendor works on; it remembers the prompt. */
+  price(wire: WireName, model: string, blocks: readonly PromptBlock[]): Usage {
+    const counted = countBlocks(blocks);
+    const key = `${wire}/${model}`;
+    const seen = this.#seen.get(key) ?? new Set<string>();
+    this.#seen.set(key, seen);
+    return wire === 'anthropic'
+      ? this.#priceByBreakpoints(counted, seen)
+      : this.#priceByPrefix(counted, seen);
+  }
+
+  #priceByBreakpoints(blocks: readonly CountedBlock[], seen: Set<string>): Usage {
+    const total = sumTo(blocks, blocks.length);
+    const ends = blocks.flatMap((block, index) => (block.breakpoint ? [index + 1] : []));
+    const cacheable = ends.filter((end) => sumTo(blocks, end) >= this.#minimumTokens);
+    const writeEnd = cacheable.at(-1) ?? 0;
+    const readEnd = Math.max(0, ...cacheable.map((end) => longestSeen(blocks, end, seen)));
+    for (const end of cacheable) {
+      const block = blocks[end - 1];
+      if (block !== undefined) seen.add(block.prefix);
+    }
+    const read = sumTo(blocks, readEnd);
+    const written = sumTo(blocks, writeEnd) - read;
+    return {
+      ...noUsage,
+      inputTokens: total - read - written,
+      cacheReadTokens: read,
+      cacheWriteTokens: written,
+    };
+  }
+
+  #priceByPrefix(blocks: readonly CountedBlock[], seen: Set<string>): Usage {
+    const total = sumTo(blocks, blocks.length);
+    let common = 0;
+    while (common < blocks.length && seen.has(blocks[common]?.prefix ?? '')) common += 1;
+    for (const block of blocks) seen.add(block.prefix);
+    const shared = sumTo(blocks, common);
+    const read = shared < openAiMinimum ? 0 : Math.floor(shared / openAiStep) * openAiStep;
+    return { ...noUsage, inputTokens: total - read, cacheReadTokens: read };
+  }
+}
+
+function longestSeen(
+  blocks: readonly CountedBlock[],
+  breakpoint: number,
+  seen: ReadonlySet<string>,
+): number {
+  for (let end = breakpoint; end > 0 && end > breakpoint - lookbackBlocks; end -= 1) {
+    if (seen.has(blocks[end - 1]?.prefix ?? '')) return end;
+  }
+  return 0;
+}
+
+/** Input tokens of a prompt, caches aside. */
+export function promptTokens(blocks: readonly PromptBlock[]): number {
+  const counted = countBlocks(blocks);
+  return sumTo(counted, counted.length);
+}
+
+/** What every model has cost so far. */
+export class Bill {
+  readonly #byModel = new Map<string, Usage>();
+
+  /** Adds what one request consumed. */
+  charge(model: string, usage: Usage): void {
+    this.#byModel.set(model, addUsage(this.of(model), usage));
+  }
+
+  /** Totals of one model. */
+  of(model: string): Usage {
+    return this.#byModel.get(model) ?? noUsage;
+  }
+
+  /** Totals of all models together. */
+  get total(): Usage {
+    return [...this.#byModel.values()].reduce(addUsage, noUsage);
+  }
+
+  /** Totals by model. */
+  get byModel(): Readonly<Record<string, Usage>> {
+    return Object.fromEntries(this.#byModel);
+  }
+}

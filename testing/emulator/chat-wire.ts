@@ -1,0 +1,261 @@
+/** OpenAI Chat Completions: the emulator's replies, errors and reading of requests on that wire. */
+import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import type { Usage } from '../../workflows/core/usage';
+import { blocksOf, listOf, numberOf, objectOf, stringOf, textOf } from './json-read';
+import {
+  openAiErrorBody,
+  openAiErrorHeaders,
+  refuseOpenAiHeaders,
+  refuseOpenAiText,
+  unknownOpenAiModel,
+} from './openai-errors';
+import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './script';
+import { validateChat } from './validate-chat';
+import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
+import { deltasOf } from './wire';
+
+const finishReasons: Readonly<Record<ReplyStop, string>> = {
+  end: 'stop',
+  'tool-use': 'tool_calls',
+  'max-tokens': 'length',
+  pause: 'stop',
+  'content-filter': 'content_filter',
+  refusal: 'stop',
+  'context-window': 'length',
+};
+
+/** Tokens that an image costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
+const imageTokens = 255;
+
+function usageOf(usage: Usage): JsonObject {
+  const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: usage.outputTokens,
+    total_tokens: prompt + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cacheReadTokens, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  };
+}
+
+function functionOf(part: Extract<ReplyPart, { type: 'tool-call' }>, text: string): JsonObject {
+  return { ...(part.name === undefined ? {} : { name: part.name }), arguments: text };
+}
+
+interface Delta {
+  readonly delta: JsonObject;
+  readonly produced: string;
+}
+
+function textDeltas(field: string, text: string, size: number): readonly Delta[] {
+  return deltasOf(text, size).map((piece) => ({ delta: { [field]: piece }, produced: piece }));
+}
+
+function toolDeltas(
+  part: Extract<ReplyPart, { type: 'tool-call' }>,
+  index: number,
+  size: number,
+  context: ReplyContext,
+): readonly Delta[] {
+  const head: JsonObject = {
+    index,
+    id: part.id ?? context.newId('call_'),
+    type: 'function',
+    function: functionOf(part, ''),
+  };
+  return [
+    { delta: { tool_calls: [head] }, produced: part.name ?? '' },
+    ...deltasOf(part.argumentsText, size).map((piece) => ({
+      delta: { tool_calls: [{ index, function: { arguments: piece } }] },
+      produced: piece,
+    })),
+  ];
+}
+
+function deltas(reply: ReplyStep, context: ReplyContext): readonly Delta[] {
+  let toolIndex = 0;
+  return reply.parts.flatMap((part) => {
+    switch (part.type) {
+      case 'text':
+        return textDeltas('content', part.text, reply.charactersPerDelta);
+      case 'reasoning':
+        return textDeltas('reasoning_content', part.text, reply.charactersPerDelta);
+      case 'refusal':
+        return textDeltas('refusal', part.text, reply.charactersPerDelta);
+      case 'tool-call': {
+        const index = toolIndex;
+        toolIndex += 1;
+        return toolDeltas(part, index, reply.charactersPerDelta, context);
+      }
+    }
+  });
+}
+
+function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
+  const base = {
+    id: context.newId('chatcmpl-'),
+    object: 'chat.completion.chunk',
+    created: Math.floor(context.createdAtMs / 1000),
+    model: context.model,
+    system_fingerprint: 'fp_emulator',
+  };
+  const wantsUsage = objectOf(context.body['stream_options'])['include_usage'] === true;
+  const chunk = (
+    delta: JsonObject,
+    finish: string | null,
+    more: { produced?: string; closing?: true } = {},
+  ): Frame => {
+    const choices: JsonValue = [{ index: 0, delta, logprobs: null, finish_reason: finish }];
+    const data = { ...base, choices, ...(wantsUsage ? { usage: null } : {}) };
+    return { text: `data: ${JSON.stringify(data)}\n\n`, ...more };
+  };
+  const usage = { ...base, choices: [], usage: usageOf(context.usage) };
+  return [
+    chunk({ role: 'assistant', content: '', refusal: null }, null),
+    ...deltas(reply, context).map((each) => chunk(each.delta, null, { produced: each.produced })),
+    chunk({}, finishReasons[reply.stop], { closing: true }),
+    ...(wantsUsage
+      ? [{ text: `data: ${JSON.stringify(usage)}\n\n`, closing: true } satisfies Frame]
+      : []),
+    { text: 'data: [DONE]\n\n', closing: true },
+  ];
+}
+
+function wholeMessage(reply: ReplyStep, context: ReplyContext): JsonObject {
+  const said = (type: 'text' | 'reasoning' | 'refusal'): string =>
+    reply.parts.map((part) => (part.type === type ? part.text : '')).join('');
+  const calls = reply.parts.flatMap((part) =>
+    part.type === 'tool-call'
+      ? [
+          {
+            id: part.id ?? context.newId('call_'),
+            type: 'function',
+            function: functionOf(part, part.argumentsText),
+          },
+        ]
+      : [],
+  );
+  const reasoning = said('reasoning');
+  return {
+    role: 'assistant',
+    content: said('text') === '' ? null : said('text'),
+    refusal: said('refusal') === '' ? null : said('refusal'),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
+  return {
+    id: context.newId('chatcmpl-'),
+    object: 'chat.completion',
+    created: Math.floor(context.createdAtMs / 1000),
+    model: context.model,
+    choices: [
+      {
+        index: 0,
+        message: wholeMessage(reply, context),
+        logprobs: null,
+        finish_reason: finishReasons[reply.stop],
+      },
+    ],
+    usage: usageOf(context.usage),
+    system_fingerprint: 'fp_emulator',
+  };
+}
+
+function refuseOverflow(
+  inputTokens: number,
+  body: JsonObject,
+  windowTokens: number,
+): VendorError | undefined {
+  const reserved = numberOf(body['max_completion_tokens']) ?? numberOf(body['max_tokens']) ?? 0;
+  if (inputTokens + reserved <= windowTokens) return undefined;
+  const tail = 'Please reduce the length of the messages';
+  const message =
+    inputTokens > windowTokens
+      ? `your messages resulted in ${inputTokens} tokens. ${tail}.`
+      : `you requested ${inputTokens + reserved} tokens (${inputTokens} in the messages, ${reserved} in the completion). ${tail} or completion.`;
+  return {
+    status: 400,
+    message: `This model's maximum context length is ${windowTokens} tokens. However, ${message}`,
+    param: 'messages',
+    code: 'context_length_exceeded',
+  };
+}
+
+function turnOf(message: JsonObject): Turn {
+  const isTool = message['role'] === 'tool';
+  const text = textOf(message['content']);
+  return {
+    role: message['role'] === 'assistant' ? 'assistant' : 'user',
+    text: isTool ? '' : text,
+    toolCalls: listOf(message['tool_calls']).map((call) => {
+      const called = objectOf(objectOf(call)['function']);
+      return {
+        id: stringOf(objectOf(call)['id']),
+        name: stringOf(called['name']),
+        argumentsText: stringOf(called['arguments']),
+      };
+    }),
+    toolResults: isTool
+      ? [{ id: stringOf(message['tool_call_id']), content: text, isError: false }]
+      : [],
+  };
+}
+
+const systemRoles = ['system', 'developer'];
+
+function conversation(body: JsonObject): Conversation {
+  const messages = listOf(body['messages']).map(objectOf);
+  const isSystem = (message: JsonObject): boolean =>
+    systemRoles.includes(stringOf(message['role']));
+  return {
+    systemText: messages
+      .filter(isSystem)
+      .map((message) => textOf(message['content']))
+      .join('\n'),
+    toolNames: listOf(body['tools']).map((tool) =>
+      stringOf(objectOf(objectOf(tool)['function'])['name']),
+    ),
+    turns: messages.filter((message) => !isSystem(message)).map(turnOf),
+  };
+}
+
+function promptBlocks(body: JsonObject): readonly PromptBlock[] {
+  const tools = listOf(body['tools']).map((tool) => ({
+    text: `tool:${JSON.stringify(tool)}`,
+    extraTokens: 0,
+    breakpoint: false,
+  }));
+  const messages = listOf(body['messages'])
+    .map(objectOf)
+    .map((message) => ({
+      text: JSON.stringify(message),
+      extraTokens:
+        imageTokens *
+        blocksOf(message['content']).filter((block) => block['type'] === 'image_url').length,
+      breakpoint: false,
+    }));
+  return [...tools, ...messages];
+}
+
+/** The Chat Completions wire. Source: vendor's API reference; shapes in cases.jsonl. */
+export const chatWire: Wire = {
+  name: 'chat',
+  frames,
+  whole,
+  errorBody: openAiErrorBody,
+  errorFrame: (error) => ({
+    text: `data: ${JSON.stringify(openAiErrorBody(error))}\n\n`,
+  }),
+  pingText: ': ping\n\n',
+  headers: openAiErrorHeaders,
+  refuseHeaders: refuseOpenAiHeaders,
+  refuseBody: validateChat,
+  refuseText: refuseOpenAiText,
+  unknownModel: unknownOpenAiModel,
+  refuseOverflow,
+  conversation,
+  promptBlocks,
+};

@@ -1,0 +1,49 @@
+/** Reads of untrusted JSON that never throw: a request body is whatever the client sent. */
+import type { JsonObject, JsonValue } from '../../workflows/core/json';
+
+/** The value as an object, or an empty one. */
+export function objectOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** True for a JSON object (not an array, not null). */
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value as a list, or an empty one. */
+export function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return isList(value) ? value : [];
+}
+
+/** True for a JSON array. */
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+/** The value as a string, or an empty one. */
+export function stringOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The value as a number, where it is one. */
+export function numberOf(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** A content block list; a bare string counts as one block of the given type. */
+export function blocksOf(value: JsonValue | undefined, textType = 'text'): readonly JsonObject[] {
+  if (typeof value === 'string') return [{ type: textType, text: value }];
+  return listOf(value).map(objectOf);
+}
+
+/** The text of all blocks of the given types, one per line. */
+export function textOf(
+  value: JsonValue | undefined,
+  types: readonly string[] = ['text', 'input_text', 'output_text'],
+): string {
+  return blocksOf(value)
+    .filter((block) => types.includes(stringOf(block['type'])))
+    .map((block) => stringOf(block['text']))
+    .join('\n');
+}

@@ -1,0 +1,226 @@
+/** OpenAI Responses: the emulator's replies, errors and reading of requests on that wire. */
+import type { JsonObject } from '../../workflows/core/json';
+import type { Usage } from '../../workflows/core/usage';
+import { blocksOf, listOf, objectOf, stringOf, textOf } from './json-read';
+import {
+  openAiErrorBody,
+  openAiErrorHeaders,
+  openAiShape,
+  refuseOpenAiHeaders,
+  refuseOpenAiText,
+  unknownOpenAiModel,
+} from './openai-errors';
+import type { ReplyStep } from './script';
+import { responseItems } from './responses-items';
+import type { StreamedItem } from './responses-items';
+import { inputItems, validateResponses } from './validate-responses';
+import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
+
+/** Tokens that an image costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
+const imageTokens = 255;
+
+function usageOf(usage: Usage): JsonObject {
+  const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: usage.cacheReadTokens },
+    output_tokens: usage.outputTokens,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + usage.outputTokens,
+  };
+}
+
+function incompleteReason(reply: ReplyStep): string | undefined {
+  if (reply.stop === 'max-tokens' || reply.stop === 'context-window') return 'max_output_tokens';
+  return reply.stop === 'content-filter' ? 'content_filter' : undefined;
+}
+
+function opened(context: ReplyContext, id: string): JsonObject {
+  return {
+    id,
+    object: 'response',
+    created_at: Math.floor(context.createdAtMs / 1000),
+    status: 'in_progress',
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions: context.body['instructions'] ?? null,
+    max_output_tokens: context.body['max_output_tokens'] ?? null,
+    model: context.model,
+    output: [],
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    reasoning: { effort: null, summary: null },
+    store: context.body['store'] ?? true,
+    temperature: 1,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: [],
+    top_p: 1,
+    truncation: 'disabled',
+    usage: null,
+    metadata: {},
+  };
+}
+
+function closed(
+  reply: ReplyStep,
+  context: ReplyContext,
+  start: JsonObject,
+  items: readonly StreamedItem[],
+): JsonObject {
+  const reason = incompleteReason(reply);
+  return {
+    ...start,
+    status: reason === undefined ? 'completed' : 'incomplete',
+    incomplete_details: reason === undefined ? null : { reason },
+    output: items.map((item) => item.done),
+    usage: usageOf(context.usage),
+  };
+}
+
+function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
+  let sequence = 0;
+  const frame = (type: string, data: JsonObject, more: Omit<Frame, 'text'> = {}): Frame => {
+    const event = { type, sequence_number: sequence, ...data };
+    sequence += 1;
+    return { text: `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`, ...more };
+  };
+  const start = opened(context, context.newId('resp_'));
+  const items = responseItems(reply, context);
+  const end = closed(reply, context, start, items);
+  return [
+    frame('response.created', { response: start }),
+    frame('response.in_progress', { response: start }),
+    ...items.flatMap((item, index) => [
+      frame('response.output_item.added', { output_index: index, item: item.added }),
+      ...item.events.map((event) =>
+        frame(
+          event.type,
+          { ...event.data, output_index: index },
+          event.produced === undefined ? {} : { produced: event.produced },
+        ),
+      ),
+      frame('response.output_item.done', { output_index: index, item: item.done }),
+    ]),
+    frame(
+      incompleteReason(reply) === undefined ? 'response.completed' : 'response.incomplete',
+      { response: end },
+      { closing: true },
+    ),
+  ];
+}
+
+function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
+  return closed(
+    reply,
+    context,
+    opened(context, context.newId('resp_')),
+    responseItems(reply, context),
+  );
+}
+
+function messageTurn(item: JsonObject): Turn {
+  return {
+    role: item['role'] === 'assistant' ? 'assistant' : 'user',
+    text: textOf(item['content']),
+    toolCalls: [],
+    toolResults: [],
+  };
+}
+
+function turnOf(item: JsonObject): Turn | undefined {
+  const id = stringOf(item['call_id']);
+  switch (stringOf(item['type'])) {
+    case 'function_call':
+      return {
+        role: 'assistant',
+        text: '',
+        toolCalls: [
+          { id, name: stringOf(item['name']), argumentsText: stringOf(item['arguments']) },
+        ],
+        toolResults: [],
+      };
+    case 'function_call_output':
+      return {
+        role: 'user',
+        text: '',
+        toolCalls: [],
+        toolResults: [{ id, content: textOf(item['output']), isError: false }],
+      };
+    case 'message':
+      return ['system', 'developer'].includes(stringOf(item['role']))
+        ? undefined
+        : messageTurn(item);
+    default:
+      return undefined;
+  }
+}
+
+function conversation(body: JsonObject): Conversation {
+  const items = inputItems(body);
+  const system = items.filter((item) => ['system', 'developer'].includes(stringOf(item['role'])));
+  return {
+    systemText: [stringOf(body['instructions']), ...system.map((item) => textOf(item['content']))]
+      .filter((text) => text !== '')
+      .join('\n'),
+    toolNames: listOf(body['tools']).map((tool) => stringOf(objectOf(tool)['name'])),
+    turns: items.map(turnOf).filter((turn) => turn !== undefined),
+  };
+}
+
+function promptBlocks(body: JsonObject): readonly PromptBlock[] {
+  const block = (text: string, extraTokens = 0): PromptBlock => ({
+    text,
+    extraTokens,
+    breakpoint: false,
+  });
+  return [
+    ...listOf(body['tools']).map((tool) => block(`tool:${JSON.stringify(tool)}`)),
+    block(`instructions:${stringOf(body['instructions'])}`),
+    ...inputItems(body).map((item) =>
+      block(
+        JSON.stringify(item),
+        imageTokens *
+          blocksOf(item['content']).filter((part) => part['type'] === 'input_image').length,
+      ),
+    ),
+  ];
+}
+
+/** The Responses wire. Source: vendor's API reference; shapes in cases.jsonl. */
+export const responsesWire: Wire = {
+  name: 'responses',
+  frames,
+  whole,
+  errorBody: openAiErrorBody,
+  errorFrame: (error) => {
+    const { message, code, type } = openAiShape(error);
+    const data = {
+      type: 'error',
+      sequence_number: 0,
+      code: code ?? type,
+      message,
+      param: error.param ?? null,
+    };
+    return { text: `event: error\ndata: ${JSON.stringify(data)}\n\n` };
+  },
+  pingText: 'event: keepalive\ndata: {"type":"keepalive","sequence_number":0}\n\n',
+  headers: openAiErrorHeaders,
+  refuseHeaders: refuseOpenAiHeaders,
+  refuseBody: validateResponses,
+  refuseText: refuseOpenAiText,
+  unknownModel: unknownOpenAiModel,
+  refuseOverflow: (inputTokens, _body, windowTokens) =>
+    inputTokens <= windowTokens
+      ? undefined
+      : {
+          status: 400,
+          param: 'input',
+          code: 'context_length_exceeded',
+          message:
+            'Your input exceeds the context window of this model. Please adjust your input and try again.',
+        },
+  conversation,
+  promptBlocks,
+};

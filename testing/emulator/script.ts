@@ -1,0 +1,380 @@
+/** What the emulated vendor does next: replies and faults as plain data, the same words for every wire. */
+import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import type { Usage } from '../../workflows/core/usage';
+
+/** One piece of a reply, in the order in which the model says it. */
+export type ReplyPart =
+  | { readonly type: 'text'; readonly text: string }
+  /** Signed by the emulator; `redacted` gives the vendor's unreadable form. */
+  | { readonly type: 'reasoning'; readonly text: string; readonly redacted?: boolean }
+  | {
+      readonly type: 'tool-call';
+      /** Left out of the wire where absent. */
+      readonly name?: string;
+      /** Sent as it is, valid JSON or not. */
+      readonly argumentsText: string;
+      /** Minted by the emulator where absent. */
+      readonly id?: string;
+    }
+  | { readonly type: 'refusal'; readonly text: string };
+
+/** Why the reply ends; each wire has its own word for it. */
+export type ReplyStop =
+  'end' | 'tool-use' | 'max-tokens' | 'pause' | 'content-filter' | 'refusal' | 'context-window';
+
+/** How the bytes of an answer travel. */
+export interface Delivery {
+  /** Milliseconds before the response's head. */
+  readonly headersAfterMs?: number;
+  /** Line ends of the event stream as CRLF. */
+  readonly crlf?: boolean;
+  /** Cuts the body into writes of so many bytes, through characters and events alike. */
+  readonly bytesPerWrite?: number;
+  /** Milliseconds between two writes. */
+  readonly writeEveryMs?: number;
+}
+
+/** A reply that the model makes. */
+export interface ReplyStep {
+  readonly type: 'reply';
+  readonly parts: readonly ReplyPart[];
+  readonly stop: ReplyStop;
+  /** Replaces what the emulator counted. */
+  readonly usage?: Partial<Usage>;
+  /** Size of one streamed delta, in characters. */
+  readonly charactersPerDelta: number;
+  readonly delivery: Delivery;
+  /** Name of the model in the reply, where it differs from the request's. */
+  readonly model?: string;
+}
+
+/** Where in a stream a fault strikes. */
+export type StreamPosition =
+  | { readonly type: 'start' }
+  | { readonly type: 'after-events'; readonly count: number }
+  /** After so many characters of text, reasoning and tool arguments. */
+  | { readonly type: 'after-characters'; readonly count: number }
+  /** Before the vendor's first closing event: all content is out, nothing says that it is whole. */
+  | { readonly type: 'before-closing' };
+
+/** How a connection ends: a TCP reset, a TCP FIN without the body's proper end, or a proper end of the body. */
+export type ConnectionEnd = 'reset' | 'fin' | 'eof';
+
+/** A vendor's error, as a body or as an event; the wire gives it the vendor's shape. */
+export interface VendorError {
+  readonly status: number;
+  readonly message?: string;
+  /** The vendor's `error.type`, where it is not the usual one for the status. */
+  readonly type?: string;
+  /** OpenAI's `error.code`. */
+  readonly code?: string | null;
+  /** OpenAI's `error.param`. */
+  readonly param?: string | null;
+}
+
+/** What happens to a stream at a position. */
+export type StreamAct =
+  | { readonly type: 'end'; readonly how: ConnectionEnd }
+  | { readonly type: 'error'; readonly error: VendorError; readonly then: ConnectionEnd }
+  /** Silent for ever, or only pings. */
+  | { readonly type: 'stall'; readonly pingEveryMs?: number }
+  /** Silent, or pings, for a while; then the stream goes on. */
+  | { readonly type: 'pause'; readonly forMs: number; readonly pingEveryMs?: number }
+  /** Raw text put between two events; then the stream goes on. */
+  | { readonly type: 'insert'; readonly text: string }
+  /** So many pings or comments at once; then the stream goes on. */
+  | { readonly type: 'storm'; readonly count: number; readonly kind: 'ping' | 'comment' }
+  /** The next two events change places. */
+  | { readonly type: 'swap' };
+
+/** A fault instead of a reply, or within one. */
+export type FaultStep =
+  | {
+      readonly type: 'http-fault';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      /** Absent: the vendor's own error shape for the status. */
+      readonly body?: JsonValue;
+      readonly bodyText?: string;
+      readonly error: VendorError;
+      readonly delayMs: number;
+    }
+  | {
+      readonly type: 'connection-fault';
+      readonly at: 'before-headers' | 'after-headers';
+      readonly how: ConnectionEnd | 'stall';
+    }
+  | {
+      readonly type: 'stream-fault';
+      readonly reply: ReplyStep;
+      readonly at: StreamPosition;
+      readonly act: StreamAct;
+    }
+  | {
+      readonly type: 'raw';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly pieces: readonly RawPiece[];
+      readonly end: RawEnd;
+    };
+
+/** One write of a raw answer, or a pause. */
+export type RawPiece =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'hex'; readonly hex: string }
+  | { readonly type: 'wait'; readonly ms: number };
+
+/** How a raw answer ends. */
+export type RawEnd =
+  | { readonly type: 'end'; readonly how: ConnectionEnd }
+  | { readonly type: 'stall'; readonly pingEveryMs?: number };
+
+/** One scripted answer. */
+export type Step = ReplyStep | FaultStep;
+
+/** Options that every reply takes. */
+export interface ReplyOptions {
+  readonly stop?: ReplyStop;
+  readonly usage?: Partial<Usage>;
+  /** Default 12. */
+  readonly charactersPerDelta?: number;
+  readonly delivery?: Delivery;
+  /** Said (and signed) before everything else. */
+  readonly reasoning?: string;
+  readonly model?: string;
+}
+
+/** A tool call of a scripted reply. */
+export interface ScriptedToolCall {
+  readonly name: string;
+  readonly input: JsonObject;
+  readonly id?: string;
+}
+
+function replyOf(parts: readonly ReplyPart[], stop: ReplyStop, options: ReplyOptions): ReplyStep {
+  const reasoning: readonly ReplyPart[] =
+    options.reasoning === undefined ? [] : [{ type: 'reasoning', text: options.reasoning }];
+  return {
+    type: 'reply',
+    parts: [...reasoning, ...parts],
+    stop: options.stop ?? stop,
+    charactersPerDelta: options.charactersPerDelta ?? 12,
+    delivery: options.delivery ?? {},
+    ...(options.usage === undefined ? {} : { usage: options.usage }),
+    ...(options.model === undefined ? {} : { model: options.model }),
+  };
+}
+
+function withText(text: string | undefined, parts: readonly ReplyPart[]): readonly ReplyPart[] {
+  return text === undefined ? parts : [{ type: 'text', text }, ...parts];
+}
+
+/** Builders of replies. */
+export const reply = {
+  /** Plain text; ends with `end`. */
+  text: (text: string, options: ReplyOptions = {}): ReplyStep =>
+    replyOf([{ type: 'text', text }], 'end', options),
+
+  /** One or several parallel tool calls, after optional text. */
+  toolCalls: (
+    calls: readonly ScriptedToolCall[],
+    options: ReplyOptions & { readonly text?: string } = {},
+  ): ReplyStep => {
+    const parts = calls.map((call): ReplyPart => ({
+      type: 'tool-call',
+      name: call.name,
+      argumentsText: JSON.stringify(call.input),
+      ...(call.id === undefined ? {} : { id: call.id }),
+    }));
+    return replyOf(withText(options.text, parts), 'tool-use', options);
+  },
+
+  /** A tool call whose arguments are sent exactly as given: cut, doubled, no JSON at all. `name` undefined leaves it out. */
+  rawToolArguments: (
+    name: string | undefined,
+    argumentsText: string,
+    options: ReplyOptions & { readonly text?: string } = {},
+  ): ReplyStep => {
+    const call: ReplyPart = {
+      type: 'tool-call',
+      argumentsText,
+      ...(name === undefined ? {} : { name }),
+    };
+    return replyOf(withText(options.text, [call]), 'tool-use', options);
+  },
+
+  /** The model declines. */
+  refusal: (text = "I can't help with that.", options: ReplyOptions = {}): ReplyStep =>
+    replyOf(text === '' ? [] : [{ type: 'refusal', text }], 'refusal', options),
+
+  /** A well-formed reply that says nothing. */
+  empty: (options: ReplyOptions = {}): ReplyStep => replyOf([], 'end', options),
+
+  /** Any parts in any order. */
+  parts: (parts: readonly ReplyPart[], options: ReplyOptions = {}): ReplyStep =>
+    replyOf(parts, parts.some((part) => part.type === 'tool-call') ? 'tool-use' : 'end', options),
+};
+
+/** Options that place a fault in a stream. At most one of the positions; default is right after the opening event. */
+export interface StreamFaultOptions {
+  /** The reply that the fault strikes; default a text (`afterText`, then some more). */
+  readonly during?: ReplyStep;
+  readonly afterEvents?: number;
+  readonly afterCharacters?: number;
+  /** The model has said exactly this (or, with `during`, so many characters) when the fault strikes. */
+  readonly afterText?: string;
+  readonly beforeClosing?: boolean;
+}
+
+function positionOf(options: StreamFaultOptions): StreamPosition {
+  if (options.beforeClosing === true) return { type: 'before-closing' };
+  if (options.afterEvents !== undefined) {
+    return { type: 'after-events', count: options.afterEvents };
+  }
+  const characters = options.afterCharacters ?? options.afterText?.length;
+  return characters === undefined
+    ? { type: 'start' }
+    : { type: 'after-characters', count: characters };
+}
+
+function inStream(options: StreamFaultOptions, act: StreamAct): FaultStep {
+  const during =
+    options.during ??
+    reply.parts([
+      { type: 'text', text: options.afterText ?? '' },
+      { type: 'text', text: ' and so on to the end of this reply.' },
+    ]);
+  return { type: 'stream-fault', reply: during, at: positionOf(options), act };
+}
+
+function delivered(step: ReplyStep | undefined, delivery: Delivery): ReplyStep {
+  const base = step ?? reply.text('done');
+  return { ...base, delivery: { ...base.delivery, ...delivery } };
+}
+
+/** Builders of faults that come before or instead of a stream. */
+const beforeStream = {
+  /** An HTTP error. Without a body it has the vendor's own shape for that status. */
+  http: (
+    status: number,
+    options: {
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: JsonValue;
+      readonly bodyText?: string;
+      readonly error?: Omit<VendorError, 'status'>;
+      readonly delayMs?: number;
+    } = {},
+  ): FaultStep => ({
+    type: 'http-fault',
+    status,
+    headers: options.headers ?? {},
+    error: { status, ...options.error },
+    delayMs: options.delayMs ?? 0,
+    ...(options.body === undefined ? {} : { body: options.body }),
+    ...(options.bodyText === undefined ? {} : { bodyText: options.bodyText }),
+  }),
+
+  /** The connection ends, or nothing more comes, before or right after the response's head. */
+  connection: (
+    how: ConnectionEnd | 'stall',
+    at: 'before-headers' | 'after-headers' = 'before-headers',
+  ): FaultStep => ({ type: 'connection-fault', at, how }),
+
+  /** A 200 whose event stream is empty. */
+  emptyBody: (): FaultStep => ({
+    type: 'raw',
+    status: 200,
+    headers: { 'content-type': 'text/event-stream; charset=utf-8' },
+    pieces: [],
+    end: { type: 'end', how: 'eof' },
+  }),
+
+  /** A 200 with a body that is no event stream: a gateway's page, a JSON error. */
+  notSse: (
+    body: JsonValue,
+    contentType = typeof body === 'string' ? 'text/html' : 'application/json',
+  ): FaultStep => ({
+    type: 'raw',
+    status: 200,
+    headers: { 'content-type': contentType },
+    pieces: [{ type: 'text', text: typeof body === 'string' ? body : JSON.stringify(body) }],
+    end: { type: 'end', how: 'eof' },
+  }),
+};
+
+/** Builders of faults within a stream. */
+const withinStream = {
+  /** The vendor's "overloaded" as an error event inside a 200 stream. */
+  overloadedInStream: (options: StreamFaultOptions = {}): FaultStep =>
+    inStream(options, { type: 'error', error: { status: 529 }, then: 'eof' }),
+
+  /** Any vendor error as an error event inside a 200 stream. */
+  errorInStream: (
+    error: VendorError,
+    options: StreamFaultOptions & { readonly then?: ConnectionEnd } = {},
+  ): FaultStep => inStream(options, { type: 'error', error, then: options.then ?? 'eof' }),
+
+  /** The stream breaks off; `eof` is a clean end of the body without the vendor's closing event. Default reset. */
+  cutStream: (options: StreamFaultOptions & { readonly how?: ConnectionEnd } = {}): FaultStep =>
+    inStream(options, { type: 'end', how: options.how ?? 'reset' }),
+
+  /** All content, then a clean end without the vendor's closing events. */
+  missingEnd: (during?: ReplyStep): FaultStep =>
+    inStream(
+      { beforeClosing: true, ...(during === undefined ? {} : { during }) },
+      { type: 'end', how: 'eof' },
+    ),
+
+  /** Nothing more for ever, or only pings. */
+  stall: (options: StreamFaultOptions & { readonly pingEveryMs?: number } = {}): FaultStep =>
+    inStream(options, {
+      type: 'stall',
+      ...(options.pingEveryMs === undefined ? {} : { pingEveryMs: options.pingEveryMs }),
+    }),
+
+  /** Nothing, or only pings, for a while; then the reply goes on to its proper end. */
+  pause: (
+    forMs: number,
+    options: StreamFaultOptions & { readonly pingEveryMs?: number } = {},
+  ): FaultStep =>
+    inStream(options, {
+      type: 'pause',
+      forMs,
+      ...(options.pingEveryMs === undefined ? {} : { pingEveryMs: options.pingEveryMs }),
+    }),
+
+  /** A data line that is no JSON; then the stream goes on. */
+  malformedData: (options: StreamFaultOptions & { readonly data?: string } = {}): FaultStep =>
+    inStream(options, { type: 'insert', text: `data: ${options.data ?? '{"type":'}\n\n` }),
+
+  /** Raw text between two events; then the stream goes on. */
+  insert: (text: string, options: StreamFaultOptions = {}): FaultStep =>
+    inStream(options, { type: 'insert', text }),
+
+  /** Pings or comments at once, harmless by the vendors' own rules; then the stream goes on. */
+  storm: (
+    count: number,
+    kind: 'ping' | 'comment' = 'ping',
+    options: StreamFaultOptions = {},
+  ): FaultStep => inStream(options, { type: 'storm', count, kind }),
+
+  /** Two events in the wrong order. */
+  wrongOrder: (options: StreamFaultOptions = {}): FaultStep => inStream(options, { type: 'swap' }),
+};
+
+/** Builders of unusual but lawful ways for bytes to travel. */
+const delivery = {
+  /** Line ends as CRLF. */
+  crlf: (step?: ReplyStep): ReplyStep => delivered(step, { crlf: true }),
+  /** Every byte in its own write. */
+  oneByteChunks: (step?: ReplyStep): ReplyStep => delivered(step, { bytesPerWrite: 1 }),
+  /** Few bytes at a time, slowly. */
+  drip: (bytesPerWrite: number, writeEveryMs: number, step?: ReplyStep): ReplyStep =>
+    delivered(step, { bytesPerWrite, writeEveryMs }),
+  /** The response's head comes late. */
+  lateHeaders: (headersAfterMs: number, step?: ReplyStep): ReplyStep =>
+    delivered(step, { headersAfterMs }),
+};
+
+/** Builders of faults. */
+export const fault = { ...beforeStream, ...withinStream, ...delivery };
