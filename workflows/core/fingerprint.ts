@@ -29,3 +29,21 @@ export function normaliseText(text: string): string {
   for (const [pattern, replacement] of volatile) result = result.replace(pattern, replacement);
   return result.trim().toLowerCase();
 }
+
+/**
+ * A short hash for names and identities that need no cryptography: 53 bits in base 36 (cyrb53).
+ *
+ * Contract: equal text gives equal hash on every machine; not for integrity.
+ */
+export function shortHash(text: string): string {
+  let high = 0xdeadbeef;
+  let low = 0x41c6ce57;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    high = Math.imul(high ^ code, 2654435761);
+    low = Math.imul(low ^ code, 1597334677);
+  }
+  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909);
+  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909);
+  return (4294967296 * (2097151 & low) + (high >>> 0)).toString(36);
+}

@@ -77,3 +77,9 @@ export const answerChars = 16_000;
 
 /** Tool calls that one reply may ask for; more are refused as invalid (ADR 0003). */
 export const maxCallsPerReply = 64;
+
+/** Characters of people's texts that one model call carries; the others wait for the next one (ADR 0003). */
+export const textsPerCallChars = 128_000;
+
+/** Characters of people's texts that may wait; a text beyond is refused and reported (ADR 0003). */
+export const inboxChars = 256_000;

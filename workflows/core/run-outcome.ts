@@ -15,7 +15,6 @@ export type FailureReason =
   | 'chain_exhausted'
   | 'refusal'
   | 'content_filter'
-  | 'unrecoverable'
   | 'context_overflow';
 
 /** What worked and what did not: part of every outcome. */

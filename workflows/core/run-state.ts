@@ -1,6 +1,6 @@
 /** The whole state of a run: JSON only, carried from segment to segment, owned slice by slice. */
 import type { CircuitBreakerState } from './circuit-breaker';
-import type { InfraError } from './failure';
+import type { AgentError, InfraError } from './failure';
 import type { Head } from './message';
 import type { AgentSnapshot, PendingResult, ProposedToolCall } from './ports';
 import type { ProviderHealthState } from './provider-health';
@@ -15,13 +15,29 @@ export interface ToolCallProgress {
     | { readonly type: 'awaiting-approval' }
     | { readonly type: 'awaiting-answer'; readonly question: string }
     | { readonly type: 'running' }
-    | { readonly type: 'settled'; readonly pending: PendingResult; readonly ran: boolean };
+    /** The store is down; tried again when the timer fires. */
+    | { readonly type: 'paused'; readonly timerId: string; readonly delayMs: number }
+    | {
+        readonly type: 'settled';
+        readonly pending: PendingResult;
+        /** Whether the tool really ran, or a person answered: whatever else leaves no trace on its own. */
+        readonly ran: boolean;
+        readonly error?: AgentError;
+      };
 }
 
 /** Where a run is. Each phase owns only its own data. */
 export type RunPhase =
   | { readonly type: 'preparing' }
-  | { readonly type: 'calling-model'; readonly callId: string; readonly routeIndex: number }
+  /** Between iterations: nothing is in flight. */
+  | { readonly type: 'ready' }
+  | {
+      readonly type: 'calling-model';
+      readonly callId: string;
+      readonly routeIndex: number;
+      /** How many texts of the inbox this call carries. */
+      readonly sentTexts: number;
+    }
   | {
       readonly type: 'running-tools';
       readonly calls: readonly ToolCallProgress[];
@@ -35,8 +51,20 @@ export type RunPhase =
       readonly timerId?: string;
       readonly untilMs?: number;
       readonly sinceMs: number;
+      /** What is done when the wait ends. */
+      readonly then: 'prepare' | 'call-model' | 'begin-iteration';
+      /** Milliseconds of this wait's timer, doubled when it did not help. */
+      readonly delayMs?: number;
     }
-  | { readonly type: 'rolling-over' }
+  /** A person ended the run; what is in flight comes back first. */
+  | {
+      readonly type: 'ending';
+      readonly status: 'stopped' | 'cancelled';
+      readonly reason: string;
+      readonly outstanding: readonly string[];
+      /** Tool calls in flight when the end was asked for. */
+      readonly landing: readonly { readonly call: ProposedToolCall; readonly callId: string }[];
+    }
   | { readonly type: 'ended'; readonly outcome: RunOutcome };
 
 /** What the run has done so far. */
@@ -50,12 +78,13 @@ export interface RunCounters {
   readonly failovers: number;
   readonly segments: number;
   readonly timers: number;
+  /** Model calls of this iteration, for activity ids. */
+  readonly callsThisIteration: number;
 }
 
 /** What the next model call sends besides the transcript. */
 export interface NextRequest {
   readonly pendingResults: readonly PendingResult[];
-  readonly userTexts: readonly string[];
   /** Ephemeral error context; dropped after the call that carries it. */
   readonly note?: string;
   readonly maxOutputTokens?: number;
@@ -72,6 +101,10 @@ export interface RunState {
   readonly snapshot?: AgentSnapshot;
   readonly head?: Head;
   readonly next: NextRequest;
+  /** Texts of people that wait for the next model call. */
+  readonly inbox: readonly string[];
+  /** The larger output limit after a cut reply is given once. */
+  readonly outputRaised: boolean;
   readonly counters: RunCounters;
   readonly usage: Usage;
   readonly contextTokens: number;
@@ -81,12 +114,17 @@ export interface RunState {
   readonly activeMs: number;
   readonly activeSinceMs?: number;
   readonly providerWaitMs: number;
+  /** Last wait for the store; absent while the store answers. */
+  readonly storeWaitMs?: number;
   readonly worked: readonly string[];
   readonly didNotWork: readonly string[];
   /** Agent error codes of the last iteration, to count as healed when the next one succeeds. */
   readonly unhealed: readonly string[];
   readonly healed: { readonly [code: string]: number };
   readonly lastText: string;
+  readonly lastRouteIndex?: number;
+  /** Provider reasons of this iteration that failover is getting over. */
+  readonly failedOver: readonly string[];
   readonly lastError?: string;
   /** A person asked for this run to be handed over; honoured at the next iteration boundary. */
   readonly escalation?: string;

@@ -1,0 +1,89 @@
+/** One place for how each activity is scheduled: timeouts, heartbeat, retry, identity. */
+import type { ActivityOptions } from '@temporalio/workflow';
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import { prepareCallId } from './core/iteration';
+import type { Activities, CallModelResult, PrepareRunResult, RunToolResult } from './core/ports';
+import type { RunCommand } from './core/run-protocol';
+
+/**
+ * Attempts of one activity. A worker's death costs an attempt but is nobody's failure, so the cap is far above any retry
+ * policy of Holdfast's own, and only ends a task that kills each worker that takes it (ADR 0004).
+ */
+const maximumAttempts = 100;
+
+/** Milliseconds that a tool's activity may outlive the tool's own time limit, to store the result (ADR 0007). */
+const toolGraceMs = 30_000;
+
+const activities = proxyActivities<Activities>({
+  startToCloseTimeout: '1 minute',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry: {
+    initialInterval: '1 second',
+    backoffCoefficient: 2,
+    maximumInterval: '30 seconds',
+    maximumAttempts,
+  },
+});
+
+/** A command that an activity carries out. */
+export type ActivityCommand = Extract<
+  RunCommand,
+  { type: 'prepare-run' | 'call-model' | 'run-tool' }
+>;
+
+function options(overrides: ActivityOptions): ActivityOptions {
+  return {
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: {
+      initialInterval: '1 second',
+      backoffCoefficient: 2,
+      maximumInterval: '30 seconds',
+      maximumAttempts,
+    },
+    ...overrides,
+  };
+}
+
+/** Resolves the agent's definition. */
+export function prepareRun(
+  command: Extract<ActivityCommand, { type: 'prepare-run' }>,
+): Promise<PrepareRunResult> {
+  return activities.prepareRun.executeWithOptions(
+    options({
+      activityId: prepareCallId,
+      summary: `prepare ${command.input.agent}`,
+      startToCloseTimeout: '1 minute',
+    }),
+    [command.input],
+  );
+}
+
+/** Calls the model; the activity decides what is retried, and when (ADR 0004). */
+export function callModel(
+  command: Extract<ActivityCommand, { type: 'call-model' }>,
+): Promise<CallModelResult> {
+  return activities.callModel.executeWithOptions(
+    options({
+      activityId: command.callId,
+      summary: command.summary,
+      startToCloseTimeout: command.limits.modelCallTimeoutMs,
+      heartbeatTimeout: command.limits.heartbeatTimeoutMs,
+    }),
+    [command.input],
+  );
+}
+
+/** Runs a tool; the tool's own deadline is kept inside the activity. */
+export function runTool(
+  command: Extract<ActivityCommand, { type: 'run-tool' }>,
+): Promise<RunToolResult> {
+  return activities.runTool.executeWithOptions(
+    options({
+      activityId: command.callId,
+      summary: command.summary,
+      startToCloseTimeout: command.timeoutMs + toolGraceMs,
+      heartbeatTimeout: command.heartbeatTimeoutMs,
+    }),
+    [command.input],
+  );
+}

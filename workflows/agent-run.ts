@@ -1,0 +1,108 @@
+/** The workflow `agentRun`: stamps facts, asks the core, carries out its commands. Decides nothing itself. */
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { AgentRunInput } from './contract';
+import { restoreRunState } from './core/restore-run-state';
+import type { RunOutcome } from './core/run-outcome';
+import type { RunCommand, RunEvent } from './core/run-protocol';
+import type { RunState } from './core/run-state';
+import type { Transition } from './core/transition';
+import { initialTransition, transition } from './core/transition';
+import type { UnstampedEvent } from './execute-command';
+import { createCommandExecutor } from './execute-command';
+import { registerMessageHandlers } from './message-handlers';
+import { createRunVisibility } from './run-visibility';
+
+function stamp(event: UnstampedEvent): RunEvent {
+  const { continueAsNewSuggested } = workflowInfo();
+  return {
+    ...event,
+    atMs: Date.now(),
+    ...(continueAsNewSuggested ? { rollOverSuggested: true } : {}),
+  };
+}
+
+function begin(input: AgentRunInput): Transition {
+  const atMs = Date.now();
+  if (input.state !== undefined)
+    return transition(restoreRunState(input.state), { type: 'segment-started', atMs });
+  const { workflowId, firstExecutionRunId } = workflowInfo();
+  const runKey = `${workflowId}/${firstExecutionRunId}`;
+  return initialTransition({ type: 'run-started', atMs, runKey, request: input.request });
+}
+
+/** Ends the workflow as its outcome says: success and a person's stop return, every other end fails it. */
+function conclude(outcome: RunOutcome): RunOutcome {
+  switch (outcome.status) {
+    case 'completed':
+    case 'stopped':
+      return outcome;
+    case 'cancelled':
+      throw new CancelledFailure(outcome.reason, [outcome]);
+    case 'failed':
+      throw ApplicationFailure.create({
+        message: outcome.message,
+        type: outcome.reason,
+        nonRetryable: true,
+        details: [outcome],
+      });
+  }
+}
+
+/**
+ * Runs an agent durably to a readable end.
+ *
+ * Errors: fails with one `ApplicationFailure` whose type is the `FailureReason` and whose details hold the `RunOutcome`;
+ * cancelled runs end as cancelled. A broken invariant fails only the workflow task, so that a fixed deploy resumes the run.
+ * Replay: the order of activities and timers follows the core's commands.
+ */
+export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
+  const events: UnstampedEvent[] = [];
+  const emit = (event: UnstampedEvent): void => {
+    events.push(event);
+  };
+  const execute = createCommandExecutor(emit);
+  const visibility = createRunVisibility();
+  let state: RunState;
+  let rollOver = false;
+
+  function take([next, commands]: Transition): void {
+    state = next;
+    rollOver = wantsRollOver(rollOver, commands);
+    for (const command of commands) execute(command);
+    visibility.show(state);
+  }
+
+  async function loop(): Promise<RunOutcome> {
+    take(begin(input));
+    registerMessageHandlers({ state: () => state, emit, isDigested: () => events.length === 0 });
+    for (;;) {
+      if (state.phase.type === 'ended') {
+        await condition(allHandlersFinished);
+        return state.phase.outcome;
+      }
+      await condition(() => events.length > 0 || (rollOver && allHandlersFinished()));
+      const event = events.shift();
+      if (event !== undefined) take(transition(state, stamp(event)));
+      else await continueAsNew<typeof agentRun>({ request: state.request, state });
+    }
+  }
+
+  CancellationScope.current().cancelRequested.catch((thrown: unknown) => {
+    const reason = thrown instanceof Error && thrown.message !== '' ? thrown.message : 'cancelled';
+    emit({ type: 'cancel-requested', reason });
+  });
+  return conclude(await CancellationScope.nonCancellable(loop));
+}
+
+/** A wanted roll-over stays wanted while only people's words come in between. */
+function wantsRollOver(wanted: boolean, commands: readonly RunCommand[]): boolean {
+  if (commands.some((command) => command.type === 'roll-over')) return true;
+  return wanted && commands.every((command) => command.type === 'publish');
+}

@@ -1,0 +1,76 @@
+/** Names and types that a client and the workflow `agentRun` share. Plain data, so that both sides may import it. */
+import type { RunRequest } from './core/run-protocol';
+import type { RunState } from './core/run-state';
+
+/** Workflow type that a client starts. */
+export const agentRunWorkflow = 'agentRun';
+
+/** Task queue of workers that were not told another. */
+export const defaultTaskQueue = 'holdfast';
+
+/** Input of `agentRun`: the request of a person, and the state where a segment continues one. */
+export interface AgentRunInput {
+  readonly request: RunRequest;
+  readonly state?: RunState;
+}
+
+/** Signals: no answer, never rejected; ignored where they cannot apply. */
+export const signalNames = {
+  escalate: 'escalate',
+  stop: 'stop',
+  addMessage: 'addMessage',
+} as const;
+
+/** Updates: validated before they enter history, answered when they took effect. */
+export const updateNames = {
+  resolveApproval: 'resolveApproval',
+  answer: 'answer',
+} as const;
+
+/** Queries: read-only, also for finished runs while a worker lives. */
+export const queryNames = {
+  status: 'status',
+  pending: 'pending',
+} as const;
+
+/** Argument of `escalate` and `stop`. */
+export interface ReasonSignal {
+  readonly reason: string;
+  readonly by?: string;
+}
+
+/** Argument of `addMessage`. */
+export interface MessageSignal {
+  readonly text: string;
+  readonly by?: string;
+}
+
+/** Argument of `resolveApproval`. `digest` binds the decision to the action that the person saw. */
+export interface ResolveApproval {
+  readonly approvalId: string;
+  readonly digest: string;
+  readonly decision: 'approve' | 'reject';
+  readonly reason?: string;
+  readonly by?: string;
+}
+
+/** Argument of `answer`. */
+export interface AnswerQuestion {
+  readonly questionId: string;
+  readonly answer: string;
+  readonly by?: string;
+}
+
+/** Result of an update. */
+export interface UpdateAccepted {
+  readonly accepted: true;
+}
+
+/** Search attributes of a run; registered by `holdfast setup`. */
+export const searchAttributes = {
+  status: 'HoldfastStatus',
+  agent: 'HoldfastAgent',
+  provider: 'HoldfastProvider',
+  reason: 'HoldfastReason',
+  iteration: 'HoldfastIteration',
+} as const;

@@ -1,0 +1,269 @@
+/** Begins iterations and issues model calls: the guard first, then the route, then the call. */
+import { infraPolicies } from './failure-policy';
+import { shortHash } from './fingerprint';
+import { invariant } from './invariant';
+import { textsPerCallChars } from './limits';
+import type { Head } from './message';
+import type { AgentSnapshot, CallModelInput, RouteConfig } from './ports';
+import { decideRoute, routeName } from './provider-health';
+import type { NextRequest, RunState } from './run-state';
+import { endFailed } from './run-end';
+import { guardBeforeIteration } from './safety-guard';
+import type { Step } from './step';
+import { andThen, count, publish, step } from './step';
+
+/** Activity id of the preparation of a run. */
+export const prepareCallId = 'prepare';
+
+/** When something happens, and whether the server wants a new segment. */
+export interface Moment {
+  readonly atMs: number;
+  readonly rollOverSuggested?: boolean;
+}
+
+/** What a prepared run always has. */
+export interface Prepared {
+  readonly snapshot: AgentSnapshot;
+  readonly head: Head;
+}
+
+/** Snapshot and head of a run that has been prepared. */
+export function prepared(state: RunState): Prepared {
+  const { snapshot, head } = state;
+  invariant(snapshot !== undefined && head !== undefined, 'the run is not prepared');
+  return { snapshot, head };
+}
+
+/** Begins the next iteration, unless a person, the guard or the server wants something else first. */
+export function beginIteration(state: RunState, moment: Moment): Step {
+  const { snapshot } = prepared(state);
+  const { atMs } = moment;
+  if (state.escalation !== undefined) return waitForPerson(state, state.escalation, atMs);
+  const stop = guardBeforeIteration(snapshot.limits, state.counters, state.activeMs);
+  if (stop !== undefined) return endFailed(state, atMs, stop.reason, stop.message);
+  if (moment.rollOverSuggested === true)
+    return step({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
+  const iterations = state.counters.iterations + 1;
+  const begun = count({ ...state, failedOver: [] }, { iterations, callsThisIteration: 0 });
+  return issueModelCall(begun, atMs);
+}
+
+/** Calls the model on the first route that is not cooling; waits or fails where all are. */
+export function issueModelCall(state: RunState, atMs: number): Step {
+  const { snapshot } = prepared(state);
+  const decision = decideRoute(state.health, snapshot.chain, atMs);
+  if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
+  const route = snapshot.chain[decision.routeIndex];
+  invariant(route !== undefined, 'a decided route is in the chain');
+  const callId = nextCallId(state);
+  const name = routeName(route);
+  const called = count(
+    {
+      ...state,
+      phase: {
+        type: 'calling-model',
+        callId,
+        routeIndex: decision.routeIndex,
+        sentTexts: textsThatFit(state.inbox),
+      },
+      lastRouteIndex: decision.routeIndex,
+    },
+    {
+      modelCalls: state.counters.modelCalls + 1,
+      callsThisIteration: state.counters.callsThisIteration + 1,
+    },
+  );
+  const { note } = state.next;
+  return step(
+    called,
+    publish(called, atMs, {
+      type: 'IterationStartedEvent',
+      route: name,
+      isFallback: decision.routeIndex > 0,
+      ...(note === undefined ? {} : { note }),
+    }),
+    {
+      type: 'call-model',
+      callId,
+      summary: `${name} #${state.counters.iterations}`,
+      input: modelInput(called, route, state.inbox.slice(0, textsThatFit(state.inbox))),
+      limits: snapshot.limits,
+    },
+  );
+}
+
+function nextCallId(state: RunState): string {
+  const { iterations, callsThisIteration } = state.counters;
+  return callsThisIteration === 0 ? `m${iterations}` : `m${iterations}.${callsThisIteration}`;
+}
+
+/** How many of the waiting texts one call may carry: at least one, where there is one. */
+function textsThatFit(inbox: readonly string[]): number {
+  let chars = 0;
+  const tooMany = inbox.findIndex((text, index) => {
+    chars += text.length;
+    return index > 0 && chars > textsPerCallChars;
+  });
+  return tooMany < 0 ? inbox.length : tooMany;
+}
+
+function modelInput(
+  state: RunState,
+  route: RouteConfig,
+  userTexts: readonly string[],
+): CallModelInput {
+  const { snapshot, head } = prepared(state);
+  const { streamRetries, streamRetryBaseMs, firstByteMs, betweenBytesMs } = snapshot.limits;
+  return {
+    storeId: snapshot.storeId,
+    definition: snapshot.definition,
+    head,
+    route,
+    completion: snapshot.completion,
+    iteration: state.counters.iterations,
+    idPrefix: shortHash(state.runKey),
+    ...nextRequestInput(state.next),
+    ...(userTexts.length === 0 ? {} : { userTexts }),
+    timing: { streamRetries, streamRetryBaseMs, firstByteMs, betweenBytesMs },
+    ...(snapshot.workspace === undefined ? {} : { workspace: snapshot.workspace }),
+  };
+}
+
+function nextRequestInput(next: NextRequest): Partial<CallModelInput> {
+  return {
+    ...(next.pendingResults.length === 0 ? {} : { pendingResults: next.pendingResults }),
+    ...(next.note === undefined ? {} : { note: next.note }),
+    ...(next.maxOutputTokens === undefined ? {} : { maxOutputTokens: next.maxOutputTokens }),
+  };
+}
+
+/** Starts a durable wait that a timer ends. */
+export function startWait(
+  state: RunState,
+  atMs: number,
+  wait: {
+    on: 'provider' | 'store';
+    reason: string;
+    delayMs: number;
+    then: 'prepare' | 'call-model' | 'begin-iteration';
+  },
+): Step {
+  const timers = state.counters.timers + 1;
+  const timerId = `${wait.on}-${timers}`;
+  const waiting = count(
+    {
+      ...state,
+      phase: {
+        type: 'waiting',
+        ...wait,
+        timerId,
+        untilMs: atMs + wait.delayMs,
+        sinceMs: atMs,
+      },
+    },
+    { timers },
+  );
+  return step(
+    waiting,
+    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `${wait.on}: ${wait.reason}` }),
+    {
+      type: 'start-timer',
+      timerId,
+      delayMs: wait.delayMs,
+      summary: `wait for ${wait.on}: ${wait.reason}`.slice(0, 200),
+    },
+  );
+}
+
+/** Hands the run to a person and waits durably for the answer. */
+export function waitForPerson(state: RunState, reason: string, atMs: number): Step {
+  const { escalation: _honoured, ...rest } = state;
+  const waiting: RunState = {
+    ...rest,
+    phase: { type: 'waiting', on: 'person', reason, sinceMs: atMs, then: 'begin-iteration' },
+  };
+  return step(
+    waiting,
+    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }),
+  );
+}
+
+function routeReasons(state: RunState, chain: readonly RouteConfig[]): string {
+  return chain
+    .map((route) => {
+      const health = state.health.routes[routeName(route)];
+      return `${routeName(route)}: ${health?.lastErrorReason ?? 'unknown'} (${health?.lastError ?? 'no error recorded'})`;
+    })
+    .join('; ');
+}
+
+/** All routes cool: a durable timer until the first one is free, where waiting can cure it and the limit allows it. */
+function waitForProviders(state: RunState, untilMs: number, atMs: number): Step {
+  const { snapshot } = prepared(state);
+  const delayMs = Math.max(untilMs - atMs, 1);
+  const curable = snapshot.chain.some((route) => {
+    const reason = state.health.routes[routeName(route)]?.lastErrorReason;
+    return reason !== undefined && infraPolicies[reason].healsByWaiting;
+  });
+  const waitedMs = state.providerWaitMs + delayMs;
+  const reasons = routeReasons(state, snapshot.chain);
+  if (!curable || waitedMs > snapshot.limits.maxProviderWaitMs) {
+    const why = curable
+      ? `waiting longer than limits.maxProviderWaitMs (${snapshot.limits.maxProviderWaitMs} ms) is not allowed`
+      : 'waiting cannot cure it';
+    const message = `No provider of the chain can answer, and ${why}. ${reasons}`;
+    return endFailed(state, atMs, 'chain_exhausted', message, {
+      kind: 'infra',
+      code: 'chain_exhausted',
+      message: message.slice(0, 500),
+    });
+  }
+  return startWait({ ...state, providerWaitMs: waitedMs }, atMs, {
+    on: 'provider',
+    reason: reasons.slice(0, 400),
+    delayMs,
+    then: 'call-model',
+  });
+}
+
+/** Ends a wait and does what it was for. */
+export function endWait(state: RunState, moment: Moment): Step {
+  const { phase } = state;
+  invariant(phase.type === 'waiting', 'only a wait can end');
+  const announced = step(
+    state,
+    publish(state, moment.atMs, {
+      type: 'WaitEndedEvent',
+      waitedFor: `${phase.on}: ${phase.reason}`,
+    }),
+  );
+  return andThen(announced, (after) => {
+    switch (phase.then) {
+      case 'prepare':
+        return prepareRun(after);
+      case 'call-model':
+        return issueModelCall(after, moment.atMs);
+      case 'begin-iteration':
+        return beginIteration(after, moment);
+    }
+  });
+}
+
+/** Asks for the agent's definition. */
+export function prepareRun(state: RunState): Step {
+  const { agent, goal, workspace, limits, head, storeId } = state.request;
+  return step(
+    { ...state, phase: { type: 'preparing' } },
+    {
+      type: 'prepare-run',
+      input: {
+        agent,
+        goal,
+        ...(workspace === undefined ? {} : { workspace }),
+        ...(limits === undefined ? {} : { limits }),
+        ...(head === undefined ? {} : { head }),
+        ...(storeId === undefined ? {} : { storeId }),
+      },
+    },
+  );
+}

@@ -1,0 +1,202 @@
+/** What the core does with a reply that arrived whole: end, run its calls, or tell the model what was wrong. */
+import { endIfTripped, healErrors, takeAgentErrors } from './agent-errors';
+import type { AgentError } from './failure';
+import type { JsonValue } from './json';
+import type { Moment } from './iteration';
+import { beginIteration, prepared } from './iteration';
+import type { CallModelResult, ProposedToolCall } from './ports';
+import { askUserTool, completeTaskTool } from './ports';
+import { recordRouteSuccess, routeName } from './provider-health';
+import { endCompleted, endFailed } from './run-end';
+import type { RunPhase, RunState } from './run-state';
+import type { Step } from './step';
+import { andThen, publish, step } from './step';
+import { runToolCalls } from './tool-phase';
+import { addUsage } from './usage';
+
+type ModelCallInFlight = Extract<RunPhase, { type: 'calling-model' }>;
+
+/** Answers the event `model-call-completed` of the call in flight. */
+export function onModelReplied(
+  state: RunState,
+  call: ModelCallInFlight,
+  result: CallModelResult,
+  moment: Moment,
+): Step {
+  return andThen(takeReply(state, call, result, moment.atMs), (taken) =>
+    decideReply(taken, result, moment),
+  );
+}
+
+function takeReply(
+  state: RunState,
+  call: ModelCallInFlight,
+  result: CallModelResult,
+  atMs: number,
+): Step {
+  const { snapshot } = prepared(state);
+  const route = snapshot.chain[call.routeIndex];
+  const retries = result.healedRetries ?? [];
+  const codes = [...state.failedOver, ...retries];
+  const healed = { ...state.healed };
+  for (const code of codes) healed[code] = (healed[code] ?? 0) + 1;
+  const { storeWaitMs: _recovered, ...rest } = state;
+  const taken: RunState = {
+    ...rest,
+    phase: { type: 'ready' },
+    head: result.headBefore,
+    next: { pendingResults: [] },
+    inbox: state.inbox.slice(call.sentTexts),
+    usage: addUsage(state.usage, result.usage),
+    contextTokens: result.contextTokens,
+    health:
+      route === undefined ? state.health : recordRouteSuccess(state.health, routeName(route), atMs),
+    healed,
+    failedOver: [],
+    lastText: result.textPreview === '' ? state.lastText : result.textPreview,
+  };
+  return step(
+    taken,
+    ...retries.map((code) =>
+      publish(taken, atMs, {
+        type: 'HealedEvent',
+        code,
+        how: 'the call was retried on the same route',
+      }),
+    ),
+    ...state.failedOver.map((code) =>
+      publish(taken, atMs, { type: 'HealedEvent', code, how: 'another route answered' }),
+    ),
+    publish(taken, atMs, {
+      type: 'ModelRepliedEvent',
+      text: result.textPreview,
+      toolCalls: result.toolCalls.map((call) => call.name),
+      tokens: result.contextTokens + result.usage.outputTokens,
+    }),
+  );
+}
+
+function decideReply(state: RunState, result: CallModelResult, moment: Moment): Step {
+  const { atMs } = moment;
+  switch (result.stopReason) {
+    case 'truncated':
+      return onTruncated(state, moment);
+    case 'refusal':
+      return endFailed(
+        state,
+        atMs,
+        'refusal',
+        `The model declined to answer: ${result.textPreview === '' ? 'it gave no reason' : result.textPreview}`,
+      );
+    case 'filtered':
+      return endFailed(
+        state,
+        atMs,
+        'content_filter',
+        "The provider's content filter stopped the reply. Change the request, or use another provider.",
+      );
+    case 'pause':
+      return beginIteration({ ...state, head: result.head }, moment);
+    case 'end':
+    case 'tool-use':
+      if (result.error !== undefined) return rejectReply(state, [result.error], moment);
+      return result.toolCalls.length === 0
+        ? onAnswer(state, result, moment)
+        : onToolCalls(state, result, moment);
+  }
+}
+
+/** Nothing of a cut reply runs. The next call gets twice the output limit, once. */
+function onTruncated(state: RunState, moment: Moment): Step {
+  const { snapshot } = prepared(state);
+  const route = snapshot.chain[state.lastRouteIndex ?? 0];
+  const error: AgentError = {
+    kind: 'agent',
+    code: 'output_truncated',
+    message: 'The reply was cut off at the output token limit before it was complete.',
+    recoverable: true,
+  };
+  const raised = state.outputRaised
+    ? state
+    : {
+        ...state,
+        outputRaised: true,
+        next: {
+          ...state.next,
+          ...(route === undefined ? {} : { maxOutputTokens: route.maxOutputTokens * 2 }),
+        },
+      };
+  return rejectReply(raised, [error], moment);
+}
+
+/** A reply of which nothing can run leaves no trace in the transcript; the model reads why in the next request only. */
+function rejectReply(state: RunState, errors: readonly AgentError[], moment: Moment): Step {
+  const { atMs } = moment;
+  const noCall = errors.filter((error) => error.code === 'no_tool_call');
+  const entries = noCall.map((error) => publish(state, atMs, { type: 'NoToolCallEvent', error }));
+  const taken = andThen(step(state, ...entries), (before) =>
+    takeAgentErrors(before, errors, false, atMs),
+  );
+  return andThen(taken, (after) => endIfTripped(after, atMs) ?? beginIteration(after, moment));
+}
+
+function onAnswer(state: RunState, result: CallModelResult, moment: Moment): Step {
+  const { snapshot } = prepared(state);
+  const answer = result.answer ?? '';
+  if (answer.trim() === '')
+    return rejectReply(
+      state,
+      [
+        {
+          kind: 'agent',
+          code: 'empty_reply',
+          message: 'The reply held neither text nor a tool call.',
+          recoverable: true,
+        },
+      ],
+      moment,
+    );
+  if (snapshot.completion === 'tool')
+    return rejectReply(
+      state,
+      [
+        {
+          kind: 'agent',
+          code: 'no_tool_call',
+          message: 'No tool call was found in the reply.',
+          hint: `When the task is done call ${completeTaskTool}; to ask the user call ${askUserTool}.`,
+          recoverable: true,
+        },
+      ],
+      moment,
+    );
+  const answered: RunState = { ...state, head: result.head };
+  if (answered.inbox.length > 0) return beginIteration(answered, moment);
+  return andThen(healErrors(answered, moment.atMs), (healed) =>
+    endCompleted(healed, moment.atMs, answer),
+  );
+}
+
+function onToolCalls(state: RunState, result: CallModelResult, moment: Moment): Step {
+  const { toolCalls } = result;
+  const errors = toolCalls.flatMap((call) => (call.error === undefined ? [] : [call.error]));
+  if (errors.length === toolCalls.length) return rejectReply(state, errors, moment);
+  const [only] = toolCalls;
+  const kept: RunState = { ...state, head: result.head };
+  if (toolCalls.length === 1 && only?.name === completeTaskTool)
+    return onTaskComplete(kept, only, moment);
+  return runToolCalls(kept, toolCalls, moment);
+}
+
+function textField(input: { readonly [key: string]: JsonValue } | undefined, key: string): string {
+  const value = input?.[key];
+  return typeof value === 'string' ? value : '';
+}
+
+function onTaskComplete(state: RunState, call: ProposedToolCall, moment: Moment): Step {
+  if (state.inbox.length > 0) return runToolCalls(state, [call], moment);
+  const summary = textField(call.input, 'summary');
+  return andThen(healErrors(state, moment.atMs), (healed) =>
+    endCompleted(healed, moment.atMs, summary, call.input?.['result']),
+  );
+}

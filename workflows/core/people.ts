@@ -1,0 +1,152 @@
+/** What people do to a run: messages, answers, approvals, escalation, stop and cancel. */
+import { inboxChars, personTextChars } from './limits';
+import type { Moment } from './iteration';
+import { beginIteration, endWait, prepareCallId, waitForPerson } from './iteration';
+import { endByPerson } from './run-end';
+import type { RunCommand, RunEvent } from './run-protocol';
+import type { RunPhase, RunState } from './run-state';
+import { escalationQuestionId, pendingItems } from './status-view';
+import type { Step } from './step';
+import { andThen, publish, step } from './step';
+import { findCall, onApprovalResolved, onQuestionAnswered, toolCallActivityId } from './tool-phase';
+
+/** A text of a person joins the transcript before the next model call. */
+export function onMessageAdded(state: RunState, text: string, atMs: number): Step {
+  const kept = text.slice(0, personTextChars);
+  const waiting = state.inbox.reduce((chars, other) => chars + other.length, 0);
+  if (waiting + kept.length > inboxChars) return refuseMessage(state, kept, atMs);
+  return step(
+    { ...state, inbox: [...state.inbox, kept] },
+    publish(state, atMs, { type: 'MessageAddedEvent', text: kept.slice(0, 200) }),
+  );
+}
+
+/** State must stay small enough for a roll-over, so a flood of messages is refused where people can see it. */
+function refuseMessage(state: RunState, text: string, atMs: number): Step {
+  const message = `A message of ${text.length} characters was refused: more than ${inboxChars} characters of messages wait for the next model call. Send it again later.`;
+  const failure = { kind: 'infra', code: 'payload_too_large', message } as const;
+  return step(
+    { ...state, lastError: `${failure.code}: ${message}` },
+    publish(state, atMs, { type: 'ErrorEvent', failure }),
+  );
+}
+
+/** Hands the run to a person: at once where it only waits, else at the next iteration. */
+export function onEscalationRequested(state: RunState, reason: string, atMs: number): Step {
+  const { phase } = state;
+  const announced = publish(state, atMs, { type: 'EscalatedEvent', reason });
+  if (phase.type === 'ready' || (phase.type === 'waiting' && phase.then !== 'prepare')) {
+    const cancel: RunCommand[] =
+      phase.type === 'waiting' && phase.timerId !== undefined
+        ? [{ type: 'cancel-timer', timerId: phase.timerId }]
+        : [];
+    const waiting = waitForPerson(state, reason, atMs);
+    return { state: waiting.state, commands: [announced, ...cancel, ...waiting.commands] };
+  }
+  return step({ ...state, escalation: reason }, announced);
+}
+
+/** Answers the question of an escalated run, or of `ask_user`. */
+export function onAnswer(
+  state: RunState,
+  questionId: string,
+  answer: string,
+  moment: Moment,
+): Step {
+  const { phase } = state;
+  if (questionId === escalationQuestionId) {
+    if (phase.type !== 'waiting' || phase.on !== 'person') return step(state);
+    return andThen(onMessageAdded(state, answer, moment.atMs), (after) => endWait(after, moment));
+  }
+  const call = findCall(state, questionId, 'awaiting-answer');
+  return call === undefined ? step(state) : onQuestionAnswered(state, call, answer, moment);
+}
+
+/** Takes a decision on a waiting approval; a second decision on the same one changes nothing. */
+export function onApproval(
+  state: RunState,
+  event: Extract<RunEvent, { type: 'approval-resolved' }>,
+): Step {
+  const call = findCall(state, event.approvalId, 'awaiting-approval');
+  return call === undefined ? step(state) : onApprovalResolved(state, call, event, event);
+}
+
+type Landing = Extract<RunPhase, { type: 'ending' }>['landing'];
+
+function runningCalls(phase: RunPhase, iteration: number): Landing {
+  if (phase.type !== 'running-tools') return [];
+  return phase.calls.flatMap(({ call, status }, index) =>
+    status.type === 'running' ? [{ call, callId: toolCallActivityId(iteration, index) }] : [],
+  );
+}
+
+function outstandingIds(phase: RunPhase, landing: Landing): readonly string[] {
+  if (phase.type === 'calling-model') return [phase.callId];
+  if (phase.type === 'preparing') return [prepareCallId];
+  return landing.map(({ callId }) => callId);
+}
+
+function timersOf(phase: RunPhase): readonly string[] {
+  if (phase.type === 'waiting') return phase.timerId === undefined ? [] : [phase.timerId];
+  if (phase.type !== 'running-tools') return [];
+  return phase.calls.flatMap(({ status }) => (status.type === 'paused' ? [status.timerId] : []));
+}
+
+/** Ends the run as a person wishes: what is in flight is asked to stop and comes back first, so that nothing is lost. */
+export function onEndRequested(
+  state: RunState,
+  status: 'stopped' | 'cancelled',
+  reason: string,
+  atMs: number,
+): Step {
+  const { phase } = state;
+  if (phase.type === 'ending')
+    return step({ ...state, phase: status === 'cancelled' ? { ...phase, status, reason } : phase });
+  const timers = timersOf(phase).map((timerId): RunCommand => ({ type: 'cancel-timer', timerId }));
+  const landing = runningCalls(phase, state.counters.iterations);
+  const outstanding = outstandingIds(phase, landing);
+  if (outstanding.length === 0) {
+    const ended = endByPerson(state, atMs, status, reason);
+    return { state: ended.state, commands: [...timers, ...ended.commands] };
+  }
+  return step(
+    { ...state, phase: { type: 'ending', status, reason, outstanding, landing } },
+    ...timers,
+    { type: 'cancel-activities', callIds: outstanding },
+  );
+}
+
+/** Whether an update of a person can apply now: undefined, or what is wrong and what to do. */
+export function rejectDecision(
+  state: RunState,
+  decision: { approvalId: string; digest: string; decision: string },
+): string | undefined {
+  const waiting = pendingItems(state).filter((item) => item.type === 'approval');
+  const item = waiting.find((candidate) => candidate.approvalId === decision.approvalId);
+  if (item === undefined)
+    return `No approval "${decision.approvalId.slice(0, 100)}" waits in this run. Waiting: ${waiting.map((candidate) => candidate.approvalId).join(', ') || 'none'}.`;
+  if (item.digest !== decision.digest)
+    return `The digest does not belong to approval "${item.approvalId}": the action is not the one that was shown. Look at the pending action again.`;
+  return undefined;
+}
+
+/** Whether an answer can apply now: undefined, or what is wrong and what to do. */
+export function rejectAnswer(state: RunState, questionId: string): string | undefined {
+  const waiting = pendingItems(state).filter((item) => item.type === 'question');
+  if (waiting.some((item) => item.questionId === questionId)) return undefined;
+  return `No question "${questionId.slice(0, 100)}" waits in this run. Waiting: ${waiting.map((item) => item.questionId).join(', ') || 'none'}.`;
+}
+
+/** Begins the next iteration of a run that a new segment took over between iterations. */
+export function resumeSegment(state: RunState, moment: Moment): Step {
+  const { phase } = state;
+  if (phase.type === 'ready') return beginIteration(state, moment);
+  if (phase.type === 'waiting' && phase.timerId !== undefined && phase.untilMs !== undefined)
+    return step(state, {
+      type: 'start-timer',
+      timerId: phase.timerId,
+      delayMs: Math.max(phase.untilMs - moment.atMs, 1),
+      summary: `wait for ${phase.on}: ${phase.reason}`.slice(0, 200),
+    });
+  return step(state);
+}

@@ -1,0 +1,105 @@
+/** What the core does when a model call failed for good: fail over, wait, or end the run with the cause. */
+import type { FailoverReason, InfraError } from './failure';
+import { failoverReason, infraPolicy } from './failure-policy';
+import type { Moment } from './iteration';
+import { issueModelCall, prepared, startWait } from './iteration';
+import { invariant } from './invariant';
+import { decideRoute, recordRouteFailure, routeName } from './provider-health';
+import { endFailed } from './run-end';
+import type { RunState } from './run-state';
+import type { Step } from './step';
+import { andThen, appendLine, count, publish, step } from './step';
+
+/** First wait for a store in milliseconds, doubled each time up to `maxStoreWaitMs` (ADR 0008). */
+const firstStoreWaitMs = 2_000;
+const maxStoreWaitMs = 60_000;
+
+/** The next store wait after one of `beforeMs` milliseconds that did not help. */
+export function nextStoreWaitMs(beforeMs: number | undefined): number {
+  return beforeMs === undefined ? firstStoreWaitMs : Math.min(beforeMs * 2, maxStoreWaitMs);
+}
+
+/** Notes a failure where people look for it. */
+export function recordInfraError(state: RunState, failure: InfraError, atMs: number): Step {
+  const line = `${failure.route ?? failure.code}: ${failure.message}`;
+  const noted: RunState = {
+    ...state,
+    lastError: `${failure.code}: ${failure.message}`,
+    didNotWork: appendLine(state.didNotWork, line.slice(0, 300)),
+  };
+  return step(noted, publish(noted, atMs, { type: 'ErrorEvent', failure }));
+}
+
+function endInfra(state: RunState, failure: InfraError, atMs: number): Step {
+  const reason =
+    failure.code === 'context_overflow' || failure.code === 'content_filter'
+      ? failure.code
+      : 'infra';
+  return endFailed(state, atMs, reason, `System error: ${failure.message}`, failure);
+}
+
+/** Answers the event `model-call-failed` of the call in flight. */
+export function onModelCallFailed(
+  state: RunState,
+  routeIndex: number,
+  failure: InfraError,
+  moment: Moment,
+): Step {
+  const { atMs } = moment;
+  return andThen(recordInfraError(state, failure, atMs), (noted) => {
+    switch (infraPolicy(failure).action) {
+      case 'fail-run':
+        return endInfra(noted, failure, atMs);
+      case 'wait-for-store':
+        return startWait(noted, atMs, {
+          on: 'store',
+          reason: failure.message,
+          delayMs: nextStoreWaitMs(noted.storeWaitMs),
+          then: 'call-model',
+        });
+      case 'fail-over':
+        return failOver(noted, routeIndex, failure, atMs);
+    }
+  });
+}
+
+function failOver(state: RunState, routeIndex: number, failure: InfraError, atMs: number): Step {
+  const { snapshot } = prepared(state);
+  const route = snapshot.chain[routeIndex];
+  const reason: FailoverReason | undefined = failoverReason(failure);
+  invariant(
+    route !== undefined && reason !== undefined,
+    'a provider failure has a route and a reason',
+  );
+  const from = routeName(route);
+  const health = recordRouteFailure(state.health, from, failure, reason, snapshot.limits, atMs);
+  const cooled: RunState = {
+    ...state,
+    health,
+    failedOver: [...state.failedOver, reason].slice(-8),
+  };
+  const decision = decideRoute(health, snapshot.chain, atMs);
+  if (decision.type === 'wait') return issueModelCall(cooled, atMs);
+  const next = snapshot.chain[decision.routeIndex];
+  invariant(next !== undefined, 'a decided route is in the chain');
+  const counted = count(cooled, { failovers: cooled.counters.failovers + 1 });
+  const announced = step(
+    counted,
+    publish(counted, atMs, { type: 'FailoverEvent', from, to: routeName(next), reason }),
+  );
+  return andThen(announced, (after) => issueModelCall(after, atMs));
+}
+
+/** Answers the event `run-preparation-failed`. */
+export function onPreparationFailed(state: RunState, failure: InfraError, atMs: number): Step {
+  return andThen(recordInfraError(state, failure, atMs), (noted) =>
+    infraPolicy(failure).action === 'wait-for-store'
+      ? startWait(noted, atMs, {
+          on: 'store',
+          reason: failure.message,
+          delayMs: nextStoreWaitMs(noted.storeWaitMs),
+          then: 'prepare',
+        })
+      : endInfra(noted, failure, atMs),
+  );
+}

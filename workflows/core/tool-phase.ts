@@ -1,0 +1,399 @@
+/** The tool calls of one iteration: which run, which wait for a person, and what their results come to. */
+import { endIfTripped, healErrors, takeAgentErrors } from './agent-errors';
+import { toToolResponse } from './error-context';
+import type { AgentError, InfraError } from './failure';
+import { failureMessageChars, personTextChars, previewChars } from './limits';
+import type { Moment } from './iteration';
+import { beginIteration, prepared } from './iteration';
+import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
+import { askUserTool, completeTaskTool } from './ports';
+import { nextStoreWaitMs, recordInfraError } from './provider-failure';
+import { endFailed } from './run-end';
+import type { RunCommand } from './run-protocol';
+import type { RunState, ToolCallProgress } from './run-state';
+import { guardBeforeTools } from './safety-guard';
+import type { Step } from './step';
+import { andThen, appendLine, count, publish, step } from './step';
+
+/** Name and label of a call, as people read it. */
+export function callSummary(call: ProposedToolCall): string {
+  return call.label === undefined ? call.name : `${call.name} ${call.label}`;
+}
+
+function settle(
+  call: ProposedToolCall,
+  text: string,
+  error: AgentError | undefined,
+  ran: boolean,
+): ToolCallProgress {
+  const pending: PendingResult = {
+    toolCallId: call.toolCallId,
+    name: call.name,
+    text,
+    isError: error !== undefined,
+  };
+  return {
+    call,
+    status: { type: 'settled', pending, ran, ...(error === undefined ? {} : { error }) },
+  };
+}
+
+function settleWithError(call: ProposedToolCall, error: AgentError): ToolCallProgress {
+  return settle(call, toToolResponse(error), error, false);
+}
+
+/** `complete_task` beside other calls, or with a message of a person waiting, does not end the run. */
+function prematureEnd(call: ProposedToolCall, state: RunState): AgentError {
+  const personWaits = state.inbox.length > 0;
+  return {
+    kind: 'agent',
+    code: 'tool_denied',
+    message: personWaits
+      ? 'The run did not end, because a new message of the user had arrived.'
+      : 'The run did not end, because other tools were called in the same reply.',
+    hint: personWaits
+      ? `Read the new message first, then call ${completeTaskTool} again if the task is done.`
+      : `Look at the other results first, then call ${completeTaskTool} alone.`,
+    recoverable: true,
+    toolName: call.name,
+  };
+}
+
+function admit(call: ProposedToolCall, state: RunState): ToolCallProgress {
+  if (call.error !== undefined) return settleWithError(call, call.error);
+  if (call.name === completeTaskTool) return settleWithError(call, prematureEnd(call, state));
+  if (call.name === askUserTool) {
+    const question = call.input?.['question'];
+    return {
+      call,
+      status: { type: 'awaiting-answer', question: typeof question === 'string' ? question : '' },
+    };
+  }
+  if (call.approvalDigest !== undefined) return { call, status: { type: 'awaiting-approval' } };
+  return { call, status: { type: 'running' } };
+}
+
+function toolPolicy(state: RunState, name: string): ToolPolicy | undefined {
+  return state.snapshot?.tools.find((tool) => tool.name === name);
+}
+
+/** Activity time limit of a tool that the snapshot does not know, in milliseconds (ADR 0007). */
+const unknownToolTimeoutMs = 60_000;
+
+function runCommand(state: RunState, call: ProposedToolCall, index: number): RunCommand {
+  const { snapshot } = prepared(state);
+  return {
+    type: 'run-tool',
+    toolCallId: call.toolCallId,
+    callId: toolCallActivityId(state.counters.iterations, index),
+    summary: callSummary(call),
+    timeoutMs: toolPolicy(state, call.name)?.timeoutMs ?? unknownToolTimeoutMs,
+    heartbeatTimeoutMs: snapshot.limits.heartbeatTimeoutMs,
+    input: {
+      storeId: snapshot.storeId,
+      definition: snapshot.definition,
+      toolCallId: call.toolCallId,
+      name: call.name,
+      ...(call.input === undefined ? {} : { input: call.input }),
+      ...(call.inputBlob === undefined ? {} : { inputBlob: call.inputBlob }),
+      idempotencyKey: `${state.runKey}/${call.toolCallId}`,
+      ...(snapshot.workspace === undefined ? {} : { workspace: snapshot.workspace }),
+    },
+  };
+}
+
+/** Short activity id of a tool call: its iteration and its place in the reply. */
+export function toolCallActivityId(iteration: number, index: number): string {
+  return `t${iteration}.${index}`;
+}
+
+/** Starts those calls of the phase that `which` names. */
+function dispatch(
+  state: RunState,
+  which: (progress: ToolCallProgress) => boolean,
+  atMs: number,
+): Step {
+  if (state.phase.type !== 'running-tools') return step(state);
+  const started = state.phase.calls.flatMap((progress, index) =>
+    progress.status.type === 'running' && which(progress) ? [{ call: progress.call, index }] : [],
+  );
+  const counted = count(state, { toolCalls: state.counters.toolCalls + started.length });
+  const commands = started.flatMap(({ call, index }) => [
+    publish(counted, atMs, {
+      type: 'ToolCallStartedEvent',
+      toolCallId: call.toolCallId,
+      summary: callSummary(call),
+    }),
+    runCommand(counted, call, index),
+  ]);
+  return step(counted, ...commands);
+}
+
+/**
+ * Takes the calls of a reply, at least one of which can run or wait.
+ *
+ * Contract: the state's head already holds the reply.
+ */
+export function runToolCalls(
+  state: RunState,
+  toolCalls: readonly ProposedToolCall[],
+  moment: Moment,
+): Step {
+  const { snapshot } = prepared(state);
+  const calls = toolCalls.map((call) => admit(call, state));
+  const running = calls.filter((call) => call.status.type === 'running').length;
+  const stop = guardBeforeTools(snapshot.limits, state.counters, state.activeMs, running);
+  if (stop !== undefined) return endFailed(state, moment.atMs, stop.reason, stop.message);
+  const entered: RunState = { ...state, phase: { type: 'running-tools', calls } };
+  return andThen(
+    dispatch(entered, () => true, moment.atMs),
+    (after) => settleIfDone(after, moment),
+  );
+}
+
+function replaceCall(state: RunState, toolCallId: string, next: ToolCallProgress): RunState {
+  if (state.phase.type !== 'running-tools') return state;
+  const calls = state.phase.calls.map((progress) =>
+    progress.call.toolCallId === toolCallId ? next : progress,
+  );
+  return { ...state, phase: { ...state.phase, calls } };
+}
+
+/** The call of this id in the current phase, if it is in the given status. */
+export function findCall(
+  state: RunState,
+  toolCallId: string,
+  status: ToolCallProgress['status']['type'],
+): ToolCallProgress | undefined {
+  if (state.phase.type !== 'running-tools') return undefined;
+  return state.phase.calls.find(
+    (progress) => progress.call.toolCallId === toolCallId && progress.status.type === status,
+  );
+}
+
+/** Answers `tool-call-completed` of a running call. */
+export function onToolCallCompleted(
+  state: RunState,
+  { call }: ToolCallProgress,
+  result: RunToolResult,
+  moment: Moment,
+): Step {
+  const { error } = result;
+  const pending: PendingResult = {
+    toolCallId: call.toolCallId,
+    name: call.name,
+    ...(result.result === undefined
+      ? { text: result.text ?? result.preview }
+      : { result: result.result }),
+    isError: error !== undefined,
+  };
+  const settled = replaceCall(state, call.toolCallId, {
+    call,
+    status: { type: 'settled', pending, ran: true, ...(error === undefined ? {} : { error }) },
+  });
+  const noted =
+    error === undefined
+      ? noteSuccess(settled, call, result.preview, moment.atMs)
+      : noteFailure(settled, call, error, moment.atMs);
+  return andThen(noted, (after) => settleIfDone(after, moment));
+}
+
+function noteSuccess(state: RunState, call: ProposedToolCall, preview: string, atMs: number): Step {
+  const summary = callSummary(call);
+  const noted = count(
+    { ...state, worked: appendLine(state.worked, summary) },
+    { toolCallsSucceeded: state.counters.toolCallsSucceeded + 1 },
+  );
+  return step(
+    noted,
+    publish(noted, atMs, {
+      type: 'ToolCallSucceededEvent',
+      toolCallId: call.toolCallId,
+      summary,
+      preview: preview.slice(0, previewChars),
+    }),
+  );
+}
+
+function noteFailure(
+  state: RunState,
+  call: ProposedToolCall,
+  error: AgentError,
+  atMs: number,
+): Step {
+  const noted = count(state, { toolCallsFailed: state.counters.toolCallsFailed + 1 });
+  return step(
+    noted,
+    publish(noted, atMs, { type: 'ToolResultErrorEvent', toolCallId: call.toolCallId, error }),
+  );
+}
+
+/** Answers `tool-call-failed`: a failure that only people can mend. Siblings still land; then the run ends with the cause. */
+export function onToolCallFailed(
+  state: RunState,
+  { call }: ToolCallProgress,
+  failure: InfraError,
+  moment: Moment,
+): Step {
+  const { atMs } = moment;
+  if (failure.code === 'store_unavailable') return pauseCall(state, call, failure, atMs);
+  const error: AgentError = {
+    kind: 'agent',
+    code: 'tool_execution_failed',
+    message: failure.message.slice(0, failureMessageChars),
+    recoverable: false,
+    toolName: call.name,
+  };
+  const settled = replaceCall(
+    state,
+    call.toolCallId,
+    settle(call, toToolResponse(error), error, true),
+  );
+  const failed: RunState =
+    settled.phase.type === 'running-tools'
+      ? { ...settled, phase: { ...settled.phase, failure: settled.phase.failure ?? failure } }
+      : settled;
+  const noted = andThen(recordInfraError(failed, failure, atMs), (after) =>
+    noteFailure(after, call, error, atMs),
+  );
+  return andThen(noted, (after) => settleIfDone(after, moment));
+}
+
+/** The store is down: the call runs again, under the same key, when it may be back. */
+function pauseCall(
+  state: RunState,
+  call: ProposedToolCall,
+  failure: InfraError,
+  atMs: number,
+): Step {
+  const timers = state.counters.timers + 1;
+  const timerId = `store-${timers}`;
+  const delayMs = nextStoreWaitMs(state.storeWaitMs);
+  const paused = count(
+    {
+      ...replaceCall(state, call.toolCallId, {
+        call,
+        status: { type: 'paused', timerId, delayMs },
+      }),
+      storeWaitMs: delayMs,
+    },
+    { timers },
+  );
+  return andThen(recordInfraError(paused, failure, atMs), (noted) =>
+    step(
+      noted,
+      publish(noted, atMs, { type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
+      {
+        type: 'start-timer',
+        timerId,
+        delayMs,
+        summary: `wait for store, then ${callSummary(call)}`.slice(0, 200),
+      },
+    ),
+  );
+}
+
+/** Answers `timer-fired` of a paused call. */
+export function resumePausedCall(state: RunState, timerId: string, moment: Moment): Step {
+  if (state.phase.type !== 'running-tools') return step(state);
+  const paused = state.phase.calls.find(
+    ({ status }) => status.type === 'paused' && status.timerId === timerId,
+  );
+  if (paused === undefined) return step(state);
+  const { toolCallId } = paused.call;
+  const resumed = replaceCall(state, toolCallId, {
+    call: paused.call,
+    status: { type: 'running' },
+  });
+  // The call was counted when it first started.
+  return andThen(
+    dispatch(resumed, (progress) => progress.call.toolCallId === toolCallId, moment.atMs),
+    (after) => step(count(after, { toolCalls: after.counters.toolCalls - 1 })),
+  );
+}
+
+/** Answers an approval of a waiting call. */
+export function onApprovalResolved(
+  state: RunState,
+  { call }: ToolCallProgress,
+  decision: { decision: 'approve' | 'reject'; reason?: string },
+  moment: Moment,
+): Step {
+  const waited = publish(state, moment.atMs, {
+    type: 'WaitEndedEvent',
+    waitedFor: `approval of ${callSummary(call)}: ${decision.decision}`,
+  });
+  if (decision.decision === 'approve') {
+    const approved = replaceCall(state, call.toolCallId, { call, status: { type: 'running' } });
+    const started = dispatch(
+      approved,
+      (progress) => progress.call.toolCallId === call.toolCallId,
+      moment.atMs,
+    );
+    return { state: started.state, commands: [waited, ...started.commands] };
+  }
+  const error: AgentError = {
+    kind: 'agent',
+    code: 'tool_denied',
+    message:
+      `A person did not approve this call${decision.reason === undefined ? '.' : `: ${decision.reason}`}`.slice(
+        0,
+        failureMessageChars,
+      ),
+    hint: 'Do not repeat the call. Find another way, or ask what to do.',
+    recoverable: true,
+    toolName: call.name,
+  };
+  const denied = replaceCall(
+    state,
+    call.toolCallId,
+    settle(call, toToolResponse(error), error, false),
+  );
+  return andThen(step(denied, waited), (after) =>
+    andThen(noteFailure(after, call, error, moment.atMs), (noted) => settleIfDone(noted, moment)),
+  );
+}
+
+/** Answers a question of `ask_user`. */
+export function onQuestionAnswered(
+  state: RunState,
+  { call }: ToolCallProgress,
+  answer: string,
+  moment: Moment,
+): Step {
+  const text =
+    answer.trim() === '' ? '(the user gave an empty answer)' : answer.slice(0, personTextChars);
+  const answered = replaceCall(state, call.toolCallId, settle(call, text, undefined, true));
+  const noted = noteSuccess(answered, call, text, moment.atMs);
+  return andThen(noted, (after) => settleIfDone(after, moment));
+}
+
+/** When every call of the phase has its result: errors to the model, then the next iteration. */
+function settleIfDone(state: RunState, moment: Moment): Step {
+  const { phase } = state;
+  if (phase.type !== 'running-tools') return step(state);
+  const settled = phase.calls.flatMap(({ status }) => (status.type === 'settled' ? [status] : []));
+  if (settled.length < phase.calls.length) return step(state);
+  const { storeWaitMs: _recovered, ...rest } = state;
+  const gathered: RunState = {
+    ...rest,
+    phase: { type: 'ready' },
+    next: { ...state.next, pendingResults: settled.map((status) => status.pending) },
+  };
+  if (phase.failure !== undefined)
+    return endFailed(
+      gathered,
+      moment.atMs,
+      'infra',
+      `System error: ${phase.failure.message}`,
+      phase.failure,
+    );
+  const errors = settled.flatMap((status) => (status.error === undefined ? [] : [status.error]));
+  const succeeded = settled.some((status) => status.ran && status.error === undefined);
+  const healed = succeeded ? healErrors(gathered, moment.atMs) : step(gathered);
+  const taken = andThen(healed, (after) => takeAgentErrors(after, errors, succeeded, moment.atMs));
+  return andThen(
+    taken,
+    (after) => endIfTripped(after, moment.atMs) ?? beginIteration(after, moment),
+  );
+}

@@ -1,0 +1,285 @@
+/** The core: one pure, total, synchronous function that decides everything a run does. */
+import { initialCircuitBreaker } from './circuit-breaker';
+import type { InfraError } from './failure';
+import type { Moment } from './iteration';
+import { beginIteration, endWait, prepareCallId, prepareRun } from './iteration';
+import { onModelReplied } from './model-reply';
+import {
+  onAnswer,
+  onApproval,
+  onEndRequested,
+  onEscalationRequested,
+  onMessageAdded,
+  resumeSegment,
+} from './people';
+import type { CallModelResult, RunToolResult } from './ports';
+import { initialProviderHealth } from './provider-health';
+import { onModelCallFailed, onPreparationFailed } from './provider-failure';
+import { endByPerson } from './run-end';
+import type { RunCommand, RunEvent } from './run-protocol';
+import type { RunState } from './run-state';
+import type { Step } from './step';
+import { andThen, appendLine, count, publish, step } from './step';
+import {
+  callSummary,
+  findCall,
+  onToolCallCompleted,
+  onToolCallFailed,
+  resumePausedCall,
+} from './tool-phase';
+import { noUsage } from './usage';
+
+/** A new state and what the shell must do, in order. */
+export type Transition = readonly [state: RunState, commands: readonly RunCommand[]];
+
+/** Begins a run. */
+export function initialTransition(event: Extract<RunEvent, { type: 'run-started' }>): Transition {
+  const state: RunState = {
+    schemaVersion: 1,
+    runKey: event.runKey,
+    request: event.request,
+    startedAtMs: event.atMs,
+    phase: { type: 'preparing' },
+    next: { pendingResults: [] },
+    inbox: [],
+    counters: {
+      iterations: 0,
+      modelCalls: 0,
+      events: 1,
+      toolCalls: 0,
+      toolCallsSucceeded: 0,
+      toolCallsFailed: 0,
+      failovers: 0,
+      segments: 1,
+      timers: 0,
+      callsThisIteration: 0,
+    },
+    usage: noUsage,
+    contextTokens: 0,
+    breaker: initialCircuitBreaker,
+    health: initialProviderHealth,
+    activeMs: 0,
+    activeSinceMs: event.atMs,
+    providerWaitMs: 0,
+    outputRaised: false,
+    worked: [],
+    didNotWork: [],
+    unhealed: [],
+    healed: {},
+    failedOver: [],
+    lastText: '',
+  };
+  const announced = step(
+    state,
+    publish(state, event.atMs, {
+      type: 'RunStartedEvent',
+      agent: event.request.agent,
+      goal: event.request.goal.slice(0, 500),
+    }),
+  );
+  const { state: after, commands } = andThen(announced, prepareRun);
+  return [after, commands];
+}
+
+/**
+ * Decides what a run does next.
+ *
+ * Contract: pure and total: any event in any state gives a state and never throws; an event that cannot apply changes only
+ * the event counter and the clock of active time. The state stays equal to its JSON round trip.
+ * Replay: a change in the order or the kind of commands needs an entry in `patches.ts`.
+ */
+export function transition(state: RunState, event: RunEvent): Transition {
+  if (state.phase.type === 'ended') return [state, []];
+  const counted = count(clockActive(state, event.atMs), { events: state.counters.events + 1 });
+  const decided = decide(counted, event);
+  const rolled = rollOverIfIdle(decided, event);
+  return [stampActive(rolled.state, event.atMs), rolled.commands];
+}
+
+/** Whether a run works, rather than waits for a person, a cooldown or the store. */
+function isActive(state: RunState): boolean {
+  const { phase } = state;
+  switch (phase.type) {
+    case 'preparing':
+    case 'calling-model':
+    case 'ending':
+      return true;
+    case 'running-tools':
+      return phase.calls.some((call) => call.status.type === 'running');
+    case 'ready':
+    case 'waiting':
+    case 'ended':
+      return false;
+  }
+}
+
+function clockActive(state: RunState, atMs: number): RunState {
+  if (state.activeSinceMs === undefined) return state;
+  const spentMs = Math.max(atMs - state.activeSinceMs, 0);
+  return { ...state, activeMs: state.activeMs + spentMs, activeSinceMs: atMs };
+}
+
+function stampActive(state: RunState, atMs: number): RunState {
+  const { activeSinceMs: _clock, ...rest } = state;
+  return isActive(state) ? { ...rest, activeSinceMs: atMs } : rest;
+}
+
+/** A run that only waits for people rolls over between their events; other waits do when they begin. */
+function rollOverIfIdle(decided: Step, moment: Moment): Step {
+  const { state, commands } = decided;
+  if (moment.rollOverSuggested !== true || isActive(state)) return decided;
+  if (state.phase.type !== 'waiting' && state.phase.type !== 'running-tools') return decided;
+  const pausedCalls =
+    state.phase.type === 'running-tools' &&
+    state.phase.calls.some((call) => call.status.type === 'paused');
+  if (pausedCalls) return decided;
+  const kept = commands.filter((command) => command.type === 'publish');
+  return { state, commands: [...kept, { type: 'roll-over' }] };
+}
+
+function decide(state: RunState, event: RunEvent): Step {
+  switch (event.type) {
+    case 'run-started':
+      return step(state);
+    case 'segment-started':
+      return onSegmentStarted(state, event);
+    case 'run-prepared':
+      return onPrepared(state, event);
+    case 'run-preparation-failed':
+      return isEnding(state)
+        ? returned(state, prepareCallId, event.atMs)
+        : state.phase.type === 'preparing'
+          ? onPreparationFailed(state, event.failure, event.atMs)
+          : step(state);
+    case 'model-call-completed':
+      return onModelResult(state, event.callId, { result: event.result }, event);
+    case 'model-call-failed':
+      return onModelResult(state, event.callId, { failure: event.failure }, event);
+    case 'tool-call-completed':
+      return onToolResult(state, event.toolCallId, { result: event.result }, event);
+    case 'tool-call-failed':
+      return onToolResult(state, event.toolCallId, { failure: event.failure }, event);
+    case 'timer-fired':
+      return onTimerFired(state, event);
+    case 'message-added':
+      return onMessageAdded(state, event.text, event.atMs);
+    case 'approval-resolved':
+      return onApproval(state, event);
+    case 'question-answered':
+      return onAnswer(state, event.questionId, event.answer, event);
+    case 'escalation-requested':
+      return isEnding(state) ? step(state) : onEscalationRequested(state, event.reason, event.atMs);
+    case 'stop-requested':
+      return onEndRequested(state, 'stopped', event.reason, event.atMs);
+    case 'cancel-requested':
+      return onEndRequested(state, 'cancelled', event.reason, event.atMs);
+  }
+}
+
+function isEnding(state: RunState): boolean {
+  return state.phase.type === 'ending';
+}
+
+function onSegmentStarted(state: RunState, event: RunEvent): Step {
+  const segments = state.counters.segments + 1;
+  const counted = count(state, { segments });
+  const announced = step(
+    counted,
+    publish(counted, event.atMs, { type: 'SegmentStartedEvent', segment: segments }),
+  );
+  return andThen(announced, (after) => resumeSegment(after, event));
+}
+
+function onPrepared(state: RunState, event: Extract<RunEvent, { type: 'run-prepared' }>): Step {
+  if (isEnding(state)) return returned(state, prepareCallId, event.atMs);
+  if (state.phase.type !== 'preparing') return step(state);
+  const { snapshot, head } = event.result;
+  const { storeWaitMs: _recovered, ...rest } = state;
+  return beginIteration({ ...rest, snapshot, head, phase: { type: 'ready' } }, event);
+}
+
+type Came<Result> = { readonly result: Result } | { readonly failure: InfraError };
+
+function onModelResult(
+  state: RunState,
+  callId: string,
+  came: Came<CallModelResult>,
+  event: RunEvent,
+): Step {
+  const { phase } = state;
+  if (phase.type === 'ending') return returned(keepReply(state, came), callId, event.atMs);
+  if (phase.type !== 'calling-model' || phase.callId !== callId) return step(state);
+  return 'result' in came
+    ? onModelReplied(state, phase, came.result, event)
+    : onModelCallFailed(state, phase.routeIndex, came.failure, event);
+}
+
+/** A reply that lands while the run ends is still the best partial text that there is. */
+function keepReply(state: RunState, came: Came<CallModelResult>): RunState {
+  if (!('result' in came)) return state;
+  const { headBefore, textPreview } = came.result;
+  return {
+    ...state,
+    head: headBefore,
+    lastText: textPreview === '' ? state.lastText : textPreview,
+  };
+}
+
+function onToolResult(
+  state: RunState,
+  toolCallId: string,
+  came: Came<RunToolResult>,
+  event: RunEvent,
+): Step {
+  if (state.phase.type === 'ending') return onToolReturned(state, toolCallId, came, event.atMs);
+  const call = findCall(state, toolCallId, 'running');
+  if (call === undefined) return step(state);
+  return 'result' in came
+    ? onToolCallCompleted(state, call, came.result, event)
+    : onToolCallFailed(state, call, came.failure, event);
+}
+
+/** A tool that comes back while the run ends is reported, so that people know what was done. */
+function onToolReturned(
+  state: RunState,
+  toolCallId: string,
+  came: Came<RunToolResult>,
+  atMs: number,
+): Step {
+  const { phase } = state;
+  if (phase.type !== 'ending') return step(state);
+  const landed = phase.landing.find(({ call }) => call.toolCallId === toolCallId);
+  if (landed === undefined) return step(state);
+  const summary = callSummary(landed.call);
+  const worked = 'result' in came && came.result.error === undefined;
+  const noted: RunState = worked
+    ? count(
+        { ...state, worked: appendLine(state.worked, summary) },
+        { toolCallsSucceeded: state.counters.toolCallsSucceeded + 1 },
+      )
+    : count(
+        { ...state, didNotWork: appendLine(state.didNotWork, `${summary}: stopped with the run`) },
+        { toolCallsFailed: state.counters.toolCallsFailed + 1 },
+      );
+  return returned(noted, landed.callId, atMs);
+}
+
+/** Something in flight came back; when it was the last, the run ends. */
+function returned(state: RunState, callId: string, atMs: number): Step {
+  const { phase } = state;
+  if (phase.type !== 'ending') return step(state);
+  const outstanding = phase.outstanding.filter((id) => id !== callId);
+  if (outstanding.length > 0) return step({ ...state, phase: { ...phase, outstanding } });
+  return endByPerson(state, atMs, phase.status, phase.reason);
+}
+
+function onTimerFired(state: RunState, event: Extract<RunEvent, { type: 'timer-fired' }>): Step {
+  const { phase } = state;
+  if (phase.type === 'waiting' && phase.timerId === event.timerId) {
+    const { delayMs } = phase;
+    const remembered =
+      phase.on === 'store' && delayMs !== undefined ? { ...state, storeWaitMs: delayMs } : state;
+    return endWait(remembered, event);
+  }
+  return resumePausedCall(state, event.timerId, event);
+}

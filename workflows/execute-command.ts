@@ -1,0 +1,120 @@
+/** Turns each command of the core into an activity, a timer or nothing; what comes back becomes an event. */
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import { callModel, prepareRun, runTool } from './activity-proxies';
+import { prepareCallId } from './core/iteration';
+import type { RunCommand, RunEvent } from './core/run-protocol';
+import { failureFromActivity } from './failure-from-activity';
+
+type WithoutStamp<Event> = Event extends unknown
+  ? Omit<Event, 'atMs' | 'rollOverSuggested'>
+  : never;
+
+/** A fact before the shell has stamped it. */
+export type UnstampedEvent = WithoutStamp<RunEvent>;
+
+/** Cancellable work in flight, by the id of its command. */
+interface WorkInFlight {
+  activity<Result>(
+    id: string,
+    run: () => Promise<Result>,
+    completed: (result: Result) => UnstampedEvent,
+    failed: (thrown: unknown) => UnstampedEvent,
+  ): void;
+  timer(id: string, delayMs: number, summary: string): void;
+  cancel(id: string): void;
+}
+
+function createWorkInFlight(emit: (event: UnstampedEvent) => void): WorkInFlight {
+  const scopes = new Map<string, CancellationScope>();
+
+  function inScope(id: string, work: () => Promise<void>): void {
+    const scope = new CancellationScope();
+    scopes.set(id, scope);
+    void scope.run(work).finally(() => {
+      if (scopes.get(id) === scope) scopes.delete(id);
+    });
+  }
+
+  return {
+    activity(id, run, completed, failed) {
+      inScope(id, () => run().then(completed, failed).then(emit));
+    },
+    timer(id, delayMs, summary) {
+      inScope(id, async () => {
+        try {
+          await sleep(delayMs, { summary });
+          emit({ type: 'timer-fired', timerId: id });
+        } catch (thrown) {
+          if (!isCancellation(thrown)) throw thrown;
+        }
+      });
+    },
+    cancel(id) {
+      scopes.get(id)?.cancel();
+    },
+  };
+}
+
+/** Carries out one command of the core. */
+export type CommandExecutor = (command: RunCommand) => void;
+
+/**
+ * Makes the executor of one segment.
+ *
+ * Contract: `emit` only appends to the event queue. Each activity and timer has its own cancellation scope.
+ */
+export function createCommandExecutor(emit: (event: UnstampedEvent) => void): CommandExecutor {
+  const work = createWorkInFlight(emit);
+  return (command) => {
+    switch (command.type) {
+      case 'prepare-run':
+        work.activity(
+          prepareCallId,
+          () => prepareRun(command),
+          (result) => ({ type: 'run-prepared', result }),
+          (thrown) => ({
+            type: 'run-preparation-failed',
+            failure: failureFromActivity(thrown, 'worker_lost'),
+          }),
+        );
+        return;
+      case 'call-model':
+        work.activity(
+          command.callId,
+          () => callModel(command),
+          (result) => ({ type: 'model-call-completed', callId: command.callId, result }),
+          (thrown) => ({
+            type: 'model-call-failed',
+            callId: command.callId,
+            failure: failureFromActivity(thrown, 'timeout'),
+          }),
+        );
+        return;
+      case 'run-tool':
+        work.activity(
+          command.callId,
+          () => runTool(command),
+          (result) => ({ type: 'tool-call-completed', toolCallId: command.toolCallId, result }),
+          (thrown) => ({
+            type: 'tool-call-failed',
+            toolCallId: command.toolCallId,
+            failure: failureFromActivity(thrown, 'tool_infrastructure'),
+          }),
+        );
+        return;
+      case 'start-timer':
+        work.timer(command.timerId, command.delayMs, command.summary);
+        return;
+      case 'cancel-timer':
+        work.cancel(command.timerId);
+        return;
+      case 'cancel-activities':
+        for (const id of command.callIds) work.cancel(id);
+        return;
+      case 'publish':
+      case 'roll-over':
+      case 'end-run':
+        return;
+    }
+  };
+}

@@ -1,0 +1,52 @@
+/** Reads the failure of an activity as plain data. The activity has classified it; here nothing is guessed. */
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancelledFailure,
+  TimeoutFailure,
+} from '@temporalio/common';
+import type { InfraError } from './core/failure';
+import { infraPolicies } from './core/failure-policy';
+import { failureMessageChars } from './core/limits';
+
+function isInfraError(value: unknown): value is InfraError {
+  if (typeof value !== 'object' || value === null) return false;
+  const { kind, code, message } = value as { kind?: unknown; code?: unknown; message?: unknown };
+  return (
+    kind === 'infra' &&
+    typeof code === 'string' &&
+    code in infraPolicies &&
+    typeof message === 'string'
+  );
+}
+
+function infra(code: InfraError['code'], message: string): InfraError {
+  return { kind: 'infra', code, message: message.slice(0, failureMessageChars) };
+}
+
+/**
+ * The failure that an activity ended with.
+ *
+ * `timedOut` is the code for an activity that ran out of time or lost its workers for good.
+ */
+export function failureFromActivity(
+  thrown: unknown,
+  timedOut: 'timeout' | 'tool_infrastructure' | 'worker_lost',
+): InfraError {
+  const cause = thrown instanceof ActivityFailure ? thrown.cause : thrown;
+  if (cause instanceof ApplicationFailure) {
+    const [details] = cause.details ?? [];
+    if (isInfraError(details)) return details;
+    return infra(
+      timedOut === 'timeout' ? 'unknown' : 'tool_infrastructure',
+      `An activity failed in a way that it did not classify: ${cause.message}`,
+    );
+  }
+  if (cause instanceof CancelledFailure) return infra('worker_lost', 'The activity was cancelled.');
+  if (cause instanceof TimeoutFailure)
+    return infra(
+      timedOut,
+      `The activity ran into its ${cause.timeoutType} limit: its worker died or it took too long. Look at the workers, or raise the limit.`,
+    );
+  return infra('worker_lost', cause instanceof Error ? cause.message : String(cause));
+}

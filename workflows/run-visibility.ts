@@ -1,0 +1,54 @@
+/** Shows a run in the Web UI: current details on every step, search attributes only when they change. */
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { searchAttributes } from './contract';
+import type { RunState } from './core/run-state';
+import { statusMarkdown, statusView } from './core/status-view';
+
+const keys = {
+  status: defineSearchAttributeKey(searchAttributes.status, SearchAttributeType.KEYWORD),
+  provider: defineSearchAttributeKey(searchAttributes.provider, SearchAttributeType.KEYWORD),
+  reason: defineSearchAttributeKey(searchAttributes.reason, SearchAttributeType.KEYWORD),
+  iteration: defineSearchAttributeKey(searchAttributes.iteration, SearchAttributeType.INT),
+};
+
+/** Longest value of a search attribute, in characters: far below the server's 2 KB. */
+const attributeChars = 200;
+
+/** Shows the run as it is after each step. */
+export interface RunVisibility {
+  show(state: RunState): void;
+}
+
+/**
+ * Makes the view of one segment.
+ *
+ * Contract: search attributes are written only where the run was started with them, since a namespace that does not know
+ * them would refuse the whole workflow task.
+ */
+export function createRunVisibility(): RunVisibility {
+  const { typedSearchAttributes } = workflowInfo();
+  const registered = typedSearchAttributes
+    .getAll()
+    .some(({ key }) => key.name === searchAttributes.agent);
+  let shown = '';
+
+  function show(state: RunState): void {
+    setCurrentDetails(statusMarkdown(state));
+    if (!registered) return;
+    const view = statusView(state);
+    const provider = view.route ?? '';
+    const reason = (view.reason ?? '').slice(0, attributeChars);
+    const now = [view.status, provider, reason].join('\n');
+    if (now === shown) return;
+    shown = now;
+    upsertSearchAttributes([
+      { key: keys.status, value: view.status },
+      { key: keys.provider, value: provider === '' ? null : provider },
+      { key: keys.reason, value: reason === '' ? null : reason },
+      { key: keys.iteration, value: view.iteration },
+    ]);
+  }
+
+  return { show };
+}
