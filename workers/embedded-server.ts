@@ -109,7 +109,7 @@ async function attach(
   if (problem !== undefined) {
     throw new SetupError(
       `The embedded Temporal server (pid ${running.pid}, ${target.address}) runs but does not serve namespace ` +
-        `"${target.namespace}": ${problem}. Stop it (kill ${running.pid}) and try again; its log is ${running.logFile}.`,
+        `"${target.namespace}": ${problem.reason}. Stop it (kill ${running.pid}) and try again; its log is ${running.logFile}.`,
     );
   }
   return handleOf(running, true);

@@ -1,12 +1,8 @@
 /** The only reader of the environment's variables: checked, typed, with errors that name the remedy. */
 import path from 'node:path';
 import { z } from 'zod';
+import { defaultTaskQueue } from '../workflows/contract';
 import { SetupError } from './setup-error';
-
-/** Where transcripts and blobs are kept. */
-export type StoreLocation =
-  | { readonly type: 'sqlite'; readonly file: string }
-  | { readonly type: 'postgres'; readonly url: string };
 
 /** How to reach a Temporal server that is not embedded. Names as in Temporal's own environment configuration. */
 export interface TemporalEnvironment {
@@ -40,7 +36,10 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 export interface Environment {
   readonly temporal: TemporalEnvironment;
   readonly taskQueue: string;
-  readonly store: StoreLocation;
+  /** `sqlite:<absolute path>` or `postgres://...`, as `openStore` takes it. */
+  readonly store: string;
+  /** Folder of everything that Holdfast keeps on this machine: `.holdfast` in the working directory. */
+  readonly stateDirectory: string;
   /** Folder of fetched programs and prebuilt bundles. */
   readonly cacheDirectory: string;
   /** The variable PATH. */
@@ -55,10 +54,7 @@ export interface Environment {
   readonly ci: boolean;
 }
 
-/** Default task queue. Source: issue LOOP. */
-export const defaultTaskQueue = 'holdfast';
-/** Default state folder, relative to the working directory. */
-export const defaultStateFolder = '.holdfast';
+const defaultStateFolder = '.holdfast';
 
 type Source = Readonly<Record<string, string | undefined>>;
 
@@ -144,15 +140,16 @@ export function readEnvironment(
   directory: string = process.cwd(),
 ): Environment {
   const variables = parseVariables(source);
-  const stateFolder = path.join(directory, defaultStateFolder);
+  const stateDirectory = path.join(directory, defaultStateFolder);
   return {
     temporal: temporalFrom(variables),
     taskQueue: variables.HOLDFAST_TASK_QUEUE ?? defaultTaskQueue,
     store: storeFrom(variables.HOLDFAST_STORE, directory),
     cacheDirectory: path.resolve(
       directory,
-      variables.HOLDFAST_CACHE_DIR ?? path.join(stateFolder, 'cache'),
+      variables.HOLDFAST_CACHE_DIR ?? path.join(stateDirectory, 'cache'),
     ),
+    stateDirectory,
     searchPath: variables.PATH ?? '',
     anthropic: vendor(variables.ANTHROPIC_API_KEY, variables.ANTHROPIC_BASE_URL),
     openai: vendor(variables.OPENAI_API_KEY, variables.OPENAI_BASE_URL),
@@ -218,10 +215,10 @@ function impliesTls(variables: Variables): boolean {
   ].some((value) => value !== undefined);
 }
 
-function storeFrom(value: string | undefined, directory: string): StoreLocation {
+function storeFrom(value: string | undefined, directory: string): string {
   const location = value ?? path.join(defaultStateFolder, 'holdfast.db');
-  if (/^postgres(ql)?:/.test(location)) return { type: 'postgres', url: location };
-  return { type: 'sqlite', file: path.resolve(directory, location.replace(/^sqlite:/, '')) };
+  if (/^postgres(ql)?:/.test(location)) return location;
+  return `sqlite:${path.resolve(directory, location.replace(/^sqlite:/, ''))}`;
 }
 
 function vendor(apiKey: string | undefined, baseUrl: string | undefined): VendorEnvironment {

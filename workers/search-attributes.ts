@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import { searchAttributes } from '../workflows/contract';
 import { reasonOf, SetupError } from './setup-error';
 
 /** Types of search attribute that Holdfast uses. */
@@ -13,11 +14,11 @@ export type SearchAttributeTypeName = 'Keyword' | 'Int';
  * Source: issue LOOP (status, agent, provider, reason, iteration).
  */
 export const holdfastSearchAttributes: Readonly<Record<string, SearchAttributeTypeName>> = {
-  HoldfastStatus: 'Keyword',
-  HoldfastAgent: 'Keyword',
-  HoldfastProvider: 'Keyword',
-  HoldfastReason: 'Keyword',
-  HoldfastIteration: 'Int',
+  [searchAttributes.status]: 'Keyword',
+  [searchAttributes.agent]: 'Keyword',
+  [searchAttributes.provider]: 'Keyword',
+  [searchAttributes.reason]: 'Keyword',
+  [searchAttributes.iteration]: 'Int',
 };
 
 /** What a registration came to. */
@@ -110,11 +111,14 @@ async function addAttributes(
   namespace: string,
   names: readonly string[],
 ): Promise<void> {
-  const searchAttributes = Object.fromEntries(
+  const toAdd = Object.fromEntries(
     names.map((name) => [name, typeCodes[holdfastSearchAttributes[name] ?? 'Keyword']]),
   );
   try {
-    await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: toAdd,
+    });
   } catch (thrown) {
     const reason = reasonOf(thrown);
     if (/already exist/i.test(reason)) return;

@@ -70,7 +70,7 @@ export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Prom
     await delay(pollMs);
   }
   const target = { address: `127.0.0.1:${plan.port}`, namespace: plan.namespace };
-  const problem = ended ?? (await waitUntilServing(target, deadlineAtMs, () => ended));
+  const problem = ended ?? (await waitUntilServing(target, deadlineAtMs, () => ended))?.reason;
   if (problem === undefined && child.pid !== undefined) return { type: 'serving', pid: child.pid };
   if (child.pid !== undefined) await killProcess(child.pid);
   return failureFrom(problem ?? 'no process', await readLog());

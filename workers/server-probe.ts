@@ -11,18 +11,22 @@ export interface ProbeTarget {
   readonly connection?: Pick<ConnectionOptions, 'apiKey' | 'tls'>;
 }
 
-/** What the server said. */
-export type ProbeResult =
-  | { readonly type: 'serving' }
-  | { readonly type: 'unreachable'; readonly reason: string }
-  | { readonly type: 'refused'; readonly reason: string };
+/** Why a server does not serve. */
+export interface ProbeProblem {
+  /** `refused`: it answers, but not for this namespace or caller. `ended`: the caller gave up. */
+  readonly type: 'unreachable' | 'refused' | 'ended';
+  readonly reason: string;
+}
 
 const pollMs = 50;
 /** gRPC's own first back-off is 1 s; a local server answers in milliseconds. */
 const connectTimeoutMs = 2_000;
 
-/** Asks once: connects, then describes the namespace. Never rejects; takes at most twice `timeoutMs`. */
-export async function probeServer(target: ProbeTarget, timeoutMs: number): Promise<ProbeResult> {
+/** Asks once: connects, then describes the namespace. Returns undefined if it serves; takes at most twice `timeoutMs`. */
+async function probeServer(
+  target: ProbeTarget,
+  timeoutMs: number,
+): Promise<ProbeProblem | undefined> {
   let connection: Connection;
   try {
     connection = await Connection.connect({
@@ -37,7 +41,7 @@ export async function probeServer(target: ProbeTarget, timeoutMs: number): Promi
     await connection.withDeadline(Date.now() + timeoutMs, () =>
       connection.workflowService.describeNamespace({ namespace: target.namespace }),
     );
-    return { type: 'serving' };
+    return undefined;
   } catch (thrown) {
     return { type: 'refused', reason: reasonOf(thrown) };
   } finally {
@@ -48,19 +52,19 @@ export async function probeServer(target: ProbeTarget, timeoutMs: number): Promi
 /**
  * Asks until the server serves the namespace, `giveUp` says a reason to stop, or the deadline passes.
  *
- * Returns undefined when it serves, else the last reason.
+ * Returns undefined when it serves, else the last problem.
  */
 export async function waitUntilServing(
   target: ProbeTarget,
   deadlineAtMs: number,
   giveUp: () => string | undefined = () => undefined,
-): Promise<string | undefined> {
+): Promise<ProbeProblem | undefined> {
   for (;;) {
-    const result = await probeServer(target, connectTimeoutMs);
-    if (result.type === 'serving') return undefined;
-    const stop = giveUp();
-    if (stop !== undefined) return stop;
-    if (Date.now() >= deadlineAtMs) return result.reason;
+    const problem = await probeServer(target, connectTimeoutMs);
+    if (problem === undefined) return undefined;
+    const reason = giveUp();
+    if (reason !== undefined) return { type: 'ended', reason };
+    if (Date.now() >= deadlineAtMs) return problem;
     await delay(pollMs);
   }
 }

@@ -1,4 +1,5 @@
-/** The one error for what a person must put right before anything can run. */
+/** The one error for what a person must put right on this machine before anything can run. */
+import { UserError } from '../activities/user-error';
 
 /**
  * A fault in the set-up: a variable, a missing program, a server that does not answer.
@@ -6,8 +7,8 @@
  * Contract: the message names the thing, its value (secrets redacted) and the remedy, and is fit to be printed
  * without a stack.
  */
-export class SetupError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
+export class SetupError extends UserError {
+  constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'SetupError';
   }

@@ -1,0 +1,83 @@
+/** The worker's log: pino, with secrets redacted, and the Temporal SDK's runtime bridged into it. */
+import type {
+  LogMetadata,
+  Logger as TemporalLogger,
+  LogLevel as TemporalLevel,
+} from '@temporalio/worker';
+import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
+import type { DestinationStream, Logger } from 'pino';
+import { destination, pino } from 'pino';
+import { redactText } from '../activities/redact';
+import type { LogLevel } from './env';
+
+const standardErrorFd = 2;
+
+/**
+ * A logger that writes one JSON object per line.
+ *
+ * Contract: secrets of known shapes never reach the output. Default output: standard error, so that standard output
+ * stays for results.
+ */
+export function createLogger(level: LogLevel, output?: DestinationStream): Logger {
+  return pino(
+    { level, base: { pid: process.pid }, hooks: { streamWrite: redactText } },
+    output ?? destination({ fd: standardErrorFd, sync: true }),
+  );
+}
+
+/** Gives a pino logger the form that the Temporal SDK wants. */
+export function toTemporalLogger(logger: Logger): TemporalLogger {
+  const write = {
+    TRACE: (message: string, meta?: LogMetadata) => {
+      logger.trace(plain(meta), message);
+    },
+    DEBUG: (message: string, meta?: LogMetadata) => {
+      logger.debug(plain(meta), message);
+    },
+    INFO: (message: string, meta?: LogMetadata) => {
+      logger.info(plain(meta), message);
+    },
+    WARN: (message: string, meta?: LogMetadata) => {
+      logger.warn(plain(meta), message);
+    },
+    ERROR: (message: string, meta?: LogMetadata) => {
+      logger.error(plain(meta), message);
+    },
+  } satisfies Record<TemporalLevel, (message: string, meta?: LogMetadata) => void>;
+  return {
+    log: (level, message, meta) => {
+      write[level](message, meta);
+    },
+    trace: write.TRACE,
+    debug: write.DEBUG,
+    info: write.INFO,
+    warn: write.WARN,
+    error: write.ERROR,
+  };
+}
+
+/**
+ * Makes the SDK's one runtime of this process log through `logger`, its native core included.
+ *
+ * Contract: to be called before anything connects; a second call, or one after a connection was made, changes nothing
+ * and returns false. The runtime ends all workers gracefully on SIGTERM and SIGINT.
+ */
+export function installRuntime(logger: Logger): boolean {
+  if (Runtime._instance !== undefined) return false;
+  Runtime.install({
+    logger: toTemporalLogger(logger),
+    telemetryOptions: {
+      logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },
+    },
+  });
+  return true;
+}
+
+/** What JSON can carry; the SDK puts BigInts and symbols into its metadata. */
+function plain(meta: LogMetadata | undefined): Record<string, unknown> {
+  const entries = Object.entries(meta ?? {}).map(([key, value]: [string, unknown]) => [
+    key === 'error' ? 'err' : key,
+    typeof value === 'bigint' ? String(value) : value,
+  ]);
+  return Object.fromEntries(entries) as Record<string, unknown>;
+}

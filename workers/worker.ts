@@ -1,0 +1,118 @@
+/** Makes a Temporal worker that runs Holdfast's workflow and activities. */
+import { hostname } from 'node:os';
+import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { defaultTaskQueue } from '../workflows/contract';
+import type { Activities } from '../workflows/core/ports';
+import { installRuntime } from './logging';
+import { SetupError } from './setup-error';
+import { loadWorkflowBundle } from './workflow-bundle';
+
+/** What a worker needs and may be told. */
+export interface CreateWorkerOptions {
+  /** From `connectWorker`. The caller closes it after `run()` has ended. */
+  readonly connection: NativeConnection;
+  /** Made by `createActivities`. */
+  readonly activities: Activities;
+  /** Default `default`. */
+  readonly namespace?: string;
+  /** Default `holdfast`. */
+  readonly taskQueue?: string;
+  /** Shown in the Web UI for each task. Default `holdfast-<pid>@<host>`. */
+  readonly identity?: string;
+  /** Version of the deployed code, shown in the Web UI. */
+  readonly buildId?: string;
+  /** File that exports the workflows; default: Holdfast's own. */
+  readonly workflowsPath?: string;
+  /** Keeps the prebuilt bundle; absent: it is built at each start (1-2 s). */
+  readonly cacheDirectory?: string;
+  /** Taken for the SDK's log if this process has made no connection yet. */
+  readonly logger?: Logger;
+  /** Default 50. */
+  readonly maxConcurrentActivities?: number;
+  /** Runs kept in memory; others are replayed when they go on. Default: the SDK's, by heap size. */
+  readonly maxCachedWorkflows?: number;
+  /** Default 10,000. */
+  readonly shutdownGraceMs?: number;
+  /** Default 5,000. */
+  readonly stickyTimeoutMs?: number;
+  /** Default 10,000. */
+  readonly heartbeatIntervalMs?: number;
+}
+
+/**
+ * Model calls wait for the network and hardly use a core; 50 of them hold about 50 MB.
+ *
+ * Source: half of the SDK's default of 100, for tools that do use a core.
+ */
+const defaultMaxConcurrentActivities = 50;
+/** Activities get this long to end by themselves after SIGTERM, then their cancellation signal. */
+const defaultShutdownGraceMs = 10_000;
+/** After the grace: time for activities to clean up before `run()` rejects. */
+const shutdownForceExtraMs = 10_000;
+/**
+ * How long a task waits for the worker that has the run cached before any worker may take it: the pause after a
+ * worker was killed. Source: half of the SDK's default; a replay costs tens of milliseconds.
+ */
+const defaultStickyTimeoutMs = 5_000;
+/**
+ * Longest time between two heartbeats that are really sent, and so the longest time until a cancel reaches a tool.
+ * Each one is billed on Temporal Cloud. Source: DESIGN, "Two activities per iteration".
+ */
+const defaultHeartbeatIntervalMs = 10_000;
+
+/**
+ * Makes a worker; `run()` starts it, and SIGTERM, SIGINT or `shutdown()` end it gracefully: no new tasks, activities
+ * get the grace time, and `run()` resolves. A forced end rejects `run()` with `GracefulShutdownPeriodExpiredError`.
+ *
+ * Errors: `SetupError` if the workflow code cannot be bundled or the server refuses the worker.
+ */
+export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
+  if (options.logger !== undefined) installRuntime(options.logger);
+  const { code } = await loadWorkflowBundle({
+    ...(options.workflowsPath === undefined ? {} : { workflowsPath: options.workflowsPath }),
+    ...(options.cacheDirectory === undefined ? {} : { cacheDirectory: options.cacheDirectory }),
+  });
+  const workerOptions = workerOptionsFrom(options, code);
+  try {
+    return await Worker.create(workerOptions);
+  } catch (thrown) {
+    throw new SetupError(
+      `The worker for task queue "${workerOptions.taskQueue}" in namespace "${workerOptions.namespace ?? 'default'}" ` +
+        `could not be made: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+      { cause: thrown },
+    );
+  }
+}
+
+function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOptions {
+  const shutdownGraceMs = options.shutdownGraceMs ?? defaultShutdownGraceMs;
+  const heartbeatIntervalMs = options.heartbeatIntervalMs ?? defaultHeartbeatIntervalMs;
+  return {
+    connection: options.connection,
+    namespace: options.namespace ?? 'default',
+    taskQueue: options.taskQueue ?? defaultTaskQueue,
+    identity: options.identity ?? `holdfast-${process.pid}@${hostname()}`,
+    activities: options.activities,
+    workflowBundle: { code },
+    maxConcurrentActivityTaskExecutions:
+      options.maxConcurrentActivities ?? defaultMaxConcurrentActivities,
+    shutdownGraceTime: shutdownGraceMs,
+    shutdownForceTime: shutdownGraceMs + shutdownForceExtraMs,
+    stickyQueueScheduleToStartTimeout: options.stickyTimeoutMs ?? defaultStickyTimeoutMs,
+    maxHeartbeatThrottleInterval: heartbeatIntervalMs,
+    defaultHeartbeatThrottleInterval: heartbeatIntervalMs,
+    ...(options.maxCachedWorkflows === undefined
+      ? {}
+      : { maxCachedWorkflows: options.maxCachedWorkflows }),
+    ...(options.buildId === undefined
+      ? {}
+      : {
+          workerDeploymentOptions: {
+            version: { deploymentName: 'holdfast', buildId: options.buildId },
+            useWorkerVersioning: false,
+          },
+        }),
+  };
+}
