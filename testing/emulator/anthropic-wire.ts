@@ -319,6 +319,7 @@ export const anthropicWire: Wire = {
   whole,
   errorBody,
   errorFrame: (error, requestId) => frame(errorBody(error, requestId)),
+  dataLine: (data) => `event: content_block_delta\ndata: ${data}\n\n`,
   pingText: 'event: ping\ndata: {"type": "ping"}\n\n',
   headers: (requestId) => ({ 'request-id': requestId, server: 'cloudflare' }),
   refuseHeaders,

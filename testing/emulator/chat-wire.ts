@@ -249,6 +249,7 @@ export const chatWire: Wire = {
   errorFrame: (error) => ({
     text: `data: ${JSON.stringify(openAiErrorBody(error))}\n\n`,
   }),
+  dataLine: (data) => `data: ${data}\n\n`,
   pingText: ': ping\n\n',
   headers: openAiErrorHeaders,
   refuseHeaders: refuseOpenAiHeaders,

@@ -4,8 +4,10 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionEnd, Delivery } from './script';
 
-/** One thing that happens on the connection. */
-export type Action =
+/** One thing that happens on the connection. `strikes`: with it the fault has landed, whatever comes after. */
+export type Action = { readonly strikes?: true } & ActionKind;
+
+type ActionKind =
   | {
       readonly type: 'head';
       readonly status: number;
@@ -19,8 +21,10 @@ export type Action =
 
 /** How a delivery went. */
 export interface DeliveryReport {
-  /** Every action was carried out: the answer or the fault has landed. */
+  /** The whole answer is out, or the fault has struck. */
   readonly landed: boolean;
+  /** Every action was carried out: the client did not leave before. */
+  readonly complete: boolean;
   readonly eventsSent: number;
   /** What the model had said by the end. */
   readonly produced: string;
@@ -76,7 +80,7 @@ async function end(response: ServerResponse, how: ConnectionEnd): Promise<void> 
 
 async function stall(
   response: ServerResponse,
-  action: Extract<Action, { type: 'stall' }>,
+  action: Extract<ActionKind, { type: 'stall' }>,
 ): Promise<void> {
   const stop = new AbortController();
   const isGone = gone(response, stop.signal);
@@ -127,13 +131,17 @@ export async function deliver(
   actions: readonly Action[],
   onProgress: (report: DeliveryReport) => void,
 ): Promise<DeliveryReport> {
-  let report: DeliveryReport = { landed: false, eventsSent: 0, produced: '' };
+  let report: DeliveryReport = {
+    landed: false,
+    complete: false,
+    eventsSent: 0,
+    produced: '',
+  };
   response.on('error', () => undefined);
   for (const [index, action] of actions.entries()) {
     if (!isOpen(response)) return report;
     const isLast = index === actions.length - 1;
-    const endsHere = isLast && action.type !== 'end';
-    if (endsHere) report = { ...report, landed: true };
+    if (action.type === 'stall') report = { ...report, landed: true };
     onProgress(report);
     await perform(response, action);
     if (action.type === 'write') {
@@ -143,7 +151,8 @@ export async function deliver(
         produced: report.produced + (action.produced ?? ''),
       };
     }
-    if (isLast) report = { ...report, landed: true };
+    if (isLast || action.strikes === true) report = { ...report, landed: true };
+    if (isLast) report = { ...report, complete: true };
   }
   onProgress(report);
   return report;

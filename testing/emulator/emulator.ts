@@ -305,7 +305,7 @@ export class VendorEmulator {
   }
 
   #charge(request: RecordedRequest, step: Step, input: Usage, report: DeliveryReport): void {
-    const isWhole = step.type === 'reply' && report.landed;
+    const isWhole = step.type === 'reply' && report.complete;
     const usage: Usage = {
       ...input,
       outputTokens: countTokens(report.produced),
@@ -327,7 +327,7 @@ export class VendorEmulator {
         eventsSent: report.eventsSent,
         landed: report.landed,
         finished,
-        abandoned: finished && !report.landed,
+        abandoned: finished && !report.complete,
       };
       this.#notify();
     };

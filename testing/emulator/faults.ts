@@ -103,6 +103,10 @@ function pings(context: PlanContext, act: Extract<StreamAct, { type: 'pause' }>)
 
 const eof: Action = { type: 'end', how: 'eof' };
 
+function striking(actions: readonly Action[]): readonly Action[] {
+  return actions.map((action) => ({ ...action, strikes: true }));
+}
+
 function actActions(
   act: StreamAct,
   rest: readonly Frame[],
@@ -114,7 +118,7 @@ function actActions(
       return [{ type: 'end', how: act.how }];
     case 'error': {
       const frame = context.wire.errorFrame(act.error, context.requestId);
-      return [...framesToActions([frame], how), { type: 'end', how: act.then }];
+      return [...striking(framesToActions([frame], how)), { type: 'end', how: act.then }];
     }
     case 'stall':
       return [
@@ -125,15 +129,23 @@ function actActions(
         },
       ];
     case 'pause':
-      return [...pings(context, act), ...framesToActions(rest, how), eof];
+      return [...striking(pings(context, act)), ...framesToActions(rest, how), eof];
     case 'insert':
-      return [...writesOf(act.text, undefined, how), ...framesToActions(rest, how), eof];
+      return [...striking(writesOf(act.text, undefined, how)), ...framesToActions(rest, how), eof];
+    case 'malformed': {
+      const inserted = writesOf(context.wire.dataLine(act.data), undefined, how);
+      return [...striking(inserted), ...framesToActions(rest, how), eof];
+    }
     case 'storm': {
       const one = act.kind === 'ping' ? context.wire.pingText : ': keep-alive\n\n';
-      return [text(one.repeat(act.count)), ...framesToActions(rest, how), eof];
+      return [...striking([text(one.repeat(act.count))]), ...framesToActions(rest, how), eof];
     }
     case 'swap':
-      return [...framesToActions(swapped(rest), how), eof];
+      return [
+        ...striking(framesToActions(swapped(rest).slice(0, 2), how)),
+        ...framesToActions(rest.slice(2), how),
+        eof,
+      ];
   }
 }
 

@@ -42,7 +42,7 @@ const shapes: Readonly<Record<number, Shape>> = {
     message: 'The server had an error while processing your request. Sorry about that!',
   },
   503: {
-    type: 'server_error',
+    type: 'service_unavailable_error',
     code: 'server_is_overloaded',
     message: 'Our servers are currently overloaded. Please try again later.',
   },

@@ -10,7 +10,7 @@ import {
   refuseOpenAiText,
   unknownOpenAiModel,
 } from './openai-errors';
-import type { ReplyStep } from './script';
+import type { ReplyStep, VendorError } from './script';
 import { responseItems } from './responses-items';
 import type { StreamedItem } from './responses-items';
 import { inputItems, validateResponses } from './validate-responses';
@@ -188,23 +188,36 @@ function promptBlocks(body: JsonObject): readonly PromptBlock[] {
   ];
 }
 
+function errorFrame(error: VendorError): Frame {
+  const { message, code, type } = openAiShape(error);
+  const param = error.param ?? null;
+  const event = (name: string, data: JsonObject): Frame => ({
+    text: `event: ${name}\ndata: ${JSON.stringify({ type: name, ...data })}\n\n`,
+  });
+  switch (error.eventShape ?? 'nested') {
+    case 'nested':
+      return event('error', { error: { type, code, message, param }, sequence_number: 2 });
+    case 'flat':
+      return event('error', { code: code ?? type, message, param, sequence_number: 2 });
+    case 'failed': {
+      const failed = { code: code ?? type, message };
+      const response = { id: 'resp_failed', object: 'response', status: 'failed', error: failed };
+      return event('response.failed', {
+        sequence_number: 2,
+        response: { ...response, output: [], usage: null, incomplete_details: null },
+      });
+    }
+  }
+}
+
 /** The Responses wire. Source: vendor's API reference; shapes in cases.jsonl. */
 export const responsesWire: Wire = {
   name: 'responses',
   frames,
   whole,
   errorBody: openAiErrorBody,
-  errorFrame: (error) => {
-    const { message, code, type } = openAiShape(error);
-    const data = {
-      type: 'error',
-      sequence_number: 0,
-      code: code ?? type,
-      message,
-      param: error.param ?? null,
-    };
-    return { text: `event: error\ndata: ${JSON.stringify(data)}\n\n` };
-  },
+  errorFrame,
+  dataLine: (data) => `event: response.output_text.delta\ndata: ${data}\n\n`,
   pingText: 'event: keepalive\ndata: {"type":"keepalive","sequence_number":0}\n\n',
   headers: openAiErrorHeaders,
   refuseHeaders: refuseOpenAiHeaders,

@@ -70,6 +70,11 @@ export interface VendorError {
   readonly code?: string | null;
   /** OpenAI's `error.param`. */
   readonly param?: string | null;
+  /**
+   * How the Responses wire says it in a stream: an `error` event with the error nested (default) or flat,
+   * or a `response.failed`. All three were seen.
+   */
+  readonly eventShape?: 'nested' | 'flat' | 'failed';
 }
 
 /** What happens to a stream at a position. */
@@ -82,6 +87,8 @@ export type StreamAct =
   | { readonly type: 'pause'; readonly forMs: number; readonly pingEveryMs?: number }
   /** Raw text put between two events; then the stream goes on. */
   | { readonly type: 'insert'; readonly text: string }
+  /** Data that is no JSON, under an event name that clients read; then the stream goes on. */
+  | { readonly type: 'malformed'; readonly data: string }
   /** So many pings or comments at once; then the stream goes on. */
   | { readonly type: 'storm'; readonly count: number; readonly kind: 'ping' | 'comment' }
   /** The next two events change places. */
@@ -345,7 +352,7 @@ const withinStream = {
 
   /** A data line that is no JSON; then the stream goes on. */
   malformedData: (options: StreamFaultOptions & { readonly data?: string } = {}): FaultStep =>
-    inStream(options, { type: 'insert', text: `data: ${options.data ?? '{"type":'}\n\n` }),
+    inStream(options, { type: 'malformed', data: options.data ?? '{"type":' }),
 
   /** Raw text between two events; then the stream goes on. */
   insert: (text: string, options: StreamFaultOptions = {}): FaultStep =>

@@ -84,8 +84,10 @@ export interface Wire {
   errorBody(error: VendorError, requestId: string): JsonObject;
   /** The same error as an event after a 200. */
   errorFrame(error: VendorError, requestId: string): Frame;
+  /** An event with that data, under a name that clients read. */
+  dataLine(data: string): string;
   /** Harmless sign of life. */
-  pingText: string;
+  readonly pingText: string;
   /** Head of every answer. */
   headers(requestId: string): Readonly<Record<string, string>>;
   /** Missing or wrong key, missing version header. */
