@@ -1,0 +1,72 @@
+/** Anthropic's Messages API, and servers that speak it. */
+import Anthropic from '@anthropic-ai/sdk';
+import type { InfraError } from '../../../workflows/core/failure';
+import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
+import { configProblem } from '../provider-config';
+import { providerFailure } from '../provider-failure';
+import { sendOnce } from '../send-once';
+import { AnthropicReplyAssembly } from './reply';
+import { anthropicRequest, type AnthropicThinking } from './request';
+
+/** Configuration of a provider that speaks Anthropic's wire. Nothing is read from the environment. */
+export interface AnthropicProviderConfig {
+  /** Name in chains. Default `anthropic`. */
+  readonly name?: string;
+  readonly apiKey?: string;
+  /** Default: the vendor's own. */
+  readonly baseUrl?: string;
+  /** Who makes the reasoning, where the server is not Anthropic's. Default `anthropic`. */
+  readonly vendor?: string;
+  readonly thinking?: AnthropicThinking;
+  /** Sent with each request; gateways ask for such. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A provider on Anthropic's wire.
+ *
+ * Errors: construction never throws; `problem()` tells what is wrong.
+ */
+export function anthropicProvider(config: AnthropicProviderConfig = {}): Provider {
+  const name = config.name ?? 'anthropic';
+  const vendor = config.vendor ?? 'anthropic';
+  const apiKey = config.apiKey ?? '';
+  const baseUrl = config.baseUrl ?? 'https://api.anthropic.com';
+  const send = (request: ModelRequest, options: SendOptions): Promise<ModelReply> =>
+    sendOnce(
+      {
+        assembly: new AnthropicReplyAssembly(vendor, request.model),
+        headers: { ...config.headers, 'x-api-key': apiKey },
+        context: { route: `${name}/${request.model}`, apiKey },
+        open: (fetch, signal) =>
+          new Anthropic({
+            apiKey,
+            baseURL: baseUrl,
+            maxRetries: 0,
+            logLevel: 'off',
+            fetch,
+            timeout: sdkTimeoutMs(options),
+          }).messages.create(
+            anthropicRequest(request, {
+              vendor,
+              ...(config.thinking === undefined ? {} : { thinking: config.thinking }),
+            }),
+            { signal },
+          ),
+      },
+      options,
+    );
+  return {
+    name,
+    vendor,
+    problem: () => configProblem({ name, apiKey, baseUrl, needsKey: true }),
+    send,
+    classifyError: (thrown: unknown): InfraError =>
+      providerFailure(thrown, { route: name, apiKey, nowMs: Date.now() }),
+  };
+}
+
+/** The SDK's own limit must never be the first to fire. */
+function sdkTimeoutMs(options: SendOptions): number {
+  return options.firstByteMs + 60_000;
+}

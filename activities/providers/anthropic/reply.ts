@@ -1,0 +1,198 @@
+/** Gathers a reply from Anthropic's stream; arguments stay the raw text that the model wrote. */
+import type { StopReason } from '../../../workflows/core/ports';
+import type { Usage } from '../../../workflows/core/usage';
+import { noUsage } from '../../../workflows/core/usage';
+import type { ModelReply } from '../provider';
+import {
+  BrokenStream,
+  noContent,
+  rawToolCall,
+  ReportedInStream,
+  type EventMeaning,
+  type SaidBlock,
+  type StreamAssembly,
+} from '../stream-assembly';
+import { asNumber, asObject, asText, isRecord, property } from '../untrusted-json';
+
+interface OpenBlock {
+  readonly type: string;
+  readonly id: string;
+  readonly name: string;
+  /** Complete arguments given at the start of a block, by compatible servers that do not stream them. */
+  readonly input: unknown;
+  text: string;
+  signature: string;
+  readonly data: string;
+}
+
+const stopReasons: Readonly<Record<string, StopReason>> = {
+  end_turn: 'end',
+  stop_sequence: 'end',
+  tool_use: 'tool-use',
+  max_tokens: 'truncated',
+  model_context_window_exceeded: 'truncated',
+  refusal: 'refusal',
+  pause_turn: 'pause',
+};
+
+/** Reader of one Messages stream. */
+export class AnthropicReplyAssembly implements StreamAssembly {
+  isComplete = false;
+  eventCount = 0;
+  private readonly blocks = new Map<number, OpenBlock>();
+  private model: string;
+  private stopReason: string | undefined;
+  private usage: Usage = noUsage;
+
+  constructor(
+    private readonly vendor: string,
+    requestedModel: string,
+  ) {
+    this.model = requestedModel;
+  }
+
+  accept(event: unknown): EventMeaning {
+    this.eventCount += 1;
+    switch (asText(property(event, 'type'))) {
+      case 'message_start':
+        return this.start(property(event, 'message'));
+      case 'content_block_start':
+        return this.open(event);
+      case 'content_block_delta':
+        return this.extend(event);
+      case 'message_delta':
+        return this.finish(event);
+      case 'message_stop':
+        return this.close();
+      case 'error':
+        throw new ReportedInStream(property(event, 'error') ?? event);
+      default:
+        return noContent;
+    }
+  }
+
+  reply(): ModelReply {
+    const opened = [...this.blocks.entries()].sort(([left], [right]) => left - right);
+    const toolCalls = opened.flatMap(([, block]) =>
+      block.type === 'tool_use' ? [rawToolCall(block.id, block.name, argumentsOf(block))] : [],
+    );
+    const blocks = opened.flatMap(([, block]) => this.saidBlock(block));
+    return {
+      model: this.model,
+      blocks,
+      toolCalls,
+      stopReason: neutralStopReason(this.stopReason, toolCalls.length > 0),
+      usage: this.usage,
+    };
+  }
+
+  private start(message: unknown): EventMeaning {
+    this.model = asText(property(message, 'model')) || this.model;
+    this.usage = mergedUsage(this.usage, property(message, 'usage'));
+    return { isContent: true };
+  }
+
+  private open(event: unknown): EventMeaning {
+    const index = asNumber(property(event, 'index')) ?? this.blocks.size;
+    const block = asObject(property(event, 'content_block')) ?? {};
+    if (this.blocks.has(index)) throw new BrokenStream(`block ${index} of the stream began twice`);
+    const opened: OpenBlock = {
+      type: asText(block['type']),
+      id: asText(block['id']),
+      name: asText(block['name']),
+      input: block['input'],
+      text: asText(block['text']) || asText(block['thinking']),
+      signature: asText(block['signature']),
+      data: asText(block['data']),
+    };
+    this.blocks.set(index, opened);
+    return opened.type === 'text' && opened.text !== ''
+      ? { isContent: true, text: opened.text }
+      : { isContent: true };
+  }
+
+  private extend(event: unknown): EventMeaning {
+    const index = asNumber(property(event, 'index')) ?? this.blocks.size - 1;
+    const block = this.blocks.get(index);
+    const delta = property(event, 'delta');
+    if (block === undefined)
+      throw new BrokenStream(`a delta came for block ${index} that never began`);
+    switch (asText(property(delta, 'type'))) {
+      case 'text_delta':
+        return grown(block, asText(property(delta, 'text')), true);
+      case 'input_json_delta':
+        return grown(block, asText(property(delta, 'partial_json')), false);
+      case 'thinking_delta':
+        return grown(block, asText(property(delta, 'thinking')), false);
+      case 'signature_delta':
+        block.signature += asText(property(delta, 'signature'));
+        return { isContent: true };
+      default:
+        return noContent;
+    }
+  }
+
+  private finish(event: unknown): EventMeaning {
+    const stopReason = asText(property(property(event, 'delta'), 'stop_reason'));
+    if (stopReason !== '') this.stopReason = stopReason;
+    this.usage = mergedUsage(this.usage, property(event, 'usage'));
+    return { isContent: true };
+  }
+
+  private close(): EventMeaning {
+    if (this.stopReason === undefined) {
+      throw new BrokenStream('the stream ended without a stop reason');
+    }
+    this.isComplete = true;
+    return { isContent: true };
+  }
+
+  private saidBlock(block: OpenBlock): SaidBlock[] {
+    switch (block.type) {
+      case 'text':
+        return block.text === '' ? [] : [{ type: 'text', text: block.text }];
+      case 'thinking':
+        return [
+          {
+            type: 'reasoning',
+            vendor: this.vendor,
+            text: block.text,
+            opaque: { signature: block.signature },
+          },
+        ];
+      case 'redacted_thinking':
+        return [{ type: 'reasoning', vendor: this.vendor, text: '', opaque: { data: block.data } }];
+      default:
+        return [];
+    }
+  }
+}
+
+function grown(block: OpenBlock, piece: string, isAnswer: boolean): EventMeaning {
+  block.text += piece;
+  if (piece === '') return noContent;
+  return isAnswer ? { isContent: true, text: piece } : { isContent: true };
+}
+
+function argumentsOf(block: OpenBlock): string {
+  const given = isRecord(block.input) && Object.keys(block.input).length > 0;
+  return block.text === '' && given ? JSON.stringify(block.input) : block.text;
+}
+
+/** A stop reason that is new to us ends the turn: its blocks are whole, since the closing event came. */
+function neutralStopReason(vendorReason: string | undefined, hasCalls: boolean): StopReason {
+  const known = stopReasons[vendorReason ?? ''] ?? 'end';
+  if (known === 'end' && hasCalls) return 'tool-use';
+  return known === 'tool-use' && !hasCalls ? 'end' : known;
+}
+
+/** Later events repeat the counts or add to them; what they leave out stays. */
+function mergedUsage(before: Usage, usage: unknown): Usage {
+  return {
+    inputTokens: asNumber(property(usage, 'input_tokens')) ?? before.inputTokens,
+    outputTokens: asNumber(property(usage, 'output_tokens')) ?? before.outputTokens,
+    cacheReadTokens: asNumber(property(usage, 'cache_read_input_tokens')) ?? before.cacheReadTokens,
+    cacheWriteTokens:
+      asNumber(property(usage, 'cache_creation_input_tokens')) ?? before.cacheWriteTokens,
+  };
+}

@@ -1,0 +1,187 @@
+/** The neutral transcript on Anthropic's Messages wire. */
+import type Anthropic from '@anthropic-ai/sdk';
+import type {
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  ReasoningBlock,
+  ToolResultBlock,
+} from '../../../workflows/core/message';
+import type { ModelRequest } from '../provider';
+import { repairTranscript } from '../transcript-repair';
+import { asText } from '../untrusted-json';
+import { wellFormedObject, wellFormedText } from '../well-formed';
+
+/** How the model thinks before it answers, where its maker lets one choose. */
+export type AnthropicThinking =
+  { readonly type: 'adaptive' } | { readonly type: 'enabled'; readonly budgetTokens: number };
+
+/** What a request needs beyond the neutral words. */
+export interface AnthropicRequestOptions {
+  /** Whose reasoning blocks may be sent back. */
+  readonly vendor: string;
+  readonly thinking?: AnthropicThinking;
+}
+
+type UserBlock =
+  Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.ToolResultBlockParam;
+type AssistantBlock =
+  | Anthropic.TextBlockParam
+  | Anthropic.ThinkingBlockParam
+  | Anthropic.RedactedThinkingBlockParam
+  | Anthropic.ToolUseBlockParam;
+type Turn =
+  | { role: 'user'; content: UserBlock[] }
+  | { role: 'assistant'; content: AssistantBlock[]; isSigned: boolean };
+
+const breakpoint = { cache_control: { type: 'ephemeral' } } as const;
+
+/**
+ * Builds the body of one Messages request.
+ *
+ * Contract: pure; valid for any transcript; the part before the note is byte for byte the same with and without one. Cache
+ * breakpoints: tools, system, and the ends of the last two user turns (four, the vendor's limit; the second last is where the
+ * request before this one ended).
+ */
+export function anthropicRequest(
+  request: ModelRequest,
+  options: AnthropicRequestOptions,
+): Anthropic.MessageCreateParamsStreaming {
+  const turns = turnsOf(repairTranscript(request.messages), request.model, options.vendor);
+  markBreakpoints(turns);
+  appendNote(turns, request.note);
+  const thinking = thinkingFor(turns, options.thinking);
+  const system = wellFormedText(request.system);
+  return {
+    model: request.model,
+    max_tokens:
+      request.maxOutputTokens + (thinking?.type === 'enabled' ? thinking.budget_tokens : 0),
+    messages: turns.map(({ role, content }) => ({ role, content })),
+    stream: true,
+    ...(system.trim() === '' ? {} : { system: [{ type: 'text', text: system, ...breakpoint }] }),
+    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
+    ...(thinking === undefined ? temperatureOf(request) : { thinking }),
+  };
+}
+
+function temperatureOf(request: ModelRequest): { temperature?: number } {
+  return request.temperature === undefined ? {} : { temperature: Math.min(1, request.temperature) };
+}
+
+function toolsOf(request: ModelRequest): Anthropic.Tool[] {
+  return request.tools.map((tool, index) => ({
+    name: tool.name,
+    description: wellFormedText(tool.description),
+    input_schema: { ...wellFormedObject(tool.inputSchema), type: 'object' },
+    ...(index === request.tools.length - 1 ? breakpoint : {}),
+  }));
+}
+
+function turnsOf(messages: readonly Message[], model: string, vendor: string): Turn[] {
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    const turn = turnOf(message, model, vendor);
+    const last = turns.at(-1);
+    if (turn.content.length === 0) continue;
+    if (last?.role === 'user' && turn.role === 'user') last.content.push(...turn.content);
+    else if (last?.role === 'assistant' && turn.role === 'assistant') {
+      last.content.push(...turn.content);
+    } else turns.push(turn);
+  }
+  return turns;
+}
+
+function turnOf(message: Message, model: string, vendor: string): Turn {
+  switch (message.role) {
+    case 'user':
+      return { role: 'user', content: message.blocks.map(userBlock) };
+    case 'tool':
+      return { role: 'user', content: message.results.map(resultBlock) };
+    case 'assistant':
+      return assistantTurn(message, model, vendor);
+  }
+}
+
+function userBlock(block: { type: 'text'; text: string } | ImageBlock): UserBlock {
+  if (block.type === 'text') return { type: 'text', text: block.text };
+  return {
+    type: 'image',
+    source: { type: 'base64', media_type: block.mediaType, data: block.data },
+  };
+}
+
+function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {
+  return {
+    type: 'tool_result',
+    tool_use_id: result.toolCallId,
+    content: result.content,
+    ...(result.isError ? { is_error: true } : {}),
+  };
+}
+
+function assistantTurn(message: AssistantMessage, model: string, vendor: string): Turn {
+  const isOwn = isSameModel(message.model, model);
+  const content = message.blocks.flatMap((block): AssistantBlock[] => {
+    switch (block.type) {
+      case 'reasoning':
+        return isOwn && block.vendor === vendor ? signedReasoning(block) : [];
+      case 'tool-call':
+        return [{ type: 'tool_use', id: block.toolCallId, name: block.name, input: block.input }];
+      case 'text':
+      case 'refusal':
+        return [{ type: 'text', text: block.text }];
+    }
+  });
+  const isBare = content.every(isReasoning);
+  const isSigned = content[0] !== undefined && isReasoning(content[0]);
+  return { role: 'assistant', content: isBare ? [] : content, isSigned };
+}
+
+function isReasoning(block: AssistantBlock): boolean {
+  return block.type === 'thinking' || block.type === 'redacted_thinking';
+}
+
+function signedReasoning(block: ReasoningBlock): AssistantBlock[] {
+  const signature = asText(block.opaque?.['signature']);
+  const data = asText(block.opaque?.['data']);
+  if (data !== '') return [{ type: 'redacted_thinking', data }];
+  return signature === '' ? [] : [{ type: 'thinking', thinking: block.text, signature }];
+}
+
+/** A signature holds for the model that made it; an alias and its dated name are the same model. */
+function isSameModel(left: string, right: string): boolean {
+  return left === right || left.startsWith(`${right}-`) || right.startsWith(`${left}-`);
+}
+
+function markBreakpoints(turns: Turn[]): void {
+  const userTurns = turns.filter((turn) => turn.role === 'user');
+  for (const turn of userTurns.slice(-2)) {
+    const last = turn.content.at(-1);
+    if (last !== undefined) turn.content.splice(-1, 1, { ...last, ...breakpoint });
+  }
+}
+
+function appendNote(turns: Turn[], note: string | undefined): void {
+  if (note === undefined || note.trim() === '') return;
+  const block: UserBlock = { type: 'text', text: wellFormedText(note) };
+  const last = turns.at(-1);
+  if (last?.role === 'user') last.content.push(block);
+  else turns.push({ role: 'user', content: [block] });
+}
+
+/**
+ * With a fixed thinking budget the vendor demands that a turn which goes on after tool results began with its own thinking; a
+ * turn that another vendor made cannot, so that request goes without.
+ */
+function thinkingFor(
+  turns: readonly Turn[],
+  thinking: AnthropicThinking | undefined,
+): Anthropic.ThinkingConfigEnabled | Anthropic.ThinkingConfigAdaptive | undefined {
+  if (thinking === undefined || thinking.type === 'adaptive') return thinking;
+  const last = turns.at(-1);
+  const before = turns.at(-2);
+  const goesOn =
+    last?.role === 'user' && last.content.some((block) => block.type === 'tool_result');
+  if (goesOn && before?.role === 'assistant' && !before.isSigned) return undefined;
+  return { type: 'enabled', budget_tokens: thinking.budgetTokens };
+}

@@ -1,0 +1,168 @@
+/** The neutral transcript on the Chat Completions wire, in each server's dialect. */
+import type OpenAI from 'openai';
+import type {
+  AssistantMessage,
+  Message,
+  ToolCallBlock,
+  UserMessage,
+} from '../../../workflows/core/message';
+import type { ModelRequest } from '../provider';
+import { repairTranscript, shortenedId } from '../transcript-repair';
+import { asList, asNumber, asObject, property } from '../untrusted-json';
+import { wellFormedObject, wellFormedText } from '../well-formed';
+import type { ChatDialect } from './chat-dialect';
+import { isReasoningModel } from './responses-request';
+
+type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
+type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
+type ChatPart = OpenAI.Chat.ChatCompletionContentPart;
+
+/** Gemini's own word for "this call was made elsewhere". Source: ai.google.dev, thought signatures; rust-genai#115. */
+export const foreignThoughtSignature = 'skip_thought_signature_validator';
+
+/**
+ * Builds the body of one Chat Completions request.
+ *
+ * Contract: pure; valid for any transcript; the note is the last user message.
+ */
+export function chatRequest(
+  request: ModelRequest,
+  vendor: string,
+  dialect: ChatDialect,
+): OpenAI.Chat.ChatCompletionCreateParamsStreaming {
+  const messages: ChatMessage[] = repairTranscript(request.messages).flatMap((message) =>
+    messagesOf(message, vendor, dialect),
+  );
+  if (request.note !== undefined && request.note.trim() !== '') {
+    messages.push({ role: 'user', content: wellFormedText(request.note) });
+  }
+  const system = wellFormedText(request.system);
+  return {
+    model: request.model,
+    messages: [
+      ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
+      ...(dialect.alternates ? withMergedUsers(messages) : messages),
+    ],
+    [dialect.outputLimit]: request.maxOutputTokens,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
+    ...temperatureOf(request, dialect),
+  };
+}
+
+function temperatureOf(request: ModelRequest, dialect: ChatDialect): { temperature?: number } {
+  const isRefused = dialect.reasoningRefusesTemperature && isReasoningModel(request.model);
+  return request.temperature === undefined || isRefused ? {} : { temperature: request.temperature };
+}
+
+function toolsOf(request: ModelRequest): OpenAI.Chat.ChatCompletionFunctionTool[] {
+  return request.tools.map((tool) => ({
+    type: 'function',
+    function: {
+      name: tool.name,
+      description: wellFormedText(tool.description),
+      parameters: { ...wellFormedObject(tool.inputSchema), type: 'object' },
+    },
+  }));
+}
+
+function messagesOf(message: Message, vendor: string, dialect: ChatDialect): ChatMessage[] {
+  switch (message.role) {
+    case 'user':
+      return [userMessage(message)];
+    case 'assistant':
+      return assistantMessages(message, vendor, dialect);
+    case 'tool':
+      return message.results.map((result) => ({
+        role: 'tool',
+        tool_call_id: shortenedId(result.toolCallId, dialect.maxCallIdLength),
+        content: result.content,
+      }));
+  }
+}
+
+/** Text alone goes as a string: older servers know no parts. */
+function userMessage(message: UserMessage): ChatUserMessage {
+  const parts = message.blocks.map((block): ChatPart =>
+    block.type === 'text'
+      ? { type: 'text', text: block.text }
+      : {
+          type: 'image_url',
+          image_url: { url: `data:${block.mediaType};base64,${block.data}` },
+        },
+  );
+  return { role: 'user', content: plainText(parts) ?? parts };
+}
+
+function plainText(parts: readonly ChatPart[]): string | undefined {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return texts.length === parts.length ? texts.join('\n\n') : undefined;
+}
+
+function assistantMessages(
+  message: AssistantMessage,
+  vendor: string,
+  dialect: ChatDialect,
+): ChatMessage[] {
+  const texts = message.blocks.flatMap((block) =>
+    block.type === 'text' || block.type === 'refusal' ? [block.text] : [],
+  );
+  const calls = message.blocks.filter((block) => block.type === 'tool-call');
+  if (texts.length === 0 && calls.length === 0) return [];
+  const content = texts.length === 0 ? null : texts.join('\n\n');
+  const own = message.blocks.filter(
+    (block) => block.type === 'reasoning' && block.vendor === vendor,
+  );
+  const reasoning = own.map((block) => (block.type === 'reasoning' ? block.text : '')).join('\n\n');
+  const signatures = own.flatMap((block) =>
+    block.type === 'reasoning' ? asList(block.opaque?.['toolCallExtras']) : [],
+  );
+  return [
+    {
+      role: 'assistant',
+      content,
+      ...(calls.length === 0 ? {} : { tool_calls: callsOf(calls, signatures, dialect) }),
+      ...(dialect.returnsReasoning ? { reasoning_content: reasoning } : {}),
+    },
+  ];
+}
+
+function callsOf(
+  calls: readonly ToolCallBlock[],
+  extras: readonly unknown[],
+  dialect: ChatDialect,
+): OpenAI.Chat.ChatCompletionMessageFunctionToolCall[] {
+  return calls.map((call, index) => ({
+    id: shortenedId(call.toolCallId, dialect.maxCallIdLength),
+    type: 'function',
+    function: { name: call.name, arguments: JSON.stringify(call.input) },
+    ...(dialect.signsToolCalls ? { extra_content: extraContent(index, extras) } : {}),
+  }));
+}
+
+/** Own signatures go back to their calls; only the first of parallel calls needs one. */
+function extraContent(index: number, extras: readonly unknown[]): unknown {
+  const own = extras.find((extra) => asNumber(property(extra, 'index')) === index);
+  const content = asObject(property(own, 'content'));
+  if (content !== undefined) return content;
+  return extras.length > 0 ? undefined : { google: { thought_signature: foreignThoughtSignature } };
+}
+
+function withMergedUsers(messages: readonly ChatMessage[]): ChatMessage[] {
+  const merged: ChatMessage[] = [];
+  for (const message of messages) {
+    const last = merged.at(-1);
+    if (message.role === 'user' && last?.role === 'user') {
+      const parts = [...partsOf(last), ...partsOf(message)];
+      merged.splice(-1, 1, { role: 'user', content: plainText(parts) ?? parts });
+    } else merged.push(message);
+  }
+  return merged;
+}
+
+function partsOf(message: ChatUserMessage): readonly ChatPart[] {
+  return typeof message.content === 'string'
+    ? [{ type: 'text', text: message.content }]
+    : message.content;
+}

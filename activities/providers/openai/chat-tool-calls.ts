@@ -1,0 +1,76 @@
+/** Puts streamed tool calls together for servers that leave out ids, indexes or both, without ever joining two calls. */
+import type { RawToolCall } from '../provider';
+import { rawToolCall } from '../stream-assembly';
+import { asNumber, asText, isRecord, parsedJson, property } from '../untrusted-json';
+
+interface OpenCall {
+  readonly index: number | undefined;
+  id: string;
+  name: string;
+  argumentsText: string;
+  extra: unknown;
+}
+
+/** Gathers the tool calls of one reply. */
+export class ChatToolCalls {
+  private readonly calls: OpenCall[] = [];
+
+  /**
+   * Takes one entry of `delta.tool_calls` and tells whether it carried anything.
+   *
+   * A piece belongs to the open call of its index (or id, or the last one where it names neither), unless it must be the
+   * beginning of another: it brings a name and another id, or a name after arguments that were already whole.
+   */
+  accept(piece: unknown): boolean {
+    const index = asNumber(property(piece, 'index'));
+    const id = asText(property(piece, 'id'));
+    const name = asText(property(property(piece, 'function'), 'name'));
+    const argumentsText = argumentText(property(property(piece, 'function'), 'arguments'));
+    const extra = property(piece, 'extra_content');
+    const found = this.callOf(index, id, name);
+    const call = found === undefined || beginsAnother(found, id, name) ? this.begin(index) : found;
+    if (call.id === '') call.id = id;
+    if (call.name === '') call.name = name;
+    if (extra !== undefined) call.extra = extra;
+    call.argumentsText += argumentsText;
+    return name !== '' || argumentsText !== '';
+  }
+
+  /** The calls in the order in which they began. */
+  rawCalls(): readonly RawToolCall[] {
+    return this.calls.map((call) => rawToolCall(call.id, call.name, call.argumentsText));
+  }
+
+  /** What the vendor wants back with each call, by position. */
+  extras(): readonly { readonly index: number; readonly content: unknown }[] {
+    return this.calls.flatMap((call, index) =>
+      isRecord(call.extra) ? [{ index, content: call.extra }] : [],
+    );
+  }
+
+  private callOf(index: number | undefined, id: string, name: string): OpenCall | undefined {
+    if (index !== undefined) return this.calls.findLast((call) => call.index === index);
+    if (id !== '') {
+      const sameId = this.calls.find((call) => call.id === id);
+      if (sameId !== undefined || name !== '') return sameId;
+    }
+    return name === '' || id === '' ? this.calls.at(-1) : undefined;
+  }
+
+  private begin(index: number | undefined): OpenCall {
+    const call: OpenCall = { index, id: '', name: '', argumentsText: '', extra: undefined };
+    this.calls.push(call);
+    return call;
+  }
+}
+
+function beginsAnother(open: OpenCall, id: string, name: string): boolean {
+  if (name === '' || open.name === '') return false;
+  if (id !== '' && open.id !== '') return id !== open.id;
+  return name !== open.name || parsedJson(open.argumentsText) !== undefined;
+}
+
+/** Some servers give the arguments as an object. */
+function argumentText(value: unknown): string {
+  return isRecord(value) ? JSON.stringify(value) : asText(value);
+}

@@ -1,0 +1,140 @@
+/** The neutral transcript on OpenAI's Responses wire. */
+import type OpenAI from 'openai';
+import type {
+  AssistantMessage,
+  Message,
+  ReasoningBlock,
+  UserMessage,
+} from '../../../workflows/core/message';
+import type { ModelRequest } from '../provider';
+import { repairTranscript } from '../transcript-repair';
+import { asList, asText, property } from '../untrusted-json';
+import { wellFormedObject, wellFormedText } from '../well-formed';
+
+type Item = OpenAI.Responses.ResponseInputItem;
+
+/** The least `max_output_tokens` that the vendor takes. */
+const leastOutputTokens = 16;
+
+/**
+ * True where the model reasons: such models refuse a temperature, and only they take `reasoning.encrypted_content`.
+ *
+ * Source: "Encrypted content is not supported with this model" (NousResearch/hermes-agent#24234). A list of what does not
+ * reason, since all new models do.
+ */
+export function isReasoningModel(model: string): boolean {
+  const bare = model.slice(model.lastIndexOf('/') + 1);
+  return !/^(?:ft:)?(?:gpt-3|gpt-4|chatgpt|gpt-5-chat)/i.test(bare);
+}
+
+/**
+ * Builds the body of one Responses request.
+ *
+ * Contract: pure; valid for any transcript; nothing is stored at the vendor, so reasoning goes back as its encrypted items.
+ */
+export function responsesRequest(
+  request: ModelRequest,
+  vendor: string,
+): OpenAI.Responses.ResponseCreateParamsStreaming {
+  const input = repairTranscript(request.messages).flatMap((message) => itemsOf(message, vendor));
+  if (request.note !== undefined && request.note.trim() !== '') {
+    input.push({ role: 'user', content: wellFormedText(request.note) });
+  }
+  const reasons = isReasoningModel(request.model);
+  const hasTemperature = !reasons && request.temperature !== undefined;
+  const instructions = wellFormedText(request.system);
+  return {
+    model: request.model,
+    input,
+    max_output_tokens: Math.max(leastOutputTokens, request.maxOutputTokens),
+    store: false,
+    stream: true,
+    ...(instructions.trim() === '' ? {} : { instructions }),
+    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
+    ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
+    ...(hasTemperature ? { temperature: request.temperature } : {}),
+  };
+}
+
+function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
+  return request.tools.map((tool) => ({
+    type: 'function',
+    name: tool.name,
+    description: wellFormedText(tool.description),
+    parameters: { ...wellFormedObject(tool.inputSchema), type: 'object' },
+    strict: false,
+  }));
+}
+
+function itemsOf(message: Message, vendor: string): Item[] {
+  switch (message.role) {
+    case 'user':
+      return [userItem(message)];
+    case 'assistant':
+      return assistantItems(message, vendor);
+    case 'tool':
+      return message.results.map((result) => ({
+        type: 'function_call_output',
+        call_id: result.toolCallId,
+        output: result.content,
+      }));
+  }
+}
+
+function userItem(message: UserMessage): Item {
+  return {
+    role: 'user',
+    content: message.blocks.map((block) =>
+      block.type === 'text'
+        ? { type: 'input_text', text: block.text }
+        : {
+            type: 'input_image',
+            detail: 'auto',
+            image_url: `data:${block.mediaType};base64,${block.data}`,
+          },
+    ),
+  };
+}
+
+function assistantItems(message: AssistantMessage, vendor: string): Item[] {
+  const items = message.blocks.flatMap((block): Item[] => {
+    switch (block.type) {
+      case 'reasoning':
+        return block.vendor === vendor ? reasoningItem(block) : [];
+      case 'text':
+      case 'refusal':
+        return [{ role: 'assistant', content: block.text }];
+      case 'tool-call':
+        return [
+          {
+            type: 'function_call',
+            call_id: block.toolCallId,
+            name: block.name,
+            arguments: JSON.stringify(block.input),
+          },
+        ];
+    }
+  });
+  return withoutTrailingReasoning(items);
+}
+
+/** The vendor refuses a reasoning item that nothing follows. */
+function withoutTrailingReasoning(items: Item[]): Item[] {
+  const end = items.findLastIndex((item) => item.type !== 'reasoning');
+  return items.slice(0, end + 1);
+}
+
+function reasoningItem(block: ReasoningBlock): Item[] {
+  const id = asText(block.opaque?.['id']);
+  const encrypted = asText(block.opaque?.['encryptedContent']);
+  if (id === '' || encrypted === '') return [];
+  const summary = asList(block.opaque?.['summary']).map((part) => asText(property(part, 'text')));
+  return [
+    {
+      type: 'reasoning',
+      id,
+      encrypted_content: encrypted,
+      summary: summary.map((text) => ({ type: 'summary_text', text })),
+    },
+  ];
+}

@@ -1,0 +1,73 @@
+/** Servers that speak Chat Completions, with their addresses and the ways in which they differ. */
+import { compatibleDialect, type ChatDialect } from './openai/chat-dialect';
+import { openaiProvider } from './openai/openai-provider';
+import type { Provider } from './provider';
+
+/** Servers known by name. */
+export type PresetName = 'gemini' | 'deepseek' | 'qwen' | 'openrouter' | 'ollama' | 'vllm';
+
+interface Preset {
+  readonly baseUrl: string;
+  readonly needsKey: boolean;
+  readonly dialect: ChatDialect;
+}
+
+const local = { ...compatibleDialect, alternates: true };
+
+/** Source of each address: the vendor's own page on OpenAI compatibility. */
+const presets: Readonly<Record<PresetName, Preset>> = {
+  gemini: {
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    needsKey: true,
+    dialect: { ...compatibleDialect, signsToolCalls: true },
+  },
+  deepseek: {
+    baseUrl: 'https://api.deepseek.com',
+    needsKey: true,
+    dialect: { ...compatibleDialect, returnsReasoning: true },
+  },
+  qwen: {
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    needsKey: true,
+    dialect: compatibleDialect,
+  },
+  openrouter: {
+    baseUrl: 'https://openrouter.ai/api/v1',
+    needsKey: true,
+    dialect: compatibleDialect,
+  },
+  ollama: { baseUrl: 'http://127.0.0.1:11434/v1', needsKey: false, dialect: local },
+  vllm: { baseUrl: 'http://127.0.0.1:8000/v1', needsKey: false, dialect: local },
+};
+
+/** Names of all presets. */
+export const presetNames: readonly PresetName[] = [
+  'gemini',
+  'deepseek',
+  'qwen',
+  'openrouter',
+  'ollama',
+  'vllm',
+];
+
+/** What a preset may be given. */
+export interface PresetConfig {
+  readonly apiKey?: string;
+  readonly baseUrl?: string;
+  /** Name in chains. Default: the preset's. */
+  readonly name?: string;
+}
+
+/** A provider for a server that is known by name. */
+export function presetProvider(presetName: PresetName, config: PresetConfig = {}): Provider {
+  const preset = presets[presetName];
+  return openaiProvider({
+    api: 'chat',
+    name: config.name ?? presetName,
+    vendor: presetName,
+    baseUrl: config.baseUrl ?? preset.baseUrl,
+    needsKey: preset.needsKey,
+    dialect: preset.dialect,
+    ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
+  });
+}

@@ -1,0 +1,78 @@
+/** One request, one answer: deadlines, the loop over events, and the sorting of whatever goes wrong. */
+import { InfraException } from '../infra-exception';
+import { observedFetch, type ObservedFetch } from './observed-fetch';
+import type { ModelReply, SendOptions } from './provider';
+import { adapterException, providerException, type FailureContext } from './provider-failure';
+import { StallError, withDeadlines, type StallWatch } from './stall-deadline';
+import { BrokenStream, type StreamAssembly } from './stream-assembly';
+
+/** What a wire adds to the common course of a request. */
+export interface WireCall {
+  /** Sends the request through the vendor's SDK and gives its raw events. */
+  readonly open: (
+    fetch: ObservedFetch['fetch'],
+    signal: AbortSignal,
+  ) => Promise<AsyncIterable<unknown>>;
+  readonly assembly: StreamAssembly;
+  /** Headers that win over the SDK's own. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly context: Omit<FailureContext, 'nowMs'>;
+}
+
+/**
+ * Sends one request and reads its stream to the closing event.
+ *
+ * Contract: one HTTP request. Errors: as `Provider.send`; the caller's abort rejects with its signal's reason.
+ */
+export async function sendOnce(call: WireCall, options: SendOptions): Promise<ModelReply> {
+  const answer: { seen?: ObservedFetch } = {};
+  try {
+    await withDeadlines(options, (watch) => readStream(call, options, watch, answer));
+  } catch (thrown) {
+    if (options.signal.aborted) throw options.signal.reason;
+    if (!call.assembly.isComplete) throw sorted(thrown, call, answer.seen);
+  }
+  if (!call.assembly.isComplete) throw cutOff(call, answer.seen);
+  const requestId = answer.seen?.requestId();
+  const reply = call.assembly.reply();
+  return requestId === undefined ? reply : { ...reply, requestId };
+}
+
+async function readStream(
+  call: WireCall,
+  options: SendOptions,
+  watch: StallWatch,
+  answer: { seen?: ObservedFetch },
+): Promise<void> {
+  const seen = observedFetch({ headers: call.headers, onFirstByte: watch.firstByte });
+  answer.seen = seen;
+  for await (const event of await call.open(seen.fetch, watch.signal)) {
+    const meaning = call.assembly.accept(event);
+    if (meaning.text !== undefined && meaning.text !== '') options.onText(meaning.text);
+    if (call.assembly.isComplete) watch.closing();
+    else if (meaning.isContent) watch.content();
+  }
+}
+
+function sorted(thrown: unknown, call: WireCall, seen: ObservedFetch | undefined): InfraException {
+  const context = { ...call.context, nowMs: Date.now() };
+  if (thrown instanceof InfraException) return thrown;
+  if (thrown instanceof StallError) return adapterException('timeout', thrown.message, context);
+  if (thrown instanceof BrokenStream) return adapterException('network', thrown.message, context);
+  const answer = seen?.seen() ?? {};
+  const { bodyText: _body, ...inStream } = answer;
+  return providerException(thrown, context, call.assembly.eventCount > 0 ? inStream : answer);
+}
+
+/** The body ended well, yet the reply did not: nothing of it may count. */
+function cutOff(call: WireCall, seen: ObservedFetch | undefined): InfraException {
+  const context = { ...call.context, nowMs: Date.now() };
+  if (call.assembly.eventCount > 0) {
+    return adapterException('network', 'the stream ended without its closing event', context);
+  }
+  const answer = seen?.seen() ?? {};
+  const found = `HTTP ${answer.status ?? 0} without a single event`;
+  return answer.bodyText === undefined
+    ? adapterException('network', found, context)
+    : providerException(new BrokenStream(found), context, answer);
+}

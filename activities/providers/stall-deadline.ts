@@ -1,0 +1,105 @@
+/** Ends a request whose vendor says nothing more: no SDK timeout fires in a stalled stream. */
+
+/** Milliseconds that a connection may linger after the vendor's closing event before the reply is taken without its end. */
+const lingerMs = 1_000;
+
+/** Why a request was ended from this side. */
+export class StallError extends Error {
+  constructor(
+    readonly phase: 'first-byte' | 'between-bytes',
+    readonly limitMs: number,
+  ) {
+    super(
+      phase === 'first-byte'
+        ? `no byte of an answer within ${limitMs} ms`
+        : `no piece of content for ${limitMs} ms`,
+    );
+    this.name = 'StallError';
+  }
+}
+
+/** Limits of one request. */
+export interface Deadlines {
+  readonly signal: AbortSignal;
+  readonly firstByteMs: number;
+  readonly betweenBytesMs: number;
+}
+
+/** How the reader of a stream reports signs of life. */
+export interface StallWatch {
+  /** Aborted at a stall and at the caller's abort; give it to the SDK. */
+  readonly signal: AbortSignal;
+  /** The body has begun. Only its first call counts: pings are no progress. */
+  readonly firstByte: () => void;
+  /** A piece of content has arrived. */
+  readonly content: () => void;
+  /** The closing event has arrived: only the end of the connection is left. */
+  readonly closing: () => void;
+}
+
+/**
+ * Runs a request under its deadlines.
+ *
+ * Contract: at a stall it rejects with `StallError`, at the caller's abort with the signal's reason, both at once, even when the
+ * work underneath ignores its own signal. No timer outlives the call.
+ */
+export async function withDeadlines<T>(
+  limits: Deadlines,
+  work: (watch: StallWatch) => Promise<T>,
+): Promise<T> {
+  limits.signal.throwIfAborted();
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let hasBegun = false;
+  let isClosing = false;
+  const arm = (limitMs: number, phase: StallError['phase']): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      controller.abort(new StallError(phase, limitMs));
+    }, limitMs);
+  };
+  const betweenBytes = (): void => {
+    if (!isClosing) arm(limits.betweenBytesMs, 'between-bytes');
+  };
+  const watch: StallWatch = {
+    signal: controller.signal,
+    firstByte: () => {
+      if (!hasBegun) betweenBytes();
+      hasBegun = true;
+    },
+    content: betweenBytes,
+    closing: () => {
+      isClosing = true;
+      arm(Math.min(lingerMs, limits.betweenBytesMs), 'between-bytes');
+    },
+  };
+  const relay = (): void => {
+    controller.abort(limits.signal.reason);
+  };
+  limits.signal.addEventListener('abort', relay, { once: true });
+  arm(limits.firstByteMs, 'first-byte');
+  try {
+    return await Promise.race([work(watch), rejectionOf(controller.signal)]);
+  } catch (thrown) {
+    throw controller.signal.aborted ? asError(controller.signal.reason) : thrown;
+  } finally {
+    clearTimeout(timer);
+    limits.signal.removeEventListener('abort', relay);
+  }
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener(
+      'abort',
+      () => {
+        reject(asError(signal.reason));
+      },
+      { once: true },
+    );
+  });
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}

@@ -1,0 +1,40 @@
+/** Reads of what a vendor sent, whatever it is: never a throw, never a guess. */
+
+/** The value as an object, or undefined. */
+export function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
+  return isRecord(value) ? value : undefined;
+}
+
+/** True for anything with named properties that is no list. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value as a list, or an empty one. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The value as text, or an empty one. */
+export function asText(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The value as a finite number, or undefined. */
+export function asNumber(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** A property of a value that may be no object at all. */
+export function property(value: unknown, name: string): unknown {
+  return asObject(value)?.[name];
+}
+
+/** Parsed JSON, or undefined where it is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
