@@ -31,12 +31,12 @@ const joiner = '(?:\\u200c|\\u200d|[\\ufe00-\\ufe0e])';
 const hiddenCharacters = new RegExp(
   [
     '[\\u0000-\\u0008\\u000e-\\u001f\\u007f-\\u009f]',
-    '[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u3164\\uffa0]',
+    '\\u034f|[\\u00ad\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u3164\\uffa0]',
     '[\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff]',
     '[\\u{e0000}-\\u{e0fff}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}]',
     // Joiners and selectors are needed in emoji and some scripts, never beside ASCII or in runs.
     `(?<=[!-~])${joiner}+|${joiner}+(?=[!-~])`,
-    `(?<=${joiner}|\\ufe0f)(?:${joiner}|\\ufe0f)+`,
+    `(?<=(?:${joiner}|\\ufe0f){2})(?:${joiner}|\\ufe0f)+`,
   ].join('|'),
   'gu',
 );
@@ -57,7 +57,7 @@ export function stripHidden(text: string): string {
 
 /** Roots whose paths tell of a person or a machine; those of the system itself (`/usr`, `/etc`) say nothing and stay. */
 const privateRoots =
-  'home|Users|root|tmp|var/(?:folders|tmp|lib|log|task|run)|private|mnt|media|Volumes|srv|workspaces?|builds?|github|__w|data';
+  'home|Users|root|tmp|(?:private/)?var/(?:folders|tmp|lib|log|task|run)|private/tmp|mnt|media|Volumes|srv|workspaces?|github/(?:workspace|home)|__w';
 const pathCharacter = '[^\\s"\'`<>|:;,()\\[\\]{}*?\\\\]';
 const absolutePath = new RegExp(
   `(?<![\\w.~:/-])(?:file://)?/(?:${privateRoots})(?:/${pathCharacter}{1,255}){1,64}/?`,
