@@ -31,7 +31,7 @@ const joiner = '(?:\\u200c|\\u200d|[\\ufe00-\\ufe0e])';
 const hiddenCharacters = new RegExp(
   [
     '[\\u0000-\\u0008\\u000e-\\u001f\\u007f-\\u009f]',
-    '\\u034f|[\\u00ad\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u3164\\uffa0]',
+    '\\u034f|\\u17b4|\\u17b5|[\\u180b-\\u180f]|[\\u00ad\\u061c\\u115f\\u1160\\u3164\\uffa0]',
     '[\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff]',
     '[\\u{e0000}-\\u{e0fff}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}]',
     // Joiners and selectors are needed in emoji and some scripts, never beside ASCII or in runs.
