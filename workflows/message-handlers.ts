@@ -21,6 +21,7 @@ import type { RunState } from './core/run-state';
 import type { PendingItem, RunStatusView } from './core/status-view';
 import { pendingItems, statusView } from './core/status-view';
 import type { UnstampedEvent } from './execute-command';
+import { eventOfSignal, eventOfUpdate, field } from './people-events';
 
 /** What handlers may use of the run. */
 export interface RunHandle {
@@ -28,25 +29,6 @@ export interface RunHandle {
   readonly emit: (event: UnstampedEvent) => void;
   /** True when every event emitted so far has been digested. */
   readonly isDigested: () => boolean;
-}
-
-function field(argument: unknown, name: string): unknown {
-  return typeof argument === 'object' && argument !== null
-    ? (argument as Record<string, unknown>)[name]
-    : undefined;
-}
-
-function textField(argument: unknown, name: string): string {
-  const value = field(argument, name);
-  return typeof value === 'string' ? value : '';
-}
-
-function optionalText<Name extends string>(
-  argument: unknown,
-  name: Name,
-): { [Key in Name]?: string } {
-  const value = textField(argument, name).slice(0, 1_000);
-  return value === '' ? {} : ({ [name]: value } as { [Key in Name]?: string });
 }
 
 function reject(problem: string): never {
@@ -65,17 +47,17 @@ function requireText(argument: unknown, update: string, name: string, maxChars: 
 }
 
 function registerSignals({ emit }: RunHandle): void {
+  const emitEvent = (event: UnstampedEvent | undefined): void => {
+    if (event !== undefined) emit(event);
+  };
   setHandler(defineSignal<[ReasonSignal]>(signalNames.escalate), (signal) => {
-    const reason = textField(signal, 'reason').slice(0, 1_000) || 'a person asked to take over';
-    emit({ type: 'escalation-requested', reason, ...optionalText(signal, 'by') });
+    emitEvent(eventOfSignal(signalNames.escalate, signal));
   });
   setHandler(defineSignal<[ReasonSignal]>(signalNames.stop), (signal) => {
-    const reason = textField(signal, 'reason').slice(0, 1_000) || 'a person stopped the run';
-    emit({ type: 'stop-requested', reason, ...optionalText(signal, 'by') });
+    emitEvent(eventOfSignal(signalNames.stop, signal));
   });
   setHandler(defineSignal<[MessageSignal]>(signalNames.addMessage), (signal) => {
-    const text = textField(signal, 'text').slice(0, personTextChars);
-    if (text.trim() !== '') emit({ type: 'message-added', text, ...optionalText(signal, 'by') });
+    emitEvent(eventOfSignal(signalNames.addMessage, signal));
   });
 }
 
@@ -104,19 +86,14 @@ function checkAnswer(handle: RunHandle, update: unknown): void {
 }
 
 function registerUpdates(handle: RunHandle): void {
+  const emitUpdate = (name: string, update: unknown): Promise<UpdateAccepted> => {
+    const event = eventOfUpdate(name, update);
+    if (event !== undefined) handle.emit(event);
+    return digest(handle);
+  };
   setHandler(
     defineUpdate<UpdateAccepted, [ResolveApproval]>(updateNames.resolveApproval),
-    (update) => {
-      const { approvalId, decision } = update;
-      handle.emit({
-        type: 'approval-resolved',
-        approvalId,
-        decision,
-        ...optionalText(update, 'reason'),
-        ...optionalText(update, 'by'),
-      });
-      return digest(handle);
-    },
+    (update) => emitUpdate(updateNames.resolveApproval, update),
     {
       validator: (update) => {
         checkDecision(handle, update);
@@ -125,11 +102,7 @@ function registerUpdates(handle: RunHandle): void {
   );
   setHandler(
     defineUpdate<UpdateAccepted, [AnswerQuestion]>(updateNames.answer),
-    (update) => {
-      const { questionId, answer } = update;
-      handle.emit({ type: 'question-answered', questionId, answer, ...optionalText(update, 'by') });
-      return digest(handle);
-    },
+    (update) => emitUpdate(updateNames.answer, update),
     {
       validator: (update) => {
         checkAnswer(handle, update);
