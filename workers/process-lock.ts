@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
-import { SetupError } from './setup-error';
+import { errorCodeOf, SetupError } from './setup-error';
 
 const pollMs = 50;
 
@@ -52,7 +52,7 @@ function tryBegin(database: Database.Database): boolean {
     database.exec('BEGIN EXCLUSIVE');
     return true;
   } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'SQLITE_BUSY') return false;
+    if (errorCodeOf(thrown) === 'SQLITE_BUSY') return false;
     throw thrown;
   }
 }

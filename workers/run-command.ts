@@ -1,6 +1,7 @@
 /** Runs a short-lived program and returns what it printed. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { errorCodeOf, reasonOf } from './setup-error';
 
 const execFileAsync = promisify(execFile);
 
@@ -35,10 +36,14 @@ export async function runCommand(
 }
 
 function failureText(thrown: unknown, timeoutMs: number): string {
-  if (!(thrown instanceof Error)) return String(thrown);
-  if ('code' in thrown && thrown.code === 'ENOENT') return 'no such program';
-  if ('killed' in thrown && thrown.killed === true) return `no end within ${timeoutMs} ms`;
-  const printed = 'stderr' in thrown && typeof thrown.stderr === 'string' ? thrown.stderr : '';
-  const lastLines = printed.trim().split('\n').slice(-2).join(' | ');
-  return lastLines === '' ? thrown.message : lastLines.slice(0, 300);
+  if (errorCodeOf(thrown) === 'ENOENT') return 'no such program';
+  if (propertyOf(thrown, 'killed') === true) return `no end within ${timeoutMs} ms`;
+  const printed = propertyOf(thrown, 'stderr');
+  const lines = typeof printed === 'string' ? printed.trim().split('\n') : [];
+  const lastLines = lines.slice(-2).join(' | ');
+  return lastLines === '' ? reasonOf(thrown) : lastLines.slice(0, 300);
+}
+
+function propertyOf(thrown: unknown, name: string): unknown {
+  return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, name) : undefined;
 }

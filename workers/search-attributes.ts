@@ -60,18 +60,6 @@ export async function registerSearchAttributes(
   return { added: missing, present };
 }
 
-/**
- * Names of Holdfast's search attributes that the namespace lacks.
- *
- * Errors: `SetupError` if one exists with another type or the server refuses to say.
- */
-export async function missingSearchAttributes(
-  connection: OperatorAccess,
-  namespace: string,
-): Promise<readonly string[]> {
-  return missingFrom(await listAttributes(connection, namespace), namespace);
-}
-
 type KnownAttributes = Readonly<Record<string, temporal.api.enums.v1.IndexedValueType>>;
 
 async function listAttributes(

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runCommand } from './run-command';
-import { SetupError } from './setup-error';
+import { errorCodeOf, SetupError } from './setup-error';
 
 const pollMs = 20;
 const psTimeoutMs = 5_000;
@@ -12,7 +12,7 @@ export async function isAlive(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
   } catch (thrown) {
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
+    return errorCodeOf(thrown) === 'EPERM';
   }
   const status = await readFileOrUndefined(`/proc/${pid}/stat`);
   return status === undefined || !/^\d+ \(.*\) Z/s.test(status);
@@ -55,7 +55,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
+    if (errorCodeOf(thrown) !== 'ESRCH') throw thrown;
   }
 }
 

@@ -1,4 +1,5 @@
 /** The one error for what a person must put right on this machine before anything can run. */
+import { isNativeError } from 'node:util/types';
 import { UserError } from '../activities/user-error';
 
 /**
@@ -16,6 +17,12 @@ export class SetupError extends UserError {
 
 /** The message of anything that was thrown, on one line of at most 400 characters. */
 export function reasonOf(thrown: unknown): string {
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const text = isNativeError(thrown) ? thrown.message : String(thrown);
   return text.replace(/\s+/g, ' ').trim().slice(0, 400);
+}
+
+/** The `code` of a system or database error, such as `ENOENT`. */
+export function errorCodeOf(thrown: unknown): string | undefined {
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return undefined;
+  return typeof thrown.code === 'string' ? thrown.code : undefined;
 }

@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { defaultTaskQueue } from '../workflows/contract';
 import type { Activities } from '../workflows/core/ports';
 import { installRuntime } from './logging';
-import { SetupError } from './setup-error';
+import { reasonOf, SetupError } from './setup-error';
 import { loadWorkflowBundle } from './workflow-bundle';
 
 /** What a worker needs and may be told. */
@@ -80,7 +80,7 @@ export async function createWorker(options: CreateWorkerOptions): Promise<Worker
   } catch (thrown) {
     throw new SetupError(
       `The worker for task queue "${workerOptions.taskQueue}" in namespace "${workerOptions.namespace ?? 'default'}" ` +
-        `could not be made: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+        `could not be made: ${reasonOf(thrown)}`,
       { cause: thrown },
     );
   }
