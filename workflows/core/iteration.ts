@@ -8,7 +8,7 @@ import type { AgentSnapshot, CallModelInput, RouteConfig } from './ports';
 import { decideRoute, routeName } from './provider-health';
 import type { NextRequest, RunState } from './run-state';
 import { endFailed } from './run-end';
-import { guardBeforeIteration } from './safety-guard';
+import { guardBeforeCall, guardBeforeIteration } from './safety-guard';
 import type { Step } from './step';
 import { andThen, count, publish, step } from './step';
 
@@ -48,9 +48,11 @@ export function beginIteration(state: RunState, moment: Moment): Step {
   return issueModelCall(begun, atMs);
 }
 
-/** Calls the model on the first route that is not cooling; waits or fails where all are. */
+/** Calls the model on the first route that is not cooling; waits or fails where all are, or where the guard says so. */
 export function issueModelCall(state: RunState, atMs: number): Step {
   const { snapshot } = prepared(state);
+  const stop = guardBeforeCall(snapshot.limits, state.counters, state.activeMs);
+  if (stop !== undefined) return endFailed(state, atMs, stop.reason, stop.message);
   const decision = decideRoute(state.health, snapshot.chain, atMs);
   if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
   const route = snapshot.chain[decision.routeIndex];

@@ -5,7 +5,7 @@ import type { FailoverReason } from './failure';
 export interface Limits {
   /** Model calls with their tool calls, per run. Default 10 for completion `text` (seed 004), 50 for `tool` (ADR 0006). */
   readonly maxIterations: number;
-  /** Facts that the core has digested, per run. Default 2,000 (seed 001, events per task). */
+  /** Facts that the core has digested, its own timers and waits for the store not counted, per run. Default 2,000 (seed 001, events per task). */
   readonly maxEvents: number;
   /** Tool executions per run. Default 400 (seed 001). */
   readonly maxToolCalls: number;
@@ -79,7 +79,7 @@ export const answerChars = 16_000;
 export const maxCallsPerReply = 64;
 
 /** Characters of people's texts that one model call carries; the others wait for the next one (ADR 0003). */
-export const textsPerCallChars = 128_000;
+export const textsPerCallChars = 64_000;
 
 /** Characters of people's texts that may wait; a text beyond is refused and reported (ADR 0003). */
-export const inboxChars = 256_000;
+export const inboxChars = 128_000;

@@ -1,5 +1,6 @@
 /** What people do to a run: messages, answers, approvals, escalation, stop and cancel. */
 import { inboxChars, personTextChars } from './limits';
+import { emptyAnswer, personText } from './person-text';
 import type { Moment } from './iteration';
 import { beginIteration, endWait, prepareCallId, waitForPerson } from './iteration';
 import { endByPerson } from './run-end';
@@ -8,13 +9,24 @@ import type { RunPhase, RunState } from './run-state';
 import { escalationQuestionId, pendingItems } from './status-view';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
-import { findCall, onApprovalResolved, onQuestionAnswered, toolCallActivityId } from './tool-phase';
+import {
+  findCall,
+  onApprovalResolved,
+  onQuestionAnswered,
+  pauseTimer,
+  toolCallActivityId,
+} from './tool-phase';
 
 /** A text of a person joins the transcript before the next model call. */
 export function onMessageAdded(state: RunState, text: string, atMs: number): Step {
-  const kept = text.slice(0, personTextChars);
+  return takeText(state, text, inboxChars, atMs);
+}
+
+function takeText(state: RunState, text: string, roomChars: number, atMs: number): Step {
+  const kept = personText(text);
+  if (kept.trim() === '') return step(state);
   const waiting = state.inbox.reduce((chars, other) => chars + other.length, 0);
-  if (waiting + kept.length > inboxChars) return refuseMessage(state, kept, atMs);
+  if (waiting + kept.length > roomChars) return refuseMessage(state, kept, atMs);
   return step(
     { ...state, inbox: [...state.inbox, kept] },
     publish(state, atMs, { type: 'MessageAddedEvent', text: kept.slice(0, 200) }),
@@ -56,7 +68,12 @@ export function onAnswer(
   const { phase } = state;
   if (questionId === escalationQuestionId) {
     if (phase.type !== 'waiting' || phase.on !== 'person') return step(state);
-    return andThen(onMessageAdded(state, answer, moment.atMs), (after) => endWait(after, moment));
+    const text = answer.trim() === '' ? emptyAnswer : answer;
+    // An answer finds room where a flood of messages has left none.
+    const roomChars = inboxChars + personTextChars;
+    return andThen(takeText(state, text, roomChars, moment.atMs), (after) =>
+      endWait(after, moment),
+    );
   }
   const call = findCall(state, questionId, 'awaiting-answer');
   return call === undefined ? step(state) : onQuestionAnswered(state, call, answer, moment);
@@ -137,7 +154,7 @@ export function rejectAnswer(state: RunState, questionId: string): string | unde
   return `No question "${questionId.slice(0, 100)}" waits in this run. Waiting: ${waiting.map((item) => item.questionId).join(', ') || 'none'}.`;
 }
 
-/** Begins the next iteration of a run that a new segment took over between iterations. */
+/** Goes on where the segment before ended: begins the next iteration, or starts the timers of a wait again. */
 export function resumeSegment(state: RunState, moment: Moment): Step {
   const { phase } = state;
   if (phase.type === 'ready') return beginIteration(state, moment);
@@ -148,5 +165,6 @@ export function resumeSegment(state: RunState, moment: Moment): Step {
       delayMs: Math.max(phase.untilMs - moment.atMs, 1),
       summary: `wait for ${phase.on}: ${phase.reason}`.slice(0, 200),
     });
+  if (phase.type === 'running-tools') return step(state, ...phase.calls.flatMap(pauseTimer));
   return step(state);
 }

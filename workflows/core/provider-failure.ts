@@ -47,6 +47,8 @@ export function onModelCallFailed(
 ): Step {
   const { atMs } = moment;
   return andThen(recordInfraError(state, failure, atMs), (noted) => {
+    if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
+      return callWithUsualOutput(noted, atMs);
     switch (infraPolicy(failure).action) {
       case 'fail-run':
         return endInfra(noted, failure, atMs);
@@ -61,6 +63,12 @@ export function onModelCallFailed(
         return failOver(noted, routeIndex, failure, atMs);
     }
   });
+}
+
+/** The vendor may have refused the larger limit that the core asked for after a cut reply: ask with the usual one. */
+function callWithUsualOutput(state: RunState, atMs: number): Step {
+  const { maxOutputTokens: _refused, ...next } = state.next;
+  return issueModelCall({ ...state, next }, atMs);
 }
 
 function failOver(state: RunState, routeIndex: number, failure: InfraError, atMs: number): Step {
@@ -78,6 +86,7 @@ function failOver(state: RunState, routeIndex: number, failure: InfraError, atMs
     health,
     failedOver: [...state.failedOver, reason].slice(-8),
   };
+  if ((health.routes[from]?.cooldownUntilMs ?? 0) <= atMs) return endInfra(cooled, failure, atMs);
   const decision = decideRoute(health, snapshot.chain, atMs);
   if (decision.type === 'wait') return issueModelCall(cooled, atMs);
   const next = snapshot.chain[decision.routeIndex];

@@ -37,15 +37,21 @@ export function guardBeforeIteration(
   counters: RunCounters,
   activeMs: number,
 ): GuardStop | undefined {
+  if (counters.iterations < limits.maxIterations) return guardBeforeCall(limits, counters, activeMs);
+  const what = `reached maximum of ${thousands(limits.maxIterations)} iterations; break the task into smaller steps or raise limits.maxIterations`;
+  return { reason: 'max_iterations', message: forcedStopMessage(what, counters, activeMs) };
+}
+
+/** Checked before each model call, since failover and waits make many of one iteration. */
+export function guardBeforeCall(
+  limits: Limits,
+  counters: RunCounters,
+  activeMs: number,
+): GuardStop | undefined {
   const stop = (reason: FailureReason, what: string): GuardStop => ({
     reason,
     message: forcedStopMessage(what, counters, activeMs),
   });
-  if (counters.iterations >= limits.maxIterations)
-    return stop(
-      'max_iterations',
-      `reached maximum of ${thousands(limits.maxIterations)} iterations; break the task into smaller steps or raise limits.maxIterations`,
-    );
   if (counters.events >= limits.maxEvents)
     return stop('guard_events', `reached maximum of ${thousands(limits.maxEvents)} events`);
   if (activeMs >= limits.maxActiveMs)
@@ -56,7 +62,7 @@ export function guardBeforeIteration(
   return undefined;
 }
 
-/** Checked before a batch of tool calls runs. */
+/** Checked before a batch of tool calls runs; `callCount` counts those that wait for an approval too. */
 export function guardBeforeTools(
   limits: Limits,
   counters: RunCounters,

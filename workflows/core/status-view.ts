@@ -171,8 +171,13 @@ export function statusView(state: RunState): RunStatusView {
   };
 }
 
+/** Longest value of one line of the Web UI's details, in characters. */
+const detailChars = 500;
+
+/** Text as one line of Markdown in which nothing of it is markup. */
 function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*_<>[\]|]/g, (character) => `\\${character}`);
+  const line = text.slice(0, detailChars).replace(/\s+/g, ' ');
+  return line.replace(/[\\`*_<>[\]|#~]/g, (character) => `\\${character}`);
 }
 
 /** The Web UI's current details: what a person wants to know of a run at one look, in Markdown. */

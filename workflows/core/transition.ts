@@ -27,7 +27,7 @@ import {
   onToolCallFailed,
   resumePausedCall,
 } from './tool-phase';
-import { noUsage } from './usage';
+import { addUsage, noUsage } from './usage';
 
 /** A new state and what the shell must do, in order. */
 export type Transition = readonly [state: RunState, commands: readonly RunCommand[]];
@@ -90,10 +90,22 @@ export function initialTransition(event: Extract<RunEvent, { type: 'run-started'
  */
 export function transition(state: RunState, event: RunEvent): Transition {
   if (state.phase.type === 'ended') return [state, []];
-  const counted = count(clockActive(state, event.atMs), { events: state.counters.events + 1 });
+  const clocked = clockActive(state, event.atMs);
+  const counted = isOwnEvent(event)
+    ? clocked
+    : count(clocked, { events: state.counters.events + 1 });
   const decided = decide(counted, event);
   const rolled = rollOverIfIdle(decided, event);
   return [stampActive(rolled.state, event.atMs), rolled.commands];
+}
+
+/**
+ * Whether an event is only the runtime's own bookkeeping. A new segment, a timer, or a store that is down for a day must
+ * not use up the events that the guard allows.
+ */
+function isOwnEvent(event: RunEvent): boolean {
+  if (event.type === 'timer-fired' || event.type === 'segment-started') return true;
+  return 'failure' in event && event.failure.code === 'store_unavailable';
 }
 
 /** Whether a run works, rather than waits for a person, a cooldown or the store. */
@@ -124,17 +136,16 @@ function stampActive(state: RunState, atMs: number): RunState {
   return isActive(state) ? { ...rest, activeSinceMs: atMs } : rest;
 }
 
-/** A run that only waits for people rolls over between their events; other waits do when they begin. */
+/**
+ * A run that only waits rolls over between events.
+ *
+ * Contract: timers are started all the same, since a word of a person may still come in before the segment ends.
+ */
 function rollOverIfIdle(decided: Step, moment: Moment): Step {
   const { state, commands } = decided;
   if (moment.rollOverSuggested !== true || isActive(state)) return decided;
   if (state.phase.type !== 'waiting' && state.phase.type !== 'running-tools') return decided;
-  const pausedCalls =
-    state.phase.type === 'running-tools' &&
-    state.phase.calls.some((call) => call.status.type === 'paused');
-  if (pausedCalls) return decided;
-  const kept = commands.filter((command) => command.type === 'publish');
-  return { state, commands: [...kept, { type: 'roll-over' }] };
+  return { state, commands: [...commands, { type: 'roll-over' }] };
 }
 
 function decide(state: RunState, event: RunEvent): Step {
@@ -207,7 +218,10 @@ function onModelResult(
   event: RunEvent,
 ): Step {
   const { phase } = state;
-  if (phase.type === 'ending') return returned(keepReply(state, came), callId, event.atMs);
+  if (phase.type === 'ending')
+    return phase.outstanding.includes(callId)
+      ? returned(keepReply(state, came), callId, event.atMs)
+      : step(state);
   if (phase.type !== 'calling-model' || phase.callId !== callId) return step(state);
   return 'result' in came
     ? onModelReplied(state, phase, came.result, event)
@@ -217,10 +231,11 @@ function onModelResult(
 /** A reply that lands while the run ends is still the best partial text that there is. */
 function keepReply(state: RunState, came: Came<CallModelResult>): RunState {
   if (!('result' in came)) return state;
-  const { headBefore, textPreview } = came.result;
+  const { headBefore, textPreview, usage } = came.result;
   return {
     ...state,
     head: headBefore,
+    usage: addUsage(state.usage, usage),
     lastText: textPreview === '' ? state.lastText : textPreview,
   };
 }
@@ -249,7 +264,7 @@ function onToolReturned(
   const { phase } = state;
   if (phase.type !== 'ending') return step(state);
   const landed = phase.landing.find(({ call }) => call.toolCallId === toolCallId);
-  if (landed === undefined) return step(state);
+  if (landed === undefined || !phase.outstanding.includes(landed.callId)) return step(state);
   const summary = callSummary(landed.call);
   const worked = 'result' in came && came.result.error === undefined;
   const noted: RunState = worked

@@ -1,0 +1,54 @@
+/** Checks limits that people give, before a run is spent on them. */
+import { z } from 'zod';
+import type { Limits } from '../workflows/core/limits';
+import { defaultLimits } from '../workflows/core/limits';
+import { UserError } from './user-error';
+
+/** Longest time limit in milliseconds: 365 days. */
+const maxMs = 365 * 86_400_000;
+const duration = z.number().int().min(1).max(maxMs);
+const rest = z.number().int().min(0).max(maxMs);
+const count = z.number().int().min(1).max(10_000_000);
+
+const limitsSchema = z.strictObject({
+  maxIterations: count,
+  maxEvents: count,
+  maxToolCalls: z.number().int().min(0).max(10_000_000),
+  maxActiveMs: duration,
+  streamRetries: z.number().int().min(0).max(20),
+  streamRetryBaseMs: duration,
+  firstByteMs: duration,
+  betweenBytesMs: duration,
+  modelCallTimeoutMs: duration,
+  heartbeatTimeoutMs: z.number().int().min(1_000).max(maxMs),
+  maxProviderWaitMs: rest,
+  cooldownMs: z.strictObject({
+    auth: rest,
+    rate_limit: rest,
+    billing: rest,
+    timeout: rest,
+    overloaded: rest,
+    model_not_found: rest,
+    format: rest,
+    network: rest,
+    context_overflow: rest,
+    content_filter: rest,
+    unknown: rest,
+  }),
+});
+
+/**
+ * Returns the limits if every one is in range.
+ *
+ * Errors: `UserError` that names who set it, the limit, the value and the allowed range.
+ */
+export function checkLimits(where: string, limits: Limits): Limits {
+  const parsed = limitsSchema.safeParse(limits);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(
+    (issue) => `limits.${issue.path.join('.')}: ${issue.message}`,
+  );
+  throw new UserError(
+    `${where}: ${problems.join('; ')}. Known limits: ${Object.keys(defaultLimits).join(', ')}.`,
+  );
+}

@@ -1,0 +1,59 @@
+/** Entry of `holdfast/activities`: the composition root of the activities, and what people define agents with. */
+import type { Activities } from '../workflows/core/ports';
+import type { AgentDefinition } from './agent';
+import { createAgentCatalog } from './agent-catalog';
+import { boundaryFailure } from './error-mapping';
+import type { ActivityDeps } from './activity-deps';
+import { callModel } from './call-model';
+import { prepareRun } from './prepare-run';
+import type { Provider } from './providers/provider';
+import { runTool } from './run-tool';
+import type { Store } from './store';
+
+/** What a worker's activities are made of. */
+export interface ActivitiesConfig {
+  readonly store: Store;
+  readonly providers: readonly Provider[];
+  readonly agents: readonly AgentDefinition[];
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  readonly clock?: () => number;
+}
+
+/**
+ * Makes the activities of one worker.
+ *
+ * Errors: `UserError` at once for whatever could not work in a run: names given twice, unknown providers, missing keys,
+ * unknown windows, tools that vendors refuse, limits out of range.
+ */
+export function createActivities(config: ActivitiesConfig): Activities {
+  const deps: ActivityDeps = {
+    store: config.store,
+    catalog: createAgentCatalog(config.agents, config.providers),
+    clock: config.clock ?? Date.now,
+    definitions: new Map(),
+  };
+  return {
+    prepareRun: async (input) => {
+      try {
+        return await prepareRun(deps, input);
+      } catch (thrown) {
+        throw boundaryFailure(thrown);
+      }
+    },
+    callModel: (input) => callModel(deps, input),
+    runTool: (input) => runTool(deps, input),
+  } satisfies Activities;
+}
+
+export type { AgentDefinition, RouteDefinition } from './agent';
+export { InfraException } from './infra-exception';
+export type { Provider } from './providers/provider';
+export { anthropicProvider } from './providers/anthropic/anthropic-provider';
+export { openaiProvider } from './providers/openai/openai-provider';
+export { presetProvider } from './providers/presets';
+export type { Store } from './store';
+export { openStore } from './stores/open-store';
+export { defineTool } from './tools/define-tool';
+export type { Tool, ToolContext, ToolDefinition } from './tools/tool';
+export { ToolError } from './tools/tool-error';
+export { UserError } from './user-error';

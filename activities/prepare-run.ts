@@ -1,0 +1,94 @@
+/** Resolves an agent once at the start of a run: its config snapshot, and the transcript that holds the goal. */
+import { stat } from 'node:fs/promises';
+import { isAbsolute, resolve } from 'node:path';
+import { personTextChars } from '../workflows/core/limits';
+import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/ports';
+import { definitionJson } from './agent-catalog';
+import { checkLimits } from './check-limits';
+import type { ActivityDeps } from './activity-deps';
+import { storeOf } from './activity-deps';
+import { InfraException } from './infra-exception';
+import { wellFormedText } from './providers/well-formed';
+import { canonicalJson } from './stores/content-hash';
+import { UserError } from './user-error';
+
+async function checkWorkspace(workspace: string): Promise<string> {
+  const problem = async (): Promise<string | undefined> => {
+    if (!isAbsolute(workspace)) return 'is not an absolute path';
+    try {
+      return (await stat(workspace)).isDirectory() ? undefined : 'is not a directory';
+    } catch {
+      return "does not exist on this worker's machine";
+    }
+  };
+  const found = await problem();
+  if (found === undefined) return resolve(workspace);
+  throw new InfraException({
+    code: 'workspace_missing',
+    message: `The workspace "${workspace}" ${found}. Give the absolute path of an existing directory.`,
+  });
+}
+
+function configInvalid(message: string): InfraException {
+  return new InfraException({ code: 'config_invalid', message });
+}
+
+function limitsOf(
+  deps: ActivityDeps,
+  input: PrepareRunInput,
+): PrepareRunResult['snapshot']['limits'] {
+  const agent = deps.catalog.agent(input.agent);
+  if (agent === undefined)
+    throw new InfraException({
+      code: 'agent_unknown',
+      message: `No agent is called "${input.agent}"; this worker has ${deps.catalog.agentNames().join(', ') || 'none'}.`,
+    });
+  const wanted = input.limits ?? {};
+  const cooldownMs = { ...agent.limits.cooldownMs, ...wanted.cooldownMs };
+  try {
+    return checkLimits('This run', { ...agent.limits, ...wanted, cooldownMs });
+  } catch (thrown) {
+    if (thrown instanceof UserError) throw configInvalid(thrown.message);
+    throw thrown;
+  }
+}
+
+/**
+ * Prepares a run.
+ *
+ * Errors: `agent_unknown`, `config_invalid`, `workspace_missing`, `store_mismatch`, `store_unavailable`.
+ */
+export async function prepareRun(
+  deps: ActivityDeps,
+  input: PrepareRunInput,
+): Promise<PrepareRunResult> {
+  const store = storeOf(deps, input.storeId ?? deps.store.id);
+  const limits = limitsOf(deps, input);
+  const agent = deps.catalog.agent(input.agent);
+  if (agent === undefined) throw configInvalid(`No agent is called "${input.agent}".`);
+  const { goal } = input;
+  if (goal.trim() === '') throw configInvalid('The goal is empty. Say what the agent is to do.');
+  if (goal.length > personTextChars)
+    throw configInvalid(
+      `The goal has ${goal.length} characters; at most ${personTextChars} are allowed. Put the material into a file of the workspace.`,
+    );
+  const workspace =
+    input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
+  const definition = await store.putBlob(canonicalJson(definitionJson(agent.prompt)));
+  const head = await store.appendNode(input.head, [
+    { role: 'user', blocks: [{ type: 'text', text: wellFormedText(goal) }] },
+  ]);
+  return {
+    head,
+    snapshot: {
+      agent: agent.name,
+      definition,
+      storeId: store.id,
+      completion: agent.completion,
+      chain: agent.chain,
+      tools: agent.policies,
+      limits,
+      ...(workspace === undefined ? {} : { workspace }),
+    },
+  };
+}

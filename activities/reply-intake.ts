@@ -1,0 +1,111 @@
+/** Turns a whole reply into what the core decides about, and stores what may be kept of it. */
+import { answerChars, failureMessageChars, previewChars } from '../workflows/core/limits';
+import type { AgentError } from '../workflows/core/failure';
+import type { AssistantMessage, Head } from '../workflows/core/message';
+import type { CallModelInput, CallModelResult } from '../workflows/core/ports';
+import type { ResolvedAgent } from './agent-catalog';
+import type { ModelReply } from './providers/provider';
+import { parseTextProtocolReply } from './providers/text-tool-protocol';
+import { wellFormedText } from './providers/well-formed';
+import { sanitiseText } from './sanitise';
+import type { Store } from './store';
+import type { TakenCall } from './tool-call-intake';
+import { takeToolCalls } from './tool-call-intake';
+
+/** A reply and where it came in. */
+export interface ReplyArrival {
+  readonly reply: ModelReply;
+  readonly headBefore: Head;
+  readonly vendor: string;
+}
+
+function textOf(blocks: AssistantMessage['blocks']): string {
+  return blocks
+    .flatMap((block) => (block.type === 'text' || block.type === 'refusal' ? [block.text] : []))
+    .join('\n')
+    .trim();
+}
+
+/** A reply after the text tool protocol, where the route uses it, was read off its text. */
+interface ReadReply extends ModelReply {
+  readonly error?: AgentError;
+}
+
+function readTextProtocol(reply: ModelReply, input: CallModelInput): ReadReply {
+  if (input.route.toolProtocol === 'native' || reply.stopReason !== 'end') return reply;
+  const read = parseTextProtocolReply(textOf(reply.blocks), {
+    requireCall: input.completion === 'tool',
+  });
+  switch (read.type) {
+    case 'answer':
+      return reply;
+    case 'call':
+      return {
+        ...reply,
+        blocks: read.said === '' ? [] : [{ type: 'text', text: read.said }],
+        toolCalls: [{ vendorId: '', name: read.name, argumentsText: read.argumentsText }],
+        stopReason: 'tool-use',
+      };
+    case 'mistake':
+      return {
+        ...reply,
+        error: {
+          kind: 'agent',
+          code: read.code,
+          message: sanitiseText(read.message, { maxChars: failureMessageChars }),
+          recoverable: true,
+        },
+      };
+  }
+}
+
+/** What of a reply may enter the transcript; undefined where nothing may. */
+function keptMessage(
+  reply: ReadReply,
+  calls: readonly TakenCall[],
+  vendor: string,
+): AssistantMessage | undefined {
+  const { stopReason } = reply;
+  if (stopReason === 'truncated' || stopReason === 'refusal' || stopReason === 'filtered')
+    return undefined;
+  if (reply.error !== undefined) return undefined;
+  if (calls.length > 0 && calls.every(({ proposed }) => proposed.error !== undefined))
+    return undefined;
+  const blocks: AssistantMessage['blocks'] = [
+    ...reply.blocks.filter((block) => block.type !== 'text' || block.text.trim() !== ''),
+    ...calls.map(({ block }) => block),
+  ];
+  if (!blocks.some((block) => block.type !== 'reasoning')) return undefined;
+  return { role: 'assistant', vendor, model: reply.model, blocks };
+}
+
+/**
+ * Takes a reply that arrived whole.
+ *
+ * Contract: a reply of which nothing can run or be answered leaves no trace: `head` equals `headBefore`.
+ */
+export async function takeReply(
+  store: Store,
+  agent: ResolvedAgent,
+  input: CallModelInput,
+  { reply: raw, headBefore, vendor }: ReplyArrival,
+): Promise<CallModelResult> {
+  const reply = readTextProtocol(raw, input);
+  const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
+  const calls = runs ? await takeToolCalls(store, agent, reply.toolCalls, input) : [];
+  const kept = keptMessage(reply, calls, vendor);
+  const head = kept === undefined ? headBefore : await store.appendNode(headBefore, [kept]);
+  const text = wellFormedText(textOf(reply.blocks));
+  const { usage } = reply;
+  return {
+    headBefore,
+    head,
+    stopReason: reply.stopReason,
+    toolCalls: calls.map(({ proposed }) => proposed),
+    ...(reply.error === undefined ? {} : { error: reply.error }),
+    textPreview: sanitiseText(text, { maxChars: previewChars }),
+    ...(calls.length === 0 && text !== '' ? { answer: text.slice(0, answerChars) } : {}),
+    usage,
+    contextTokens: usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
+  };
+}

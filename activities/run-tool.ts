@@ -1,0 +1,216 @@
+/** The activity `runTool`: at most the effect that the tool's class allows, whatever dies in between. */
+import { toToolResponse } from '../workflows/core/error-context';
+import { normaliseText, shortHash } from '../workflows/core/fingerprint';
+import type { JsonObject } from '../workflows/core/json';
+import { previewChars } from '../workflows/core/limits';
+import type { RunToolInput, RunToolResult } from '../workflows/core/ports';
+import type { ActivityDeps } from './activity-deps';
+import { loadDefinition, storeOf } from './activity-deps';
+import { withHeartbeat } from './activity-lifecycle';
+import { InfraException } from './infra-exception';
+import { keepTrying } from './keep-trying';
+import { sanitiseText } from './sanitise';
+import type { Store, ToolRecord } from './store';
+import { canonicalJson, contentHash } from './stores/content-hash';
+import { putResult } from './stored-result';
+import type { Execution, ExecutionPlace } from './tool-execution';
+import { executeTool, toolFailure, withToolContext } from './tool-execution';
+import { outputText, showOutput } from './tool-output';
+import { isJsonObject } from './tools/input-schema';
+import type { Tool } from './tools/tool';
+
+async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
+  if (input.inputBlob === undefined) return input.input ?? {};
+  const value: unknown = JSON.parse((await store.getBlob(input.inputBlob)).toString('utf8'));
+  if (isJsonObject(value)) return value;
+  throw new InfraException({
+    code: 'store_corrupt',
+    message: `The stored input ${input.inputBlob} of tool call ${input.toolCallId} is not a JSON object.`,
+  });
+}
+
+async function toolOf(deps: ActivityDeps, input: RunToolInput): Promise<Tool> {
+  const { agent } = await loadDefinition(deps, input.definition);
+  const tool = agent.registry.get(input.name);
+  if (tool !== undefined) return tool;
+  throw new InfraException({
+    code: 'tool_infrastructure',
+    message: `The tool "${input.name}" of agent "${agent.name}" is not on this worker. Deploy a worker that has it.`,
+  });
+}
+
+/** Evidence for the model and for people when nobody can say whether an earlier attempt took effect. */
+function unknownOutcome(tool: Tool, record: ToolRecord, evidence: string): Execution {
+  const begun =
+    record.type === 'begun' ? new Date(record.intent.startedAtMs).toISOString() : 'unknown';
+  return {
+    type: 'error',
+    error: toolFailure(
+      tool,
+      'outcome_unknown',
+      `An earlier attempt of this call began at ${begun} and was interrupted; whether it took effect is not known (${evidence}). It was not repeated.`,
+      {
+        hint: 'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
+        recoverable: true,
+      },
+    ),
+  };
+}
+
+/** What is still to be done about a call whose earlier attempt may have run. */
+async function decideExecution(
+  tool: Tool,
+  value: unknown,
+  record: ToolRecord,
+  place: ExecutionPlace,
+): Promise<Execution> {
+  if (record.type !== 'begun' || tool.effect === 'keyed') return executeTool(tool, value, place);
+  const { probe } = tool;
+  if (tool.effect !== 'reconcilable' || probe === undefined)
+    return unknownOutcome(tool, record, 'the tool is irreversible and cannot be probed');
+  const answer = await withToolContext(tool, place, (context) =>
+    probe(place.input.idempotencyKey, value, context),
+  );
+  switch (answer.type) {
+    case 'applied':
+      return { type: 'output', text: outputText(answer.output) };
+    case 'not-applied':
+      return executeTool(tool, value, place);
+    case 'unknown':
+      return unknownOutcome(tool, record, answer.evidence);
+  }
+}
+
+/** Milliseconds that a finished call may wait for its store before its result travels inline (ADR 0008). */
+const storePatienceMs = 20_000;
+
+async function resultOf(
+  store: Store,
+  tool: Tool,
+  input: RunToolInput,
+  execution: Execution,
+): Promise<RunToolResult> {
+  if (execution.type === 'error') {
+    const { error } = execution;
+    const content = toToolResponse(error);
+    return {
+      result: await putResult(store, { content, isError: true }),
+      preview: sanitiseText(error.message, { maxChars: previewChars }),
+      bytes: Buffer.byteLength(content),
+      fingerprint: shortHash(normaliseText(content)),
+      error,
+    };
+  }
+  const call = { name: tool.name, toolCallId: input.toolCallId, workspace: input.workspace };
+  const shown = await showOutput(store, call, execution.text);
+  const { content, blob, bytes, plain } = shown;
+  return {
+    result: await putResult(store, {
+      content,
+      isError: false,
+      ...(blob === undefined ? {} : { blob }),
+    }),
+    preview: plain.slice(0, previewChars),
+    bytes,
+    fingerprint: shortHash(normaliseText(plain)),
+  };
+}
+
+/** The result of an execution whose store is down: bounded, inline, and honest about what was left out. */
+function inlineResult(execution: Execution): RunToolResult {
+  const isError = execution.type === 'error';
+  const text = isError
+    ? toToolResponse(execution.error)
+    : sanitiseText(execution.text, { maxChars: inlineChars });
+  return {
+    text: text === '' ? '(no output)' : text,
+    preview: text.slice(0, previewChars),
+    bytes: Buffer.byteLength(text),
+    fingerprint: shortHash(normaliseText(text)),
+    ...(isError ? { error: execution.error } : {}),
+  };
+}
+
+/** Characters of a result that travels through history because the store is down. */
+const inlineChars = 8_000;
+
+function isStoreDown(thrown: unknown): boolean {
+  return thrown instanceof InfraException && thrown.failure.code === 'store_unavailable';
+}
+
+async function keepResult(
+  store: Store,
+  tool: Tool,
+  input: RunToolInput,
+  execution: Execution,
+): Promise<RunToolResult> {
+  try {
+    return await keepTrying(storePatienceMs, isStoreDown, async () => {
+      const result = await resultOf(store, tool, input, execution);
+      if (tool.effect !== 'read')
+        await store.finishTool(input.idempotencyKey, JSON.stringify(result));
+      return result;
+    });
+  } catch (thrown) {
+    if (isStoreDown(thrown)) return inlineResult(execution);
+    throw thrown;
+  }
+}
+
+function recordedResult(outcome: string): RunToolResult {
+  // Written by `keepResult` under the same key, and checked by the store.
+  return JSON.parse(outcome) as RunToolResult;
+}
+
+async function begin(
+  deps: ActivityDeps,
+  store: Store,
+  tool: Tool,
+  input: RunToolInput,
+  json: string,
+): Promise<ToolRecord> {
+  if (tool.effect === 'read') return { type: 'none' };
+  return store.beginTool({
+    key: input.idempotencyKey,
+    tool: tool.name,
+    inputDigest: contentHash(json),
+    startedAtMs: deps.clock(),
+  });
+}
+
+/**
+ * Runs one tool call.
+ *
+ * Contract: a call that finished never runs again: its recorded result is returned; a call that began and was interrupted is
+ * repeated only as its effect allows.
+ * Errors: ApplicationFailure with a system failure code; everything that the model can correct is in the result.
+ */
+export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
+  let progress = '';
+  return withHeartbeat(
+    () => progress,
+    async () => {
+      const store = storeOf(deps, input.storeId);
+      const tool = await toolOf(deps, input);
+      const value = await inputOf(store, input);
+      const checked = tool.parse(value);
+      if (!checked.ok) {
+        const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
+          hint: checked.hint,
+        });
+        return resultOf(store, tool, input, { type: 'error', error });
+      }
+      const record = await begin(deps, store, tool, input, canonicalJson(value));
+      if (record.type === 'finished') return recordedResult(record.outcome);
+      const place: ExecutionPlace = {
+        store,
+        input,
+        progress: (text) => {
+          progress = sanitiseText(text, { maxChars: previewChars });
+        },
+      };
+      const execution = await decideExecution(tool, checked.value, record, place);
+      return keepResult(store, tool, input, execution);
+    },
+  );
+}

@@ -1,0 +1,176 @@
+/** Turns the raw tool calls of a reply into calls that can run, or into errors that the model can correct. */
+import type { AgentError } from '../workflows/core/failure';
+import { normaliseText, shortHash } from '../workflows/core/fingerprint';
+import type { JsonObject } from '../workflows/core/json';
+import { failureMessageChars, inlineInputBytes, maxCallsPerReply } from '../workflows/core/limits';
+import type { ToolCallBlock } from '../workflows/core/message';
+import type { ProposedToolCall } from '../workflows/core/ports';
+import type { ResolvedAgent } from './agent-catalog';
+import type { RawToolCall } from './providers/provider';
+import { sanitiseText } from './sanitise';
+import type { Store } from './store';
+import { canonicalJson, contentHash } from './stores/content-hash';
+import { isJsonObject } from './tools/input-schema';
+import type { Tool } from './tools/tool';
+
+/** Characters of a call's label in the Web UI. */
+const labelChars = 80;
+
+/** A call as the core is told of it, and as the transcript keeps it. */
+export interface TakenCall {
+  readonly proposed: ProposedToolCall;
+  readonly block: ToolCallBlock;
+}
+
+function agentError(
+  code: AgentError['code'],
+  toolName: string | undefined,
+  message: string,
+  hint?: string,
+): AgentError {
+  return {
+    kind: 'agent',
+    code,
+    message: sanitiseText(message, { maxChars: failureMessageChars }),
+    ...(hint === undefined ? {} : { hint: sanitiseText(hint, { maxChars: failureMessageChars }) }),
+    recoverable: true,
+    ...(toolName === undefined || toolName === '' ? {} : { toolName }),
+  };
+}
+
+type ParsedArguments =
+  | { readonly type: 'input'; readonly input: JsonObject }
+  | { readonly type: 'error'; readonly error: AgentError };
+
+/** Strict: what is not one JSON object is an error, never repaired. Vendors send no text at all for a call without input. */
+function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
+  if (argumentsText.trim() === '') return { type: 'input', input: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(argumentsText);
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : 'not JSON';
+    return {
+      type: 'error',
+      error: agentError('invalid_json', name, `The arguments are not valid JSON: ${why}`),
+    };
+  }
+  if (isJsonObject(value)) return { type: 'input', input: value };
+  return {
+    type: 'error',
+    error: agentError(
+      'invalid_json',
+      name,
+      `The arguments must be one JSON object, got ${Array.isArray(value) ? 'an array' : typeof value}.`,
+    ),
+  };
+}
+
+function findTool(agent: ResolvedAgent, name: string): Tool | undefined {
+  return agent.registry.get(name) ?? agent.coreTools.find((tool) => tool.name === name);
+}
+
+function label(tool: Tool | undefined, input: JsonObject): string | undefined {
+  const value = tool?.label === undefined ? undefined : input[tool.label];
+  if (typeof value !== 'string' || value === '') return undefined;
+  return sanitiseText(value.replace(/\s+/g, ' '), { maxChars: labelChars });
+}
+
+interface CheckedCall {
+  readonly tool: Tool | undefined;
+  readonly input: JsonObject;
+  readonly error?: AgentError;
+  readonly needsApproval: boolean;
+}
+
+function checkCall(agent: ResolvedAgent, raw: RawToolCall, index: number): CheckedCall {
+  const refused = (error: AgentError, input: JsonObject = {}, tool?: Tool): CheckedCall => ({
+    tool,
+    input,
+    error,
+    needsApproval: false,
+  });
+  if (raw.name.trim() === '')
+    return refused(agentError('missing_tool_name', undefined, 'The tool call names no tool.'));
+  const parsed = parseArguments(raw);
+  if (parsed.type === 'error') return refused(parsed.error);
+  const { input } = parsed;
+  const tool = findTool(agent, raw.name);
+  if (tool === undefined)
+    return refused(
+      agentError('invalid_tool', raw.name, `There is no tool called "${raw.name}".`),
+      input,
+    );
+  if (index >= maxCallsPerReply)
+    return refused(
+      agentError(
+        'invalid_params',
+        raw.name,
+        `The reply asks for more than ${maxCallsPerReply} tool calls; this one was not run.`,
+      ),
+      input,
+      tool,
+    );
+  const checked = tool.parse(input);
+  if (!checked.ok)
+    return refused(
+      agentError('invalid_params', raw.name, checked.problems.join('; '), checked.hint),
+      input,
+      tool,
+    );
+  return { tool, input, needsApproval: tool.needsApproval(checked.value) };
+}
+
+/** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
+const wireNameChars = 64;
+
+/** A name that every wire accepts, for a call to a tool that does not exist. */
+function wireName(name: string): string {
+  const safe = name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, wireNameChars);
+  return safe === '' ? 'unnamed_tool' : safe;
+}
+
+async function takeCall(
+  store: Store,
+  agent: ResolvedAgent,
+  raw: RawToolCall,
+  toolCallId: string,
+  index: number,
+): Promise<TakenCall> {
+  const { tool, input, error, needsApproval } = checkCall(agent, raw, index);
+  const json = canonicalJson(input);
+  const isInline = Buffer.byteLength(json) <= inlineInputBytes;
+  const name = tool?.name ?? wireName(raw.name);
+  const shown = label(tool, input);
+  const runnable = error === undefined;
+  const proposed: ProposedToolCall = {
+    toolCallId,
+    name,
+    ...(shown === undefined ? {} : { label: shown }),
+    ...(runnable && isInline ? { input } : {}),
+    ...(runnable && !isInline ? { inputBlob: await store.putBlob(json) } : {}),
+    fingerprint: shortHash(normaliseText(`${name} ${json}`)),
+    ...(error === undefined ? {} : { error }),
+    ...(needsApproval ? { approvalDigest: contentHash(toolCallId, '\n', name, '\n', json) } : {}),
+  };
+  return { proposed, block: { type: 'tool-call', toolCallId, name, input } };
+}
+
+/**
+ * Checks every call of a reply and mints its id.
+ *
+ * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration.
+ */
+export async function takeToolCalls(
+  store: Store,
+  agent: ResolvedAgent,
+  calls: readonly RawToolCall[],
+  ids: { readonly idPrefix: string; readonly iteration: number },
+): Promise<readonly TakenCall[]> {
+  const taken: TakenCall[] = [];
+  for (const [index, raw] of calls.entries()) {
+    const id = `${ids.idPrefix}_${ids.iteration}_${index}`;
+    taken.push(await takeCall(store, agent, raw, id, index));
+  }
+  return taken;
+}

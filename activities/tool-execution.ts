@@ -1,0 +1,176 @@
+/** Executes a tool under its deadline, and turns what comes of it into an output or an error for the model. */
+import { Context } from '@temporalio/activity';
+import type { AgentError } from '../workflows/core/failure';
+import { failureMessageChars } from '../workflows/core/limits';
+import type { RunToolInput } from '../workflows/core/ports';
+import { interruption } from './activity-lifecycle';
+import { InfraException } from './infra-exception';
+import { sanitiseText } from './sanitise';
+import type { Store } from './store';
+import { outputText } from './tool-output';
+import type { Tool, ToolContext } from './tools/tool';
+import { ToolError } from './tools/tool-error';
+
+/** What one execution came to. */
+export type Execution =
+  | { readonly type: 'output'; readonly text: string }
+  | { readonly type: 'error'; readonly error: AgentError };
+
+/** Reason of an abort by the tool's own time limit. */
+class ToolDeadline extends Error {
+  constructor(timeoutMs: number) {
+    super(`the tool did not finish within ${timeoutMs} ms`);
+    this.name = 'ToolDeadline';
+  }
+}
+
+/** Builds an error of this tool for the model: sanitised, with the author's hint. */
+export function toolFailure(
+  tool: Tool,
+  code: AgentError['code'],
+  message: string,
+  options: { hint?: string | undefined; recoverable?: boolean; root?: string | undefined } = {},
+): AgentError {
+  const root = options.root === undefined ? {} : { root: options.root };
+  const bound = (text: string): string =>
+    sanitiseText(text, { maxChars: failureMessageChars, ...root });
+  return {
+    kind: 'agent',
+    code,
+    message: bound(message),
+    ...(options.hint === undefined ? {} : { hint: bound(options.hint) }),
+    recoverable: options.recoverable ?? true,
+    toolName: tool.name,
+  };
+}
+
+/** Name, message, status and a short body text of whatever a tool threw; never headers, config or the whole object. */
+function thrownText(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const parts = [thrown.message === '' ? thrown.name : thrown.message];
+  const { response, status } = thrown as { response?: unknown; status?: unknown };
+  const answer = typeof response === 'object' && response !== null ? response : {};
+  const { status: answerStatus, data } = answer as { status?: unknown; data?: unknown };
+  const code = typeof status === 'number' ? status : answerStatus;
+  if (typeof code === 'number' && !parts.join().includes(String(code)))
+    parts.push(`status ${code}`);
+  const body = bodyText(data);
+  if (body !== '') parts.push(body);
+  return parts.join(': ');
+}
+
+function bodyText(data: unknown): string {
+  if (typeof data === 'string') return data.slice(0, failureMessageChars);
+  if (typeof data !== 'object' || data === null) return '';
+  const { message, error } = data as { message?: unknown; error?: unknown };
+  if (typeof message === 'string') return message;
+  return typeof error === 'string' ? error : '';
+}
+
+function hintOf(tool: Tool, thrown: unknown, value: unknown): string | undefined {
+  if (thrown instanceof ToolError && thrown.hint !== undefined) return thrown.hint;
+  return tool.hintFor(thrown, value);
+}
+
+function executionError(
+  tool: Tool,
+  input: RunToolInput,
+  thrown: unknown,
+  value: unknown,
+): AgentError {
+  const hint = hintOf(tool, thrown, value);
+  const root = input.workspace;
+  if (thrown instanceof ToolDeadline)
+    return toolFailure(
+      tool,
+      'tool_timeout',
+      `${thrown.message}; ${tool.effect === 'read' ? 'nothing was changed' : 'whether it took effect is not known'}`,
+      { hint, root },
+    );
+  if (thrown instanceof ToolError)
+    return toolFailure(tool, thrown.code, thrown.message, {
+      hint,
+      recoverable: thrown.recoverable,
+      root,
+    });
+  return toolFailure(tool, 'tool_execution_failed', thrownText(thrown), { hint, root });
+}
+
+/** Rejects when the signal aborts, so that a tool that ignores its signal cannot hold the activity. */
+function aborted(signal: AbortSignal): { promise: Promise<never>; release: () => void } {
+  let release = (): void => undefined;
+  const promise = new Promise<never>((_resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    };
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    release = () => {
+      signal.removeEventListener('abort', onAbort);
+    };
+  });
+  promise.catch(() => undefined);
+  return { promise, release };
+}
+
+/** What a tool's context is made of. */
+export interface ExecutionPlace {
+  readonly store: Store;
+  readonly input: RunToolInput;
+  readonly progress: (text: string) => void;
+}
+
+/** Runs `work` with a tool's context; the signal aborts at the tool's deadline, on cancel and on the worker's shutdown. */
+export async function withToolContext<Result>(
+  tool: Tool,
+  { store, input, progress }: ExecutionPlace,
+  work: (context: ToolContext) => Promise<Result> | Result,
+): Promise<Result> {
+  const activity = Context.current();
+  const deadline = new AbortController();
+  const timer = setTimeout(() => {
+    deadline.abort(new ToolDeadline(tool.timeoutMs));
+  }, tool.timeoutMs);
+  const signal = AbortSignal.any([activity.cancellationSignal, deadline.signal]);
+  const abort = aborted(signal);
+  const context: ToolContext = {
+    toolCallId: input.toolCallId,
+    idempotencyKey: input.idempotencyKey,
+    workspace: input.workspace,
+    signal,
+    attempt: activity.info.attempt,
+    progress,
+    readBlob: async (hash, offset, length) => {
+      const slice = await store.readBlob(hash, offset, length);
+      return { text: slice.bytes.toString('utf8'), totalBytes: slice.totalBytes };
+    },
+  };
+  try {
+    return await Promise.race([Promise.resolve().then(() => work(context)), abort.promise]);
+  } finally {
+    clearTimeout(timer);
+    abort.release();
+  }
+}
+
+/**
+ * Executes a tool once.
+ *
+ * Errors: throws `InfraException` (only people can act, or another worker takes over) and CancelledFailure; everything else is
+ * an error for the model.
+ */
+export async function executeTool(
+  tool: Tool,
+  value: unknown,
+  place: ExecutionPlace,
+): Promise<Execution> {
+  try {
+    const output = await withToolContext(tool, place, (context) => tool.execute(value, context));
+    return { type: 'output', text: outputText(output) };
+  } catch (thrown) {
+    const interrupted = interruption();
+    if (interrupted !== undefined) throw interrupted;
+    if (thrown instanceof InfraException) throw thrown;
+    return { type: 'error', error: executionError(tool, place.input, thrown, value) };
+  }
+}

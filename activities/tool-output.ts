@@ -1,0 +1,57 @@
+/** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
+import { sanitiseText } from './sanitise';
+import { fenceToolOutput } from './fence';
+import type { Store } from './store';
+
+/** Characters of one tool result that the model gets at once (ADR 0003); the whole is in the store. */
+export const modelOutputChars = 16_000;
+
+/** Output as the model reads it, and the blob of the whole where this is only a part. */
+export interface ShownOutput {
+  readonly content: string;
+  readonly blob?: string;
+  /** Bytes of the whole output. */
+  readonly bytes: number;
+  /** Sanitised, unfenced head, for previews. */
+  readonly plain: string;
+}
+
+/**
+ * A tool's return value as text: a string as it is, anything else as JSON.
+ *
+ * Errors: TypeError for what JSON cannot carry (a cycle, a bigint).
+ */
+export function outputText(output: unknown): string {
+  if (typeof output === 'string') return output;
+  if (output === undefined || typeof output === 'function' || typeof output === 'symbol') return '';
+  return JSON.stringify(output);
+}
+
+/**
+ * Prepares an output for the model.
+ *
+ * Contract: deterministic in its arguments; the stored whole is sanitised like the part that is shown.
+ */
+export async function showOutput(
+  store: Store,
+  call: {
+    readonly name: string;
+    readonly toolCallId: string;
+    readonly workspace: string | undefined;
+  },
+  text: string,
+): Promise<ShownOutput> {
+  const root = call.workspace === undefined ? {} : { root: call.workspace };
+  const bytes = Buffer.byteLength(text);
+  const plain = sanitiseText(text, { maxChars: modelOutputChars, ...root });
+  if (text.length <= modelOutputChars)
+    return { content: fenceToolOutput(call.name, plain, call.toolCallId), bytes, plain };
+  const blob = await store.putBlob(sanitiseText(text, { maxChars: text.length * 2, ...root }));
+  const readOn = `\n[The whole output has ${bytes} bytes. Read on with read_output, ref "${blob}".]`;
+  return {
+    content: fenceToolOutput(call.name, plain, call.toolCallId) + readOn,
+    blob,
+    bytes,
+    plain,
+  };
+}

@@ -1,0 +1,20 @@
+/** What a person says, made fit for state, payloads and every vendor. */
+import { personTextChars } from './limits';
+
+/** What the model reads where a person answered nothing. */
+export const emptyAnswer = '(the user gave an empty answer)';
+
+/** Control characters but tab and line ends: JSON spells each in six bytes, and no vendor wants them. */
+const control = /(?![\t\n\r])\p{Cc}/gu;
+
+/** Halves of surrogate pairs, which vendors refuse. */
+const loneSurrogate = /\p{Cs}/gu;
+
+/**
+ * A person's text, at most `maxChars` long, so that state and payloads stay bounded in bytes: three per character at most.
+ *
+ * Source: `personTextChars` (ADR 0003).
+ */
+export function personText(text: string, maxChars: number = personTextChars): string {
+  return text.slice(0, maxChars).replace(control, ' ').replace(loneSurrogate, '\uFFFD');
+}
