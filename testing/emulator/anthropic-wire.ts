@@ -79,8 +79,8 @@ function wholeBlock(part: ReplyPart, context: ReplyContext): JsonObject {
       return { type: 'text', text: part.text };
     case 'reasoning':
       return part.redacted === true
-        ? { type: 'redacted_thinking', data: context.sign(part.text) }
-        : { type: 'thinking', thinking: part.text, signature: context.sign(part.text) };
+        ? { type: 'redacted_thinking', data: context.seal.seal(part.text) }
+        : { type: 'thinking', thinking: part.text, signature: context.seal.sign(part.text) };
     case 'tool-call':
       return {
         type: 'tool_use',
@@ -124,7 +124,7 @@ function bodyOfBlock(
         frame({
           type: 'content_block_delta',
           index,
-          delta: { type: 'signature_delta', signature: context.sign(part.text) },
+          delta: { type: 'signature_delta', signature: context.seal.sign(part.text) },
         }),
       ];
     case 'tool-call':

@@ -16,6 +16,7 @@ import { RecordedRequest } from './recorded-request';
 import type { ReplyStep, Step, VendorError } from './script';
 import type { ScriptKey, ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
+import { Seal } from './seal';
 import type { ReplyContext, WireName } from './wire';
 import { producedText } from './wire';
 
@@ -182,9 +183,8 @@ export class VendorEmulator {
     return `${prefix}${prefix === 'req_' ? '' : '01'}${digest.slice(0, 24)}`;
   }
 
-  #sign(wire: WireName, mount: string, text: string): string {
-    const key = `${this.#options.vendor ?? 'emulator'}/${wire}/${mount}`;
-    return createHash('sha256').update(`${key}:${text}`).digest('base64');
+  #seal(wire: WireName, mount: string): Seal {
+    return new Seal(`${this.#options.vendor ?? 'emulator'}/${wire}/${mount}`);
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -229,9 +229,11 @@ export class VendorEmulator {
       return route.wire.unknownModel(request.model);
     }
     if (this.#options.validate !== false) {
+      const seal = this.#seal(request.wire, request.mount);
       const invalid = route.wire.refuseBody(request.body, {
         counts: route.counts,
-        isSigned: (text, signature) => this.#sign(request.wire, request.mount, text) === signature,
+        isSigned: (text, signature) => seal.isSigned(text, signature),
+        isSealed: (content, subject) => seal.isSealed(content, subject),
       });
       if (invalid !== undefined) return invalid;
     }
@@ -360,7 +362,7 @@ export class VendorEmulator {
         body: request?.body ?? {},
         createdAtMs: request?.atMs ?? 0,
         newId: (prefix) => this.#newId(prefix),
-        sign: (text) => this.#sign(route.wire.name, route.mount, text),
+        seal: this.#seal(route.wire.name, route.mount),
       }),
     };
   }

@@ -132,7 +132,7 @@ function reasoningItem(
 ): StreamedItem {
   const id = context.newId('rs_');
   const base = { id, type: 'reasoning' };
-  const sealed = { encrypted_content: context.sign(id) };
+  const sealed = { encrypted_content: context.seal.seal(id) };
   if (part.redacted === true || part.text === '') {
     return {
       added: { ...base, summary: [] },

@@ -2,6 +2,7 @@
 import type { JsonObject } from '../../workflows/core/json';
 import type { Usage } from '../../workflows/core/usage';
 import type { ReplyStep, VendorError } from './script';
+import type { Seal } from './seal';
 
 /** The three wires. */
 export type WireName = 'anthropic' | 'responses' | 'chat';
@@ -24,8 +25,7 @@ export interface ReplyContext {
   readonly createdAtMs: number;
   /** New vendor id with the given prefix. */
   readonly newId: (prefix: string) => string;
-  /** The vendor's seal on its own reasoning. */
-  readonly sign: (text: string) => string;
+  readonly seal: Seal;
 }
 
 /** A tool call as it stands in a request. */
@@ -70,8 +70,8 @@ export interface PromptBlock {
 export interface ValidationContext {
   /** The request only counts tokens: no output limit is needed. */
   readonly counts: boolean;
-  /** True where the emulator made this seal for this text. */
   readonly isSigned: (text: string, signature: string) => boolean;
+  readonly isSealed: (content: string, subject?: string) => boolean;
 }
 
 /** One wire. */

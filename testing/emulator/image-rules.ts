@@ -1,0 +1,22 @@
+/** What a vendor can see wrong with an inline image: its bytes against its declared type. */
+
+const signatures: readonly (readonly [string, RegExp])[] = [
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8[79]a/],
+  ['image/webp', /^RIFF[\s\S]{4}WEBP/],
+];
+
+/** Media types that all three vendors' wires take. */
+export const imageMediaTypes: readonly string[] = signatures.map(([mediaType]) => mediaType);
+
+/** True for proper base64 with padding and nothing else. */
+export function isBase64(data: string): boolean {
+  return data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
+}
+
+/** The media type that the image's first bytes say, or undefined where they are no image. */
+export function sniffedMediaType(data: string): string | undefined {
+  const head = Buffer.from(data.slice(0, 32), 'base64').toString('latin1');
+  return signatures.find(([, signature]) => signature.test(head))?.[0];
+}

@@ -1,0 +1,196 @@
+/** What Anthropic refuses inside messages: blocks, texts, images, seals. */
+import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import { imageMediaTypes, isBase64, sniffedMediaType } from './image-rules';
+import { blocksOf, isList, isObject, listOf, objectOf, stringOf } from './json-read';
+import type { ValidationContext } from './wire';
+
+/** A content block and where it stands. */
+export interface PlacedBlock {
+  readonly type: string;
+  readonly block: JsonObject;
+  /** `messages.2.content.0` */
+  readonly place: string;
+}
+
+/** A message as placed blocks. */
+export interface PlacedMessage {
+  readonly role: string;
+  readonly blocks: readonly PlacedBlock[];
+}
+
+/** Bytes of one image's base64 text (API errors quote 5 MB of the encoded text). */
+const maxImageBytes = 5_242_880;
+/** Images and documents per request (vision guide). */
+const maxImages = 100;
+const toolUseId = /^[a-zA-Z0-9_-]+$/;
+const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
+
+/** Fields of each block that the API takes in a request (API reference). */
+const knownFields: Readonly<Record<string, readonly string[]>> = {
+  text: ['type', 'text', 'cache_control', 'citations'],
+  image: ['type', 'source', 'cache_control'],
+  document: ['type', 'source', 'cache_control', 'citations', 'context', 'title'],
+  thinking: ['type', 'thinking', 'signature'],
+  redacted_thinking: ['type', 'data'],
+  tool_use: ['type', 'id', 'name', 'input', 'cache_control', 'caller'],
+  tool_result: ['type', 'tool_use_id', 'content', 'is_error', 'cache_control'],
+};
+
+type Problems = Generator<string>;
+
+/** True for the blocks that pair calls with results. */
+export function isToolBlock(type: string): boolean {
+  return type === 'tool_use' || type === 'tool_result';
+}
+
+function placed(content: JsonValue | undefined, place: string): readonly PlacedBlock[] {
+  return blocksOf(content).map((block, index) => ({
+    type: stringOf(block['type']),
+    block,
+    place: `${place}.content.${index}`,
+  }));
+}
+
+/** All messages of a request as placed blocks. */
+export function messagesWithBlocks(body: JsonObject): readonly PlacedMessage[] {
+  return listOf(body['messages']).map((entry, index) => ({
+    role: stringOf(objectOf(entry)['role']),
+    blocks: placed(objectOf(entry)['content'], `messages.${index}`),
+  }));
+}
+
+function* textProblems(text: JsonValue | undefined, scope: string): Problems {
+  if (typeof text !== 'string') yield `${scope}: text: Input should be a valid string`;
+  if (text === '') yield `${scope}: text content blocks must be non-empty`;
+  if (stringOf(text).trim() === '') {
+    yield `${scope}: text content blocks must contain non-whitespace text`;
+  }
+}
+
+function* imageProblems(source: JsonObject, place: string): Problems {
+  if (source['type'] !== 'base64') return;
+  const at = `${place}.image.source.base64`;
+  const mediaType = stringOf(source['media_type']);
+  const data = stringOf(source['data']);
+  if (!imageMediaTypes.includes(mediaType)) {
+    yield `${at}.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'`;
+  }
+  if (data.length > maxImageBytes) {
+    yield `${at}: image exceeds 5 MB maximum: ${data.length} bytes > ${maxImageBytes} bytes`;
+  }
+  if (!isBase64(data)) yield `${at}.data: Invalid base64 data`;
+  const sniffed = sniffedMediaType(data);
+  if (sniffed === undefined) yield 'Could not process image';
+  if (sniffed !== mediaType) {
+    yield `${at}.data: Image does not match the provided media type ${mediaType}`;
+  }
+}
+
+function* toolUseProblems({ block, place }: PlacedBlock): Problems {
+  const at = `${place}.tool_use`;
+  for (const field of ['id', 'name', 'input']) {
+    if (block[field] === undefined) yield `${at}.${field}: Field required`;
+  }
+  if (!toolUseId.test(stringOf(block['id']))) {
+    yield `${at}.id: String should match pattern '${toolUseId.source}'`;
+  }
+  if (!toolName.test(stringOf(block['name']))) {
+    yield `${at}.name: String should match pattern '${toolName.source}'`;
+  }
+  if (!isObject(block['input'])) yield `${at}.input: Input should be a valid dictionary`;
+}
+
+function* toolResultProblems({ block, place }: PlacedBlock): Problems {
+  const at = `${place}.tool_result`;
+  if (!toolUseId.test(stringOf(block['tool_use_id']))) {
+    yield `${at}.tool_use_id: String should match pattern '${toolUseId.source}'`;
+  }
+  const content = block['content'] ?? '';
+  const isEmpty = content === '' || (isList(content) && content.length === 0);
+  if (block['is_error'] === true && isEmpty) {
+    yield `${at}: content cannot be empty if \`is_error\` is true`;
+  }
+  for (const inner of isList(content) ? placed(content, at) : []) yield* innerProblems(inner);
+}
+
+function* innerProblems({ type, block, place }: PlacedBlock): Problems {
+  if (type === 'text') yield* textProblems(block['text'], 'messages');
+  else if (type === 'image') yield* imageProblems(objectOf(block['source']), place);
+  else if (type !== 'document' && type !== 'search_result') {
+    yield `${place}: Input tag '${type}' found using 'type' does not match any of the expected tags: 'document', 'image', 'search_result', 'text'`;
+  }
+}
+
+function* sealProblems({ block, place, type }: PlacedBlock, context: ValidationContext): Problems {
+  if (type === 'thinking') {
+    if (block['signature'] === undefined) yield `${place}.thinking.signature: Field required`;
+    if (!context.isSigned(stringOf(block['thinking']), stringOf(block['signature']))) {
+      yield `${place}: Invalid \`signature\` in \`thinking\` block`;
+    }
+  } else if (!context.isSealed(stringOf(block['data']))) {
+    yield `${place}: Invalid \`data\` in \`redacted_thinking\` block`;
+  }
+}
+
+function* blockProblems(each: PlacedBlock, context: ValidationContext): Problems {
+  const known = knownFields[each.type];
+  if (known === undefined) {
+    yield `${each.place}: Input tag '${each.type}' found using 'type' does not match any of the expected tags: ${Object.keys(
+      knownFields,
+    )
+      .map((type) => `'${type}'`)
+      .join(', ')}`;
+    return;
+  }
+  const extra = Object.keys(each.block).find((field) => !known.includes(field));
+  if (extra !== undefined) {
+    yield `${each.place}.${each.type}.${extra}: Extra inputs are not permitted`;
+  }
+  switch (each.type) {
+    case 'text':
+      yield* textProblems(each.block['text'], 'messages');
+      break;
+    case 'image':
+      yield* imageProblems(objectOf(each.block['source']), each.place);
+      break;
+    case 'tool_use':
+      yield* toolUseProblems(each);
+      break;
+    case 'tool_result':
+      yield* toolResultProblems(each);
+      break;
+    case 'thinking':
+    case 'redacted_thinking':
+      yield* sealProblems(each, context);
+      break;
+    default:
+  }
+}
+
+function countImages(blocks: readonly JsonObject[]): number {
+  return blocks.reduce((sum, block) => {
+    if (block['type'] === 'image') return sum + 1;
+    return sum + (isList(block['content']) ? countImages(blocksOf(block['content'])) : 0);
+  }, 0);
+}
+
+/** Everything wrong with the content of system and messages, in order. */
+export function* contentProblems(body: JsonObject, context: ValidationContext): Problems {
+  if (isList(body['system'])) {
+    for (const block of blocksOf(body['system'])) yield* textProblems(block['text'], 'system');
+  }
+  const messages = messagesWithBlocks(body);
+  for (const [index, message] of messages.entries()) {
+    const content = objectOf(listOf(body['messages'])[index])['content'];
+    if (content === undefined) yield `messages.${index}.content: Field required`;
+    if (typeof content !== 'string' && !isList(content)) {
+      yield `messages.${index}.content: Input should be a valid list`;
+    }
+    if (content === '' || message.blocks.length === 0) {
+      yield `messages.${index}: all messages must have non-empty content except for the optional final assistant message`;
+    }
+    for (const block of message.blocks) yield* blockProblems(block, context);
+  }
+  const images = countImages(messages.flatMap(({ blocks }) => blocks.map(({ block }) => block)));
+  if (images > maxImages) yield `Too many images and documents: ${images} + 0 > ${maxImages}`;
+}
