@@ -1,6 +1,6 @@
 /** What the core does with the errors of one iteration that the model can correct. */
 import { isTripped, resetErrors, trackError } from './circuit-breaker';
-import { buildErrorRecoveryMessage } from './error-context';
+import { buildErrorRecoveryMessage, shownToolName } from './error-context';
 import type { AgentError } from './failure';
 import { normaliseText } from './fingerprint';
 import { endFailed } from './run-end';
@@ -11,7 +11,7 @@ import { askUserTool, completeTaskTool } from './ports';
 
 /** An agent error as the ring, the report and people see it. */
 export function errorLine(error: AgentError): string {
-  const where = error.toolName === undefined ? '' : `${error.toolName}: `;
+  const where = error.toolName === undefined ? '' : `${shownToolName(error.toolName)}: `;
   return `${error.code}: ${where}${error.message}`;
 }
 

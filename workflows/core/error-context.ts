@@ -11,8 +11,17 @@ function instruction(error: AgentError, toolNames: readonly string[]): string {
     .replace('{message}', () => error.message);
 }
 
+/** Characters of a tool's name: what vendors accept. The name of an unknown tool is the model's own invention. */
+const toolNameChars = 64;
+
+/** A tool's name as errors show it, bounded. */
+export function shownToolName(name: string): string {
+  return name.slice(0, toolNameChars);
+}
+
 function detail(error: AgentError): string {
-  return error.toolName === undefined ? error.message : `${error.toolName}: ${error.message}`;
+  const { toolName, message } = error;
+  return toolName === undefined ? message : `${shownToolName(toolName)}: ${message}`;
 }
 
 function unique(lines: readonly string[]): readonly string[] {

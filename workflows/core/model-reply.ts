@@ -4,6 +4,7 @@ import type { AgentError } from './failure';
 import type { JsonValue } from './json';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
+import type { Head } from './message';
 import type { CallModelResult, ProposedToolCall } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
 import { recordRouteSuccess, routeName } from './provider-health';
@@ -65,7 +66,11 @@ function takeReply(
       }),
     ),
     ...state.failedOver.map((code) =>
-      publish(taken, atMs, { type: 'HealedEvent', code, how: 'another route answered' }),
+      publish(taken, atMs, {
+        type: 'HealedEvent',
+        code,
+        how: `${route === undefined ? 'a later call' : routeName(route)} answered`,
+      }),
     ),
     publish(taken, atMs, {
       type: 'ModelRepliedEvent',
@@ -96,7 +101,7 @@ function decideReply(state: RunState, result: CallModelResult, moment: Moment): 
         "The provider's content filter stopped the reply. Change the request, or use another provider.",
       );
     case 'pause':
-      return beginIteration({ ...state, head: result.head }, moment);
+      return onPaused(state, result, moment);
     case 'end':
     case 'tool-use':
       if (result.error !== undefined) return rejectReply(state, [result.error], moment);
@@ -104,6 +109,17 @@ function decideReply(state: RunState, result: CallModelResult, moment: Moment): 
         ? onAnswer(state, result, moment)
         : onToolCalls(state, result, moment);
   }
+}
+
+/** What the transcript keeps behind a paused turn, so that no two replies stand side by side. */
+const continueText = '(The agent runtime asks you to continue.)';
+
+/** The vendor paused a long turn: the next iteration goes on with it. */
+function onPaused(state: RunState, result: CallModelResult, moment: Moment): Step {
+  if (result.toolCalls.length > 0) return onToolCalls(state, result, moment);
+  const nothingKept = result.head === result.headBefore;
+  const inbox = nothingKept || state.inbox.length > 0 ? state.inbox : [continueText];
+  return beginIteration({ ...state, head: result.head, inbox }, moment);
 }
 
 /** Nothing of a cut reply runs. The next call gets twice the output limit, once. */
@@ -182,21 +198,31 @@ function onToolCalls(state: RunState, result: CallModelResult, moment: Moment): 
   const errors = toolCalls.flatMap((call) => (call.error === undefined ? [] : [call.error]));
   if (errors.length === toolCalls.length) return rejectReply(state, errors, moment);
   const [only] = toolCalls;
-  const kept: RunState = { ...state, head: result.head };
   if (toolCalls.length === 1 && only?.name === completeTaskTool)
-    return onTaskComplete(kept, only, moment);
-  return runToolCalls(kept, toolCalls, moment);
+    return onTaskComplete(state, only, result.head, moment);
+  return runToolCalls(state, toolCalls, result.head, moment);
 }
+
+/** The result of a run travels in its history, so it is bounded. */
+const resultTooLong: AgentError = {
+  kind: 'agent',
+  code: 'invalid_params',
+  message: `The input of ${completeTaskTool} is too long, so the run did not end.`,
+  hint: `Call ${completeTaskTool} again with a shorter summary; put long material into a file.`,
+  recoverable: true,
+  toolName: completeTaskTool,
+};
 
 function textField(input: { readonly [key: string]: JsonValue } | undefined, key: string): string {
   const value = input?.[key];
   return typeof value === 'string' ? value : '';
 }
 
-function onTaskComplete(state: RunState, call: ProposedToolCall, moment: Moment): Step {
-  if (state.inbox.length > 0) return runToolCalls(state, [call], moment);
+function onTaskComplete(state: RunState, call: ProposedToolCall, head: Head, moment: Moment): Step {
+  if (state.inbox.length > 0) return runToolCalls(state, [call], head, moment);
+  if (call.input === undefined) return rejectReply(state, [resultTooLong], moment);
   const summary = textField(call.input, 'summary');
-  return andThen(healErrors(state, moment.atMs), (healed) =>
+  return andThen(healErrors({ ...state, head }, moment.atMs), (healed) =>
     endCompleted(healed, moment.atMs, summary, call.input?.['result']),
   );
 }

@@ -37,7 +37,8 @@ export function guardBeforeIteration(
   counters: RunCounters,
   activeMs: number,
 ): GuardStop | undefined {
-  if (counters.iterations < limits.maxIterations) return guardBeforeCall(limits, counters, activeMs);
+  if (counters.iterations < limits.maxIterations)
+    return guardBeforeCall(limits, counters, activeMs);
   const what = `reached maximum of ${thousands(limits.maxIterations)} iterations; break the task into smaller steps or raise limits.maxIterations`;
   return { reason: 'max_iterations', message: forcedStopMessage(what, counters, activeMs) };
 }

@@ -5,12 +5,15 @@ import type { AgentError, InfraError } from './failure';
 import { failureMessageChars, personTextChars, previewChars } from './limits';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
+import type { Head } from './message';
+import { emptyAnswer, personText } from './person-text';
 import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
-import { askUserTool, completeTaskTool } from './ports';
+import { askUserTool } from './ports';
 import { nextStoreWaitMs, recordInfraError } from './provider-failure';
 import { endFailed } from './run-end';
 import type { RunCommand } from './run-protocol';
 import type { RunState, ToolCallProgress } from './run-state';
+import { admitCall, settle, settleWithError } from './tool-admission';
 import { guardBeforeTools } from './safety-guard';
 import type { Step } from './step';
 import { andThen, appendLine, count, publish, step } from './step';
@@ -18,59 +21,6 @@ import { andThen, appendLine, count, publish, step } from './step';
 /** Name and label of a call, as people read it. */
 export function callSummary(call: ProposedToolCall): string {
   return call.label === undefined ? call.name : `${call.name} ${call.label}`;
-}
-
-function settle(
-  call: ProposedToolCall,
-  text: string,
-  error: AgentError | undefined,
-  ran: boolean,
-): ToolCallProgress {
-  const pending: PendingResult = {
-    toolCallId: call.toolCallId,
-    name: call.name,
-    text,
-    isError: error !== undefined,
-  };
-  return {
-    call,
-    status: { type: 'settled', pending, ran, ...(error === undefined ? {} : { error }) },
-  };
-}
-
-function settleWithError(call: ProposedToolCall, error: AgentError): ToolCallProgress {
-  return settle(call, toToolResponse(error), error, false);
-}
-
-/** `complete_task` beside other calls, or with a message of a person waiting, does not end the run. */
-function prematureEnd(call: ProposedToolCall, state: RunState): AgentError {
-  const personWaits = state.inbox.length > 0;
-  return {
-    kind: 'agent',
-    code: 'tool_denied',
-    message: personWaits
-      ? 'The run did not end, because a new message of the user had arrived.'
-      : 'The run did not end, because other tools were called in the same reply.',
-    hint: personWaits
-      ? `Read the new message first, then call ${completeTaskTool} again if the task is done.`
-      : `Look at the other results first, then call ${completeTaskTool} alone.`,
-    recoverable: true,
-    toolName: call.name,
-  };
-}
-
-function admit(call: ProposedToolCall, state: RunState): ToolCallProgress {
-  if (call.error !== undefined) return settleWithError(call, call.error);
-  if (call.name === completeTaskTool) return settleWithError(call, prematureEnd(call, state));
-  if (call.name === askUserTool) {
-    const question = call.input?.['question'];
-    return {
-      call,
-      status: { type: 'awaiting-answer', question: typeof question === 'string' ? question : '' },
-    };
-  }
-  if (call.approvalDigest !== undefined) return { call, status: { type: 'awaiting-approval' } };
-  return { call, status: { type: 'running' } };
 }
 
 function toolPolicy(state: RunState, name: string): ToolPolicy | undefined {
@@ -129,26 +79,43 @@ function dispatch(
   return step(counted, ...commands);
 }
 
+/** A person must know that a call waits for them. */
+function announceWaits(state: RunState, atMs: number): Step {
+  if (state.phase.type !== 'running-tools') return step(state);
+  const waits = state.phase.calls.flatMap(({ call, status }) => {
+    if (status.type === 'awaiting-approval') return [`approval of ${callSummary(call)}`];
+    return status.type === 'awaiting-answer' ? [`an answer: ${status.question}`] : [];
+  });
+  const entries = waits.map((waitingFor) =>
+    publish(state, atMs, { type: 'WaitStartedEvent', waitingFor }),
+  );
+  return step(state, ...entries);
+}
+
 /**
- * Takes the calls of a reply, at least one of which can run or wait.
+ * Takes the calls of a reply, at least one of which can run or wait. `head` holds the reply.
  *
- * Contract: the state's head already holds the reply.
+ * Contract: where the guard stops the run, no call runs and the transcript ends before the reply.
  */
 export function runToolCalls(
   state: RunState,
   toolCalls: readonly ProposedToolCall[],
+  head: Head,
   moment: Moment,
 ): Step {
   const { snapshot } = prepared(state);
-  const calls = toolCalls.map((call) => admit(call, state));
-  const running = calls.filter((call) => call.status.type === 'running').length;
-  const stop = guardBeforeTools(snapshot.limits, state.counters, state.activeMs, running);
+  const calls = toolCalls.map((call) => admitCall(call, state));
+  const mayRun = calls.filter(
+    ({ status }) => status.type === 'running' || status.type === 'awaiting-approval',
+  ).length;
+  const stop = guardBeforeTools(snapshot.limits, state.counters, state.activeMs, mayRun);
   if (stop !== undefined) return endFailed(state, moment.atMs, stop.reason, stop.message);
-  const entered: RunState = { ...state, phase: { type: 'running-tools', calls } };
-  return andThen(
+  const entered: RunState = { ...state, head, phase: { type: 'running-tools', calls } };
+  const started = andThen(
     dispatch(entered, () => true, moment.atMs),
-    (after) => settleIfDone(after, moment),
+    (after) => announceWaits(after, moment.atMs),
   );
+  return andThen(started, (after) => settleIfDone(after, moment));
 }
 
 function replaceCall(state: RunState, toolCallId: string, next: ToolCallProgress): RunState {
@@ -236,7 +203,9 @@ export function onToolCallFailed(
   moment: Moment,
 ): Step {
   const { atMs } = moment;
-  if (failure.code === 'store_unavailable') return pauseCall(state, call, failure, atMs);
+  const isDoomed = state.phase.type === 'running-tools' && state.phase.failure !== undefined;
+  if (failure.code === 'store_unavailable' && !isDoomed)
+    return pauseCall(state, call, failure, atMs);
   const error: AgentError = {
     kind: 'agent',
     code: 'tool_execution_failed',
@@ -249,14 +218,44 @@ export function onToolCallFailed(
     call.toolCallId,
     settle(call, toToolResponse(error), error, true),
   );
-  const failed: RunState =
-    settled.phase.type === 'running-tools'
-      ? { ...settled, phase: { ...settled.phase, failure: settled.phase.failure ?? failure } }
-      : settled;
-  const noted = andThen(recordInfraError(failed, failure, atMs), (after) =>
+  const noted = andThen(recordInfraError(settled, failure, atMs), (after) =>
     noteFailure(after, call, error, atMs),
   );
-  return andThen(noted, (after) => settleIfDone(after, moment));
+  const failed = andThen(noted, (after) => abandonWaits(after, failure));
+  return andThen(failed, (after) => settleIfDone(after, moment));
+}
+
+/** The run will fail: calls that have not started never do, and nobody is asked for anything any more. */
+function abandonWaits(state: RunState, failure: InfraError): Step {
+  const { phase } = state;
+  if (phase.type !== 'running-tools') return step(state);
+  const timers = phase.calls.flatMap(({ status }): RunCommand[] =>
+    status.type === 'paused' ? [{ type: 'cancel-timer', timerId: status.timerId }] : [],
+  );
+  const calls = phase.calls.map((progress) => {
+    const { call, status } = progress;
+    if (status.type === 'running' || status.type === 'settled') return progress;
+    return settleWithError(call, {
+      kind: 'agent',
+      code: 'tool_denied',
+      message: 'The call was not run, because the run ended with a system error.',
+      recoverable: false,
+      toolName: call.name,
+    });
+  });
+  const abandoned: RunState = {
+    ...state,
+    phase: { ...phase, calls, failure: phase.failure ?? failure },
+  };
+  return step(abandoned, ...timers);
+}
+
+/** The timer after which a paused call runs again. */
+export function pauseTimer({ call, status }: ToolCallProgress): readonly RunCommand[] {
+  if (status.type !== 'paused') return [];
+  const { timerId, delayMs } = status;
+  const summary = `wait for store, then ${callSummary(call)}`.slice(0, 200);
+  return [{ type: 'start-timer', timerId, delayMs, summary }];
 }
 
 /** The store is down: the call runs again, under the same key, when it may be back. */
@@ -269,26 +268,16 @@ function pauseCall(
   const timers = state.counters.timers + 1;
   const timerId = `store-${timers}`;
   const delayMs = nextStoreWaitMs(state.storeWaitMs);
+  const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, delayMs } };
   const paused = count(
-    {
-      ...replaceCall(state, call.toolCallId, {
-        call,
-        status: { type: 'paused', timerId, delayMs },
-      }),
-      storeWaitMs: delayMs,
-    },
+    { ...replaceCall(state, call.toolCallId, waiting), storeWaitMs: delayMs },
     { timers },
   );
   return andThen(recordInfraError(paused, failure, atMs), (noted) =>
     step(
       noted,
       publish(noted, atMs, { type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
-      {
-        type: 'start-timer',
-        timerId,
-        delayMs,
-        summary: `wait for store, then ${callSummary(call)}`.slice(0, 200),
-      },
+      ...pauseTimer(waiting),
     ),
   );
 }
@@ -354,17 +343,29 @@ export function onApprovalResolved(
   );
 }
 
+/** Characters that each answer may have, so that all answers of one reply together stay bounded. */
+export function answerRoomChars(state: RunState): number {
+  if (state.phase.type !== 'running-tools') return personTextChars;
+  const questions = state.phase.calls.filter(({ call }) => call.name === askUserTool).length;
+  return Math.floor(personTextChars / Math.max(questions, 1));
+}
+
 /** Answers a question of `ask_user`. */
 export function onQuestionAnswered(
   state: RunState,
-  { call }: ToolCallProgress,
+  { call, status }: ToolCallProgress,
   answer: string,
   moment: Moment,
 ): Step {
-  const text =
-    answer.trim() === '' ? '(the user gave an empty answer)' : answer.slice(0, personTextChars);
+  const text = answer.trim() === '' ? emptyAnswer : personText(answer, answerRoomChars(state));
   const answered = replaceCall(state, call.toolCallId, settle(call, text, undefined, true));
-  const noted = noteSuccess(answered, call, text, moment.atMs);
+  const waited = publish(state, moment.atMs, {
+    type: 'WaitEndedEvent',
+    waitedFor: `an answer: ${status.type === 'awaiting-answer' ? status.question : ''}`,
+  });
+  const noted = andThen(step(answered, waited), (after) =>
+    noteSuccess(after, call, text, moment.atMs),
+  );
   return andThen(noted, (after) => settleIfDone(after, moment));
 }
 
