@@ -56,8 +56,7 @@ export const codeWords: readonly ReasonWords[] = [
   ),
   words(
     'overloaded',
-    `overloaded_error overloaded engine_overloaded engine_overloaded_error server_error internal_error internal_server_error
-     internalservererror api_error service_unavailable service_unavailable_error serviceunavailable unavailable internal
+    `overloaded_error overloaded engine_overloaded engine_overloaded_error service_unavailable service_unavailable_error serviceunavailable unavailable
      server_overloaded slow_down insufficient_system_resource upstream_error bad_gateway model_overloaded no_capacity nocapacity
      capacity_exceeded provider_unavailable modelnotreadyexception`,
     /overloaded|at (?:full )?capacity|no capacity|(?:currently|temporarily) unavailable|service unavailable|internal server error|bad gateway|high demand/i,
@@ -75,6 +74,13 @@ export const codeWords: readonly ReasonWords[] = [
     /timed out|time[- ]?out\b|deadline exceeded/i,
   ),
 ];
+
+/** Codes that say only that the vendor failed; the status may know whether in time or at all. */
+export const troubleWords = words(
+  'overloaded',
+  'server_error internal_error internal_server_error internalservererror api_error internal',
+  /server (?:had an )?error/i,
+);
 
 /** Codes that say only that something about the request was wrong; status and text may know better. */
 export const formatWords = words(

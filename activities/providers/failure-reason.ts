@@ -10,6 +10,7 @@ import {
   networkText,
   overflowWords,
   timeoutCodes,
+  troubleWords,
   type ReasonWords,
 } from './failure-codes';
 
@@ -123,12 +124,15 @@ function statusReason(status: number | undefined): FailoverReason | undefined {
   return statusReasons[status] ?? (status >= 500 ? 'overloaded' : undefined);
 }
 
+/** Errors of a stream that cannot be read, or that contradicts itself. */
+const brokenNames: ReadonlySet<string> = new Set(['SyntaxError', 'BrokenStream']);
+
 function chainReason(evidence: ErrorEvidence): FailoverReason | undefined {
   if (evidence.chain.some((link) => isTimeout(link.code, link.name))) return 'timeout';
   if (evidence.chain.some((link) => networkCodes.test(link.code))) return 'network';
   if (evidence.chain.some((link) => /request timed out/i.test(link.message))) return 'timeout';
   const isBroken = evidence.chain.some(
-    (link) => link.name === 'SyntaxError' || networkText.test(link.message),
+    (link) => brokenNames.has(link.name) || networkText.test(link.message),
   );
   return isBroken ? 'network' : undefined;
 }
@@ -142,6 +146,10 @@ function generalReason(evidence: ErrorEvidence): FailoverReason | undefined {
   const messages = messagesOf(evidence);
   const heard = codeWords.find((known) => messages.some((message) => known.text.test(message)));
   if (heard !== undefined) return heard.reason;
+  const isTrouble =
+    hasCode(evidence.bodies, troubleWords) ||
+    messages.some((message) => troubleWords.text.test(message));
+  if (isTrouble) return 'overloaded';
   return hasCode(evidence.bodies, formatWords) ? 'format' : undefined;
 }
 

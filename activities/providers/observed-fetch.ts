@@ -4,9 +4,9 @@ import type { SeenAnswer } from './error-evidence';
 /** Characters of a body that are kept to tell why it was no good. */
 const keptBodyBytes = 16_384;
 
-/** Headers that may leave; all others, such as those that an SDK takes from the environment, are dropped. */
+/** Headers of an SDK's own that may leave. Credentials are not among them: an SDK may take those from the environment. */
 const ownHeaders =
-  /^(?:accept|content-type|user-agent|authorization|x-api-key|anthropic-version|anthropic-beta|x-stainless-[a-z-]+)$/;
+  /^(?:accept|content-type|user-agent|anthropic-version|anthropic-beta|x-stainless-[a-z-]+)$/;
 
 /** One request's fetch and what it saw. */
 export interface ObservedFetch {

@@ -39,6 +39,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
         headers: { ...config.headers, 'x-api-key': apiKey },
         context: { route: `${name}/${request.model}`, apiKey },
         open: (fetch, signal) =>
+          // Not `messages.create`: that one writes to the console about old models at every call.
           new Anthropic({
             apiKey,
             baseURL: baseUrl,
@@ -46,13 +47,14 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
             logLevel: 'off',
             fetch,
             timeout: sdkTimeoutMs(options),
-          }).messages.create(
-            anthropicRequest(request, {
+          }).post<AsyncIterable<unknown>>('/v1/messages', {
+            body: anthropicRequest(request, {
               vendor,
               ...(config.thinking === undefined ? {} : { thinking: config.thinking }),
             }),
-            { signal },
-          ),
+            stream: true,
+            signal,
+          }),
       },
       options,
     );
