@@ -10,11 +10,10 @@ import {
 import type { AgentRunInput } from './contract';
 import { restoreRunState } from './core/restore-run-state';
 import type { RunOutcome } from './core/run-outcome';
-import type { RunCommand, RunEvent } from './core/run-protocol';
+import type { RunCommand, RunEvent, UnstampedEvent } from './core/run-protocol';
 import type { RunState } from './core/run-state';
 import type { Transition } from './core/transition';
 import { initialTransition, transition } from './core/transition';
-import type { UnstampedEvent } from './execute-command';
 import { createCommandExecutor } from './execute-command';
 import { registerMessageHandlers } from './message-handlers';
 import { createRunVisibility } from './run-visibility';

@@ -2,15 +2,8 @@
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import { callModel, prepareRun, runTool } from './activity-proxies';
 import { prepareCallId } from './core/iteration';
-import type { RunCommand, RunEvent } from './core/run-protocol';
+import type { RunCommand, UnstampedEvent } from './core/run-protocol';
 import { failureFromActivity } from './failure-from-activity';
-
-type WithoutStamp<Event> = Event extends unknown
-  ? Omit<Event, 'atMs' | 'rollOverSuggested'>
-  : never;
-
-/** A fact before the shell has stamped it. */
-export type UnstampedEvent = WithoutStamp<RunEvent>;
 
 /** Cancellable work in flight, by the id of its command. */
 interface WorkInFlight {

@@ -17,10 +17,10 @@ import type {
 import { queryNames, signalNames, updateNames } from './contract';
 import { personTextChars } from './core/limits';
 import { rejectAnswer, rejectDecision } from './core/people';
+import type { UnstampedEvent } from './core/run-protocol';
 import type { RunState } from './core/run-state';
 import type { PendingItem, RunStatusView } from './core/status-view';
 import { pendingItems, statusView } from './core/status-view';
-import type { UnstampedEvent } from './execute-command';
 import { eventOfSignal, eventOfUpdate, field } from './people-events';
 
 /** What handlers may use of the run. */

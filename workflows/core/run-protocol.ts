@@ -72,6 +72,13 @@ export type RunEvent = Stamped &
     | { readonly type: 'cancel-requested'; readonly reason: string }
   );
 
+type WithoutStamp<Event> = Event extends unknown
+  ? Omit<Event, 'atMs' | 'rollOverSuggested'>
+  : never;
+
+/** A fact before the shell has stamped it. */
+export type UnstampedEvent = WithoutStamp<RunEvent>;
+
 /** What the shell must do; each comes back as an event. */
 export type RunCommand =
   | { readonly type: 'prepare-run'; readonly input: PrepareRunInput }

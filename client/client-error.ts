@@ -1,0 +1,37 @@
+/** The one error of the client: what went wrong, as a code to switch on and a sentence to show. */
+
+/** What a caller can do something about. */
+export type ClientErrorCode =
+  /** Temporal does not answer at the address, or not in time. */
+  | 'unreachable'
+  /** The caller gave something that cannot work; nothing was sent. */
+  | 'invalid-input'
+  /** The namespace lacks what `holdfast setup` makes. */
+  | 'setup-needed'
+  | 'run-exists'
+  | 'run-not-found'
+  /** The run has ended, so it takes no more messages. */
+  | 'run-ended'
+  /** The run refused what a person sent: nothing waits for it, or the action is another one. */
+  | 'refused'
+  /** Nobody works on the run's task queue. */
+  | 'no-worker'
+  /** The run's output does not match the caller's schema. */
+  | 'output-mismatch';
+
+/** Thrown by everything in `holdfast/client`. Its message names the thing, its value and the remedy. */
+export class ClientError extends Error {
+  readonly code: ClientErrorCode;
+
+  constructor(code: ClientErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = 'ClientError';
+    this.code = code;
+  }
+}
+
+/** The message of anything that was thrown, on one line of at most 400 characters. */
+export function reasonOf(thrown: unknown): string {
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return text.replace(/\s+/g, ' ').trim().slice(0, 400);
+}

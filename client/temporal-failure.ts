@@ -1,0 +1,128 @@
+/** Turns what Temporal's client throws into a `ClientError` that says what to do. */
+import {
+  isGrpcServiceError,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { ClientError, reasonOf } from './client-error';
+
+/** gRPC's status codes, as far as the client tells them apart. */
+const grpcCodes = {
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/** What was being done, for the message. */
+export interface Undertaking {
+  readonly address: string;
+  readonly namespace: string;
+  /** Workflow id. */
+  readonly runId?: string;
+}
+
+function grpcCodeOf(thrown: unknown): number | undefined {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 5; depth += 1) {
+    if (isGrpcServiceError(error)) return error.code;
+    error = error.cause;
+  }
+  return undefined;
+}
+
+/** Whether the server did not answer in time. */
+export function isDeadlineExceeded(thrown: unknown): boolean {
+  return (
+    thrown instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
+    grpcCodeOf(thrown) === grpcCodes.deadlineExceeded
+  );
+}
+
+/** Whether the server cannot be reached now. */
+export function isUnavailable(thrown: unknown): boolean {
+  return grpcCodeOf(thrown) === grpcCodes.unavailable;
+}
+
+/** Whether the workflow or one run of it is unknown, has ended, or is past its retention. */
+export function isNotFound(thrown: unknown): boolean {
+  return thrown instanceof WorkflowNotFoundError || grpcCodeOf(thrown) === grpcCodes.notFound;
+}
+
+/** The innermost message: the server's or the workflow's own words. */
+function innermost(thrown: unknown): string {
+  let error = thrown;
+  for (
+    let depth = 0;
+    error instanceof Error && error.cause instanceof Error && depth < 5;
+    depth += 1
+  )
+    error = error.cause;
+  return isGrpcServiceError(error) ? error.details : reasonOf(error);
+}
+
+function unreachable({ address }: Undertaking, thrown: unknown): ClientError {
+  return new ClientError(
+    'unreachable',
+    `Temporal does not answer at ${address}: ${innermost(thrown)}. Start a server there, or give another address (TEMPORAL_ADDRESS).`,
+    { cause: thrown },
+  );
+}
+
+/** Reads what was thrown; a `ClientError` and what nobody can explain stay as they are. */
+export function asClientError(thrown: unknown, undertaking: Undertaking): unknown {
+  if (thrown instanceof ClientError) return thrown;
+  const { namespace, runId } = undertaking;
+  if (thrown instanceof WorkflowExecutionAlreadyStartedError)
+    return new ClientError(
+      'run-exists',
+      `There is a run "${thrown.workflowId}" already. Choose another id, or ask for the existing run (ifExists: 'use').`,
+      { cause: thrown },
+    );
+  if (thrown instanceof WorkflowUpdateFailedError)
+    return new ClientError('refused', innermost(thrown), { cause: thrown });
+  if (isNotFound(thrown))
+    return new ClientError(
+      'run-not-found',
+      runId === undefined
+        ? `Temporal does not know namespace "${namespace}": ${innermost(thrown)}`
+        : `There is no run "${runId}" in namespace "${namespace}" (or its retention is over). \`holdfast list\` shows the runs.`,
+      { cause: thrown },
+    );
+  return fromGrpc(thrown, undertaking);
+}
+
+function fromGrpc(thrown: unknown, undertaking: Undertaking): unknown {
+  const said = innermost(thrown);
+  const code: number = grpcCodeOf(thrown) ?? 0;
+  switch (code) {
+    case grpcCodes.unavailable:
+    case grpcCodes.deadlineExceeded:
+    case grpcCodes.resourceExhausted:
+      return unreachable(undertaking, thrown);
+    case grpcCodes.permissionDenied:
+    case grpcCodes.unauthenticated:
+      return new ClientError(
+        'unreachable',
+        `Temporal at ${undertaking.address} refused the credentials for namespace "${undertaking.namespace}": ${said}. Check TEMPORAL_API_KEY, TEMPORAL_TLS_* and TEMPORAL_NAMESPACE.`,
+        { cause: thrown },
+      );
+    case grpcCodes.invalidArgument:
+      return /search attribute|Holdfast(Status|Agent|Provider|Reason|Iteration)/i.test(said)
+        ? new ClientError(
+            'setup-needed',
+            `Namespace "${undertaking.namespace}" does not know Holdfast's search attributes (${said}). Run \`holdfast setup\` once, or connect with searchAttributes: false.`,
+            { cause: thrown },
+          )
+        : new ClientError('invalid-input', `Temporal refused the request: ${said}`, {
+            cause: thrown,
+          });
+    default:
+      return thrown;
+  }
+}
