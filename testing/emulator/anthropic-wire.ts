@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import type { Usage } from '../../workflows/core/usage';
 import { blocksOf, isObject, listOf, numberOf, objectOf, stringOf, textOf } from './json-read';
-import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './script';
+import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
 import { validateAnthropic } from './validate-anthropic';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
 import { deltasOf } from './wire';

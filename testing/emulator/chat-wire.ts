@@ -9,7 +9,7 @@ import {
   refuseOpenAiText,
   unknownOpenAiModel,
 } from './openai-errors';
-import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './script';
+import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
 import { validateChat } from './validate-chat';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
 import { deltasOf } from './wire';

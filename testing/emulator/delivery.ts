@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConnectionEnd, Delivery } from './script';
+import type { ConnectionEnd, Delivery } from './step';
 
 /** One thing that happens on the connection. `strikes`: with it the fault has landed, whatever comes after. */
 export type Action = { readonly strikes?: true } & ActionKind;

@@ -13,7 +13,7 @@ import { planError, planFault, planReply } from './faults';
 import type { ParsedBody, Route } from './http-intake';
 import { nearestWire, parseBody, pathOf, readBody, redactedHeaders, routeOf } from './http-intake';
 import { RecordedRequest } from './recorded-request';
-import type { ReplyStep, Step, VendorError } from './script';
+import type { ReplyStep, Step, VendorError } from './step';
 import type { ScriptKey, ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
 import { Seal } from './seal';

@@ -9,7 +9,7 @@ import type {
   StreamAct,
   StreamPosition,
   VendorError,
-} from './script';
+} from './step';
 import type { Frame, ReplyContext, Wire } from './wire';
 import { producedText } from './wire';
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../workflows/core/json';
 import type { Usage } from '../../workflows/core/usage';
 import { stringOf } from './json-read';
-import type { Step, VendorError } from './script';
+import type { Step, VendorError } from './step';
 import type { Conversation, SentToolCall, SentToolResult, Turn, Wire, WireName } from './wire';
 
 /** How a request was answered. */

@@ -1,6 +1,6 @@
 /** Output items of a Responses reply, whole and as the events that build them up. */
 import type { JsonObject } from '../../workflows/core/json';
-import type { ReplyPart, ReplyStep } from './script';
+import type { ReplyPart, ReplyStep } from './step';
 import type { ReplyContext } from './wire';
 import { deltasOf } from './wire';
 

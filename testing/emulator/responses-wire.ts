@@ -10,7 +10,7 @@ import {
   refuseOpenAiText,
   unknownOpenAiModel,
 } from './openai-errors';
-import type { ReplyStep, VendorError } from './script';
+import type { ReplyStep, VendorError } from './step';
 import { responseItems } from './responses-items';
 import type { StreamedItem } from './responses-items';
 import { inputItems, validateResponses } from './validate-responses';

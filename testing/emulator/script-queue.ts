@@ -1,6 +1,6 @@
 /** Which step answers which request: queues by vendor and model, consumed in order of arrival. */
 import type { RecordedRequest } from './recorded-request';
-import type { Step } from './script';
+import type { Step } from './step';
 import type { WireName } from './wire';
 
 /** A rule-driven model: gives the step for its `index`-th call; `undefined` leaves the request to the queue's next entry. */

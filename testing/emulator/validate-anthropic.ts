@@ -7,7 +7,7 @@ import {
   type PlacedMessage,
 } from './validate-anthropic-content';
 import { isList, isObject, listOf, numberOf, objectOf, stringOf } from './json-read';
-import type { VendorError } from './script';
+import type { VendorError } from './step';
 import type { ValidationContext } from './wire';
 
 /** Top-level fields that the API knows (API reference; the SDK's `MessageCreateParams`). */

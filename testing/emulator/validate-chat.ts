@@ -17,7 +17,7 @@ import {
   unsupportedWord,
   wrongType,
 } from './openai-rules';
-import type { VendorError } from './script';
+import type { VendorError } from './step';
 
 /** Longest id of a tool call (quoted by public reports as 40). */
 const maxIdCharacters = 40;

@@ -17,7 +17,7 @@ import {
   unsupportedWord,
   wrongType,
 } from './openai-rules';
-import type { VendorError } from './script';
+import type { VendorError } from './step';
 import type { ValidationContext } from './wire';
 
 /** Longest `call_id` and item id (quoted by public reports as 64). */
