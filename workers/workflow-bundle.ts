@@ -36,6 +36,8 @@ type InputHash = CacheEntry['inputs'][number];
 
 /** One webpack run on a loaded machine. */
 const lockWaitMs = 180_000;
+/** Enough for the first error and the chain of imports that led to it. */
+const maxErrorLines = 12;
 const bundles = new Map<string, Promise<WorkflowBundle>>();
 
 /** Path of Holdfast's workflows: compiled beside the compiled worker, else the source. */
@@ -125,12 +127,21 @@ async function build(workflowsPath: string, interceptors: readonly string[]): Pr
     const { code } = await bundleWorkflowCode(options);
     return { inputs: await hashInputs(inputFiles), code };
   } catch (thrown) {
-    const details = webpackLines.join('\n').trim().slice(-2_000);
     throw new SetupError(
-      `The workflow code at ${workflowsPath} cannot be bundled: ${reasonOf(thrown)}\n${details}`.trim(),
+      `The workflow code at ${workflowsPath} cannot be bundled: ${reasonOf(thrown)}\n${errorsOf(webpackLines)}`.trim(),
       { cause: thrown },
     );
   }
+}
+
+/** The errors in webpack's report, without its list of assets and its own stack. */
+function errorsOf(webpackLines: readonly string[]): string {
+  const report = webpackLines.join('\n');
+  const lines = report.slice(Math.max(report.indexOf('ERROR in'), 0)).split('\n');
+  return lines
+    .filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
+    .slice(0, maxErrorLines)
+    .join('\n');
 }
 
 type SdkLogger = NonNullable<BundleOptions['logger']>;

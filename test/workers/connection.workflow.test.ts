@@ -1,0 +1,116 @@
+/** Connecting: bounded and clear when nobody answers or the namespace is wrong; set-up of search attributes. */
+import { msToTs } from '@temporalio/common/lib/time';
+import { temporal } from '@temporalio/proto';
+import { connectClient, connectOptionsFrom, connectWorker } from '../../workers/connection';
+import { readEnvironment } from '../../workers/env';
+import { findFreePorts } from '../../workers/free-ports';
+import { registerSearchAttributes } from '../../workers/search-attributes';
+import { openTemporal } from '../../workers/temporal-server';
+import type { DevServer } from '../support/temporal';
+import { quietTemporal, startDevServer, uniqueName } from '../support/temporal';
+
+let server: DevServer;
+
+beforeAll(async () => {
+  server = await startDevServer();
+}, 300_000);
+afterAll(() => server.close());
+
+async function newNamespace(): Promise<string> {
+  const namespace = uniqueName('namespace');
+  await server.connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: msToTs('1 day'),
+  });
+  return namespace;
+}
+
+describe('connecting', () => {
+  it.each([
+    ['worker', connectWorker],
+    ['client', connectClient],
+  ])(
+    'a %s says which server does not answer, and what to do',
+    async (_who, connect) => {
+      quietTemporal();
+      const [port] = await findFreePorts(1);
+      const failing = connect({ address: `127.0.0.1:${port ?? 0}`, timeoutMs: 300 });
+      await expect(failing).rejects.toThrow(`Temporal does not answer at 127.0.0.1:${port ?? 0}: `);
+      await expect(failing).rejects.toThrow('correct TEMPORAL_ADDRESS');
+    },
+    60_000,
+  );
+
+  it('tells an unknown namespace from a dead server', async () => {
+    const failing = connectWorker({
+      address: server.address,
+      namespace: 'nowhere',
+      timeoutMs: 300,
+    });
+    await expect(failing).rejects.toThrow(/answers, but not for namespace "nowhere": .*not found/i);
+  }, 60_000);
+
+  it('names the variable of a certificate that is not there', async () => {
+    const { temporal: settings } = readEnvironment(
+      { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/nowhere/ca.pem' },
+      '/srv',
+    );
+    await expect(connectOptionsFrom(settings, 'localhost:1')).rejects.toThrow(
+      'TEMPORAL_TLS_SERVER_CA_CERT_PATH is "/nowhere/ca.pem", which cannot be read: ENOENT',
+    );
+  });
+
+  it('uses the server that the environment names, and starts none', async () => {
+    const environment = readEnvironment({ TEMPORAL_ADDRESS: server.address }, '/nowhere');
+    const opened = await openTemporal(environment);
+    expect(opened).toEqual({
+      address: server.address,
+      namespace: 'default',
+      connect: { address: server.address, namespace: 'default', tls: false },
+    });
+  }, 60_000);
+});
+
+describe('search attributes', () => {
+  it('are there on the embedded server from the start', async () => {
+    const result = await registerSearchAttributes(server.connection, 'default');
+    expect(result.added).toEqual([]);
+    expect(result.present).toHaveLength(5);
+  }, 60_000);
+
+  it('are added once, also by two callers at once', async () => {
+    const namespace = await newNamespace();
+    const both = await Promise.all([
+      registerSearchAttributes(server.connection, namespace),
+      registerSearchAttributes(server.connection, namespace),
+    ]);
+    const known = [...both[0].added, ...both[0].present].sort();
+    expect(known).toEqual([
+      'HoldfastAgent',
+      'HoldfastIteration',
+      'HoldfastProvider',
+      'HoldfastReason',
+      'HoldfastStatus',
+    ]);
+    expect((await registerSearchAttributes(server.connection, namespace)).added).toEqual([]);
+  }, 120_000);
+
+  it('are refused where one exists with another type', async () => {
+    const namespace = await newNamespace();
+    await server.connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: {
+        HoldfastReason: temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_INT,
+      },
+    });
+    await expect(registerSearchAttributes(server.connection, namespace)).rejects.toThrow(
+      /HoldfastReason of namespace ".*" has type INDEXED_VALUE_TYPE_INT, Holdfast needs Keyword\. Remove it/,
+    );
+  }, 120_000);
+
+  it('say that a namespace is unknown', async () => {
+    await expect(registerSearchAttributes(server.connection, 'nowhere')).rejects.toThrow(
+      /did not list the search attributes of namespace "nowhere": .*Check TEMPORAL_NAMESPACE/,
+    );
+  }, 60_000);
+});

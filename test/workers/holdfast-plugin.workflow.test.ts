@@ -1,0 +1,77 @@
+/** Holdfast joins a worker that a user has already, by one line. */
+import path from 'node:path';
+import { bundleWorkflowCode, Worker } from '@temporalio/worker';
+import { HoldfastPlugin } from '../../workers/holdfast-plugin';
+import type { DevServer } from '../support/temporal';
+import { startDevServer, uniqueName } from '../support/temporal';
+import { idleActivities } from './fixtures/idle-activities';
+
+const workflowsPath = path.join(__dirname, 'fixtures', 'workflows.ts');
+const plugin = new HoldfastPlugin({ activities: idleActivities });
+
+let server: DevServer;
+beforeAll(async () => {
+  server = await startDevServer();
+}, 300_000);
+afterAll(() => server.close());
+
+it("adds its activities and workflow to the user's", async () => {
+  const taskQueue = uniqueName('queue');
+  const worker = await Worker.create({
+    connection: server.nativeConnection,
+    taskQueue,
+    workflowsPath,
+    activities: { greet: (name: string) => Promise.resolve(`hello ${name}`) },
+    plugins: [plugin],
+  });
+  expect([...worker.options.activities.keys()].sort()).toEqual([
+    'callModel',
+    'greet',
+    'prepareRun',
+    'runTool',
+  ]);
+  const result: unknown = await worker.runUntil(
+    server.client.execute('greeting', {
+      taskQueue,
+      workflowId: uniqueName('greeting'),
+      args: ['Ada'],
+    }),
+  );
+  expect(result).toBe('hello Ada');
+}, 120_000);
+
+it("puts the agent's workflow into a bundle that is built with it, and only then", async () => {
+  const quiet = { workflowsPath, logger: worker().logger };
+  const { code: without } = await bundleWorkflowCode(quiet);
+  const { code } = await bundleWorkflowCode({ ...quiet, plugins: [plugin] });
+  const own = new HoldfastPlugin({ activities: idleActivities, workflows: 'own' });
+  const { code: left } = await bundleWorkflowCode({ ...quiet, plugins: [own] });
+  expect(code).toContain('agentRun');
+  expect(code).toContain('greeting');
+  expect(without).not.toContain('agentRun');
+  expect(left).not.toContain('agentRun');
+}, 120_000);
+
+it('refuses a worker that has an activity of the same name', async () => {
+  const creating = Worker.create({
+    connection: server.nativeConnection,
+    taskQueue: uniqueName('queue'),
+    activities: { runTool: () => Promise.resolve() },
+    plugins: [plugin],
+  });
+  await expect(creating).rejects.toThrow('has an activity named runTool already');
+}, 60_000);
+
+function worker(): { logger: NonNullable<Parameters<typeof bundleWorkflowCode>[0]['logger']> } {
+  const ignore = (): void => undefined;
+  return {
+    logger: {
+      log: ignore,
+      trace: ignore,
+      debug: ignore,
+      info: ignore,
+      warn: ignore,
+      error: ignore,
+    },
+  };
+}

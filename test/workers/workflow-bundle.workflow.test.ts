@@ -1,0 +1,82 @@
+/** The prebuilt bundle: built once, taken from the cache while its files are the same, clear when code is not allowed. */
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { loadWorkflowBundle } from '../../workers/workflow-bundle';
+
+let folder: string;
+let workflowsPath: string;
+let cacheDirectory: string;
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(path.join(tmpdir(), 'holdfast-bundle-')));
+  cacheDirectory = path.join(folder, 'cache');
+  workflowsPath = path.join(folder, 'workflows.ts');
+  await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+  await writeFile(workflowsPath, `export { one } from './one';\n`);
+  await writeFile(path.join(folder, 'one.ts'), `export async function one() { return 'first'; }\n`);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('is built once, comes from the cache, and is built anew for changed files or a broken cache', async () => {
+  const options = { workflowsPath, cacheDirectory };
+  const [first, second] = await Promise.all([
+    loadWorkflowBundle(options),
+    loadWorkflowBundle(options),
+  ]);
+  expect(first.code).toContain('first');
+  expect(second).toBe(first);
+  expect(await loadWorkflowBundle(options)).toEqual({ code: first.code, cached: true });
+
+  await writeFile(
+    path.join(folder, 'one.ts'),
+    `export async function one() { return 'changed'; }\n`,
+  );
+  const changed = await loadWorkflowBundle(options);
+  expect(changed.cached).toBe(false);
+  expect(changed.code).toContain('changed');
+
+  const files = (await readdir(cacheDirectory)).filter((name) => name.endsWith('.json'));
+  expect(files).toHaveLength(1);
+  await writeFile(path.join(cacheDirectory, files[0] ?? ''), '{"inputs":[],');
+  expect((await loadWorkflowBundle(options)).cached).toBe(false);
+  expect((await loadWorkflowBundle(options)).cached).toBe(true);
+}, 180_000);
+
+it('works without a cache that can be written', async () => {
+  await writeFile(cacheDirectory, 'a file where a folder should be');
+  const bundle = await loadWorkflowBundle({ workflowsPath, cacheDirectory });
+  expect(bundle.cached).toBe(false);
+  expect(bundle.code).toContain('first');
+}, 120_000);
+
+it.each([
+  ['fs', "- 'fs'"],
+  ['node:fs', 'Reading from "node:fs" is not handled'],
+])(
+  'says that workflows may not use %s',
+  async (module, reason) => {
+    await writeFile(
+      path.join(folder, 'one.ts'),
+      `import { readFileSync } from '${module}';\nexport async function one() { return readFileSync('x'); }\n`,
+    );
+    const failing = loadWorkflowBundle({ workflowsPath });
+    await expect(failing).rejects.toThrow(
+      `The workflow code at ${workflowsPath} cannot be bundled`,
+    );
+    await expect(failing).rejects.toThrow(reason);
+  },
+  120_000,
+);
+
+it('names a module that is not there', async () => {
+  await writeFile(workflowsPath, `export { two } from './two';\n`);
+  await expect(loadWorkflowBundle({ workflowsPath })).rejects.toThrow(/Can't resolve '\.\/two'/);
+}, 120_000);
+
+it('says that a path leads nowhere', async () => {
+  await mkdir(cacheDirectory);
+  await expect(
+    loadWorkflowBundle({ workflowsPath: path.join(folder, 'none.ts'), cacheDirectory }),
+  ).rejects.toThrow('There is no workflow code at');
+});
