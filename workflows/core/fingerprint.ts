@@ -1,33 +1,115 @@
 /** Normalises and hashes text, so that a clock, an id or a counter in it cannot make equal things look different. */
 
+const raw = String.raw;
+
+/** Words after which a number says which error it is. Such numbers stay. */
+const codeWord = '(?:code|status|http|errno|error|exit|exited|signal|hresult)';
+
+/** Words after which a number only counts, or names a moment, a process or a try. */
+const counterWord = [
+  'attempts?|retry|retries|try|tries|iteration|invocation|call|request|req|seq|sequence|counter|count|tick|nonce|epoch',
+  'timestamp|uptime|elapsed|pid|tid|process|thread|worker|session|connection|conn|transaction|tx|trace|span|job|build|event',
+].join('|');
+
+const month = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}';
+const weekday = '(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? )?';
+const clock = raw`\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?`;
+const zone = raw`(?: ?(?:z|utc|gmt|[+-]\d{2}:?\d{2})\b)?`;
+
+const times: readonly RegExp[] = [
+  new RegExp(raw`\b\d{4}[-/]\d{2}[-/]\d{2}(?:[t ]${clock}|[t ]\d{2}:\d{2})?${zone}`, 'gi'),
+  new RegExp(raw`\b${weekday}\d{1,2}[ -]${month}[ -]\d{4}(?:,? ${clock})?${zone}`, 'gi'),
+  new RegExp(
+    raw`\b${weekday}${month} \d{1,2},? (?:${clock}${zone} )?\d{4}(?:,? ${clock})?${zone}`,
+    'gi',
+  ),
+  new RegExp(raw`\b\d{1,2}/\d{1,2}/\d{4}(?:,? ${clock})?`, 'gi'),
+  new RegExp(raw`\b${clock}(?: ?[ap]m\b)?${zone}`, 'gi'),
+  /\b\d{1,2}:\d{2} ?[ap]m\b/gi,
+  /(?<=\bat )\d{1,2}:\d{2}\b(?!:)/gi,
+];
+
+/** Temporary directories: the first name below them is random, what lies deeper is not. */
+const temporaryPaths: readonly RegExp[] = [
+  /(?:\/private)?\/var\/folders\/[^\s/'"`]{1,100}\/[^\s/'"`]{1,100}\/T\/[^\s/'"`:]{1,200}/g,
+  /(?<![\w.])(?:\/private|\/var)?\/tmp\/[^\s/'"`:]{1,200}(?=\/)/g,
+  /(?<![\w.])(?:\/private|\/var)?\/tmp\/(?=[^\s/'"`:]{0,100}(?:\d|[-_.][A-Za-z0-9]{6}\b))[^\s/'"`:]{1,200}/g,
+  /\b[A-Za-z]:\\(?:[^\s\\'"`]{1,100}\\){1,8}Te?mp\\[^\s\\'"`:]{1,200}/g,
+];
+
+const ids: readonly RegExp[] = [
+  /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
+  // `req_011CXyz…`, `call-3f9k2m1q`: a name, then at least 8 characters with a digit and a letter.
+  /\b[a-z]{1,20}[_-](?=[a-z]{0,80}\d)(?=\d{0,80}[a-z])[0-9a-z]{8,80}\b/gi,
+  // Base62 (a digit and letters of both cases), ULID (digits and capitals).
+  /\b(?=[A-Za-z]{0,64}\d)(?=[0-9a-z]{0,64}[A-Z])(?=[0-9A-Z]{0,64}[a-z])[0-9A-Za-z]{16,64}\b/g,
+  /\b(?=[A-Z]{0,26}\d)[0-9A-Z]{26}\b/g,
+  /\b(?=\d{0,128}[a-f])(?=[a-f]{0,128}\d)[0-9a-f]{7,128}\b/gi,
+];
+
+const addresses: readonly RegExp[] = [
+  new RegExp(raw`(?<!\b${codeWord}[ :=#(]{1,3})\b0x[0-9a-f]{1,16}\b`, 'gi'),
+  /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g,
+  /(?<![\w:])(?=[a-f:]{0,40}\d)(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4}\b/gi,
+  /(?<![\w:])(?=[a-f:]{0,40}\d)[0-9a-f]{0,4}::(?:[0-9a-f]{1,4}:?){1,6}(?!\w)/gi,
+  /(?<=@)[0-9a-f]{6,16}\b/gi,
+];
+
+/** Numbers that stand alone: in no name, path, version or decimal. */
+const alone = raw`(?<![\w./-])`;
+const aloneEnd = raw`(?![\w/]|[.-]\w)`;
+const number = raw`\d{1,20}(?:[.,]\d{1,20})?`;
+const unit =
+  '(?:ns|µs|us|ms|s|m|h|mins?|secs?|hrs?|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?)';
+
+const counters: readonly (readonly [RegExp, string])[] = [
+  [/(?<=\blocalhost):\d{1,5}\b/gi, ':<n>'],
+  // Ports that the system hands out (RFC 6335 from 49152, Linux from 32768).
+  [/(?<=\bport )(?:3[2-9]\d{3}|[456]\d{4})\b/gi, '<n>'],
+  [new RegExp(raw`${alone}${number} ?${unit}${aloneEnd}`, 'gi'), '<duration>'],
+  [new RegExp(raw`${alone}${number} ?%`, 'g'), '<n>%'],
+  [new RegExp(raw`${alone}\d{1,20} ?/ ?\d{1,20}${aloneEnd}`, 'g'), '<n>/<n>'],
+  [new RegExp(raw`${alone}\d{1,20} of \d{1,20}${aloneEnd}`, 'gi'), '<n> of <n>'],
+  [
+    new RegExp(
+      raw`${alone}\d{1,20}(?:st|nd|rd|th)?(?= (?:times?|attempts?|tries|retries)\b)`,
+      'gi',
+    ),
+    '<n>',
+  ],
+  [
+    new RegExp(
+      raw`(?<=\b(?:${counterWord})(?: ?[-_]?(?:id|no\.?|number))?["']?[ :=#(]{1,3})\d{1,20}${aloneEnd}`,
+      'gi',
+    ),
+    '<n>',
+  ],
+  [new RegExp(raw`(?<=\bretry(?:ing)?[ -](?:in|after)[ :=]{1,3})\d{1,20}${aloneEnd}`, 'gi'), '<n>'],
+  [new RegExp(raw`#\d{1,20}${aloneEnd}`, 'g'), '#<n>'],
+  [/(?<=\w)\[\d{3,20}\]/g, '[<n>]'],
+  [new RegExp(raw`(?<!\b${codeWord}[ :=#(]{1,3}|[\w.])\d{6,40}(?:\.\d{1,20})?(?!\w)`, 'gi'), '<n>'],
+];
+
 const volatile: readonly (readonly [RegExp, string])[] = [
-  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
-  [
-    /\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?/g,
-    '<time>',
-  ],
-  [/\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b/g, '<time>'],
-  [/\b0x[0-9a-f]+\b/gi, '<address>'],
-  [/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d+)?\b/g, '<address>'],
-  [
-    /\b(?=[0-9a-z_-]*\d)(?=[0-9a-z_-]*[a-z])[0-9a-z]+(?:[_-][0-9a-z]+)*[_-][0-9a-z]{8,}\b/gi,
-    '<id>',
-  ],
-  [/\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b/gi, '<id>'],
-  [/\/(?:tmp|var\/folders|private\/tmp)\/[^\s'"`:]*/g, '<path>'],
-  [/\d+(?:\.\d+)?/g, '<n>'],
-  [/\s+/g, ' '],
+  ...times.map((pattern) => [pattern, '<time>'] as const),
+  ...temporaryPaths.map((pattern) => [pattern, '<tmp>'] as const),
+  ...ids.map((pattern) => [pattern, '<id>'] as const),
+  ...addresses.map((pattern) => [pattern, '<address>'] as const),
+  ...counters,
 ];
 
 /**
- * Text without its volatile parts: ids, timestamps, counters, addresses, temporary paths, white space.
+ * Text without its volatile parts: ids, timestamps, counters, durations, addresses, the random part of temporary paths, and
+ * runs of white space.
  *
- * Source: DESIGN, Circuit breaker.
+ * Contract: what tells one error from another stays: names, paths, status and exit codes, lines, versions, values, and every
+ * number of which nothing says that it counts. Time grows with the length of the text only.
+ * Source: DESIGN, Circuit breaker; ADR 0005.
  */
 export function normaliseText(text: string): string {
-  let result = text;
+  let result = text.replace(/\s+/g, ' ').trim();
   for (const [pattern, replacement] of volatile) result = result.replace(pattern, replacement);
-  return result.trim().toLowerCase();
+  return result;
 }
 
 /**
