@@ -78,7 +78,7 @@ function isBlank(text: string): boolean {
 }
 
 function repairedUser(message: UserMessage): readonly UserMessage[] {
-  const blocks = message.blocks.flatMap((block) => {
+  const blocks = message.blocks.flatMap((block): UserMessage['blocks'] => {
     if (block.type === 'image') return [block];
     return isBlank(block.text) ? [] : [{ ...block, text: wellFormedText(block.text) }];
   });

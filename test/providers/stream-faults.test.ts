@@ -126,8 +126,8 @@ describe.each(wires)('on the wire %s', (wire) => {
   it('lets a model take its time while content still comes', async () => {
     emulator.script([
       fault.drip(
-        1_000,
-        100,
+        1_500,
+        20,
         reply.text('a long and honest thought of some length', { charactersPerDelta: 4 }),
       ),
     ]);

@@ -1,0 +1,104 @@
+/** The two deadlines of a request, in virtual time. */
+import {
+  StallError,
+  withDeadlines,
+  type StallWatch,
+} from '../../activities/providers/stall-deadline';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+interface Running {
+  readonly watch: StallWatch;
+  readonly outcome: Promise<unknown>;
+  readonly finish: () => void;
+  readonly abort: (reason: Error) => void;
+}
+
+function start(): Running {
+  const controller = new AbortController();
+  let watch: StallWatch | undefined;
+  let finish = (): void => undefined;
+  const outcome = withDeadlines(
+    { signal: controller.signal, firstByteMs: 1_000, betweenBytesMs: 5_000 },
+    (given) => {
+      watch = given;
+      return new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+    },
+  ).then(
+    () => 'done',
+    (thrown: unknown) => thrown,
+  );
+  if (watch === undefined) throw new Error('work did not start at once');
+  return {
+    watch,
+    outcome,
+    finish: () => {
+      finish();
+    },
+    abort: (reason) => {
+      controller.abort(reason);
+    },
+  };
+}
+
+describe('withDeadlines', () => {
+  it('ends a request without a first byte', async () => {
+    const { outcome, watch } = start();
+    jest.advanceTimersByTime(999);
+    expect(watch.signal.aborted).toBe(false);
+    jest.advanceTimersByTime(1);
+    expect(watch.signal.aborted).toBe(true);
+    await expect(outcome).resolves.toEqual(new StallError('first-byte', 1_000));
+  });
+
+  it('lets content come for ever, piece by piece', async () => {
+    const { outcome, watch, finish } = start();
+    watch.firstByte();
+    for (let piece = 0; piece < 1_000; piece += 1) {
+      jest.advanceTimersByTime(4_999);
+      watch.content();
+    }
+    finish();
+    await expect(outcome).resolves.toBe('done');
+  });
+
+  it('does not take further bytes for content', async () => {
+    const { outcome, watch } = start();
+    watch.firstByte();
+    for (let ping = 0; ping < 50; ping += 1) {
+      jest.advanceTimersByTime(100);
+      watch.firstByte();
+    }
+    await expect(outcome).resolves.toEqual(new StallError('between-bytes', 5_000));
+  });
+
+  it('waits only a moment for the end of the connection after the closing event', async () => {
+    const { outcome, watch } = start();
+    watch.firstByte();
+    watch.closing();
+    watch.content();
+    jest.advanceTimersByTime(1_000);
+    await expect(outcome).resolves.toBeInstanceOf(StallError);
+  });
+
+  it("rejects with the caller's own reason although the work goes on", async () => {
+    const { outcome, abort } = start();
+    const reason = new Error('stopped');
+    abort(reason);
+    await expect(outcome).resolves.toBe(reason);
+  });
+
+  it('leaves no timer behind', async () => {
+    const { outcome, finish } = start();
+    finish();
+    await outcome;
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
