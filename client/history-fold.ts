@@ -22,8 +22,10 @@ type Fact<Type extends HistoryFact['type']> = Extract<HistoryFact, { type: Type 
 
 /** What a segment's history tells when it is folded as far as it is known. */
 export interface FoldedSegment {
-  /** Undefined until the first workflow task has completed. */
+  /** Undefined only before the first fact. */
   readonly state: RunState | undefined;
+  /** False until the first workflow task has completed: `state` is then what the segment will begin with. */
+  readonly begun: boolean;
   /** Absent while the segment runs. */
   readonly end: SegmentEnd | undefined;
   /** When the last fact of any kind happened. */
@@ -65,7 +67,9 @@ export class SegmentFold {
 
   /** The segment as far as its facts were taken. */
   folded(): FoldedSegment {
-    return { state: this.state, end: this.end, atMs: this.atMs };
+    const { state, began, end, atMs } = this;
+    const first = state ?? (began === undefined ? undefined : this.begin(began.atMs)[0]);
+    return { state: first, begun: state !== undefined, end, atMs };
   }
 
   /** Takes the next fact; returns what the run tells people because of the facts before. */

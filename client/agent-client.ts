@@ -1,0 +1,98 @@
+/** Starts agent runs and finds them again: the client's front door. */
+import type { Client } from '@temporalio/client';
+import { defaultTaskQueue } from '../workflows/contract';
+import { check, runIdSchema } from './check-input';
+import type { ListOptions, RunSummary } from './list-runs';
+import { listRuns } from './list-runs';
+import type { RunAccess } from './run-access';
+import { RunHandle } from './run-handle';
+import type { StartOptions } from './start-run';
+import { startRun } from './start-run';
+import { asClientError } from './temporal-failure';
+
+/** How an `AgentClient` works. */
+export interface AgentClientOptions {
+  /** Task queue of the workers. Default `holdfast`. */
+  readonly taskQueue?: string;
+  /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
+  readonly searchAttributes?: boolean;
+  /** Milliseconds until history is read because no worker answers a query. Default 5,000. */
+  readonly queryTimeoutMs?: number;
+  /** Milliseconds that a worker may take to accept a decision or an answer. Default 15,000. */
+  readonly updateTimeoutMs?: number;
+  /** Named in errors. */
+  readonly address?: string;
+}
+
+const defaultQueryTimeoutMs = 5_000;
+const defaultUpdateTimeoutMs = 15_000;
+
+/**
+ * Starts runs and gives handles to them.
+ *
+ * Contract: cheap, holds no run; made by `connect`, or from a `Client` of `@temporalio/client` that you have.
+ * Errors: methods reject with a `ClientError`.
+ */
+export class AgentClient {
+  constructor(
+    private readonly client: Client,
+    private readonly options: AgentClientOptions = {},
+  ) {}
+
+  /**
+   * Starts a run.
+   *
+   * Errors: `invalid-input` before anything is sent; `run-exists`; `setup-needed`; `unreachable`.
+   */
+  start(options: StartOptions<never> & { readonly output?: never }): Promise<RunHandle>;
+  start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>>;
+  async start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>> {
+    try {
+      const runId = await startRun(this.client.workflow, options, {
+        taskQueue: this.options.taskQueue ?? defaultTaskQueue,
+        searchAttributes: this.options.searchAttributes ?? true,
+      });
+      return new RunHandle<Output>(this.accessTo(runId), options.output);
+    } catch (thrown) {
+      throw this.explained(thrown);
+    }
+  }
+
+  /** A handle to the run with this id; asks nothing yet. */
+  run(runId: string): RunHandle {
+    return new RunHandle(this.accessTo(check(runIdSchema, runId)));
+  }
+
+  /** Runs by status and agent, newest first. */
+  async list(options: ListOptions = {}): Promise<readonly RunSummary[]> {
+    try {
+      return await listRuns(this.client.workflow, options);
+    } catch (thrown) {
+      throw this.explained(thrown);
+    }
+  }
+
+  /** Closes the connection. */
+  async close(): Promise<void> {
+    await this.client.connection.close();
+  }
+
+  private get address(): string {
+    return this.options.address ?? 'its address';
+  }
+
+  private accessTo(runId: string): RunAccess {
+    return {
+      client: this.client.workflow,
+      address: this.address,
+      runId,
+      queryTimeoutMs: this.options.queryTimeoutMs ?? defaultQueryTimeoutMs,
+      updateTimeoutMs: this.options.updateTimeoutMs ?? defaultUpdateTimeoutMs,
+    };
+  }
+
+  private explained(thrown: unknown): unknown {
+    const { namespace } = this.client.options;
+    return asClientError(thrown, { address: this.address, namespace });
+  }
+}

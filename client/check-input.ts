@@ -1,0 +1,90 @@
+/** Checks everything that callers give, before anything is sent or spent. */
+import { z } from 'zod';
+import { defaultLimits, personTextChars } from '../workflows/core/limits';
+import { ClientError } from './client-error';
+
+/** Characters of a workflow id; Temporal takes 1,000 bytes, which 250 characters never pass. */
+const idChars = 250;
+/** Characters of a path or name. */
+const nameChars = 4_096;
+/** Characters of a reason; the workflow cuts at the same length. */
+const reasonChars = 1_000;
+
+const bounded = (what: string, maxChars: number): z.ZodString =>
+  z
+    .string({ error: `${what} must be a text` })
+    .max(maxChars, {
+      error: ({ input }) =>
+        `${what} has ${lengthOf(input)} characters; at most ${maxChars} are allowed`,
+    })
+    .regex(/\S/, { error: `${what} is empty` });
+
+function lengthOf(input: unknown): number {
+  return typeof input === 'string' ? input.length : 0;
+}
+
+const wholeNumber = z
+  .number({ error: 'must be a number' })
+  .int({ error: 'must be a whole number' })
+  .min(0, { error: 'must not be negative' });
+
+const limits = z
+  .strictObject({
+    ...Object.fromEntries(
+      Object.keys(defaultLimits)
+        .filter((key) => key !== 'cooldownMs')
+        .map((key) => [key, wholeNumber.optional()]),
+    ),
+    cooldownMs: z
+      .strictObject(
+        Object.fromEntries(
+          Object.keys(defaultLimits.cooldownMs).map((key) => [key, wholeNumber.optional()]),
+        ),
+      )
+      .optional(),
+  })
+  .optional();
+
+/** A run's id: it is the workflow's id. */
+export const runIdSchema = bounded('The run id', idChars).regex(/^[^\s\p{C}]+$/u, {
+  error: 'The run id must not hold spaces or control characters',
+});
+
+/** What starts a run. */
+export const startSchema = z.object({
+  agent: bounded('The agent', 100),
+  goal: bounded('The goal', personTextChars),
+  workspace: bounded('The workspace', nameChars).optional(),
+  limits,
+  head: bounded('The head', 200).optional(),
+  storeId: bounded('The store id', 200).optional(),
+  runId: runIdSchema.optional(),
+  taskQueue: bounded('The task queue', 200).optional(),
+  ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),
+});
+
+/** Why a person stops, escalates or rejects. */
+export const reasonSchema = bounded('The reason', reasonChars);
+/** A message or an answer of a person. */
+export const personTextSchema = bounded('The text', personTextChars);
+/** The id of an approval or a question. */
+export const itemIdSchema = bounded('The id', 200);
+/** Who acts. */
+export const bySchema = bounded('The name of who acts', reasonChars).optional();
+
+/** Returns the parsed value, or throws `invalid-input` with every problem in one message. */
+export function check<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  remedy = '',
+): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) =>
+    path[0] === 'limits' ? `${path.join('.')}: ${message}` : message,
+  );
+  throw new ClientError(
+    'invalid-input',
+    `${problems.join('; ')}.${remedy === '' ? '' : ` ${remedy}`}`,
+  );
+}

@@ -1,0 +1,76 @@
+/** Connects to Temporal within a bounded time, or says clearly why not. */
+import type { ConnectionOptions } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import type { AgentClientOptions } from './agent-client';
+import { AgentClient } from './agent-client';
+import { ClientError, reasonOf } from './client-error';
+import { asClientError, isNotFound } from './temporal-failure';
+
+/** Where Temporal is, and as whom to connect. */
+export interface ConnectOptions extends Omit<AgentClientOptions, 'address'> {
+  /** `host:port`. Default `localhost:7233`. */
+  readonly address?: string;
+  /** Default `default`. */
+  readonly namespace?: string;
+  readonly apiKey?: string;
+  readonly tls?: ConnectionOptions['tls'];
+  /** The same as the workers', where payloads are encoded. */
+  readonly dataConverter?: DataConverter;
+  /** Milliseconds that the server may take to answer. Default 10,000. */
+  readonly connectTimeoutMs?: number;
+}
+
+const defaultAddress = 'localhost:7233';
+const defaultConnectTimeoutMs = 10_000;
+
+/**
+ * Connects and checks the namespace.
+ *
+ * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `run-not-found` never.
+ */
+export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
+  const { address = defaultAddress, namespace = 'default', apiKey, tls, dataConverter } = options;
+  const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  const connection = await open({
+    address,
+    connectTimeout: connectTimeoutMs,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(tls === undefined ? {} : { tls }),
+  });
+  try {
+    await connection.withDeadline(Date.now() + connectTimeoutMs, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
+  } catch (thrown) {
+    await connection.close();
+    throw isNotFound(thrown)
+      ? unknownNamespace(address, namespace)
+      : asClientError(thrown, { address, namespace });
+  }
+  const client = new Client({
+    connection,
+    namespace,
+    ...(dataConverter === undefined ? {} : { dataConverter }),
+  });
+  return new AgentClient(client, { ...options, address });
+}
+
+async function open(options: ConnectionOptions & { address: string }): Promise<Connection> {
+  try {
+    return await Connection.connect(options);
+  } catch (thrown) {
+    throw new ClientError(
+      'unreachable',
+      `Temporal does not answer at ${options.address}: ${reasonOf(thrown)}. Start a server there, or give another address (TEMPORAL_ADDRESS, with TEMPORAL_TLS=true if it wants TLS).`,
+      { cause: thrown },
+    );
+  }
+}
+
+function unknownNamespace(address: string, namespace: string): ClientError {
+  return new ClientError(
+    'unreachable',
+    `Temporal at ${address} has no namespace "${namespace}". Give another (TEMPORAL_NAMESPACE), or create it: \`temporal operator namespace create --namespace ${namespace}\`.`,
+  );
+}

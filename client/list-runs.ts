@@ -1,0 +1,117 @@
+/** Finds runs by Temporal's visibility. */
+import type { WorkflowClient, WorkflowExecutionInfo } from '@temporalio/client';
+import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
+import type { RunStatusWord } from '../workflows/core/status-view';
+
+/** Which runs. */
+export interface ListOptions {
+  readonly status?: RunStatusWord;
+  readonly agent?: string;
+  /** Default 50. */
+  readonly limit?: number;
+}
+
+/** One run in a list, as visibility knows it: seconds late at worst. */
+export interface RunSummary {
+  readonly runId: string;
+  readonly status: RunStatusWord;
+  readonly agent: string;
+  readonly route?: string;
+  readonly reason?: string;
+  readonly iteration?: number;
+  readonly startedAtMs: number;
+  readonly closedAtMs?: number;
+}
+
+/** Runs of a list where the caller names no limit. */
+export const defaultListLimit = 50;
+
+/** A value as visibility's query language takes it. */
+export function quoted(value: string): string {
+  return `'${value.replace(/[\\']/g, '\\$&')}'`;
+}
+
+/** The visibility query for these runs; each run of many segments is listed once. */
+export function listQuery({ status, agent }: ListOptions): string {
+  const conditions = [
+    `WorkflowType = ${quoted(agentRunWorkflow)}`,
+    `ExecutionStatus != 'ContinuedAsNew'`,
+  ];
+  if (status !== undefined) conditions.push(statusCondition(status));
+  if (agent !== undefined) conditions.push(`${searchAttributes.agent} = ${quoted(agent)}`);
+  return conditions.join(' AND ');
+}
+
+/** A run that was ended from outside keeps its last attribute, so Temporal's own status decides first. */
+function statusCondition(status: RunStatusWord): string {
+  const attribute = `${searchAttributes.status} = ${quoted(status)}`;
+  switch (status) {
+    case 'running':
+    case 'waiting':
+      return `${attribute} AND ExecutionStatus = 'Running'`;
+    case 'completed':
+    case 'stopped':
+      return attribute;
+    case 'failed':
+      return `ExecutionStatus IN ('Failed', 'TimedOut')`;
+    case 'cancelled':
+      return `ExecutionStatus IN ('Canceled', 'Terminated')`;
+  }
+}
+
+/** Newest first. */
+export async function listRuns(
+  client: WorkflowClient,
+  options: ListOptions,
+): Promise<readonly RunSummary[]> {
+  const limit = options.limit ?? defaultListLimit;
+  const runs: RunSummary[] = [];
+  const found = client.list({ query: listQuery(options), pageSize: Math.min(limit, 1_000) });
+  for await (const info of found) {
+    runs.push(summaryOf(info));
+    if (runs.length >= limit) break;
+  }
+  return runs;
+}
+
+function summaryOf(info: WorkflowExecutionInfo): RunSummary {
+  const attributes = new Map<string, unknown>(
+    info.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]),
+  );
+  const text = (name: string): string | undefined => {
+    const value = attributes.get(name);
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  const route = text(searchAttributes.provider);
+  const reason = text(searchAttributes.reason);
+  const iteration = attributes.get(searchAttributes.iteration);
+  return {
+    runId: info.workflowId,
+    status: statusWord(info, text(searchAttributes.status)),
+    agent: text(searchAttributes.agent) ?? '',
+    ...(route === undefined ? {} : { route }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(typeof iteration === 'number' ? { iteration } : {}),
+    startedAtMs: info.startTime.getTime(),
+    ...(info.closeTime === undefined ? {} : { closedAtMs: info.closeTime.getTime() }),
+  };
+}
+
+function statusWord(info: WorkflowExecutionInfo, attribute: string | undefined): RunStatusWord {
+  switch (info.status.name) {
+    case 'COMPLETED':
+      return attribute === 'stopped' ? 'stopped' : 'completed';
+    case 'CANCELLED':
+    case 'TERMINATED':
+      return 'cancelled';
+    case 'FAILED':
+    case 'TIMED_OUT':
+      return 'failed';
+    case 'UNSPECIFIED':
+    case 'RUNNING':
+    case 'CONTINUED_AS_NEW':
+    case 'PAUSED':
+    case 'UNKNOWN':
+      return attribute === 'waiting' ? 'waiting' : 'running';
+  }
+}

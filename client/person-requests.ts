@@ -1,0 +1,139 @@
+/** What people send to a run: signals at once, decisions and answers as updates that are idempotent and bounded in time. */
+import { createHash } from 'node:crypto';
+import type { MessageSignal, ReasonSignal, UpdateAccepted } from '../workflows/contract';
+import { signalNames, updateNames } from '../workflows/contract';
+import type { PendingItem } from '../workflows/core/status-view';
+import { escalationQuestionId } from '../workflows/core/status-view';
+import { bySchema, check, itemIdSchema, personTextSchema, reasonSchema } from './check-input';
+import { ClientError } from './client-error';
+import type { RunAccess } from './run-access';
+import { attempt } from './run-access';
+import { pendingOf, statusOf } from './run-status';
+import { isDeadlineExceeded } from './temporal-failure';
+
+/** Who acts, for the record. */
+export interface Actor {
+  readonly by?: string;
+}
+
+/** Who decides, on which action. */
+export interface Decider extends Actor {
+  /** Digest of the action that the person saw. Default: of the action that waits now. */
+  readonly digest?: string;
+}
+
+type Approval = Extract<PendingItem, { type: 'approval' }>;
+type Question = Extract<PendingItem, { type: 'question' }>;
+
+function actor({ by }: Actor): Actor {
+  const checked = check(bySchema, by);
+  return checked === undefined ? {} : { by: checked };
+}
+
+/** Sends `escalate` or `stop`. */
+export async function sendReason(
+  access: RunAccess,
+  name: 'escalate' | 'stop',
+  reason: string,
+  by: Actor,
+): Promise<void> {
+  const signal: ReasonSignal = { reason: check(reasonSchema, reason), ...actor(by) };
+  await attempt(access, () =>
+    access.client.getHandle(access.runId).signal(signalNames[name], signal),
+  );
+}
+
+/** Sends `addMessage`. */
+export async function sendMessage(access: RunAccess, text: string, by: Actor): Promise<void> {
+  const signal: MessageSignal = { text: check(personTextSchema, text), ...actor(by) };
+  await attempt(access, () =>
+    access.client.getHandle(access.runId).signal(signalNames.addMessage, signal),
+  );
+}
+
+/** Approves or rejects the action that waits under this id. */
+export async function decide(
+  access: RunAccess,
+  approvalId: string,
+  decision: { decision: 'approve' } | { decision: 'reject'; reason: string },
+  decider: Decider,
+): Promise<void> {
+  const id = check(itemIdSchema, approvalId);
+  const reason =
+    decision.decision === 'reject' ? { reason: check(reasonSchema, decision.reason) } : {};
+  const digest = decider.digest ?? (await waitingApproval(access, id)).digest;
+  await update(access, updateNames.resolveApproval, `${decision.decision}:${id}:${digest}`, {
+    approvalId: id,
+    digest,
+    decision: decision.decision,
+    ...reason,
+    ...actor(decider),
+  });
+}
+
+/** Answers the question that waits under this id. */
+export async function sendAnswer(
+  access: RunAccess,
+  questionId: string,
+  text: string,
+  by: Actor,
+): Promise<void> {
+  const id = check(itemIdSchema, questionId);
+  const answer = check(personTextSchema, text);
+  const occasion = id === escalationQuestionId ? await escalationOf(access) : '';
+  await update(access, updateNames.answer, `answer:${id}:${shortHash(occasion, answer)}`, {
+    questionId: id,
+    answer,
+    ...actor(by),
+  });
+}
+
+/** Tells one escalation from the next, since all have the same id. */
+async function escalationOf(access: RunAccess): Promise<string> {
+  const [{ iteration }, items] = await attempt(access, () =>
+    Promise.all([statusOf(access), pendingOf(access)]),
+  );
+  const question = items.find((item): item is Question => item.type === 'question');
+  return `${iteration}:${question?.question ?? ''}`;
+}
+
+async function waitingApproval(access: RunAccess, approvalId: string): Promise<Approval> {
+  const items = await attempt(access, () => pendingOf(access));
+  const approvals = items.filter((item): item is Approval => item.type === 'approval');
+  const found = approvals.find((item) => item.approvalId === approvalId);
+  if (found !== undefined) return found;
+  throw new ClientError(
+    'refused',
+    `No approval "${approvalId}" waits in run "${access.runId}". Waiting: ${approvals.map((item) => item.approvalId).join(', ') || 'none'}.`,
+  );
+}
+
+function shortHash(...texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('base64url').slice(0, 22);
+}
+
+/** The same `updateId` twice takes effect once: a double click, or a repeat after a lost answer. */
+async function update(
+  access: RunAccess,
+  name: string,
+  updateId: string,
+  argument: object,
+): Promise<void> {
+  const { client, runId, updateTimeoutMs } = access;
+  await attempt(access, async () => {
+    try {
+      await client.withDeadline(Date.now() + updateTimeoutMs, () =>
+        client
+          .getHandle(runId)
+          .executeUpdate<UpdateAccepted, [object]>(name, { updateId, args: [argument] }),
+      );
+    } catch (thrown) {
+      if (!isDeadlineExceeded(thrown)) throw thrown;
+      throw new ClientError(
+        'no-worker',
+        `No worker took it within ${updateTimeoutMs / 1_000} s. Start one (\`holdfast worker\`) and send it again; sent twice it counts once.`,
+        { cause: thrown },
+      );
+    }
+  });
+}

@@ -1,0 +1,60 @@
+/** What every request about one run needs: the client, the run, how long to wait, and how errors are told. */
+import type { WorkflowClient } from '@temporalio/client';
+import { ClientError } from './client-error';
+import { asClientError, isNotFound } from './temporal-failure';
+
+/** Access to one run. */
+export interface RunAccess {
+  readonly client: WorkflowClient;
+  readonly address: string;
+  /** Workflow id. */
+  readonly runId: string;
+  /** Milliseconds that a worker may take to answer a query before history is read instead. */
+  readonly queryTimeoutMs: number;
+  /** Milliseconds that a worker may take to accept what a person sent. */
+  readonly updateTimeoutMs: number;
+}
+
+/** Does it, and throws a `ClientError` where one can say what went wrong. */
+export async function attempt<Result>(
+  access: RunAccess,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (isNotFound(thrown)) throw await missing(access, thrown);
+    throw explained(access, thrown);
+  }
+}
+
+/** As `attempt`, for a sequence. */
+export async function* attemptEach<Item>(
+  access: RunAccess,
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item, void> {
+  try {
+    yield* items;
+  } catch (thrown) {
+    throw explained(access, thrown);
+  }
+}
+
+function explained({ client, address, runId }: RunAccess, thrown: unknown): unknown {
+  return asClientError(thrown, { address, namespace: client.options.namespace, runId });
+}
+
+/** Temporal says "not found" both for a run that it does not know and for one that has ended. */
+async function missing(access: RunAccess, thrown: unknown): Promise<unknown> {
+  const { client, runId } = access;
+  try {
+    const { status } = await client.getHandle(runId).describe();
+    return new ClientError(
+      'run-ended',
+      `Run "${runId}" has ended (${status.name.toLowerCase()}); nothing more can be sent to it.`,
+      { cause: thrown },
+    );
+  } catch {
+    return explained(access, thrown);
+  }
+}

@@ -1,0 +1,108 @@
+/** A run as a caller holds it: its result, its story, and what people may do to it. */
+import type { z } from 'zod';
+import type { JsonValue } from '../workflows/core/json';
+import type { TimelineEntry } from '../workflows/core/run-protocol';
+import type { PendingItem, RunStatusView } from '../workflows/core/status-view';
+import type { Actor, Decider } from './person-requests';
+import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
+import type { RunAccess } from './run-access';
+import { attempt, attemptEach } from './run-access';
+import type { ReadOptions } from './run-history';
+import { foldRun } from './run-history';
+import type { RunResult } from './run-result';
+import { awaitOutcome, withAnyOutput, withOutput } from './run-result';
+import { pendingOf, statusOf } from './run-status';
+
+/**
+ * One run, over all its segments.
+ *
+ * Contract: holds nothing of the run; any number of handles, in any process, act on the same run.
+ * Errors: every method rejects with a `ClientError`: `run-not-found`, `run-ended`, `unreachable`, and what it names itself.
+ */
+export class RunHandle<Output = JsonValue | undefined> {
+  /** The workflow's id. */
+  readonly runId: string;
+
+  constructor(
+    private readonly access: RunAccess,
+    private readonly output?: z.ZodType<Output>,
+  ) {
+    this.runId = access.runId;
+  }
+
+  /**
+   * Waits for the end. A run that failed, was stopped or cancelled is a result too, not an error.
+   *
+   * Errors: `output-mismatch` when a completed run's output does not match the schema.
+   */
+  result(): Promise<RunResult<Output>>;
+  result<Schema extends z.ZodType>(schema: Schema): Promise<RunResult<z.output<Schema>>>;
+  async result(schema?: z.ZodType): Promise<RunResult<unknown>> {
+    const outcome = await attempt(this.access, () => awaitOutcome(this.access.client, this.runId));
+    const wanted = schema ?? this.output;
+    return wanted === undefined ? withAnyOutput(outcome) : withOutput(outcome, wanted);
+  }
+
+  /** Where the run is. Works without a worker, then from history. */
+  status(): Promise<RunStatusView> {
+    return attempt(this.access, () => statusOf(this.access));
+  }
+
+  /** Everything that waits for a person. Works without a worker, then from history. */
+  pending(): Promise<readonly PendingItem[]> {
+    return attempt(this.access, () => pendingOf(this.access));
+  }
+
+  /**
+   * The run's story from its beginning, folded from Temporal's history; with `follow` also what comes, until the run ends.
+   *
+   * Contract: the same entries in the same order each time; none is lost over crashes and segments.
+   */
+  async *events(options: ReadOptions = {}): AsyncGenerator<TimelineEntry, void> {
+    for await (const { entries } of attemptEach(
+      this.access,
+      foldRun(this.access.client, this.runId, options),
+    ))
+      yield* entries;
+  }
+
+  /** Hands the run to a person: it waits for `answer('escalation', ...)`. */
+  escalate(reason: string, by: Actor = {}): Promise<void> {
+    return sendReason(this.access, 'escalate', reason, by);
+  }
+
+  /** Ends the run as `stopped`, with what it has so far. */
+  stop(reason: string, by: Actor = {}): Promise<void> {
+    return sendReason(this.access, 'stop', reason, by);
+  }
+
+  /** Cancels the workflow; the run ends as `cancelled` when what is in flight has come back. */
+  async cancel(): Promise<void> {
+    await attempt(this.access, () => this.access.client.getHandle(this.runId).cancel());
+  }
+
+  /** Says something to the model; it reads it with its next call. */
+  addMessage(text: string, by: Actor = {}): Promise<void> {
+    return sendMessage(this.access, text, by);
+  }
+
+  /**
+   * Approves a waiting action.
+   *
+   * Contract: bound to the digest of the action; twice counts once.
+   * Errors: `refused` if it does not wait or is another action; `no-worker`.
+   */
+  approve(approvalId: string, decider: Decider = {}): Promise<void> {
+    return decide(this.access, approvalId, { decision: 'approve' }, decider);
+  }
+
+  /** Rejects a waiting action; the model reads the reason. Otherwise as `approve`. */
+  reject(approvalId: string, reason: string, decider: Decider = {}): Promise<void> {
+    return decide(this.access, approvalId, { decision: 'reject', reason }, decider);
+  }
+
+  /** Answers a waiting question. Errors: as `approve`. */
+  answer(questionId: string, text: string, by: Actor = {}): Promise<void> {
+    return sendAnswer(this.access, questionId, text, by);
+  }
+}

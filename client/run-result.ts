@@ -1,0 +1,117 @@
+/** How a run ended, as a typed union: from the workflow's result, from its failure, or from its history. */
+import type { WorkflowClient } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { z } from 'zod';
+import type { InfraError } from '../workflows/core/failure';
+import type { JsonValue } from '../workflows/core/json';
+import { reportOf } from '../workflows/core/run-end';
+import type { RunOutcome } from '../workflows/core/run-outcome';
+import type { RunState } from '../workflows/core/run-state';
+import { ClientError } from './client-error';
+import type { SegmentEnd } from './history-facts';
+import type { FoldedSegment } from './history-fold';
+import { foldRun } from './run-history';
+
+type Completed = Extract<RunOutcome, { status: 'completed' }>;
+
+/** A run's end; `output` of a completed run has the type of the caller's schema. */
+export type RunResult<Output = JsonValue | undefined> =
+  (Omit<Completed, 'output'> & { readonly output: Output }) | Exclude<RunOutcome, Completed>;
+
+function isOutcome(value: unknown): value is RunOutcome {
+  return typeof value === 'object' && value !== null && 'status' in value && 'report' in value;
+}
+
+/** Waits until the run with this workflow id has ended, over all its segments. */
+export async function awaitOutcome(client: WorkflowClient, runId: string): Promise<RunOutcome> {
+  try {
+    const result: unknown = await client.getHandle(runId).result();
+    if (isOutcome(result)) return result;
+  } catch (thrown) {
+    if (!(thrown instanceof WorkflowFailedError)) throw thrown;
+    const { cause } = thrown;
+    const details: readonly unknown[] =
+      cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
+    const [outcome] = details;
+    if (isOutcome(outcome)) return outcome;
+  }
+  return outcomeFromHistory(client, runId);
+}
+
+/** A cancelled, terminated or broken workflow carries no outcome: history tells it. */
+async function outcomeFromHistory(client: WorkflowClient, runId: string): Promise<RunOutcome> {
+  let last: FoldedSegment | undefined;
+  for await (const { folded } of foldRun(client, runId)) last = folded;
+  const outcome = last && outcomeOf(last);
+  if (outcome !== undefined) return outcome;
+  throw new ClientError(
+    'invalid-input',
+    `Workflow "${runId}" ended with something else than the outcome of an agent run.`,
+  );
+}
+
+/** The outcome that a folded history tells; undefined while the run goes on. */
+export function outcomeOf({ state, end, atMs }: FoldedSegment): RunOutcome | undefined {
+  if (state === undefined) return undefined;
+  if (state.phase.type === 'ended') return state.phase.outcome;
+  return end === undefined ? undefined : unforeseenEnd(state, end, atMs);
+}
+
+/** An end that the workflow did not make itself. */
+function unforeseenEnd(state: RunState, end: SegmentEnd, atMs: number): RunOutcome | undefined {
+  const report = reportOf(state, atMs);
+  const broken = (code: InfraError['code'], message: string): RunOutcome => ({
+    status: 'failed',
+    reason: 'infra',
+    message,
+    failure: { kind: 'infra', code, message },
+    report,
+  });
+  switch (end.type) {
+    case 'rolled-over':
+      return undefined;
+    case 'cancelled':
+      return { status: 'cancelled', reason: 'Workflow cancelled', report };
+    case 'terminated':
+      return {
+        status: 'cancelled',
+        reason: `terminated${end.reason === '' ? '' : `: ${end.reason}`}`,
+        report,
+      };
+    case 'timed-out':
+      return broken('timeout', 'The workflow ran into its own time limit in Temporal.');
+    case 'completed':
+    case 'failed':
+      return broken(
+        'unknown',
+        'The workflow ended in a way that is no outcome of an agent run. Look at its history in the Web UI.',
+      );
+  }
+}
+
+/**
+ * Gives a completed run's output the type of the schema.
+ *
+ * Errors: `output-mismatch` with every problem; the outcome itself is not lost, `result()` without a schema returns it.
+ */
+export function withOutput<Schema extends z.ZodType>(
+  outcome: RunOutcome,
+  schema: Schema,
+): RunResult<z.output<Schema>> {
+  if (outcome.status !== 'completed') return outcome;
+  const parsed = schema.safeParse(outcome.output);
+  if (parsed.success) return { ...outcome, output: parsed.data };
+  const problems = parsed.error.issues.map(
+    ({ path, message }) => `${['output', ...path].join('.')}: ${message}`,
+  );
+  throw new ClientError(
+    'output-mismatch',
+    `The run completed, but its output does not match the schema: ${problems.join('; ')}. Give the agent the same schema (output), or call result() without one.`,
+  );
+}
+
+/** The outcome as a result without a schema. */
+export function withAnyOutput(outcome: RunOutcome): RunResult {
+  return outcome.status === 'completed' ? { ...outcome, output: outcome.output } : outcome;
+}

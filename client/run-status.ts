@@ -1,0 +1,59 @@
+/** Where a run is and what waits for a person: asked from a worker, else told by history. */
+import { queryNames } from '../workflows/contract';
+import type { PendingItem, RunStatusView } from '../workflows/core/status-view';
+import { pendingItems, statusView } from '../workflows/core/status-view';
+import type { RunState } from '../workflows/core/run-state';
+import { ClientError } from './client-error';
+import type { FoldedSegment } from './history-fold';
+import type { RunAccess } from './run-access';
+import { foldRun } from './run-history';
+import { outcomeOf } from './run-result';
+
+/** Answer of the query `status`, or the same from history. */
+export async function statusOf(access: RunAccess): Promise<RunStatusView> {
+  const asked = await ask<RunStatusView>(access, queryNames.status);
+  if (asked !== undefined) return asked;
+  const folded = await foldToEnd(access);
+  const view = statusView(knownState(folded, access.runId));
+  return folded.begun ? view : { ...view, doing: 'waiting for a worker to take the run' };
+}
+
+/** Answer of the query `pending`, or the same from history. */
+export async function pendingOf(access: RunAccess): Promise<readonly PendingItem[]> {
+  const asked = await ask<readonly PendingItem[]>(access, queryNames.pending);
+  if (asked !== undefined) return asked;
+  return pendingItems(knownState(await foldToEnd(access), access.runId));
+}
+
+/** Undefined when no worker answers in time, or the run has ended and history tells all. */
+async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | undefined> {
+  const { client, runId, queryTimeoutMs } = access;
+  const handle = client.getHandle(runId);
+  const { status } = await handle.describe();
+  if (status.name !== 'RUNNING') return undefined;
+  try {
+    return await client.withDeadline(Date.now() + queryTimeoutMs, () =>
+      handle.query<Answer>(query),
+    );
+  } catch {
+    // Whatever kept the worker from answering, history has the same facts; what keeps history away is thrown there.
+    return undefined;
+  }
+}
+
+async function foldToEnd({ client, runId }: RunAccess): Promise<FoldedSegment> {
+  let last: FoldedSegment | undefined;
+  for await (const { folded } of foldRun(client, runId)) last = folded;
+  if (last === undefined)
+    throw new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
+  return last;
+}
+
+/** The folded state, ended where the workflow was ended from outside. */
+function knownState(folded: FoldedSegment, runId: string): RunState {
+  const { state } = folded;
+  if (state === undefined)
+    throw new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
+  const outcome = outcomeOf(folded);
+  return outcome === undefined ? state : { ...state, phase: { type: 'ended', outcome } };
+}

@@ -1,0 +1,110 @@
+/** Starts a run: checked first, described for the Web UI, found by search attributes. */
+import { randomUUID } from 'node:crypto';
+import type { WorkflowClient } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { SearchAttributePair } from '@temporalio/common';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { z } from 'zod';
+import type { AgentRunInput } from '../workflows/contract';
+import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
+import type { RunRequest } from '../workflows/core/run-protocol';
+import { check, startSchema } from './check-input';
+
+/** What starts a run. */
+export interface StartOptions<Output = unknown> extends RunRequest {
+  /** Id of the workflow. Default: the agent's name and a random part. */
+  readonly runId?: string;
+  /** Default: the client's. */
+  readonly taskQueue?: string;
+  /** What to do when the id is taken: refuse (default), or return the run that has it. */
+  readonly ifExists?: 'fail' | 'use';
+  /** Schema of the output, for the type of `result()`. */
+  readonly output?: z.ZodType<Output>;
+}
+
+/** What the client adds to a start. */
+export interface StartDefaults {
+  readonly taskQueue: string;
+  readonly searchAttributes: boolean;
+}
+
+/** Bytes of a static summary: Temporal takes 400. */
+const summaryBytes = 400;
+/** Characters of the goal in the static details; the whole is the workflow's input. */
+const detailGoalChars = 4_000;
+
+const agentKey = defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD);
+const statusKey = defineSearchAttributeKey(searchAttributes.status, SearchAttributeType.KEYWORD);
+
+/**
+ * Starts the workflow and returns its id.
+ *
+ * Errors: `invalid-input` before anything is sent; what Temporal says otherwise.
+ */
+export async function startRun(
+  client: WorkflowClient,
+  options: StartOptions,
+  defaults: StartDefaults,
+): Promise<string> {
+  const { output: _schema, ...given } = options;
+  check(startSchema, given, 'Nothing was started.');
+  const request = requestOf(options);
+  const runId = options.runId ?? `${request.agent}-${randomUUID()}`;
+  const attributes: SearchAttributePair[] = [
+    { key: agentKey, value: request.agent },
+    { key: statusKey, value: 'running' },
+  ];
+  try {
+    await client.start(agentRunWorkflow, {
+      workflowId: runId,
+      taskQueue: options.taskQueue ?? defaults.taskQueue,
+      args: [{ request } satisfies AgentRunInput],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      staticSummary: summaryOf(request),
+      staticDetails: detailsOf(request),
+      ...(defaults.searchAttributes ? { typedSearchAttributes: attributes } : {}),
+    });
+  } catch (thrown) {
+    const taken = thrown instanceof WorkflowExecutionAlreadyStartedError;
+    if (!taken || options.ifExists !== 'use') throw thrown;
+  }
+  return runId;
+}
+
+function requestOf(options: StartOptions): RunRequest {
+  const { agent, goal, workspace, limits, head, storeId } = options;
+  return {
+    agent,
+    goal,
+    ...(workspace === undefined ? {} : { workspace }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(head === undefined ? {} : { head }),
+    ...(storeId === undefined ? {} : { storeId }),
+  };
+}
+
+/** One line for lists of workflows. */
+export function summaryOf({ agent, goal }: RunRequest): string {
+  const line = `${agent}: ${goal.replace(/\s+/g, ' ').trim()}`;
+  const bytes = Buffer.from(line, 'utf8');
+  if (bytes.length <= summaryBytes) return line;
+  const cut = bytes.subarray(0, summaryBytes - 3).toString('utf8');
+  return `${cut.replace(/\uFFFD+$/, '')}…`;
+}
+
+/** Markdown for the workflow's page; the goal stands in a code block, so that nothing in it is read as markup. */
+export function detailsOf({ agent, goal, workspace, head }: RunRequest): string {
+  const shown = goal.slice(0, detailGoalChars);
+  const rows = [
+    `- **Agent:** ${code(agent)}`,
+    ...(workspace === undefined ? [] : [`- **Workspace:** ${code(workspace)}`]),
+    ...(head === undefined ? [] : [`- **Continues transcript:** ${code(head)}`]),
+  ];
+  const goalLines = shown.split(/\r\n|[\r\n]/).map((line) => `    ${line}`);
+  const more = goal.length > shown.length ? ['', `(${goal.length} characters in all)`] : [];
+  return ['### Goal', '', ...goalLines, ...more, '', ...rows].join('\n');
+}
+
+function code(text: string): string {
+  return `\`${text.replace(/[`\r\n]/g, "'")}\``;
+}
