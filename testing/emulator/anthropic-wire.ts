@@ -5,6 +5,7 @@ import { blocksOf, isObject, listOf, numberOf, objectOf, stringOf, textOf } from
 import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
 import { validateAnthropic } from './validate-anthropic';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
+import { signThinking } from './thinking-seal';
 import { deltasOf } from './wire';
 
 const stopReasons: Readonly<Record<ReplyStop, string>> = {
@@ -80,7 +81,11 @@ function wholeBlock(part: ReplyPart, context: ReplyContext): JsonObject {
     case 'reasoning':
       return part.redacted === true
         ? { type: 'redacted_thinking', data: context.seal.seal(part.text) }
-        : { type: 'thinking', thinking: part.text, signature: context.seal.sign(part.text) };
+        : {
+            type: 'thinking',
+            thinking: part.text,
+            signature: signThinking(context.seal, part.text, context.body),
+          };
     case 'tool-call':
       return {
         type: 'tool_use',
@@ -124,7 +129,10 @@ function bodyOfBlock(
         frame({
           type: 'content_block_delta',
           index,
-          delta: { type: 'signature_delta', signature: context.seal.sign(part.text) },
+          delta: {
+            type: 'signature_delta',
+            signature: signThinking(context.seal, part.text, context.body),
+          },
         }),
       ];
     case 'tool-call':
@@ -230,12 +238,19 @@ function errorBody(error: VendorError, requestId: string): JsonObject {
   };
 }
 
+/** Versions that the API serves (vendor's version history). */
+const apiVersions: readonly string[] = ['2023-01-01', '2023-06-01', '2026-10-21'];
+
 function refuseHeaders(headers: Readonly<Record<string, string>>): VendorError | undefined {
   if (headers['x-api-key'] === undefined && headers['authorization'] === undefined) {
     return { status: 401, message: 'x-api-key header is required' };
   }
   if (headers['anthropic-version'] === undefined) {
     return { status: 400, message: 'anthropic-version: header is required' };
+  }
+  if (!apiVersions.includes(headers['anthropic-version'])) {
+    const version = headers['anthropic-version'];
+    return { status: 400, message: `anthropic-version: "${version}" is not a valid version` };
   }
   return undefined;
 }

@@ -232,6 +232,7 @@ export class VendorEmulator {
       const seal = this.#seal(request.wire, request.mount);
       const invalid = route.wire.refuseBody(request.body, {
         counts: route.counts,
+        headers: request.headers,
         isSigned: (text, signature) => seal.isSigned(text, signature),
         isSealed: (content, subject) => seal.isSealed(content, subject),
       });

@@ -1,7 +1,9 @@
 /** What Anthropic refuses inside messages: blocks, texts, images, seals. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import { hasPreservedThinking } from './claude-models';
 import { imageMediaTypes, isBase64, sniffedMediaType } from './image-rules';
 import { blocksOf, isList, isObject, listOf, objectOf, stringOf } from './json-read';
+import { checkThinking, prefixOf } from './thinking-seal';
 import type { ValidationContext } from './wire';
 
 /** A content block and where it stands. */
@@ -32,8 +34,8 @@ const knownFields: Readonly<Record<string, readonly string[]>> = {
   document: ['type', 'source', 'cache_control', 'citations', 'context', 'title'],
   thinking: ['type', 'thinking', 'signature'],
   redacted_thinking: ['type', 'data'],
-  tool_use: ['type', 'id', 'name', 'input', 'cache_control', 'caller'],
-  tool_result: ['type', 'tool_use_id', 'content', 'is_error', 'cache_control'],
+  tool_use: ['type', 'id', 'name', 'input', 'cache_control', 'caller', 'toolset_name'],
+  tool_result: ['type', 'tool_use_id', 'content', 'is_error', 'cache_control', 'toolset_name'],
 };
 
 type Problems = Generator<string>;
@@ -121,18 +123,45 @@ function* innerProblems({ type, block, place }: PlacedBlock): Problems {
   }
 }
 
-function* sealProblems({ block, place, type }: PlacedBlock, context: ValidationContext): Problems {
-  if (type === 'thinking') {
-    if (block['signature'] === undefined) yield `${place}.thinking.signature: Field required`;
-    if (!context.isSigned(stringOf(block['thinking']), stringOf(block['signature']))) {
-      yield `${place}: Invalid \`signature\` in \`thinking\` block`;
+/** What the checks of one message's blocks need to know. */
+interface MessageScope {
+  readonly context: ValidationContext;
+  /** Hash of everything before the message, where the model binds its thinking to it. */
+  readonly boundPrefix: () => string | undefined;
+}
+
+function* sealProblems({ block, place, type }: PlacedBlock, scope: MessageScope): Problems {
+  const { context } = scope;
+  if (type === 'redacted_thinking') {
+    if (!context.isSealed(stringOf(block['data']))) {
+      yield `${place}: Invalid \`data\` in \`redacted_thinking\` block`;
     }
-  } else if (!context.isSealed(stringOf(block['data']))) {
-    yield `${place}: Invalid \`data\` in \`redacted_thinking\` block`;
+    return;
+  }
+  const signature = stringOf(block['signature']);
+  if (block['signature'] === undefined) yield `${place}.thinking.signature: Field required`;
+  const prefix = scope.boundPrefix();
+  const text = stringOf(block['thinking']);
+  const verdict = checkThinking(signature, text, context.isSigned, prefix ?? '');
+  if (verdict === 'foreign') yield `${place}: Invalid \`signature\` in \`thinking\` block`;
+  if (verdict === 'bound-elsewhere' && prefix !== undefined) {
+    yield (
+      `${place}: Invalid \`signature\` in \`thinking\` block. The block is bound to a different conversation. ` +
+      'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+    );
   }
 }
 
-function* blockProblems(each: PlacedBlock, context: ValidationContext): Problems {
+function* citationProblems(each: PlacedBlock, role: string): Problems {
+  if (role === 'user' && listOf(each.block['citations']).length > 0) {
+    yield `${each.place}.text.citations: Citations are not permitted in \`user\` messages`;
+  }
+  if (role === 'assistant' && each.type === 'document') {
+    yield `${each.place}: \`document\` blocks are not permitted in \`assistant\` messages`;
+  }
+}
+
+function* blockProblems(each: PlacedBlock, scope: MessageScope): Problems {
   const known = knownFields[each.type];
   if (known === undefined) {
     yield `${each.place}: Input tag '${each.type}' found using 'type' does not match any of the expected tags: ${Object.keys(
@@ -161,7 +190,7 @@ function* blockProblems(each: PlacedBlock, context: ValidationContext): Problems
       break;
     case 'thinking':
     case 'redacted_thinking':
-      yield* sealProblems(each, context);
+      yield* sealProblems(each, scope);
       break;
     default:
   }
@@ -172,6 +201,13 @@ function countImages(blocks: readonly JsonObject[]): number {
     if (block['type'] === 'image') return sum + 1;
     return sum + (isList(block['content']) ? countImages(blocksOf(block['content'])) : 0);
   }, 0);
+}
+
+/** True where thinking whose prefix has changed is refused and not dropped. */
+function bindsThinking(body: JsonObject): boolean {
+  const binding = objectOf(objectOf(body['thinking'])['block_binding']);
+  const drops = binding['prefix_mismatch_behavior'] === 'drop_block';
+  return hasPreservedThinking(stringOf(body['model'])) && !drops;
 }
 
 /** Everything wrong with the content of system and messages, in order. */
@@ -189,7 +225,12 @@ export function* contentProblems(body: JsonObject, context: ValidationContext): 
     if (content === '' || message.blocks.length === 0) {
       yield `messages.${index}: all messages must have non-empty content except for the optional final assistant message`;
     }
-    for (const block of message.blocks) yield* blockProblems(block, context);
+    const boundPrefix = (): string | undefined =>
+      bindsThinking(body) ? prefixOf(body, index) : undefined;
+    for (const block of message.blocks) {
+      yield* blockProblems(block, { context, boundPrefix });
+      yield* citationProblems(block, message.role);
+    }
   }
   const images = countImages(messages.flatMap(({ blocks }) => blocks.map(({ block }) => block)));
   if (images > maxImages) yield `Too many images and documents: ${images} + 0 > ${maxImages}`;

@@ -6,6 +6,7 @@ import {
   messagesWithBlocks,
   type PlacedMessage,
 } from './validate-anthropic-content';
+import { refusesAdaptiveThinking, refusesFixedThinking } from './claude-models';
 import { isList, isObject, listOf, numberOf, objectOf, stringOf } from './json-read';
 import type { VendorError } from './step';
 import type { ValidationContext } from './wire';
@@ -19,9 +20,6 @@ const knownFields: readonly string[] = [
   'tools',
   'tool_choice',
   'stream',
-  'temperature',
-  'top_p',
-  'top_k',
   'stop_sequences',
   'metadata',
   'thinking',
@@ -33,7 +31,15 @@ const knownFields: readonly string[] = [
   'output_format',
   'inference_geo',
   'cache_control',
+  'diagnostics',
+  'speed',
+  'user_profile_id',
+  'workspace_id',
 ];
+
+/** Sampling fields, which API version 2026-10-21 refuses even at their defaults (vendor's migration guide). */
+const samplingFields: readonly string[] = ['temperature', 'top_p', 'top_k'];
+const versionWithoutSampling = '2026-10-21';
 
 /** Most cache breakpoints per request (prompt caching guide). */
 const maxBreakpoints = 4;
@@ -45,12 +51,14 @@ const thinkingGuide =
 
 type Problems = Generator<string>;
 
-function* fieldProblems(body: JsonObject, counts: boolean): Problems {
+function* fieldProblems(body: JsonObject, { counts, headers }: ValidationContext): Problems {
+  const isNew = headers['anthropic-version'] === versionWithoutSampling;
+  const known = isNew ? knownFields : [...knownFields, ...samplingFields];
   for (const field of ['model', ...(counts ? [] : ['max_tokens']), 'messages']) {
     if (body[field] === undefined) yield `${field}: Field required`;
   }
   for (const field of Object.keys(body)) {
-    if (!knownFields.includes(field)) yield `${field}: Extra inputs are not permitted`;
+    if (!known.includes(field)) yield `${field}: Extra inputs are not permitted`;
   }
   if (typeof body['model'] !== 'string') yield 'model: Input should be a valid string';
   yield* numberProblems(body, counts);
@@ -78,7 +86,7 @@ function* roleProblems(messages: JsonValue | undefined): Problems {
     const message = objectOf(entry);
     const role = stringOf(message['role']);
     if (role === 'system') {
-      yield 'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.';
+      yield "role 'system' is not supported on this model";
     }
     if (role !== 'user' && role !== 'assistant') {
       yield `messages.${index}.role: Input should be 'user' or 'assistant'`;
@@ -163,8 +171,30 @@ function* budgetProblems(body: JsonObject, budget: number | undefined): Problems
   }
 }
 
-function* thinkingProblems(body: JsonObject, messages: readonly PlacedMessage[]): Problems {
+function* bindingProblems(
+  thinking: JsonObject,
+  headers: Readonly<Record<string, string>>,
+): Problems {
+  const betas = headers['anthropic-beta'] ?? '';
+  if (thinking['block_binding'] !== undefined && !betas.includes('thinking-binding-controls')) {
+    yield 'thinking.block_binding: Extra inputs are not permitted';
+  }
+}
+
+function* thinkingProblems(
+  body: JsonObject,
+  messages: readonly PlacedMessage[],
+  headers: Readonly<Record<string, string>>,
+): Problems {
   const thinking = objectOf(body['thinking']);
+  const model = stringOf(body['model']);
+  if (thinking['type'] === 'adaptive' && refusesAdaptiveThinking(model)) {
+    yield 'adaptive thinking is not supported on this model';
+  }
+  if (thinking['type'] === 'enabled' && refusesFixedThinking(model)) {
+    yield '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
+  }
+  yield* bindingProblems(thinking, headers);
   if (thinking['type'] !== 'enabled') return;
   yield* budgetProblems(body, numberOf(thinking['budget_tokens']));
   const index = messages.findLastIndex((message) => message.role === 'assistant');
@@ -228,13 +258,13 @@ function* cacheProblems(body: JsonObject): Problems {
 }
 
 function* allProblems(body: JsonObject, context: ValidationContext): Problems {
-  yield* fieldProblems(body, context.counts);
+  yield* fieldProblems(body, context);
   yield* roleProblems(body['messages']);
   yield* toolProblems(body);
   yield* contentProblems(body, context);
   const messages = messagesWithBlocks(body);
   yield* pairingProblems(messages);
-  yield* thinkingProblems(body, messages);
+  yield* thinkingProblems(body, messages, context.headers);
   yield* cacheProblems(body);
   const misplaced = messages
     .flatMap((message) => message.blocks.map((block) => ({ ...block, role: message.role })))

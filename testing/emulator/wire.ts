@@ -70,6 +70,7 @@ export interface PromptBlock {
 export interface ValidationContext {
   /** The request only counts tokens: no output limit is needed. */
   readonly counts: boolean;
+  readonly headers: Readonly<Record<string, string>>;
   readonly isSigned: (text: string, signature: string) => boolean;
   readonly isSealed: (content: string, subject?: string) => boolean;
 }
