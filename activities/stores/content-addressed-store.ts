@@ -10,10 +10,10 @@ import {
   type BlobManifest,
   type Chunk,
 } from './blob-manifest';
-import { canonicalJson, contentHash, isContentHash, nodeHash } from './content-hash';
+import { canonicalJson, contentHash, isContentHash, maxJsonDepth, nodeHash } from './content-hash';
 import { parseMessages } from './message-shape';
 import type { NodeRow, RowEngine, ToolRow } from './row-engine';
-import { payloadTooLarge, storeCorrupt } from './store-errors';
+import { payloadTooDeep, payloadTooLarge, storeCorrupt } from './store-errors';
 import { maxOutcomeBytes, type StoreLimits } from './store-limits';
 import { outcomeSum, storableJson, toolRecord, toolRow } from './tool-row';
 import { TranscriptCache, type TranscriptNode } from './transcript-cache';
@@ -213,10 +213,19 @@ export class ContentAddressedStore implements Store {
 }
 
 function messagesJson(messages: readonly Message[], maxBytes: number): string {
-  const json = canonicalJson(messages);
+  const json = boundedJson(messages);
   const bytes = Buffer.byteLength(json);
   if (bytes > maxBytes) throw payloadTooLarge('A transcript node', bytes, maxBytes);
   return json;
+}
+
+function boundedJson(messages: readonly Message[]): string {
+  try {
+    return canonicalJson(messages);
+  } catch (error) {
+    if (error instanceof RangeError) throw payloadTooDeep('A transcript node', maxJsonDepth);
+    throw error;
+  }
 }
 
 async function hashChunks(bytes: Buffer): Promise<readonly Chunk[]> {

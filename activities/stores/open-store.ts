@@ -1,5 +1,6 @@
 /** Opens the store that an address names. */
 import type { Store } from '../store';
+import { openPostgresStore } from './postgres-store';
 import { openSqliteStore } from './sqlite-store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
@@ -17,6 +18,9 @@ export async function openStore(url: string, limits: Partial<StoreLimits> = {}):
       return openSqliteStore(sqliteFile(url, url), all);
     case 'sqlite':
       return openSqliteStore(sqliteFile(url, url.slice('sqlite:'.length)), all);
+    case 'postgres':
+    case 'postgresql':
+      return openPostgresStore(url, all);
     default:
       throw storeConfigInvalid(
         `The store address "${redactAddress(url)}" has the unknown scheme "${scheme}". Use sqlite:<path> or postgres://user:password@host/database.`,

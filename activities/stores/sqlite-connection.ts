@@ -6,7 +6,13 @@ import Database from 'libsql';
 import { InfraException } from '../infra-exception';
 import { missingMigrations } from './schema-version';
 import { sqliteMigrations } from './sqlite-schema';
-import { storeConfigInvalid, storeCorrupt, storeMismatch, storeUnavailable } from './store-errors';
+import {
+  describeError,
+  storeConfigInvalid,
+  storeCorrupt,
+  storeMismatch,
+  storeUnavailable,
+} from './store-errors';
 
 /** Milliseconds that SQLite itself waits for a lock. Short, as it holds the event loop meanwhile (ADR 0005). */
 const blockingWaitMs = 20;
@@ -126,7 +132,7 @@ export class SqliteConnection {
   #makeDirectory(): void {
     const directory = path.dirname(this.#file);
     try {
-      mkdirSync(directory, { recursive: true });
+      makeDirectory(directory);
     } catch (error) {
       const reason = `the directory ${directory} cannot be made (${errorCode(error)})`;
       throw storeUnavailable(this.label, reason, 'Choose a path that can be written.', error);
@@ -144,7 +150,7 @@ export class SqliteConnection {
       return storeCorrupt(this.label, `SQLite finds its file damaged (${code})`, error);
     }
     const [reason, remedy] = explanations.find(([prefix]) => code.startsWith(prefix))?.[1] ?? [
-      `SQLite says ${code}: ${error instanceof Error ? error.message : String(error)}`,
+      `SQLite says ${code}: ${describeError(error).message}`,
       'See that the file can be read and written.',
     ];
     return storeUnavailable(this.label, reason, remedy, error);
@@ -169,6 +175,17 @@ const explanations: readonly (readonly [string, readonly [string, string]])[] = 
     ['its file cannot be read or written', 'See to the disk and to file size limits.'],
   ],
 ];
+
+/** Step by step, as Node's own recursive mkdir never returns where a system denies that the parent exists (/proc). */
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(path.dirname(directory));
+  try {
+    mkdirSync(directory);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  }
+}
 
 function openDatabase(file: string): Database.Database {
   const database = new Database(file);
@@ -246,10 +263,9 @@ function isLocked(error: unknown): boolean {
 
 /** SQLite's or the system's name of an error. libsql reports a file that it cannot open without one, by number 14. */
 function errorCode(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return 'unknown';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  const isOpening = error instanceof Error && error.message.includes('ConnectionFailed');
-  return isOpening ? 'SQLITE_CANTOPEN' : 'unknown';
+  const { code, message } = describeError(error);
+  if (code !== '') return code;
+  return message.includes('ConnectionFailed') ? 'SQLITE_CANTOPEN' : 'unknown';
 }
 
 /** A text column of a row; undefined for any other value. */

@@ -24,6 +24,12 @@ export function storeMismatch(label: string, reason: string, remedy: string): In
   return failure('store_mismatch', `Store ${label} does not fit: ${reason}. ${remedy}`);
 }
 
+/** Messages that no text of bearable shape can carry. */
+export function payloadTooDeep(what: string, maxDepth: number): InfraException {
+  const message = `${what} is nested deeper than ${maxDepth} levels. Make it flatter.`;
+  return failure('payload_too_large', message);
+}
+
 /** More bytes than the store was opened for. */
 export function payloadTooLarge(what: string, bytes: number, maxBytes: number): InfraException {
   const message = `${what} has ${bytes} bytes, more than ${maxBytes}. Make it smaller, or raise the limit where the store is opened.`;
@@ -33,6 +39,14 @@ export function payloadTooLarge(what: string, bytes: number, maxBytes: number): 
 /** The store's address or its rights are wrong: a person must change the configuration. */
 export function storeConfigInvalid(message: string, cause?: unknown): InfraException {
   return failure('config_invalid', message, cause);
+}
+
+/** An error's code and message, of whatever kind it is; both as its maker wrote them. */
+export function describeError(error: unknown): { readonly code: string; readonly message: string } {
+  if (typeof error !== 'object' || error === null) return { code: '', message: String(error) };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const message = 'message' in error && typeof error.message === 'string' ? error.message : '';
+  return { code, message: message === '' ? code : message };
 }
 
 function failure(

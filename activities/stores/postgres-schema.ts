@@ -1,0 +1,21 @@
+/** The tables of a Postgres store, one entry per version. Entries are only ever added. */
+
+/** SQL that leads from the version before to the version at its place, counted from 1. */
+export const postgresMigrations: readonly string[] = [
+  `CREATE TABLE holdfast.meta (name text PRIMARY KEY, value text NOT NULL);
+   CREATE TABLE holdfast.nodes (
+     hash text COLLATE "C" PRIMARY KEY,
+     parent text COLLATE "C",
+     messages text NOT NULL
+   );
+   CREATE TABLE holdfast.blobs (hash text COLLATE "C" PRIMARY KEY, manifest text NOT NULL);
+   CREATE TABLE holdfast.chunks (hash text COLLATE "C" PRIMARY KEY, bytes bytea NOT NULL);
+   CREATE TABLE holdfast.tool_executions (
+     key_hash text COLLATE "C" PRIMARY KEY,
+     writer text NOT NULL,
+     intent text NOT NULL,
+     intent_sum text NOT NULL,
+     outcome text,
+     outcome_sum text
+   );`,
+];

@@ -1,0 +1,279 @@
+/** The contract on SQLite, and what is SQLite's own: files, locks, and several processes. */
+import { once } from 'node:events';
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import fc from 'fast-check';
+import Database from 'libsql';
+import { InfraException } from '../../activities/infra-exception';
+import type { Store } from '../../activities/store';
+import { openStore } from '../../activities/stores/open-store';
+import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
+import { runStoreProcess, startStoreProcess } from './store-process';
+
+/** For tests that start processes on a busy machine. */
+const processDeadlineMs = 60_000;
+
+const directories: string[] = [];
+const stores: Store[] = [];
+
+async function newFile(): Promise<string> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'holdfast-sqlite-'));
+  directories.push(directory);
+  return path.join(directory, 'store.db');
+}
+
+async function open(file: string, limits: Parameters<typeof openStore>[1] = {}): Promise<Store> {
+  const store = await openStore(file, limits);
+  stores.push(store);
+  return store;
+}
+
+afterEach(async () => {
+  await Promise.all(stores.splice(0).map((store) => store.close()));
+  await Promise.all(
+    directories.splice(0).map((directory) => rm(directory, { recursive: true, force: true })),
+  );
+});
+
+const engine: ContractEngine = {
+  newUrl: async () => `sqlite:${await newFile()}`,
+  execute: (url, sql) => {
+    const database = new Database(url.slice('sqlite:'.length));
+    database.exec(sql);
+    database.close();
+    return Promise.resolve();
+  },
+  table: (name) => (name === 'meta' ? 'holdfast_meta' : name),
+  bytes: (value) => `x'${value.toString('hex')}'`,
+};
+
+describeStoreContract('SQLite', engine);
+
+describe('SQLite address', () => {
+  it('may be a plain path in directories that do not exist yet', async () => {
+    const file = path.join(path.dirname(await newFile()), 'a', 'b', 'my store.db');
+    const store = await open(file);
+    expect(store.label).toBe('sqlite:my store.db');
+    expect((await open(`sqlite:${file}`)).id).toBe(store.id);
+  });
+
+  it.each([
+    ['', /names? a file|not name a file/],
+    ['sqlite:', /not name a file/],
+    [':memory:', /keeps nothing/],
+    ['sqlite::memory:', /keeps nothing/],
+    ['mysql://me:hunter2@db/x', /unknown scheme "mysql"/],
+    ['postgres://me:hunter2@db:port/x', /not a valid URL/],
+    ['postgres://', /names no database/],
+  ])('refuses %s, and shows no password', async (url, reason) => {
+    const message = await failureOf(openStore(url), 'config_invalid');
+    expect(message).toMatch(reason);
+    expect(message).not.toContain('hunter2');
+  });
+
+  it('refuses a directory, and the file of another program', async () => {
+    const file = await newFile();
+    await failureOf(openStore(path.dirname(file)), 'config_invalid');
+    const database = new Database(file);
+    database.exec('CREATE TABLE theirs (x)');
+    database.close();
+    expect(await failureOf(openStore(file), 'config_invalid')).toMatch(/another program/);
+    await writeFile(`${file}.txt`, 'no database '.repeat(100));
+    await failureOf(openStore(`${file}.txt`), 'store_corrupt');
+  });
+
+  it('says that a path cannot be written', async () => {
+    const file = await newFile();
+    await writeFile(file, '');
+    await failureOf(openStore(path.join(file, 'below-a-file.db')), 'store_unavailable');
+    await failureOf(openStore('/proc/holdfast/store.db'), 'store_unavailable');
+  });
+});
+
+describe('SQLite file', () => {
+  it('waits for a lock, gives up in time, and goes on when it is free', async () => {
+    const file = await newFile();
+    const store = await open(file, { waitMs: 200 });
+    const rival = new Database(file);
+    rival.exec('BEGIN IMMEDIATE');
+    expect(await failureOf(store.appendNode(undefined, says('a')), 'store_unavailable')).toMatch(
+      /lock/,
+    );
+    await failureOf(store.check(), 'store_unavailable');
+    const patient = await open(file);
+    const append = patient.appendNode(undefined, says('a'));
+    setImmediate(() => rival.exec('ROLLBACK'));
+    const head = await append;
+    expect(await store.loadTranscript(head)).toEqual(says('a'));
+    await store.check();
+    rival.close();
+  });
+
+  it('notices that its file is gone, and goes on when it is back', async () => {
+    const file = await newFile();
+    const store = await open(file);
+    const head = await store.appendNode(undefined, says('a'));
+    await rename(file, `${file}.away`);
+    expect(await failureOf(store.appendNode(head, says('b')), 'store_unavailable')).toMatch(
+      /moved or removed/,
+    );
+    await rename(`${file}.away`, file);
+    const next = await store.appendNode(head, says('b'));
+    expect(await (await open(file)).loadTranscript(next)).toHaveLength(2);
+  });
+
+  it('goes on with a restored copy of its file, and refuses another store in its place', async () => {
+    const file = await newFile();
+    const first = await open(file);
+    const head = await first.appendNode(undefined, says('a'));
+    await first.close();
+    await copyFile(file, `${file}.backup`);
+    const store = await open(file);
+    await rename(`${file}.backup`, file);
+    expect(await store.loadTranscript(head)).toEqual(says('a'));
+    await store.appendNode(head, says('b'));
+    const other = await newFile();
+    const otherStore = await open(other);
+    await otherStore.close();
+    await rename(other, file);
+    expect(await failureOf(store.appendNode(head, says('c')), 'store_mismatch')).toContain(
+      otherStore.id,
+    );
+  });
+
+  it('never passes a flipped byte of its file off as content', async () => {
+    const file = await newFile();
+    const writer = await open(file);
+    const messages = says('the quick brown fox '.repeat(300));
+    const root = await writer.appendNode(undefined, messages);
+    const head = await writer.appendNode(root, messages);
+    const blob = await writer.putBlob('jumps over the lazy dog '.repeat(500));
+    await writer.close();
+    const intact = await readFile(file);
+    const tried = { found: 0, harmless: 0 };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(intact.length - 1),
+        fc.integer({ min: 1, max: 255 }),
+        async (at, mask) => {
+          const copy = path.join(path.dirname(file), `flipped-${tried.found + tried.harmless}.db`);
+          const bytes = Buffer.from(intact);
+          bytes[at] = (bytes[at] ?? 0) ^ mask;
+          await writeFile(copy, bytes);
+          try {
+            const store = await openStore(copy);
+            try {
+              expect(await store.loadTranscript(head)).toEqual([...messages, ...messages]);
+              expect((await store.getBlob(blob)).toString()).toBe(
+                'jumps over the lazy dog '.repeat(500),
+              );
+            } finally {
+              await store.close();
+            }
+            tried.harmless += 1;
+          } catch (error) {
+            if (!(error instanceof InfraException)) throw error;
+            tried.found += 1;
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+    expect(tried.found).toBeGreaterThan(0);
+  });
+});
+
+describe('SQLite shared by processes', () => {
+  it(
+    'is created once by eight processes at the same time',
+    async () => {
+      const url = `sqlite:${await newFile()}`;
+      const ids = await Promise.all(Array.from({ length: 8 }, () => runStoreProcess(url, 'id')));
+      expect(new Set(ids.flat())).toEqual(new Set([(await open(url)).id]));
+    },
+    processDeadlineMs,
+  );
+
+  it(
+    'takes the writes of two processes at once, and none is lost',
+    async () => {
+      const url = `sqlite:${await newFile()}`;
+      const both = await Promise.all([
+        runStoreProcess(url, 'append', '300'),
+        runStoreProcess(url, 'append', '300'),
+      ]);
+      const store = await open(url);
+      for (const heads of both) {
+        expect(heads).toHaveLength(300);
+        expect(await store.loadTranscript(heads.at(-1) ?? '')).toHaveLength(300);
+      }
+    },
+    processDeadlineMs,
+  );
+
+  it(
+    'lets exactly one of two processes begin each execution',
+    async () => {
+      const url = `sqlite:${await newFile()}`;
+      const both = await Promise.all([
+        runStoreProcess(url, 'begin', '200'),
+        runStoreProcess(url, 'begin', '200'),
+      ]);
+      expect(both.flat()).toHaveLength(200);
+      expect(new Set(both.flat()).size).toBe(200);
+    },
+    processDeadlineMs,
+  );
+
+  it(
+    'has every append that was reported when its writer is killed',
+    async () => {
+      const url = `sqlite:${await newFile()}`;
+      for (const reports of [1, 7, 40, 111]) {
+        const { child, lines } = startStoreProcess([url, 'append', '1000000']);
+        const heads: string[] = [];
+        lines.on('line', (line) => {
+          heads.push(line);
+          if (heads.length === reports) child.kill('SIGKILL');
+        });
+        await Promise.all([once(child, 'exit'), once(lines, 'close')]);
+        expect(heads.length).toBeGreaterThanOrEqual(reports);
+        const store = await open(url);
+        expect(await store.loadTranscript(heads.at(-1) ?? '')).toHaveLength(heads.length);
+        await store.appendNode(heads.at(-1), says('next'));
+      }
+      const database = new Database(url.slice('sqlite:'.length));
+      expect(database.pragma('integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+      database.close();
+    },
+    processDeadlineMs,
+  );
+
+  it(
+    'says that its file cannot grow, keeps what it has, and goes on when it can',
+    async () => {
+      const file = await newFile();
+      await mkdir(path.dirname(file), { recursive: true });
+      // A soft limit of 2,000 KB per file, which the process may raise again: a full disk without filling one.
+      const shell = ['bash', '-c', 'ulimit -S -f 2000; exec "$@"', 'bash'];
+      const { child, lines } = startStoreProcess([file, 'fill'], shell);
+      const [failure] = (await once(lines, 'line')) as [string];
+      expect(JSON.parse(failure)).toMatchObject({ code: 'store_unavailable' });
+      await (await open(file)).check();
+      const raised = startStoreProcess(
+        [],
+        ['prlimit', `--pid=${String(child.pid)}`, '--fsize=unlimited'],
+      );
+      await once(raised.child, 'exit');
+      const next = once(lines, 'line') as Promise<[string]>;
+      child.stdin?.write('\n');
+      const [head] = await next;
+      const loaded = await (await open(file)).loadTranscript(head);
+      expect(loaded.at(-1)).toEqual(says('after')[0]);
+      expect(loaded.length).toBeGreaterThan(3);
+      await once(child, 'exit');
+    },
+    processDeadlineMs,
+  );
+});

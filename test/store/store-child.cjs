@@ -1,0 +1,54 @@
+/** A worker's share of a store test, as a process of its own: `node store-child.cjs <url> <job> [argument]`. */
+const path = require('node:path');
+const { openStore } = require(
+  path.join(__dirname, '..', '..', 'dist', 'activities', 'stores', 'open-store.js'),
+);
+
+const [url, job, argument] = process.argv.slice(2);
+const say = (line) => process.stdout.write(`${line}\n`);
+const message = (text) => [{ role: 'user', blocks: [{ type: 'text', text }] }];
+
+const jobs = {
+  /** Says the store's id. */
+  id: (store) => say(store.id),
+  /** Appends so many nodes of a chain of its own, and says each head once it is stored. */
+  async append(store) {
+    let head;
+    for (let n = 0; n < Number(argument); n += 1) {
+      head = await store.appendNode(head, message(`${process.pid} ${n} ${'x'.repeat(500)}`));
+      say(head);
+    }
+  },
+  /** Begins so many tool executions, and says which were new to it. */
+  async begin(store) {
+    for (let n = 0; n < Number(argument); n += 1) {
+      const intent = { key: `key-${n}`, tool: 'pay', inputDigest: 'd', startedAtMs: process.pid };
+      if ((await store.beginTool(intent)).type === 'none') say(intent.key);
+    }
+  },
+  /** Appends until the file cannot grow, says why, waits for a line on stdin, and appends again. */
+  async fill(store) {
+    let head;
+    try {
+      for (;;) {
+        const next = await store.appendNode(head, message('x'.repeat(100_000)));
+        head = next;
+      }
+    } catch (error) {
+      say(JSON.stringify(error.failure ?? String(error)));
+    }
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+    process.stdin.pause();
+    say(await store.appendNode(head, message('after')));
+  },
+};
+
+openStore(url)
+  .then(async (store) => {
+    await jobs[job](store);
+    await store.close();
+  })
+  .catch((error) => {
+    say(JSON.stringify(error.failure ?? String(error)));
+    process.exitCode = 1;
+  });
