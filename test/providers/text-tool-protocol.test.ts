@@ -1,0 +1,163 @@
+/** Tool calls as text: what is taught, what goes on the wire, and how strictly a reply is read. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import {
+  parseTextProtocolReply,
+  renderTextProtocolRequest,
+} from '../../activities/providers/text-tool-protocol';
+import { VendorEmulator } from '../../testing/emulator/emulator';
+import { reply } from '../../testing/emulator/script';
+import { providerOn, requestFor, sendOptions, wires } from './support/provider-bench';
+import { damagedTranscript } from './support/transcripts';
+
+interface Mistake {
+  readonly id: string;
+  readonly category: string;
+  readonly template: string;
+  readonly raw?: { readonly content?: string };
+}
+
+const mistakes = readFileSync(
+  join(__dirname, '..', 'fixtures', 'cases', 'real-model-mistakes.jsonl'),
+  'utf8',
+)
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as Mistake);
+
+const inText = mistakes.filter(
+  ({ template, raw }) => template !== 'fence' && typeof raw?.content === 'string',
+);
+
+/** What each real reply is in this protocol: none of these models was taught it, so none of them calls a tool. */
+const expected: Readonly<Record<string, string>> = {
+  rm01: 'missing_tool_name',
+  rm07: 'invalid_json',
+  rm08: 'missing_tool_name',
+  rm14: 'invalid_json',
+  rm24: 'missing_tool_name',
+};
+
+const block = (json: string): string => `\`\`\`json\n${json}\n\`\`\``;
+
+describe('a reply in the text protocol', () => {
+  it.each(inText)('of a real model is a mistake, never a guess: $id ($category)', ({ id, raw }) => {
+    const result = parseTextProtocolReply(raw?.content ?? '', { requireCall: true });
+    expect(result).toMatchObject({ type: 'mistake', code: expected[id] ?? 'no_tool_call' });
+  });
+
+  it.each<readonly [string, string, string]>([
+    ['no block', 'I am done.', 'no_tool_call'],
+    ['bare JSON', '{"tool_name":"a","arguments":{}}', 'no_tool_call'],
+    ['another fence', '```js\n{"tool_name":"a"}\n```', 'no_tool_call'],
+    ['doubled braces', block('{{"tool_name":"a","arguments":{}}}'), 'invalid_json'],
+    [
+      'a block cut off',
+      '```json\n{"tool_name":"write_file","arguments":{"content":"The sea',
+      'invalid_json',
+    ],
+    ['two blocks', `${block('{"tool_name":"a"}')}\n${block('{"tool_name":"b"}')}`, 'invalid_json'],
+    ['a list', block('[{"tool_name":"a"}]'), 'invalid_json'],
+    ['arguments as text', block('{"tool_name":"a","arguments":"{}"}'), 'invalid_json'],
+    ['an empty name', block('{"tool_name":" ","arguments":{}}'), 'missing_tool_name'],
+    ['another key', block('{"name":"a","arguments":{}}'), 'missing_tool_name'],
+  ])('with %s is a mistake', (_name, text, code) => {
+    expect(parseTextProtocolReply(text, { requireCall: true })).toMatchObject({
+      type: 'mistake',
+      code,
+    });
+  });
+
+  it('holds a call, its arguments and what was said', () => {
+    const text = `I look first.\n\n${block('{\n  "tool_name": "read_file",\n  "arguments": {"path": "a ``` b"}\n}')}\n`;
+    expect(parseTextProtocolReply(text, { requireCall: true })).toEqual({
+      type: 'call',
+      name: 'read_file',
+      argumentsText: '{"path":"a ``` b"}',
+      said: 'I look first.',
+    });
+  });
+
+  it('may be an answer where no call is needed', () => {
+    expect(parseTextProtocolReply('42', { requireCall: false })).toEqual({
+      type: 'answer',
+      text: '42',
+    });
+  });
+
+  it.each([
+    ['\r\n line ends', `\`\`\`json\r\n{"tool_name":"a"}\r\n\`\`\`\r\n`],
+    ['a capital label', '```JSON\n{"tool_name":"a"}\n```'],
+  ])('is read with %s', (_name, text) => {
+    expect(parseTextProtocolReply(text, { requireCall: true })).toMatchObject({
+      type: 'call',
+      name: 'a',
+    });
+  });
+
+  it('gives back any call that was written as taught', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 1 }).filter((name) => name.trim() === name),
+        fc.dictionary(fc.string(), fc.string()),
+        (name, input) => {
+          const text = `Said.\n${block(JSON.stringify({ tool_name: name, arguments: input }))}`;
+          const result = parseTextProtocolReply(text, { requireCall: true });
+          expect(result).toEqual({
+            type: 'call',
+            name,
+            argumentsText: JSON.stringify(input),
+            said: 'Said.',
+          });
+        },
+      ),
+    );
+  });
+
+  it('never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('```json\n', '```', '\n', '{', '}', '"tool_name"', ':', '"a"')),
+        (parts) => {
+          parseTextProtocolReply(parts.join(''), { requireCall: true });
+        },
+      ),
+    );
+  });
+});
+
+describe('a request in the text protocol', () => {
+  it('teaches each tool, and puts none on the wire', () => {
+    const rendered = renderTextProtocolRequest(requestFor('chat'));
+    expect(rendered.tools).toEqual([]);
+    expect(rendered.system).toContain('You repair projects.');
+    expect(rendered.system).toContain('- read_file: Reads a file.');
+    expect(rendered.system).toContain('"tool_name"');
+  });
+
+  it('leaves a request without tools alone', () => {
+    const request = requestFor('chat', { tools: [] });
+    expect(renderTextProtocolRequest(request)).toBe(request);
+  });
+
+  it.each(wires)(
+    'is taken for any transcript on the wire %s',
+    async (wire) => {
+      const emulator = await VendorEmulator.start();
+      emulator.script(() => reply.text('ok'));
+      const provider = providerOn(emulator, wire);
+      await fc.assert(
+        fc.asyncProperty(damagedTranscript, async (messages) => {
+          const rendered = renderTextProtocolRequest(requestFor(wire, { messages }));
+          expect(JSON.stringify(rendered.messages)).not.toMatch(/"type":"tool-(call|result)"/);
+          await provider.send(rendered, sendOptions());
+        }),
+        { numRuns: 15 },
+      );
+      expect(emulator.refusals).toEqual([]);
+      await emulator.stop();
+    },
+    30_000,
+  );
+});
