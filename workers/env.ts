@@ -18,13 +18,13 @@ export interface TemporalEnvironment {
 }
 
 /** Account at one vendor. */
-export interface VendorEnvironment {
+interface VendorEnvironment {
   readonly apiKey?: string;
   readonly baseUrl?: string;
 }
 
 /** One route that was named by a variable. */
-export interface ModelEnvironment {
+interface ModelEnvironment {
   readonly provider: string;
   readonly model: string;
 }

@@ -13,7 +13,7 @@ const registrationSchema = z.object({
 export type ServerRegistration = z.infer<typeof registrationSchema>;
 
 /** Where the note about a state file is kept. */
-export function registrationFileOf(stateFile: string): string {
+function registrationFileOf(stateFile: string): string {
   return `${stateFile}.server.json`;
 }
 

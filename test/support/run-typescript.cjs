@@ -17,5 +17,5 @@ require.extensions['.ts'] = (module, filename) => {
 if (isMainThread) {
   process.stdin.on('end', () => process.exit(1));
   process.stdin.resume();
-  process.stdin.unref();
+  process.stdin.unref?.();
 }
