@@ -1,0 +1,87 @@
+/** One run of the demo: a crew of workers, the run itself, and its story while it happens. */
+import { randomUUID } from 'node:crypto';
+import { Client } from '@temporalio/client';
+import type { RunResult } from '../../client/index';
+import { AgentClient } from '../../client/index';
+import { VendorEmulator } from '../../testing/index';
+import type { Environment, TemporalServer } from '../../workers/index';
+import { connectClient } from '../../workers/index';
+import { demoAgentName, demoGoal } from './demo-agent';
+import { hasRealModel } from './demo-models';
+import { scriptedModel } from './scripted-model';
+import type { Story } from './story';
+import { startCrew } from './worker-crew';
+
+/** What a run needs. */
+export interface DemoWorld {
+  readonly environment: Environment;
+  readonly temporal: TemporalServer;
+  readonly workspace: string;
+  readonly story: Story;
+}
+
+/** How the run ended, and what it left in Temporal. */
+export interface FinishedRun {
+  readonly runId: string;
+  readonly result: RunResult;
+  readonly workerKills: number;
+  readonly historyBytes: number;
+  readonly historyEvents: number;
+}
+
+async function startEmulator(environment: Environment): Promise<VendorEmulator | undefined> {
+  if (hasRealModel(environment)) return undefined;
+  const emulator = await VendorEmulator.start();
+  emulator.script(scriptedModel());
+  return emulator;
+}
+
+async function followRun(
+  { temporal, story, workspace }: DemoWorld,
+  runId: string,
+): Promise<Omit<FinishedRun, 'workerKills'>> {
+  const connection = await connectClient(temporal.connect);
+  try {
+    const client = new Client({ connection, namespace: temporal.namespace });
+    const run = await new AgentClient(client).start({
+      agent: demoAgentName,
+      goal: demoGoal,
+      workspace,
+      runId,
+      taskQueue: runId,
+    });
+    for await (const entry of run.events({ follow: true })) story.entry(entry);
+    const result = await run.result();
+    const { historyLength, historySize = 0 } = await client.workflow.getHandle(runId).describe();
+    return { runId, result, historyBytes: historySize, historyEvents: historyLength };
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Lets the agent repair the project in the workspace, and tells how. */
+export async function repairProject(world: DemoWorld): Promise<FinishedRun> {
+  const { environment, temporal, story } = world;
+  const emulator = await startEmulator(environment);
+  const runId = `demo-${randomUUID().slice(0, 8)}`;
+  story.fact('run', `${runId} on Temporal at ${temporal.address}`);
+  story.line();
+  const crew = await startCrew(
+    {
+      temporalAddress: temporal.address,
+      taskQueue: runId,
+      store: environment.store,
+      ...(emulator === undefined ? {} : { emulatorUrl: emulator.url }),
+    },
+    (line) => {
+      story.deed(line);
+    },
+  );
+  try {
+    const run = await followRun(world, runId);
+    return { ...run, workerKills: crew.kills() };
+  } finally {
+    await crew.dismiss();
+    await emulator?.stop();
+  }
+}

@@ -1,0 +1,58 @@
+/** A worker of the demo, as a process of its own: the demo kills it in the middle of a tool call. */
+import { createActivities, openStore } from '../../activities/index';
+import {
+  connectOptionsFrom,
+  connectWorker,
+  createLogger,
+  createWorker,
+  readEnvironment,
+} from '../../workers/index';
+import { demoAgent } from './demo-agent';
+import { emulatedModels, realModels } from './demo-models';
+import type { WorkerMessage, WorkerSettings } from './worker-process';
+
+function tell(message: WorkerMessage): void {
+  process.send?.(message);
+}
+
+async function main(settings: WorkerSettings): Promise<void> {
+  const environment = readEnvironment();
+  const { providers, chain } =
+    settings.emulatorUrl === undefined
+      ? realModels(environment)
+      : emulatedModels(settings.emulatorUrl);
+  const agent = demoAgent(chain, (tool) => {
+    tell({ type: 'tool-started', tool });
+  });
+  const store = await openStore(settings.store);
+  const connect = await connectOptionsFrom(environment.temporal, settings.temporalAddress);
+  const logger = createLogger('error');
+  const connection = await connectWorker(connect);
+  const worker = await createWorker({
+    connection,
+    namespace: environment.temporal.namespace,
+    taskQueue: settings.taskQueue,
+    activities: createActivities({ store, providers, agents: [agent] }),
+    cacheDirectory: environment.cacheDirectory,
+    logger,
+    stickyTimeoutMs: 1_000,
+    heartbeatIntervalMs: 1_000,
+    shutdownGraceMs: 1_000,
+  });
+  process.on('disconnect', () => {
+    process.exit(1);
+  });
+  const running = worker.run();
+  tell({ type: 'ready' });
+  await running;
+  await connection.close();
+  await store.close();
+}
+
+main(JSON.parse(process.argv[2] ?? '') as WorkerSettings).then(
+  () => process.exit(0),
+  (thrown: unknown) => {
+    tell({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
+    process.exit(1);
+  },
+);

@@ -1,0 +1,106 @@
+/** The demo: an agent repairs a real project while its model, its provider and its worker fail. */
+import { rm } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { openTemporal, readEnvironment, SetupError } from '../../workers/index';
+import type { TemporalServer } from '../../workers/index';
+import { hasRealModel } from './demo-models';
+import { repairProject } from './demo-run';
+import type { Story } from './story';
+import { storyOn } from './story';
+import type { DemoSummary } from './summary';
+import { tellSummary } from './summary';
+import type { TestRun } from './verify-project';
+import { copyProject, runTests, testsDigest } from './verify-project';
+
+interface DemoOptions {
+  /** The last line is the summary as JSON. */
+  readonly json: boolean;
+  /** The embedded server outlives the demo, so that the Web UI can be looked at. */
+  readonly keep: boolean;
+}
+
+const environment = readEnvironment();
+
+function testsText({ passed, failed }: TestRun): string {
+  return failed === 0 ? `all ${passed} tests pass` : `${failed} of ${passed + failed} tests fails`;
+}
+
+function introduce(story: Story, tests: TestRun): void {
+  story.line();
+  story.heading('Holdfast demo: an agent repairs a project while things fail around it');
+  story.line();
+  story.fact('project', `latency-report, ${testsText(tests)}`);
+  story.fact(
+    'model',
+    hasRealModel(environment)
+      ? 'the one of your environment'
+      : 'an emulator behind the vendors’ real SDKs; no key is needed',
+  );
+}
+
+/** How to look at the run when the demo is over. */
+function tellWhereToLook(
+  story: Story,
+  temporal: TemporalServer,
+  runId: string,
+  keep: boolean,
+): void {
+  const path = `/namespaces/${temporal.namespace}/workflows/${runId}`;
+  story.fact('look', `npx holdfast show ${runId}`);
+  if (temporal.embedded === undefined) return;
+  story.fact('Web UI', `${temporal.embedded.uiUrl}${path}`);
+  story.fact(
+    '',
+    keep || temporal.embedded.attached
+      ? `still served; end it with: kill ${temporal.embedded.pid}`
+      : 'ends with this demo; to keep it: npm run demo -- --keep',
+  );
+}
+
+async function demo(story: Story, { json, keep }: DemoOptions): Promise<boolean> {
+  const startedAtMs = Date.now();
+  const workspace = await copyProject();
+  try {
+    const before = { tests: await runTests(workspace), digest: await testsDigest(workspace) };
+    introduce(story, before.tests);
+    const temporal = await openTemporal(environment, keep ? {} : { untilExitOf: process.pid });
+    const run = await repairProject({ environment, temporal, workspace, story });
+    const after = { tests: await runTests(workspace), digest: await testsDigest(workspace) };
+    const summary: DemoSummary = {
+      status: run.result.status,
+      testsPass: !before.tests.isGreen && after.tests.isGreen && after.digest === before.digest,
+      iterations: run.result.report.iterations,
+      healed: run.result.report.healed,
+      failovers: run.result.report.failovers,
+      workerKills: run.workerKills,
+      historyBytes: run.historyBytes,
+      historyEvents: run.historyEvents,
+      seconds: Math.round((Date.now() - startedAtMs) / 100) / 10,
+    };
+    tellSummary(story, summary, run.result);
+    tellWhereToLook(story, temporal, run.runId, keep);
+    story.line();
+    if (json) story.line(JSON.stringify(summary));
+    return summary.testsPass;
+  } finally {
+    await rm(workspace, { recursive: true, force: true });
+  }
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      json: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
+    },
+  });
+  return (await demo(storyOn(process.stdout), values)) ? 0 : 1;
+}
+
+main().then(
+  (code) => process.exit(code),
+  (thrown: unknown) => {
+    console.error(thrown instanceof SetupError ? thrown.message : thrown);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,47 @@
+/** What the demo came to: the JSON line for programs and a few lines for people. */
+import type { RunResult } from '../../client/index';
+import type { Story } from './story';
+
+/** The demo's last line with `--json`. */
+export interface DemoSummary {
+  readonly status: RunResult['status'];
+  /** The repaired project's tests pass, and nobody changed them. */
+  readonly testsPass: boolean;
+  readonly iterations: number;
+  readonly healed: { readonly [code: string]: number };
+  readonly failovers: number;
+  readonly workerKills: number;
+  readonly historyBytes: number;
+  readonly historyEvents: number;
+  readonly seconds: number;
+}
+
+function healedText(healed: DemoSummary['healed']): readonly string[] {
+  const codes = Object.entries(healed).map(([code, times]) => `${times} x ${code}`);
+  const lines: string[] = [];
+  for (const code of codes) {
+    const line = lines.at(-1);
+    if (line === undefined || line.length + code.length > 60) lines.push(code);
+    else lines[lines.length - 1] = `${line}, ${code}`;
+  }
+  return lines.length === 0 ? ['nothing was broken'] : lines;
+}
+
+/** Tells the end of the story. */
+export function tellSummary(story: Story, summary: DemoSummary, result: RunResult): void {
+  const { testsPass, iterations, failovers, workerKills, historyBytes, historyEvents } = summary;
+  story.line();
+  story.heading(
+    testsPass ? 'Repaired: the project’s own tests pass.' : 'Not repaired: the tests do not pass.',
+  );
+  story.line();
+  const said = result.status === 'failed' ? result.message : '';
+  story.fact('run', `${summary.status} after ${iterations} iterations, ${summary.seconds} s`);
+  if (said !== '') story.fact('', said);
+  const [first = '', ...more] = healedText(summary.healed);
+  story.fact('healed', first);
+  for (const line of more) story.fact('', line);
+  story.fact('failovers', String(failovers));
+  story.fact('kills', `${workerKills} worker killed with SIGKILL in the middle of a tool call`);
+  story.fact('history', `${historyEvents} events, ${(historyBytes / 1024).toFixed(0)} KB`);
+}

@@ -1,0 +1,78 @@
+/** Starts the demo's workers as child processes, kills one, and puts another in its place. */
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+
+/** What a worker process is told. */
+export interface WorkerSettings {
+  readonly temporalAddress: string;
+  readonly taskQueue: string;
+  readonly store: string;
+  /** Absent: the models of the environment. */
+  readonly emulatorUrl?: string;
+}
+
+/** What a worker process tells. */
+export type WorkerMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'tool-started'; readonly tool: string }
+  | { readonly type: 'failed'; readonly reason: string };
+
+/** A worker process that serves. */
+export interface WorkerProcess {
+  readonly pid: number;
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+const script = path.join(__dirname, `demo-worker${path.extname(__filename)}`);
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill(signal);
+  await gone;
+}
+
+/**
+ * Starts a worker; resolves when it serves.
+ *
+ * Errors: rejects with the worker's own reason, or its exit code, if it ends before.
+ */
+export function startWorker(
+  settings: WorkerSettings,
+  onToolStart: (worker: WorkerProcess, tool: string) => void,
+): Promise<WorkerProcess> {
+  const child = fork(script, [JSON.stringify(settings)], {
+    stdio: ['pipe', 'ignore', 'inherit', 'ipc'],
+  });
+  const worker: WorkerProcess = {
+    pid: child.pid ?? 0,
+    kill: () => end(child, 'SIGKILL'),
+    stop: () => end(child, 'SIGTERM'),
+  };
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: WorkerMessage) => {
+      switch (message.type) {
+        case 'ready':
+          resolve(worker);
+          return;
+        case 'tool-started':
+          onToolStart(worker, message.tool);
+          return;
+        case 'failed':
+          reject(new Error(message.reason));
+          return;
+      }
+    });
+    child.once('error', reject);
+    child.once('exit', (code, signal) => {
+      reject(
+        new Error(`The worker ended before it served (${signal ?? `exit code ${code ?? 0}`}).`),
+      );
+    });
+  });
+}
