@@ -1,35 +1,42 @@
-/** The runtime's tool for reading on in output that was too long to be shown whole. */
+/** Tool `read_output`: reads on in an output of which the model got head and tail only. */
 import { z } from 'zod';
 import { defineTool } from './define-tool';
 import type { Tool } from './tool';
 import { ToolError } from './tool-error';
 
-/** Bytes that one call reads: below what one tool result shows, so that reading never leads to reading on. */
-const maxReadBytes = 12_000;
+/** Bytes in one answer: fewer than one result shows at once, so that reading on never needs reading on. */
+const maxLength = 12_000;
+/** Bytes read before the offset, to begin at the start of a line: a secret cut in two is not recognised as one. */
+const lineSearchBytes = 4_096;
 
-/** Added by the runtime to every agent that has tools. */
-export const readOutputTool: Tool = defineTool({
+/** Reads a part of a stored output. */
+export const readOutput: Tool = defineTool({
   name: 'read_output',
   description:
-    'Reads a part of a tool output that was too long to be shown whole. Use the ref that stands below that output.',
+    'Reads a part of a long tool output that was stored. Give the ref that the shortened output names, and where to begin.',
   input: z.object({
-    ref: z.string().describe('the ref that stands below the shortened output'),
-    offset: z.number().int().min(0).describe('first byte to read, from 0'),
-    length: z
-      .number()
-      .int()
-      .min(1)
-      .max(maxReadBytes)
-      .describe(`bytes to read, at most ${maxReadBytes}`),
+    ref: z
+      .string()
+      .regex(/^[A-Za-z0-9_-]{43}$/, 'is not a ref; copy it from the shortened output')
+      .describe('The ref that the shortened output names.'),
+    offset: z.int().min(0).default(0).describe('Byte to begin at. Default: 0.'),
+    length: z.int().min(1).max(maxLength).default(maxLength).describe('Bytes to read.'),
   }),
   effect: 'read',
   label: 'ref',
-  hint: 'Copy the ref exactly as it stands below the shortened output, and keep offset below the total size.',
-  execute: async ({ ref, offset, length }, context) => {
-    const { text, totalBytes } = await context.readBlob(ref, offset, length);
-    if (offset >= totalBytes && totalBytes > 0)
-      throw new ToolError(`offset ${offset} is past the end: the output has ${totalBytes} bytes`);
-    const end = Math.min(offset + length, totalBytes);
-    return `[bytes ${offset} to ${end} of ${totalBytes}]\n${text}`;
+  execute: async ({ ref, offset, length }, { readBlob }) => {
+    const before = Math.min(offset, lineSearchBytes);
+    const { text, totalBytes } = await readBlob(ref, offset - before, length + before);
+    if (offset >= totalBytes) {
+      throw new ToolError(`The output has ${totalBytes} bytes; there is nothing at ${offset}`, {
+        code: 'invalid_params',
+      });
+    }
+    const bytes = Buffer.from(text);
+    const lineStart = before === 0 ? 0 : bytes.lastIndexOf('\n', before - 1) + 1;
+    const shown = bytes.subarray(lineStart).toString('utf8');
+    const end = Math.min(totalBytes, offset + length);
+    const more = end < totalBytes ? `\n[… read on with offset ${end}]` : '';
+    return `Bytes ${offset - before + lineStart}-${end} of ${totalBytes}:\n${shown}${more}`;
   },
 });

@@ -21,6 +21,8 @@ export interface ToolErrorOptions {
   readonly hint?: string;
   /** False where no other input can help. Default true. */
   readonly recoverable?: boolean;
+  /** What the tool gave before it failed, of any length; stored like a result, untrusted. */
+  readonly output?: string;
   readonly cause?: unknown;
 }
 
@@ -29,6 +31,7 @@ export class ToolError extends Error {
   readonly code: ToolErrorCode;
   readonly hint: string | undefined;
   readonly recoverable: boolean;
+  readonly output: string | undefined;
 
   constructor(message: string, options: ToolErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -36,5 +39,6 @@ export class ToolError extends Error {
     this.code = options.code ?? 'tool_execution_failed';
     this.hint = options.hint;
     this.recoverable = options.recoverable ?? true;
+    this.output = options.output;
   }
 }

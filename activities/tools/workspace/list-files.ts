@@ -1,0 +1,58 @@
+/** Tool `list_files`: full relative paths of what a folder holds. */
+import { z } from 'zod';
+import { defineTool } from '../define-tool';
+import type { Tool } from '../tool';
+import { explainingPath } from './missing-file';
+import { walkFiles } from './walk-files';
+import { pathParts } from './workspace-path';
+import { workspaceOf } from './workspace-of';
+
+/** Paths in one answer; breadth first, so that the upper levels are whole. */
+const maxListed = 500;
+
+const marks = { file: '', folder: '/', link: ' (link)', 'ignored-folder': '/ (contents left out)' };
+
+/** Lists files below a folder of the workspace. */
+export const listFiles: Tool = defineTool({
+  name: 'list_files',
+  description:
+    'Lists files and folders of the workspace, one full relative path a line. Folders of programs (node_modules, .git, dist, …) are named but not entered unless asked for.',
+  input: z.object({
+    path: z
+      .string()
+      .default('.')
+      .describe('Folder, relative to the workspace root. Default: the root.'),
+    recursive: z
+      .boolean()
+      .default(true)
+      .describe('Also list what is in folders below. Default: true.'),
+    include_ignored: z
+      .boolean()
+      .default(false)
+      .describe('Also enter node_modules, .git, dist and the like. Default: false.'),
+  }),
+  effect: 'read',
+  label: 'path',
+  execute: async ({ path, recursive, include_ignored: includeIgnored }, context) => {
+    const root = workspaceOf(context);
+    const from = pathParts(root, path).join('/');
+    const lines: string[] = [];
+    await explainingPath(path, root, context, async () => {
+      const walk = walkFiles({
+        root,
+        from,
+        includeIgnored,
+        isRecursive: recursive,
+        signal: context.signal,
+      });
+      for await (const entry of walk) {
+        if (lines.length >= maxListed) {
+          lines.push(`[… more than ${maxListed} entries; list a folder further down]`);
+          break;
+        }
+        lines.push(`${entry.path}${marks[entry.type]}`);
+      }
+    });
+    return lines.length === 0 ? `The folder ${path} is empty.` : lines.join('\n');
+  },
+});

@@ -1,0 +1,121 @@
+/** Runs a program as a process group of its own, and ends the whole group with it. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+
+/** Milliseconds between the polite signal and the final one. */
+const graceMs = 2_000;
+/** Milliseconds that output may still come after the program has ended and its group was killed. */
+const drainMs = 1_000;
+
+/** What to run, and within which bounds. */
+export interface ProgramRun {
+  readonly program: string;
+  readonly programArguments: readonly string[];
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeLimitMs: number;
+  readonly signal: AbortSignal;
+  /** Takes output of both streams in the order of arrival. */
+  readonly onOutput: (bytes: Buffer) => Promise<void>;
+}
+
+/** How a program ended. */
+export type ProgramEnd =
+  | { readonly type: 'exited'; readonly exitCode: number }
+  | { readonly type: 'killed'; readonly signalName: string }
+  | { readonly type: 'timed-out' }
+  | { readonly type: 'aborted' };
+
+function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) {
+    return;
+  }
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // The group is gone already.
+  }
+}
+
+async function readAll(stream: Readable | null, take: ProgramRun['onOutput']): Promise<void> {
+  if (stream === null) {
+    return;
+  }
+  for await (const bytes of stream) {
+    await take(Buffer.isBuffer(bytes) ? bytes : Buffer.from(String(bytes)));
+  }
+}
+
+/** Waits for a promise, but not longer than a time. */
+async function atMost(work: Promise<unknown>, timeMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeMs);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
+}
+
+/**
+ * Runs a program to its end, to the time limit, or until the signal is aborted.
+ *
+ * Contract: when it resolves, every process of the group has been killed; a process that left the group is not waited for.
+ * Errors: the system error if the program cannot be started (`ENOENT`, `EACCES`); those of `onOutput`.
+ */
+export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
+  const child = spawn(run.program, [...run.programArguments], {
+    cwd: run.folder,
+    env: { ...run.environment },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exit = new Promise<ProgramEnd>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (exitCode, signalName) => {
+      resolve(
+        exitCode === null
+          ? { type: 'killed', signalName: signalName ?? 'an unknown signal' }
+          : { type: 'exited', exitCode },
+      );
+    });
+  });
+  const reading = Promise.all([
+    readAll(child.stdout, run.onOutput),
+    readAll(child.stderr, run.onOutput),
+  ]);
+  reading.catch(() => {
+    killGroup(child, 'SIGKILL');
+  });
+  let stopped: 'timed-out' | 'aborted' | undefined;
+  let finalKill: NodeJS.Timeout | undefined;
+  const stop = (why: 'timed-out' | 'aborted'): void => {
+    stopped ??= why;
+    killGroup(child, 'SIGTERM');
+    finalKill ??= setTimeout(() => {
+      killGroup(child, 'SIGKILL');
+    }, graceMs);
+  };
+  const onAbort = (): void => {
+    stop('aborted');
+  };
+  const timer = setTimeout(() => {
+    stop('timed-out');
+  }, run.timeLimitMs);
+  run.signal.addEventListener('abort', onAbort, { once: true });
+  if (run.signal.aborted) {
+    onAbort();
+  }
+  try {
+    const end = await exit;
+    killGroup(child, 'SIGKILL');
+    await atMost(reading, drainMs);
+    return stopped === undefined ? end : { type: stopped };
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(finalKill);
+    run.signal.removeEventListener('abort', onAbort);
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}

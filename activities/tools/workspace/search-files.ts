@@ -1,0 +1,157 @@
+/** Tool `search_files`: where a text stands, told with full relative paths. */
+import { z } from 'zod';
+import { defineTool } from '../define-tool';
+import type { Tool, ToolContext } from '../tool';
+import { ToolError } from '../tool-error';
+import { patternMatcher, textMatcher } from './line-matcher';
+import type { LineMatcher } from './line-matcher';
+import { explainingPath } from './missing-file';
+import { readTextFile } from './text-file';
+import { walkFiles } from './walk-files';
+import { foldedName, pathParts } from './workspace-path';
+import { workspaceOf } from './workspace-of';
+import { errorCode, withPlace } from './workspace-root';
+
+/** Lines in one answer. */
+const maxMatches = 100;
+/** Paths told because their name matches. */
+const maxNames = 20;
+/** Bytes above which a file is passed over: generated, or data. */
+const maxSearchedBytes = 2 * 1024 * 1024;
+
+interface Findings {
+  readonly lines: string[];
+  readonly names: string[];
+  skipped: number;
+  isCut: boolean;
+}
+
+interface Search {
+  readonly root: string;
+  readonly matcher: LineMatcher;
+  readonly query: string;
+  readonly context: ToolContext;
+  readonly findings: Findings;
+}
+
+/** Text of a file, or undefined for what is not searched: binary, large, gone meanwhile, not readable. */
+async function searchableText(root: string, path: string): Promise<string | undefined> {
+  try {
+    return (await withPlace(root, path, (place) => readTextFile(place, maxSearchedBytes))).text;
+  } catch (thrown) {
+    if (thrown instanceof ToolError || errorCode(thrown) !== undefined) {
+      return undefined;
+    }
+    throw thrown;
+  }
+}
+
+async function searchFile(search: Search, path: string): Promise<void> {
+  const { findings, matcher, root } = search;
+  const text = await searchableText(root, path);
+  if (text === undefined) {
+    findings.skipped += 1;
+    return;
+  }
+  const left = maxMatches - findings.lines.length;
+  const found = await matcher.match(text, left + 1);
+  findings.isCut = found.length > left;
+  for (const { line, text: shown } of found.slice(0, left)) {
+    findings.lines.push(`${path}:${line}: ${shown}`);
+  }
+}
+
+async function searchAll(search: Search, from: string, includeIgnored: boolean): Promise<void> {
+  const { root, context, findings } = search;
+  const walk = walkFiles({ root, from, includeIgnored, isRecursive: true, signal: context.signal });
+  const wanted = foldedName(search.query);
+  for await (const entry of walk) {
+    if (entry.type !== 'file' && entry.type !== 'link') {
+      continue;
+    }
+    if (
+      findings.names.length < maxNames &&
+      wanted !== '' &&
+      foldedName(entry.path).includes(wanted)
+    ) {
+      findings.names.push(entry.path);
+    }
+    if (!findings.isCut) {
+      await searchFile(search, entry.path);
+    }
+  }
+}
+
+function report({ lines, names, skipped, isCut }: Findings): string {
+  const parts: string[] = [];
+  if (lines.length > 0) {
+    parts.push(
+      `${lines.length} matching lines${isCut ? ' (there are more; narrow the search)' : ''}. ` +
+        'Each is PATH:LINE: TEXT. For read_file and edit_file use the whole PATH, up to the colon before the line number, not the file name alone.',
+      ...lines,
+    );
+  }
+  if (names.length > 0) {
+    parts.push('Files whose path contains the query:', ...names);
+  }
+  if (parts.length === 0) {
+    parts.push('Nothing matches.');
+  }
+  if (skipped > 0) {
+    parts.push(`(${skipped} files passed over: binary, not readable or larger than 2 MB)`);
+  }
+  return parts.join('\n');
+}
+
+/** Searches the workspace's text files. */
+export const searchFiles: Tool = defineTool({
+  name: 'search_files',
+  description:
+    'Finds lines in the text files of the workspace, and files by their path. Prints FULL/RELATIVE/PATH:LINE: TEXT; use that whole path with the other file tools.',
+  input: z.object({
+    query: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .describe('Text to find, or a regular expression with regex true.'),
+    path: z
+      .string()
+      .default('.')
+      .describe('Folder or file to search, relative to the workspace root. Default: all.'),
+    regex: z
+      .boolean()
+      .default(false)
+      .describe('Take the query for a regular expression (JavaScript).'),
+    ignore_case: z.boolean().default(false),
+    include_ignored: z
+      .boolean()
+      .default(false)
+      .describe('Also search node_modules, .git, dist and the like.'),
+  }),
+  effect: 'read',
+  label: 'query',
+  execute: async (input, context) => {
+    const root = workspaceOf(context);
+    const from = pathParts(root, input.path).join('/');
+    const matcher = input.regex
+      ? patternMatcher(input.query, input.ignore_case)
+      : textMatcher(input.query, input.ignore_case);
+    const findings: Findings = { lines: [], names: [], skipped: 0, isCut: false };
+    const search = { root, matcher, query: input.query, context, findings };
+    try {
+      await explainingPath(input.path, root, context, async () => {
+        try {
+          await searchAll(search, from, input.include_ignored);
+        } catch (thrown) {
+          if (errorCode(thrown) !== 'ENOTDIR') {
+            throw thrown;
+          }
+          await searchFile(search, from);
+        }
+      });
+    } finally {
+      await matcher.close();
+    }
+    return report(findings);
+  },
+});

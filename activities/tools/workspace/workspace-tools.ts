@@ -1,0 +1,38 @@
+/** The built-in tools for files and programs of a run's workspace. */
+import type { Tool } from '../tool';
+import { deleteFile } from './delete-file';
+import { editFile } from './edit-file';
+import { listFiles } from './list-files';
+import { readFile } from './read-file';
+import { runCommand } from './run-command';
+import type { RunCommandOptions } from './run-command';
+import { searchFiles } from './search-files';
+import { writeFile } from './write-file';
+
+/** Which workspace tools there are, and within which bounds. */
+export interface WorkspaceToolsOptions {
+  /** Leave out what changes files. Default false. */
+  readonly isReadOnly?: boolean;
+  /** How commands run; false leaves `run_command` out. Default: without a shell. */
+  readonly commands?: RunCommandOptions | false;
+  /** Calls per run, by tool. Default as in seed 001. */
+  readonly maxCalls?: Readonly<Record<string, number>>;
+  /** Tools that ask a person first. */
+  readonly approval?: readonly ('edit_file' | 'write_file' | 'delete_file')[];
+}
+
+/**
+ * `list_files`, `search_files`, `read_file`, `edit_file`, `write_file`, `delete_file`, `run_command`.
+ *
+ * Contract: all but `run_command` stay inside the run's workspace, links included.
+ */
+export function workspaceTools(options: WorkspaceToolsOptions = {}): readonly Tool[] {
+  const changing = options.isReadOnly === true ? [] : [editFile, writeFile, deleteFile];
+  const commands = options.commands === false ? [] : [runCommand(options.commands)];
+  const asks: ReadonlySet<string> = new Set(options.approval ?? []);
+  return [listFiles, searchFiles, readFile, ...changing, ...commands].map((tool) => ({
+    ...tool,
+    maxCalls: options.maxCalls?.[tool.name] ?? tool.maxCalls,
+    ...(asks.has(tool.name) && { approval: 'always' as const, needsApproval: () => true }),
+  }));
+}
