@@ -1,0 +1,188 @@
+/** Commands run without a shell, within their time, without the worker's secrets, and leave no process behind. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { commandWords } from '../../activities/tools/workspace/command-line';
+import { runCommand } from '../../activities/tools/workspace/run-command';
+import type { RunCommandOptions } from '../../activities/tools/workspace/run-command';
+import { callTool, makeWorkspace, toolErrorOf } from './tool-context';
+import type { TestWorkspace } from './tool-context';
+
+let ws: TestWorkspace;
+
+beforeEach(() => {
+  ws = makeWorkspace({ 'sub/a.txt': 'a', 'print-env.sh': '#!/bin/sh\nenv\n' });
+});
+afterEach(() => {
+  ws.remove();
+});
+
+const run = (command: string | readonly string[], options?: RunCommandOptions, folder = '.') =>
+  callTool(runCommand(options), { command, folder }, ws.context);
+const node = (script: string): readonly string[] => [process.execPath, '-e', script];
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    // A killed process that nobody has reaped yet is dead too.
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+};
+
+/** Waits until something holds; the test's own time limit ends it. */
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+};
+
+describe('run_command', () => {
+  test('gives exit code and output of both streams', async () => {
+    const text = await run(node('console.log("out"); console.error("err"); process.exit(3)'));
+    expect(text).toMatch(/^Exit code 3 after \d+\.\d s\.\n/);
+    expect(text).toContain('out');
+    expect(text).toContain('err');
+  });
+
+  test('runs in the folder that is named, and only inside', async () => {
+    expect(await run('ls', undefined, 'sub')).toContain('a.txt');
+    expect((await toolErrorOf(run('ls', undefined, '../outside'))).code).toBe('invalid_params');
+    expect((await toolErrorOf(run('ls', undefined, 'gone'))).message).toContain(
+      'There is no "gone"',
+    );
+  });
+
+  test('has no shell by default: what needs one is refused, quoted it is text', async () => {
+    for (const command of [
+      'ls | wc',
+      'a && b',
+      'a; b',
+      'a > f',
+      'echo $HOME',
+      'echo $(id)',
+      'echo `id`',
+      'a &',
+    ]) {
+      const error = await toolErrorOf(run(command));
+      expect(error.code).toBe('invalid_params');
+      expect(error.hint).toContain('There is no shell');
+    }
+    expect(await run("echo '$HOME; `id`'")).toContain('$HOME; `id`');
+    expect(await run(['echo', '$(id) | cat'])).toContain('$(id) | cat');
+    expect(existsSync(join(ws.root, 'f'))).toBe(false);
+  });
+
+  test('has a shell where people configure it', async () => {
+    expect(await run('echo one | tr a-z A-Z', { shell: true })).toContain('ONE');
+  });
+
+  test('names a program that does not exist', async () => {
+    const error = await toolErrorOf(run('no-such-program --x'));
+    expect(error.message).toBe('The program "no-such-program" was not found');
+    expect(error.hint).toContain('./node_modules/.bin');
+  });
+
+  test('passes an allow-list of variables and nothing else', async () => {
+    process.env['HOLDFAST_TEST_API_KEY'] = 'sk-ant-worker-secret-1';
+    try {
+      const text = await run('sh print-env.sh', { environment: { EXTRA: 'yes' } });
+      expect(text).not.toContain('worker-secret');
+      expect(text).toContain('EXTRA=yes');
+      const names = [...text.matchAll(/^(\w+)=/gm)].map(([, name]) => name);
+      expect(names.filter((name) => /KEY|TOKEN|SECRET|NODE_OPTIONS/.test(name ?? ''))).toEqual([]);
+    } finally {
+      delete process.env['HOLDFAST_TEST_API_KEY'];
+    }
+  });
+
+  test('ends the whole process group at the time limit, also what ignores SIGTERM', async () => {
+    const script = `
+      const { spawn } = require('node:child_process');
+      const child = spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => {}); console.log("pid " + process.pid); setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+      process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);`;
+    const error = await toolErrorOf(run(node(script), { timeLimitMs: 2_000 }));
+    expect(error.code).toBe('tool_timeout');
+    expect(error.message).toContain('stopped at its time limit');
+    const pid = Number(/pid (\d+)/.exec(error.output ?? '')?.[1]);
+    expect(pid).toBeGreaterThan(0);
+    await until(() => !isAlive(pid));
+  }, 60_000);
+
+  test('does not wait for a child in the background that holds the output open, and ends it', async () => {
+    const script = `
+      const { spawn } = require('node:child_process');
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' });
+      console.log('pid ' + child.pid); process.exit(0);`;
+    const text = await run(node(script));
+    expect(text).toContain('Exit code 0');
+    await until(() => !isAlive(Number(/pid (\d+)/.exec(text)?.[1])));
+  }, 60_000);
+
+  test('stops on cancel with the reason of the signal', async () => {
+    const stopping = new AbortController();
+    let pid = 0;
+    const context = {
+      ...ws.context,
+      signal: stopping.signal,
+      progress: (text: string) => {
+        pid = Number(/pid (\d+)/.exec(text)?.[1] ?? 0);
+        stopping.abort(new Error('cancelled by a person'));
+      },
+    };
+    const command = node('console.log("pid " + process.pid); setInterval(() => {}, 1000)');
+    await expect(callTool(runCommand(), { command }, context)).rejects.toThrow(
+      'cancelled by a person',
+    );
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test('keeps a 10 MB output whole', async () => {
+    const text = await run(node('process.stdout.write("x".repeat(10 * 1024 * 1024) + "END")'));
+    expect(text.length).toBeGreaterThan(10 * 1024 * 1024);
+    expect(text.endsWith('END')).toBe(true);
+  }, 60_000);
+
+  test('keeps the end of an output beyond the limit, and says what is left out', async () => {
+    const text = await run(node('process.stdout.write("x".repeat(500_000) + "END")'), {
+      maxOutputBytes: 1_000,
+    });
+    expect(text).toMatch(/\[… \d+ bytes left out: more than 1000 bytes …\]/);
+    expect(text.endsWith('END')).toBe(true);
+    expect(text.length).toBeLessThan(70_000);
+  });
+
+  test('an input that waits for an answer gets the end of its input at once', async () => {
+    expect(await run('cat')).toContain('(no output)');
+  });
+
+  test('is irreversible unless configured, and capped at 10 calls (seed 001)', () => {
+    expect(runCommand()).toMatchObject({
+      effect: 'irreversible',
+      maxCalls: 10,
+      timeoutMs: 130_000,
+    });
+    expect(runCommand({ effect: 'read', maxCalls: 50 })).toMatchObject({
+      effect: 'read',
+      maxCalls: 50,
+    });
+    expect(() => runCommand({ timeLimitMs: 0 })).toThrow(/timeLimitMs is 0/);
+  });
+});
+
+describe('commandWords', () => {
+  test.each<[string, readonly string[]]>([
+    ['npm test', ['npm', 'test']],
+    ['  git  commit -m "a \\"b\\" c"  ', ['git', 'commit', '-m', 'a "b" c']],
+    ["sed -n '1,5p' a\\ b.txt", ['sed', '-n', '1,5p', 'a b.txt']],
+    ['x ""', ['x', '']],
+    ['grep "a|b" f', ['grep', 'a|b', 'f']],
+    ['a=1 --x=$', ['a=1', '--x=$']],
+  ])('splits %j', (line, words) => {
+    expect(commandWords(line)).toEqual(words);
+  });
+
+  test.each(['', '  ', 'a "b', "a 'b"])('refuses %j', (line) => {
+    expect(() => commandWords(line)).toThrow(/The command/);
+  });
+});
