@@ -257,21 +257,25 @@ function* cacheProblems(body: JsonObject): Problems {
   }
 }
 
-function* allProblems(body: JsonObject, context: ValidationContext): Problems {
-  yield* fieldProblems(body, context);
-  yield* roleProblems(body['messages']);
-  yield* toolProblems(body);
-  yield* contentProblems(body, context);
-  const messages = messagesWithBlocks(body);
-  yield* pairingProblems(messages);
-  yield* thinkingProblems(body, messages, context.headers);
-  yield* cacheProblems(body);
+function* ownerProblems(messages: readonly PlacedMessage[]): Problems {
   const misplaced = messages
     .flatMap((message) => message.blocks.map((block) => ({ ...block, role: message.role })))
     .find((block) => isToolBlock(block.type) && block.role !== ownerOf(block.type));
   if (misplaced !== undefined) {
     yield `${misplaced.place}: \`${misplaced.type}\` blocks can only be in \`${ownerOf(misplaced.type)}\` messages`;
   }
+}
+
+function* allProblems(body: JsonObject, context: ValidationContext): Problems {
+  yield* fieldProblems(body, context);
+  yield* roleProblems(body['messages']);
+  yield* toolProblems(body);
+  yield* contentProblems(body, context);
+  const messages = messagesWithBlocks(body);
+  yield* ownerProblems(messages);
+  yield* pairingProblems(messages);
+  yield* thinkingProblems(body, messages, context.headers);
+  yield* cacheProblems(body);
 }
 
 function ownerOf(type: string): string {
