@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isAnyArrayBuffer } from 'node:util/types';
 import Database from 'libsql';
 import { InfraException } from '../infra-exception';
 import { missingMigrations } from './schema-version';
@@ -225,7 +226,9 @@ function readMeta(
   database: Database.Database,
   label: string,
 ): { readonly id: string; readonly version: string | undefined } {
-  const tables = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all();
+  const tables = database
+    .prepare(`SELECT CAST(name AS BLOB) AS name FROM sqlite_master WHERE type = 'table'`)
+    .all();
   const names = new Set(tables.map((row) => textField(row, 'name')));
   if (names.size === 0) return { id: '', version: undefined };
   if (!names.has('holdfast_meta')) {
@@ -234,7 +237,9 @@ function readMeta(
   }
   const value = (name: string): string | undefined => {
     return textField(
-      database.prepare('SELECT value FROM holdfast_meta WHERE name = ?').get(name),
+      database
+        .prepare('SELECT CAST(value AS BLOB) AS value FROM holdfast_meta WHERE name = ?')
+        .get(name),
       'value',
     );
   };
@@ -268,9 +273,16 @@ function errorCode(error: unknown): string {
   return message.includes('ConnectionFailed') ? 'SQLITE_CANTOPEN' : 'unknown';
 }
 
-/** A text column of a row; undefined for any other value. */
-export function textField(row: unknown, name: string): string | undefined {
+/** A column that was selected as bytes; undefined for NULL and where there is no row. */
+export function bytesField(row: unknown, name: string): Buffer | undefined {
   if (typeof row !== 'object' || row === null) return undefined;
   const value: unknown = Reflect.get(row, name);
-  return typeof value === 'string' ? value : undefined;
+  // libsql gives a Buffer where one row is read, and an ArrayBuffer where many are.
+  if (isAnyArrayBuffer(value)) return Buffer.from(value);
+  return Buffer.isBuffer(value) ? value : undefined;
+}
+
+/** The text of a column that was selected as bytes. */
+export function textField(row: unknown, name: string): string | undefined {
+  return bytesField(row, name)?.toString();
 }

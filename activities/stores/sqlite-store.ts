@@ -5,7 +5,7 @@ import type { ContentHash, Head } from '../../workflows/core/message';
 import type { Chunk } from './blob-manifest';
 import { ContentAddressedStore } from './content-addressed-store';
 import type { BlobRow, NodeInsertion, NodeRow, RowEngine, ToolRow } from './row-engine';
-import { SqliteConnection, textField } from './sqlite-connection';
+import { SqliteConnection, bytesField, textField } from './sqlite-connection';
 import type { StoreLimits } from './store-limits';
 
 /** Opens the store in a file, making file, directory and tables if need be. */
@@ -61,7 +61,9 @@ class SqliteRows implements RowEngine {
   selectManifest(hash: ContentHash): Promise<string | undefined> {
     return this.#connection.read((database) => {
       return textField(
-        database.prepare('SELECT manifest FROM blobs WHERE hash = ?').get(hash),
+        database
+          .prepare('SELECT CAST(manifest AS BLOB) AS manifest FROM blobs WHERE hash = ?')
+          .get(hash),
         'manifest',
       );
     });
@@ -70,11 +72,12 @@ class SqliteRows implements RowEngine {
   selectChunks(hashes: readonly ContentHash[]): Promise<ReadonlyMap<ContentHash, Buffer>> {
     return this.#connection.read((database) => {
       const found = new Map<ContentHash, Buffer>();
-      const select = database.prepare('SELECT bytes FROM chunks WHERE hash = ?');
+      const select = database.prepare(
+        'SELECT CAST(bytes AS BLOB) AS bytes FROM chunks WHERE hash = ?',
+      );
       for (const hash of hashes) {
-        const row = select.get(hash);
-        if (typeof row !== 'object' || row === null || !('bytes' in row)) continue;
-        found.set(hash, Buffer.isBuffer(row.bytes) ? row.bytes : Buffer.from(String(row.bytes)));
+        const bytes = bytesField(select.get(hash), 'bytes');
+        if (bytes !== undefined) found.set(hash, bytes);
       }
       return found;
     });
@@ -120,6 +123,12 @@ class SqliteRows implements RowEngine {
   }
 }
 
+/** Columns as bytes: libsql ends the whole process on text that a damaged file made invalid UTF-8 (seen with 0.5.29). */
+const nodeColumns = `
+  CAST(nodes.hash AS BLOB) AS hash,
+  CAST(nodes.parent AS BLOB) AS parent,
+  CAST(nodes.messages AS BLOB) AS messages`;
+
 /** UNION, not UNION ALL: a chain that was bent into a ring ends all the same, and fails its hashes. */
 const chainSql = `
   WITH RECURSIVE chain(hash, parent) AS (
@@ -127,10 +136,10 @@ const chainSql = `
     UNION
     SELECT nodes.hash, nodes.parent FROM nodes JOIN chain ON nodes.hash = chain.parent
   )
-  SELECT nodes.hash, nodes.parent, nodes.messages FROM chain JOIN nodes ON nodes.hash = chain.hash`;
+  SELECT ${nodeColumns} FROM chain JOIN nodes ON nodes.hash = chain.hash`;
 
 function selectNode(database: Database.Database, hash: Head): NodeRow | undefined {
-  const row = database.prepare('SELECT hash, parent, messages FROM nodes WHERE hash = ?').get(hash);
+  const row = database.prepare(`SELECT ${nodeColumns} FROM nodes WHERE hash = ?`).get(hash);
   return row === undefined ? undefined : nodeRow(row);
 }
 
@@ -145,7 +154,9 @@ function nodeRow(row: unknown): NodeRow {
 function selectTool(database: Database.Database, keyHash: ContentHash): ToolRow | undefined {
   const row = database
     .prepare(
-      'SELECT intent, intent_sum, outcome, outcome_sum FROM tool_executions WHERE key_hash = ?',
+      `SELECT CAST(intent AS BLOB) AS intent, CAST(intent_sum AS BLOB) AS intent_sum,
+         CAST(outcome AS BLOB) AS outcome, CAST(outcome_sum AS BLOB) AS outcome_sum
+       FROM tool_executions WHERE key_hash = ?`,
     )
     .get(keyHash);
   if (row === undefined) return undefined;

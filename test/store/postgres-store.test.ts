@@ -4,15 +4,18 @@ import { startPostgres, type TestPostgres } from '../support/postgres';
 import { openStore } from '../../activities/stores/open-store';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 
+// Generous, for busy machines: nothing here waits for a deadline.
+jest.setTimeout(120_000);
+
 let server: TestPostgres;
 
 beforeAll(async () => {
   server = await startPostgres();
-}, 120_000);
+});
 
 afterAll(async () => {
   await server.stop();
-}, 60_000);
+});
 
 const engine: ContractEngine = {
   newUrl: () => server.newDatabase(),
@@ -141,5 +144,5 @@ describe('Postgres server', () => {
     expect(await cold.loadTranscript(head)).toHaveLength(3);
     expect((await cold.getBlob(blob)).length).toBe(1_000_000);
     await Promise.all([store.close(), cold.close()]);
-  }, 120_000);
+  });
 });
