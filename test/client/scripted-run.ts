@@ -1,0 +1,195 @@
+/** Scripted activities and workers for tests of the client: real Temporal, real workflow, results made up by the test. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApplicationFailure } from '@temporalio/common';
+import { Client } from '@temporalio/client';
+import type { NativeConnection } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
+import { AgentClient } from '../../client/agent-client';
+import type { InfraError } from '../../workflows/core/failure';
+import { defaultLimits } from '../../workflows/core/limits';
+import type {
+  Activities,
+  CallModelInput,
+  CallModelResult,
+  PrepareRunInput,
+  PrepareRunResult,
+  ProposedToolCall,
+  RunToolInput,
+  RunToolResult,
+} from '../../workflows/core/ports';
+import type { DevServer } from '../support/temporal';
+import { uniqueName, workflowBundle } from '../support/temporal';
+
+/** What a reply of the scripted model calls. */
+export interface ScriptedCall {
+  readonly name: string;
+  readonly label?: string;
+  readonly input?: { readonly [key: string]: string };
+  readonly needsApproval?: boolean;
+}
+
+type Awaitable<Value> = Value | Promise<Value>;
+
+/** What the test decides; everything else is filled in. */
+export interface Script {
+  /** Called for each model call: an answer, tool calls, or a throw. */
+  readonly model: (input: CallModelInput) => Awaitable<string | readonly ScriptedCall[]>;
+  readonly tool?: (input: RunToolInput) => Awaitable<Partial<RunToolResult>>;
+  readonly prepare?: (input: PrepareRunInput) => Awaitable<Partial<PrepareRunResult['snapshot']>>;
+}
+
+/** An activity's failure as the real activities throw it. */
+export function infra(code: InfraError['code'], message: string = code): ApplicationFailure {
+  const failure: InfraError = { kind: 'infra', code, message };
+  return ApplicationFailure.create({ message, type: code, nonRetryable: true, details: [failure] });
+}
+
+function proposed(input: CallModelInput, call: ScriptedCall, index: number): ProposedToolCall {
+  const toolCallId = `${input.idPrefix}_${input.iteration}_${index}`;
+  return {
+    toolCallId,
+    name: call.name,
+    ...(call.label === undefined ? {} : { label: call.label }),
+    input: call.input ?? {},
+    fingerprint: `${call.name}:${JSON.stringify(call.input ?? {})}:${input.iteration}`,
+    ...(call.needsApproval === true ? { approvalDigest: `digest-${toolCallId}` } : {}),
+  };
+}
+
+/** Activities that follow the script. */
+export function scriptedActivities(script: Script): Activities {
+  let heads = 0;
+  const head = (): string => `head-${(heads += 1)}`;
+  return {
+    async prepareRun(input): Promise<PrepareRunResult> {
+      const overrides = (await script.prepare?.(input)) ?? {};
+      return {
+        head: head(),
+        snapshot: {
+          agent: input.agent,
+          definition: 'definition',
+          storeId: 'store',
+          completion: 'text',
+          chain: ['primary', 'spare'].map((model) => ({
+            provider: 'scripted',
+            model,
+            toolProtocol: 'native',
+            maxOutputTokens: 1_000,
+            windowTokens: 100_000,
+          })),
+          tools: [],
+          limits: { ...defaultLimits, ...input.limits },
+          ...overrides,
+        },
+      };
+    },
+    async callModel(input): Promise<CallModelResult> {
+      const reply = await script.model(input);
+      const calls = typeof reply === 'string' ? [] : reply;
+      return {
+        headBefore: head(),
+        head: head(),
+        stopReason: calls.length === 0 ? 'end' : 'tool-use',
+        toolCalls: calls.map((call, index) => proposed(input, call, index)),
+        textPreview: typeof reply === 'string' ? reply.slice(0, 200) : '',
+        ...(typeof reply === 'string' ? { answer: reply } : {}),
+        usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 0, cacheWriteTokens: 0 },
+        contextTokens: 100 * input.iteration,
+      };
+    },
+    async runTool(input): Promise<RunToolResult> {
+      const result = (await script.tool?.(input)) ?? {};
+      return {
+        result: `blob-${input.toolCallId}`,
+        preview: 'done',
+        bytes: 4,
+        fingerprint: input.toolCallId,
+        ...result,
+      };
+    },
+  };
+}
+
+/** A worker that runs until it is stopped. */
+export interface RunningWorker {
+  stop(): Promise<void>;
+}
+
+async function start(worker: Worker): Promise<RunningWorker> {
+  const running = worker.run();
+  await Promise.resolve();
+  return {
+    async stop() {
+      worker.shutdown();
+      await running;
+    },
+  };
+}
+
+/** A task queue with the client of its runs; the test starts and stops the two kinds of workers. */
+export interface Stage {
+  readonly client: AgentClient;
+  readonly temporal: Client;
+  readonly taskQueue: string;
+  /** A worker for workflows only. */
+  decide(): Promise<RunningWorker>;
+  /** A worker for activities only. */
+  act(script: Script): Promise<RunningWorker>;
+}
+
+/** Makes a stage on this server. */
+export function createStage(server: DevServer): Stage {
+  const taskQueue = uniqueName('client');
+  const temporal = new Client({ connection: server.connection, namespace: server.namespace });
+  const connection: NativeConnection = server.nativeConnection;
+  return {
+    taskQueue,
+    temporal,
+    client: new AgentClient(temporal, {
+      taskQueue,
+      address: server.address,
+      queryTimeoutMs: 3_000,
+    }),
+    decide: async () =>
+      start(
+        await Worker.create({
+          connection,
+          taskQueue,
+          workflowBundle: await workflowBundle(),
+          stickyQueueScheduleToStartTimeout: '1s',
+        }),
+      ),
+    act: async (script) =>
+      start(
+        await Worker.create({
+          connection,
+          taskQueue,
+          activities: scriptedActivities(script),
+          shutdownGraceTime: '1s',
+        }),
+      ),
+  };
+}
+
+/** Waits until it holds: polls a real server, whose events arrive when they arrive. */
+export async function until(holds: () => Promise<boolean>, what: string): Promise<void> {
+  const deadlineAtMs = Date.now() + 60_000;
+  while (!(await holds())) {
+    if (Date.now() > deadlineAtMs) throw new Error(`not within 60 s: ${what}`);
+    await delay(50);
+  }
+}
+
+/** A promise that the test resolves. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return {
+    opened,
+    open: () => {
+      open();
+    },
+  };
+}
