@@ -1,0 +1,460 @@
+/** Plays the shell on the core, without Temporal: whole runs on a virtual clock, each step checked. */
+import type { AgentError, InfraError } from '../../workflows/core/failure';
+import { shortHash } from '../../workflows/core/fingerprint';
+import { prepareCallId } from '../../workflows/core/iteration';
+import type { JsonObject } from '../../workflows/core/json';
+import type { AssistantMessage, Message, ToolResultBlock } from '../../workflows/core/message';
+import type {
+  CallModelInput,
+  CallModelResult,
+  PendingResult,
+  PrepareRunResult,
+  ProposedToolCall,
+  RunToolInput,
+  RunToolResult,
+  StopReason,
+} from '../../workflows/core/ports';
+import type { RunOutcome } from '../../workflows/core/run-outcome';
+import type { RunCommand, RunEvent, TimelineEntry } from '../../workflows/core/run-protocol';
+import { restoreRunState } from '../../workflows/core/restore-run-state';
+import type { RunState } from '../../workflows/core/run-state';
+import { pendingItems } from '../../workflows/core/status-view';
+import { toolCallActivityId } from '../../workflows/core/tool-phase';
+import type { Transition } from '../../workflows/core/transition';
+import { initialTransition, transition } from '../../workflows/core/transition';
+import type { UnstampedEvent } from './builders';
+import { aRequest, aSnapshot, startMs } from './builders';
+
+/** A tool call that the scripted model makes. */
+export interface ScriptedCall {
+  readonly name: string;
+  readonly input?: JsonObject;
+  /** The input is too long to travel inline. */
+  readonly byReference?: boolean;
+  readonly error?: AgentError;
+  readonly needsApproval?: boolean;
+}
+
+/** A reply of the scripted model; a plain answer if it makes no call. */
+export interface ScriptedReply {
+  readonly stopReason?: StopReason;
+  readonly text?: string;
+  readonly calls?: readonly ScriptedCall[];
+  readonly error?: AgentError;
+  readonly healedRetries?: readonly string[];
+}
+
+/** What a scripted tool does. */
+export type ScriptedToolResult = { readonly output: string } | { readonly error: AgentError };
+
+/** What one model call sent. */
+export interface SentRequest {
+  readonly input: CallModelInput;
+  /** The transcript as the vendor sees it; the note is not in it. */
+  readonly messages: readonly Message[];
+}
+
+/** The world that a driven run meets. */
+export interface DrivenWorld {
+  readonly prepare?: (attempt: number) => PrepareRunResult['snapshot'] | InfraError;
+  readonly model: (request: SentRequest, call: number) => ScriptedReply | InfraError;
+  readonly tool?: (input: RunToolInput, call: number) => ScriptedToolResult | InfraError;
+  /** Which of so many things in flight comes back next; the oldest activity, then the earliest timer, by default. */
+  readonly pick?: (count: number) => number;
+  /** Whether the server wants a new segment, asked at each event. */
+  readonly wantsRollOver?: () => boolean;
+  /** Whether a wanted roll-over happens at once, or something else comes first. */
+  readonly rollsOverNow?: () => boolean;
+  /** Whether a cancelled activity still completes. */
+  readonly completesWhenCancelled?: () => boolean;
+  /** Called after every step with the state and what was sent. */
+  readonly watch?: (state: RunState, commands: readonly RunCommand[], event: RunEvent) => void;
+}
+
+type ActivityCommand = Extract<RunCommand, { type: 'prepare-run' | 'call-model' | 'run-tool' }>;
+
+const modelCallMs = 1_000;
+const toolCallMs = 100;
+
+function isInfra(value: object): value is InfraError {
+  return 'kind' in value && value.kind === 'infra';
+}
+
+function activityId(command: ActivityCommand): string {
+  return command.type === 'prepare-run' ? prepareCallId : command.callId;
+}
+
+/** Fails the test: the core broke a promise. */
+function check(holds: boolean, promise: string): asserts holds {
+  if (!holds) throw new Error(`the core broke a promise: ${promise}`);
+}
+
+/** One run on a virtual clock. */
+export class RunDriver {
+  state: RunState;
+  nowMs = startMs;
+  readonly commands: RunCommand[] = [];
+  readonly requests: SentRequest[] = [];
+  readonly toolRuns: RunToolInput[] = [];
+  readonly events: RunEvent[] = [];
+  rollOvers = 0;
+  private readonly transcripts = new Map<string, readonly Message[]>();
+  private readonly blobs = new Map<string, ToolResultBlock['content']>();
+  private readonly inFlight = new Map<string, ActivityCommand>();
+  private readonly cancelled = new Set<string>();
+  private readonly timers = new Map<string, number>();
+  private rollOverWanted = false;
+  private prepareAttempts = 0;
+
+  constructor(
+    private readonly world: DrivenWorld,
+    request: Parameters<typeof aRequest>[0] = {},
+  ) {
+    const event = {
+      type: 'run-started',
+      runKey: 'wf-1/run-1',
+      request: aRequest(request),
+      atMs: this.nowMs,
+    } as const;
+    const begun = initialTransition(event);
+    this.state = begun[0];
+    this.take(begun, event);
+  }
+
+  /** How the run ended; fails the test if it has not. */
+  get outcome(): RunOutcome {
+    check(this.state.phase.type === 'ended', `the run ends, but it is ${this.state.phase.type}`);
+    return this.state.phase.outcome;
+  }
+
+  /** The run's story so far. */
+  get entries(): readonly TimelineEntry[] {
+    return this.commands.flatMap((command) => (command.type === 'publish' ? [command.entry] : []));
+  }
+
+  /** Everything that can come back now. */
+  get outstanding(): readonly string[] {
+    return [...this.inFlight.keys(), ...this.timers.keys()];
+  }
+
+  /** Stored messages under the run's head. */
+  get transcript(): readonly Message[] {
+    return this.messagesOf(this.state.head ?? '');
+  }
+
+  /** A person, or anything else, says something. */
+  say(event: UnstampedEvent, afterMs = 0): void {
+    this.nowMs += afterMs;
+    const wantsRollOver = event.type !== 'segment-started' && this.world.wantsRollOver?.() === true;
+    const stamped: RunEvent = {
+      ...event,
+      atMs: this.nowMs,
+      ...(wantsRollOver ? { rollOverSuggested: true } : {}),
+    };
+    this.take(transition(this.state, stamped), stamped);
+  }
+
+  /** Lets one thing that is in flight come back. False where nothing is. */
+  step(): boolean {
+    if (this.state.phase.type === 'ended') return false;
+    if (this.rollOverWanted && this.mayRollOverNow()) {
+      this.rollOver();
+      return true;
+    }
+    const ids = [...this.inFlight.keys(), ...this.timersByTime()];
+    const id = ids[this.world.pick === undefined ? 0 : this.world.pick(ids.length)];
+    if (id === undefined) return false;
+    const command = this.inFlight.get(id);
+    if (command === undefined) this.fire(id);
+    else this.complete(id, command);
+    return true;
+  }
+
+  /** Runs until the run ends or only a person can go on. */
+  run(maxSteps = 20_000): this {
+    for (let steps = 0; this.step(); steps += 1)
+      check(steps < maxSteps, `a run comes to rest, but it took ${maxSteps} steps`);
+    return this;
+  }
+
+  private mayRollOverNow(): boolean {
+    if (this.outstanding.length === 0) return true;
+    return this.world.rollsOverNow?.() ?? true;
+  }
+
+  private rollOver(): void {
+    check(this.inFlight.size === 0, 'nothing is in flight at a roll-over');
+    this.timers.clear();
+    this.rollOverWanted = false;
+    this.rollOvers += 1;
+    this.state = restoreRunState(JSON.parse(JSON.stringify(this.state)));
+    this.say({ type: 'segment-started' });
+  }
+
+  private timersByTime(): readonly string[] {
+    return [...this.timers].sort(([, one], [, other]) => one - other).map(([id]) => id);
+  }
+
+  private fire(timerId: string): void {
+    this.nowMs = Math.max(this.nowMs, this.timers.get(timerId) ?? 0);
+    this.timers.delete(timerId);
+    this.say({ type: 'timer-fired', timerId });
+  }
+
+  private complete(id: string, command: ActivityCommand): void {
+    this.inFlight.delete(id);
+    const isCancelled = this.cancelled.delete(id);
+    this.nowMs += command.type === 'run-tool' ? toolCallMs : modelCallMs;
+    const stopped: InfraError | undefined =
+      isCancelled && this.world.completesWhenCancelled?.() !== true
+        ? { kind: 'infra', code: 'worker_lost', message: 'The activity was cancelled.' }
+        : undefined;
+    this.say(this.eventOf(command, stopped));
+  }
+
+  private eventOf(command: ActivityCommand, stopped: InfraError | undefined): UnstampedEvent {
+    switch (command.type) {
+      case 'prepare-run': {
+        const prepared = stopped ?? this.prepare();
+        return isInfra(prepared)
+          ? { type: 'run-preparation-failed', failure: prepared }
+          : { type: 'run-prepared', result: prepared };
+      }
+      case 'call-model': {
+        const { callId } = command;
+        const reply = stopped ?? this.callModel(command.input);
+        return isInfra(reply)
+          ? { type: 'model-call-failed', callId, failure: reply }
+          : { type: 'model-call-completed', callId, result: reply };
+      }
+      case 'run-tool': {
+        const { toolCallId } = command;
+        const result = stopped ?? this.runTool(command.input);
+        return isInfra(result)
+          ? { type: 'tool-call-failed', toolCallId, failure: result }
+          : { type: 'tool-call-completed', toolCallId, result };
+      }
+    }
+  }
+
+  private prepare(): PrepareRunResult | InfraError {
+    this.prepareAttempts += 1;
+    const snapshot = this.world.prepare?.(this.prepareAttempts) ?? aSnapshot();
+    if (isInfra(snapshot)) return snapshot;
+    const goal: Message = {
+      role: 'user',
+      blocks: [{ type: 'text', text: this.state.request.goal }],
+    };
+    return { snapshot, head: this.store([goal]) };
+  }
+
+  private store(messages: readonly Message[]): string {
+    const head = shortHash(JSON.stringify(messages));
+    this.transcripts.set(head, messages);
+    return head;
+  }
+
+  private messagesOf(head: string): readonly Message[] {
+    return this.transcripts.get(head) ?? [];
+  }
+
+  private resultBlock({ toolCallId, name, result, text, isError }: PendingResult): ToolResultBlock {
+    const content = result === undefined ? text : this.blobs.get(result);
+    return { type: 'tool-result', toolCallId, name, content: content ?? '', isError };
+  }
+
+  private callModel(input: CallModelInput): CallModelResult | InfraError {
+    const results = (input.pendingResults ?? []).map((pending) => this.resultBlock(pending));
+    const messages: readonly Message[] = [
+      ...this.messagesOf(input.head),
+      ...(results.length === 0 ? [] : [{ role: 'tool', results } as const]),
+      ...(input.userTexts ?? []).map((text): Message => ({
+        role: 'user',
+        blocks: [{ type: 'text', text }],
+      })),
+    ];
+    const request = { input, messages };
+    this.requests.push(request);
+    const reply = this.world.model(request, this.requests.length);
+    return isInfra(reply) ? reply : this.takeReply(input, messages, reply);
+  }
+
+  private takeReply(
+    input: CallModelInput,
+    before: readonly Message[],
+    reply: ScriptedReply,
+  ): CallModelResult {
+    const { text = '', calls = [], error } = reply;
+    const stopReason = reply.stopReason ?? (calls.length > 0 ? 'tool-use' : 'end');
+    const runs = stopReason === 'end' || stopReason === 'tool-use';
+    const toolCalls = runs ? calls.map((call, index) => proposed(input, call, index)) : [];
+    const kept = keptMessage(input, stopReason, text, toolCalls, error);
+    const headBefore = this.store(before);
+    return {
+      headBefore,
+      head: kept === undefined ? headBefore : this.store([...before, kept]),
+      stopReason,
+      toolCalls,
+      ...(error === undefined ? {} : { error }),
+      textPreview: text.slice(0, 200),
+      ...(toolCalls.length === 0 && text !== '' ? { answer: text.slice(0, 16_000) } : {}),
+      usage: { inputTokens: 10, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0 },
+      contextTokens: 10 * before.length,
+      ...(reply.healedRetries === undefined ? {} : { healedRetries: reply.healedRetries }),
+    };
+  }
+
+  private runTool(input: RunToolInput): RunToolResult | InfraError {
+    this.toolRuns.push(input);
+    const done = this.world.tool?.(input, this.toolRuns.length) ?? {
+      output: `${input.name} did it`,
+    };
+    if (isInfra(done)) return done;
+    const content = 'error' in done ? JSON.stringify(done.error) : done.output;
+    const result = `blob-${shortHash(`${input.toolCallId} ${content}`)}`;
+    this.blobs.set(result, content);
+    return {
+      result,
+      preview: content.slice(0, 200),
+      bytes: content.length,
+      fingerprint: shortHash(content),
+      ...('error' in done ? { error: done.error } : {}),
+    };
+  }
+
+  private take([state, commands]: Transition, event: RunEvent): void {
+    this.state = state;
+    this.events.push(event);
+    this.commands.push(...commands);
+    for (const command of commands) this.execute(command);
+    this.rollOverWanted =
+      commands.some((command) => command.type === 'roll-over') ||
+      (this.rollOverWanted && commands.every((command) => command.type === 'publish'));
+    this.checkState();
+    this.world.watch?.(state, commands, event);
+  }
+
+  private execute(command: RunCommand): void {
+    switch (command.type) {
+      case 'prepare-run':
+      case 'call-model':
+      case 'run-tool': {
+        const id = activityId(command);
+        check(!this.inFlight.has(id), `activity id ${id} is in flight once only`);
+        this.inFlight.set(id, command);
+        return;
+      }
+      case 'start-timer':
+        check(!this.timers.has(command.timerId), `timer ${command.timerId} runs once only`);
+        check(command.delayMs >= 1, 'a timer has a positive delay');
+        this.timers.set(command.timerId, this.nowMs + command.delayMs);
+        return;
+      case 'cancel-timer':
+        this.timers.delete(command.timerId);
+        return;
+      case 'cancel-activities':
+        for (const id of command.callIds) {
+          check(this.inFlight.has(id), `only what is in flight is cancelled, not ${id}`);
+          this.cancelled.add(id);
+        }
+        return;
+      case 'end-run':
+        check(this.inFlight.size === 0, 'nothing is in flight when a run ends');
+        check(this.timers.size === 0, 'no timer runs when a run ends');
+        return;
+      case 'publish':
+      case 'roll-over':
+        return;
+    }
+  }
+
+  private checkState(): void {
+    const { state } = this;
+    expect(JSON.parse(JSON.stringify(state))).toStrictEqual(state);
+    const { phase } = state;
+    if (phase.type === 'ended') return;
+    for (const id of awaited(state))
+      check(this.inFlight.has(id) || this.timers.has(id), `${phase.type}: ${id} is on its way`);
+    const wakes = this.outstanding.length > 0 || this.rollOverWanted;
+    check(
+      wakes || pendingItems(state).length > 0,
+      `something can wake a run that is ${phase.type}`,
+    );
+  }
+}
+
+/** Ids that the phase waits for: each must be in flight. */
+function awaited(state: RunState): readonly string[] {
+  const { phase, counters } = state;
+  switch (phase.type) {
+    case 'preparing':
+      return [prepareCallId];
+    case 'calling-model':
+      return [phase.callId];
+    case 'ending':
+      return phase.outstanding;
+    case 'waiting':
+      return phase.timerId === undefined ? [] : [phase.timerId];
+    case 'running-tools':
+      return phase.calls.flatMap(({ status }, index) => {
+        if (status.type === 'running') return [toolCallActivityId(counters.iterations, index)];
+        return status.type === 'paused' ? [status.timerId] : [];
+      });
+    case 'ready':
+    case 'ended':
+      return [];
+  }
+}
+
+function proposed(input: CallModelInput, call: ScriptedCall, index: number): ProposedToolCall {
+  const toolCallId = `${input.idPrefix}_${input.iteration}_${index}`;
+  return {
+    toolCallId,
+    name: call.name,
+    ...(call.error === undefined
+      ? call.byReference === true
+        ? { inputBlob: 'input-blob' }
+        : { input: call.input ?? {} }
+      : { error: call.error }),
+    ...(call.needsApproval === true ? { approvalDigest: `digest-${toolCallId}` } : {}),
+    fingerprint: shortHash(`${call.name} ${JSON.stringify(call.input ?? {})}`),
+  };
+}
+
+/** What the model call's activity keeps of a reply. */
+function keptMessage(
+  input: CallModelInput,
+  stopReason: StopReason,
+  text: string,
+  calls: readonly ProposedToolCall[],
+  error: AgentError | undefined,
+): AssistantMessage | undefined {
+  if (stopReason === 'truncated' || stopReason === 'refusal' || stopReason === 'filtered')
+    return undefined;
+  if (error !== undefined) return undefined;
+  if (calls.length > 0 && calls.every((call) => call.error !== undefined)) return undefined;
+  const blocks: AssistantMessage['blocks'] = [
+    ...(text.trim() === '' ? [] : [{ type: 'text', text } as const]),
+    ...calls.map(
+      ({ toolCallId, name, input: given }) =>
+        ({ type: 'tool-call', toolCallId, name, input: given ?? {} }) as const,
+    ),
+  ];
+  if (blocks.length === 0) return undefined;
+  return { role: 'assistant', vendor: input.route.provider, model: input.route.model, blocks };
+}
+
+/** Drives a run whose model follows a script: one reply per call, an unplanned call fails the test. */
+export function drive(
+  script: readonly (ScriptedReply | InfraError)[],
+  world: Omit<DrivenWorld, 'model'> = {},
+): RunDriver {
+  return new RunDriver({
+    ...world,
+    model: (_request, call) => {
+      const reply = script[call - 1];
+      check(reply !== undefined, `the script plans ${script.length} model calls, not ${call}`);
+      return reply;
+    },
+  }).run();
+}
