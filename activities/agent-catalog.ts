@@ -9,7 +9,7 @@ import { fenceExplanation } from './fence';
 import { windowOf } from './model-windows';
 import type { Provider, ToolSpec } from './providers/provider';
 import { askUserSpec, completeTaskSpec } from './tools/built-in-tools';
-import { readOutputTool } from './tools/read-output';
+import { readOutput } from './tools/read-output';
 import type { ToolRegistry } from './tools/registry';
 import { createToolRegistry } from './tools/registry';
 import type { Tool } from './tools/tool';
@@ -127,7 +127,7 @@ function resolveAgent(
       `Agent "${name}" has an output schema but completion "text"; set completion: "tool".`,
     );
   const chain = definition.chain.map((route) => resolveRoute(name, route, providers));
-  const tools = definition.tools.length > 0 ? [...definition.tools, readOutputTool] : [];
+  const tools = definition.tools.length > 0 ? [...definition.tools, readOutput] : [];
   const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
   const iterations =
     completion === 'tool' ? { maxIterations: defaultToolCompletionIterations } : {};
