@@ -1,0 +1,105 @@
+/** One connection to an MCP server: made when needed, made anew after the server has gone. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { InfraException } from '../../infra-exception';
+import { redactText } from '../../redact';
+
+/** A server that is a program of this machine, spoken to over its standard input and output. */
+export interface StdioServer {
+  readonly type: 'stdio';
+  readonly command: string;
+  readonly args?: readonly string[];
+  /** Added to the SDK's short list of harmless variables; the worker's environment is not passed. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** A server that is reached over streamable HTTP. */
+export interface HttpServer {
+  readonly type: 'http';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Milliseconds to connect and to list the tools. */
+const connectTimeoutMs = 30_000;
+
+/** Hands out a connected client. */
+export interface McpConnection {
+  /** The client that is connected, or a new one. */
+  client(): Promise<Client>;
+  /** Drops a client that does not answer any more, so that the next call connects anew. */
+  drop(client: Client): Promise<void>;
+  close(): Promise<void>;
+}
+
+function transportTo(server: StdioServer | HttpServer): Transport {
+  if (server.type === 'stdio') {
+    return new StdioClientTransport({
+      command: server.command,
+      args: [...(server.args ?? [])],
+      stderr: 'ignore',
+      ...(server.env && { env: { ...server.env } }),
+      ...(server.cwd !== undefined && { cwd: server.cwd }),
+    });
+  }
+  return new StreamableHTTPClientTransport(new URL(server.url), {
+    requestInit: { headers: { ...server.headers } },
+  });
+}
+
+function notReached(name: string, thrown: unknown): InfraException {
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return new InfraException(
+    {
+      code: 'tool_infrastructure',
+      message: redactText(
+        `MCP server "${name}" cannot be reached: ${reason.slice(0, 300)}. Check its command or URL on the worker's machine.`,
+      ),
+    },
+    { cause: thrown },
+  );
+}
+
+/**
+ * Makes a connection that connects at the first call of `client`.
+ *
+ * Errors: `client` rejects with `InfraException` `tool_infrastructure` if the server cannot be started or reached.
+ */
+export function mcpConnection(name: string, server: StdioServer | HttpServer): McpConnection {
+  let current: Promise<Client> | undefined;
+  const connect = (): Promise<Client> => {
+    const client = new Client({ name: 'holdfast', version: '0.1.0' });
+    const forget = (): void => {
+      if (current === connecting) {
+        current = undefined;
+      }
+    };
+    client.onclose = forget;
+    const connecting = client
+      .connect(transportTo(server), { timeout: connectTimeoutMs })
+      .then(() => client)
+      .catch(async (thrown: unknown) => {
+        forget();
+        await client.close().catch(() => undefined);
+        throw notReached(name, thrown);
+      });
+    return connecting;
+  };
+  return {
+    client: () => (current ??= connect()),
+    drop: async (client) => {
+      if (current !== undefined && (await current.catch(() => undefined)) === client) {
+        current = undefined;
+      }
+      await client.close().catch(() => undefined);
+    },
+    close: async () => {
+      const client = await current?.catch(() => undefined);
+      current = undefined;
+      await client?.close();
+    },
+  };
+}
