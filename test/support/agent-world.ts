@@ -1,0 +1,140 @@
+/** Everything that a run needs, real and on loopback: Temporal, a worker, a store, a vendor emulator. */
+import { randomUUID } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { Worker } from '@temporalio/worker';
+import type { AgentDefinition } from '../../activities/agent';
+import { createActivities } from '../../activities/index';
+import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
+import { openaiProvider } from '../../activities/providers/openai/openai-provider';
+import type { Provider } from '../../activities/providers/provider';
+import { VendorEmulator } from '../../testing/emulator/emulator';
+import type { agentRun } from '../../workflows/agent-run';
+import { agentRunWorkflow, queryNames } from '../../workflows/contract';
+import type { RunOutcome } from '../../workflows/core/run-outcome';
+import type { RunRequest } from '../../workflows/core/run-protocol';
+import type { PendingItem, RunStatusView } from '../../workflows/core/status-view';
+import type { DevServer } from './temporal';
+import { startDevServer, uniqueName, workflowBundle } from './temporal';
+import type { TemporaryStore } from './temporary-store';
+import { temporaryStore } from './temporary-store';
+
+/** A run's handle. */
+export type RunHandle = WorkflowHandle<typeof agentRun>;
+
+/** A model of each wire that the SDKs do not warn about. */
+export const testModel = 'claude-sonnet-5';
+/** A model on OpenAI's wires. */
+export const otherModel = 'gpt-5';
+
+/** A world for runs. */
+export interface AgentWorld {
+  readonly server: DevServer;
+  readonly emulator: VendorEmulator;
+  readonly stored: TemporaryStore;
+  readonly taskQueue: string;
+  start(request: RunRequest): Promise<RunHandle>;
+  /** Starts a run and waits for its end, however it ends. */
+  run(request: RunRequest): Promise<RunOutcome>;
+  dispose(): Promise<void>;
+}
+
+/** What a world may be told. */
+export interface AgentWorldOptions {
+  readonly server?: DevServer;
+}
+
+/** Providers `anthropic`, `openai` (Responses) and `chat` (Chat Completions) that send to an emulator through the real SDKs. */
+export function emulatedProviders(emulator: VendorEmulator): readonly Provider[] {
+  const apiKey = 'test-key';
+  return [
+    anthropicProvider({ apiKey, baseUrl: emulator.baseUrl('anthropic') }),
+    openaiProvider({ api: 'responses', apiKey, baseUrl: emulator.baseUrl('responses') }),
+    openaiProvider({ name: 'chat', api: 'chat', apiKey, baseUrl: emulator.baseUrl('chat') }),
+  ];
+}
+
+/** The end of a run, also where it failed. */
+export async function outcomeOf(handle: Pick<RunHandle, 'result'>): Promise<RunOutcome> {
+  try {
+    return await handle.result();
+  } catch (thrown) {
+    if (thrown instanceof WorkflowFailedError && thrown.cause instanceof ApplicationFailure) {
+      const [outcome] = thrown.cause.details ?? [];
+      if (typeof outcome === 'object' && outcome !== null && 'report' in outcome)
+        return outcome as RunOutcome;
+    }
+    throw thrown;
+  }
+}
+
+/** Asks until the answer is what the test waits for; jest's deadline ends the wait. */
+export async function eventually<Value>(
+  ask: () => Promise<Value>,
+  isMet: (value: Value) => boolean,
+): Promise<Value> {
+  for (;;) {
+    const value = await ask();
+    if (isMet(value)) return value;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** The run's status. */
+export function statusOf(handle: RunHandle): Promise<RunStatusView> {
+  return handle.query<RunStatusView>(queryNames.status);
+}
+
+/** The first thing that waits for a person, once there is one. */
+export async function firstPending(handle: RunHandle): Promise<PendingItem> {
+  const items = await eventually(
+    () => handle.query<readonly PendingItem[]>(queryNames.pending),
+    (pending) => pending.length > 0,
+  );
+  const [item] = items;
+  if (item === undefined) throw new Error('nothing is pending');
+  return item;
+}
+
+/** Starts a world with a worker that has these agents. One per test file; `dispose()` ends it. */
+export async function startAgentWorld(
+  agents: readonly AgentDefinition[],
+  options: AgentWorldOptions = {},
+): Promise<AgentWorld> {
+  const server = options.server ?? (await startDevServer());
+  const emulator = await VendorEmulator.start();
+  const stored = await temporaryStore();
+  const taskQueue = uniqueName('agents');
+  const providers = emulatedProviders(emulator);
+  const worker = await Worker.create({
+    connection: server.nativeConnection,
+    taskQueue,
+    workflowBundle: await workflowBundle(),
+    activities: { ...createActivities({ store: stored.store, providers, agents }) },
+    maxHeartbeatThrottleInterval: '500 milliseconds',
+    defaultHeartbeatThrottleInterval: '500 milliseconds',
+  });
+  const running = worker.run();
+  const start = (request: RunRequest): Promise<RunHandle> =>
+    server.client.start<typeof agentRun>(agentRunWorkflow, {
+      taskQueue,
+      workflowId: `run-${randomUUID()}`,
+      args: [{ request }],
+    });
+  return {
+    server,
+    emulator,
+    stored,
+    taskQueue,
+    start,
+    run: async (request) => outcomeOf(await start(request)),
+    async dispose() {
+      worker.shutdown();
+      await running;
+      await emulator.stop();
+      await stored.dispose();
+      await server.close();
+    },
+  };
+}
