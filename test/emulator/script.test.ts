@@ -167,11 +167,11 @@ test('records every request with its key redacted and how it was answered', asyn
 });
 
 test('drops the bodies of old requests to bound its memory', async () => {
-  const emulator = await start({ recordedBodies: 1 });
+  const emulator = await start({ recordedBodyBytes: 200 });
   emulator.script([reply.text('a'), reply.text('b')]);
   await ask(emulator);
   await ask(emulator);
-  expect(() => emulator.requests[0]?.body).toThrow(/recordedBodies/);
+  expect(() => emulator.requests[0]?.body).toThrow(/recordedBodyBytes/);
   expect(emulator.requests[1]?.model).toBe('m');
   expect(emulator.requests[1]?.body['model']).toBe('m');
 });

@@ -29,7 +29,7 @@ const partOf = fc.oneof(
 );
 const parts = fc.array(partOf, { minLength: 1, maxLength: 4 });
 const delivery = fc.record(
-  { crlf: fc.boolean(), bytesPerWrite: fc.integer({ min: 5, max: 500 }) },
+  { crlf: fc.boolean(), bytesPerWrite: fc.integer({ min: 30, max: 500 }) },
   { requiredKeys: [] },
 );
 const replies = fc
@@ -103,7 +103,7 @@ test.each(['messages', 'chat', 'responses'] as const)(
         expect(text).toBe(textOf(step.parts));
         expect(calls).toEqual(callsOf(step.parts));
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
     emulator.assertDrained();
   },

@@ -34,7 +34,9 @@ export interface EmulatorOptions {
   readonly validate?: boolean;
   /** Shortest prompt prefix that Anthropic's cache takes, in tokens; default 0 (real: 1,024 and more, by model). */
   readonly cacheMinimumTokens?: number;
-  /** How many of the newest requests keep their bodies; default 1,000. */
+  /** The newest requests keep their bodies up to so many bytes together, the last one always; default 64 MB. */
+  readonly recordedBodyBytes?: number;
+  /** At most so many of the newest requests keep their bodies; default no such limit. */
   readonly recordedBodies?: number;
   /** Makes ids repeatable; default random. */
   readonly seed?: string;
@@ -43,6 +45,9 @@ export interface EmulatorOptions {
   /** Largest body in bytes; default 32 MB (Anthropic's limit). */
   readonly maxBodyBytes?: number;
 }
+
+/** Enough for any test; bounded, so that a run of thousands of iterations does not fill the memory. */
+const defaultRecordedBodyBytes = 64 * 1024 * 1024;
 
 interface Waiter {
   readonly isMet: () => boolean;
@@ -61,6 +66,8 @@ export class VendorEmulator {
   readonly #seed: string;
   readonly #waiters = new Set<Waiter>();
   #ids = 0;
+  #keptBytes = 0;
+  #oldestKept = 0;
   readonly #strays: string[] = [];
 
   private constructor(options: EmulatorOptions) {
@@ -200,6 +207,7 @@ export class VendorEmulator {
       path: pathOf(request),
       headers: redactedHeaders(request.headers),
       body: parsed.body,
+      bodyBytes: text?.length ?? 0,
     });
     this.#record(recorded);
     const refusal =
@@ -211,8 +219,17 @@ export class VendorEmulator {
 
   #record(request: RecordedRequest): void {
     this.#requests.push(request);
-    const oldest = this.#requests.length - 1 - (this.#options.recordedBodies ?? 1000);
-    this.#requests[oldest]?.forgetBody();
+    this.#keptBytes += request.bodyBytes;
+    const limit = this.#options.recordedBodyBytes ?? defaultRecordedBodyBytes;
+    const count = this.#options.recordedBodies ?? Infinity;
+    const isOver = (): boolean =>
+      this.#keptBytes > limit || request.index - this.#oldestKept >= count;
+    while (isOver() && this.#oldestKept < request.index) {
+      const oldest = this.#requests[this.#oldestKept];
+      this.#oldestKept += 1;
+      this.#keptBytes -= oldest?.bodyBytes ?? 0;
+      oldest?.forgetBody();
+    }
     this.#notify();
   }
 

@@ -39,6 +39,7 @@ export interface RequestFacts {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
+  readonly bodyBytes: number;
 }
 
 /** One request that the emulator got. */
@@ -56,6 +57,8 @@ export class RecordedRequest {
   readonly model: string;
   /** The request asked for a stream. */
   readonly stream: boolean;
+  /** Length of the body's text. */
+  readonly bodyBytes: number;
   answer: Answer = { type: 'pending' };
   progress: AnswerProgress = { eventsSent: 0, landed: false, finished: false, abandoned: false };
   readonly #wire: Wire;
@@ -71,15 +74,16 @@ export class RecordedRequest {
     this.headers = facts.headers;
     this.model = stringOf(facts.body['model']);
     this.stream = facts.body['stream'] === true;
+    this.bodyBytes = facts.bodyBytes;
     this.#wire = facts.wire;
     this.#body = facts.body;
   }
 
-  /** The body as sent. Errors: throws where it was dropped to bound the emulator's memory (`recordedBodies`). */
+  /** The body as sent. Errors: throws where it was dropped to bound the emulator's memory (`recordedBodyBytes`). */
   get body(): JsonObject {
     if (this.#body === undefined) {
       throw new Error(
-        `The body of request ${this.index} is no longer recorded; raise recordedBodies.`,
+        `The body of request ${this.index} is no longer recorded; raise recordedBodyBytes.`,
       );
     }
     return this.#body;
