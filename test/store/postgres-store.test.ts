@@ -126,23 +126,25 @@ describe('Postgres server', () => {
   });
 
   it('may be killed and restarted while stores are open, and has all that was reported', async () => {
-    const url = await server.newDatabase();
+    const own = await startPostgres();
+    const { url } = own;
     const store = await openStore(url);
     let head = await store.appendNode(undefined, says('before'));
-    await server.restart();
+    await own.restart();
     head = await store.appendNode(head, says('after a restart'));
     const blob = await store.putBlob('x'.repeat(1_000_000));
-    await server.kill();
+    await own.kill();
     const message = await failureOf(store.appendNode(head, says('lost')), 'store_unavailable');
     expect(message).not.toContain('secret-of-test');
     await failureOf(store.check(), 'store_unavailable');
     await failureOf(openStore(url), 'store_unavailable');
-    await server.restart();
+    await own.restart();
     await store.check();
     head = await store.appendNode(head, says('after a kill'));
     const cold = await openStore(url);
     expect(await cold.loadTranscript(head)).toHaveLength(3);
     expect((await cold.getBlob(blob)).length).toBe(1_000_000);
     await Promise.all([store.close(), cold.close()]);
+    await own.stop();
   });
 });

@@ -39,7 +39,7 @@ const jobs = {
     }
     await new Promise((resolve) => process.stdin.once('data', resolve));
     process.stdin.pause();
-    say(await store.appendNode(head, message('after')));
+    say(await store.appendNode(head, message('after'.repeat(50_000))));
   },
 };
 
