@@ -1,4 +1,5 @@
 /** Temporal's dev server as a child or a shared background process, with its state in a file. */
+import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -68,7 +69,7 @@ export async function startEmbeddedServer(
   const executable = options.executable ?? (await findExecutable());
   const { stateFile } = options;
   if (stateFile === undefined) {
-    const logFile = options.logFile ?? path.join(tmpdir(), `holdfast-temporal-${process.pid}.log`);
+    const logFile = options.logFile ?? path.join(tmpdir(), `holdfast-temporal-${randomUUID()}.log`);
     return handleOf(await launch(executable, logFile, options, undefined), false);
   }
   const file = path.resolve(stateFile);
