@@ -12,6 +12,7 @@ describe('the message of a failure', () => {
       ),
       'Zt9Q',
     ],
+    ['a starred key anywhere', openaiError('The key ab12****Zt9Q is switched off', 'x'), 'Zt9Q'],
     [
       'whatever stood where the key should be',
       openaiError(
