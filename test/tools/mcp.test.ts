@@ -134,8 +134,10 @@ describe('over streamable HTTP', () => {
     if (server.stdout === null) {
       throw new Error('no output');
     }
-    const [line]: unknown[] = await once(createInterface(server.stdout), 'line');
-    return String(line);
+    const lines = createInterface(server.stdout);
+    return new Promise((resolve) => {
+      lines.once('line', resolve);
+    });
   };
   const stop = async (): Promise<void> => {
     const exit = once(server, 'exit');

@@ -92,6 +92,26 @@ const fieldOf = (thrown: unknown, key: string): unknown =>
 const requestTimeout: number = ErrorCode.RequestTimeout;
 const connectionClosed: number = ErrorCode.ConnectionClosed;
 
+/** Whether the server cannot have looked at the call: nobody listened, or (404) it was started anew and the session is gone. */
+function isNeverSent(thrown: unknown): boolean {
+  const causeCode = fieldOf(fieldOf(thrown, 'cause'), 'code');
+  return (
+    fieldOf(thrown, 'code') === 404 ||
+    fieldOf(thrown, 'message') === 'Not connected' ||
+    causeCode === 'ECONNREFUSED' ||
+    causeCode === 'ENOTFOUND'
+  );
+}
+
+function isConnectionError(thrown: unknown): boolean {
+  const code = fieldOf(thrown, 'code');
+  return (
+    thrown instanceof StreamableHTTPError ||
+    fieldOf(thrown, 'message') === 'fetch failed' ||
+    [connectionClosed, 'EPIPE', 'ECONNRESET'].some((known) => known === code)
+  );
+}
+
 /** What a failed call tells of the connection. */
 function sortFailure(
   thrown: unknown,
@@ -103,19 +123,10 @@ function sortFailure(
   if (thrown instanceof McpError && code !== connectionClosed) {
     return code === requestTimeout ? 'timeout' : 'answered';
   }
-  const causeCode = fieldOf(fieldOf(thrown, 'cause'), 'code');
-  const isNotConnected = fieldOf(thrown, 'message') === 'Not connected';
-  // 404 says that the session is gone: the server was started anew and has not looked at the call.
-  if (code === 404 || isNotConnected || causeCode === 'ECONNREFUSED' || causeCode === 'ENOTFOUND') {
+  if (isNeverSent(thrown)) {
     return 'never-sent';
   }
-  const isConnectionError =
-    code === connectionClosed ||
-    code === 'EPIPE' ||
-    code === 'ECONNRESET' ||
-    thrown instanceof StreamableHTTPError ||
-    fieldOf(thrown, 'message') === 'fetch failed';
-  return isConnectionError ? 'lost' : 'answered';
+  return isConnectionError(thrown) ? 'lost' : 'answered';
 }
 
 function failed(use: ServerUse, tool: McpTool, thrown: unknown): unknown {

@@ -1,0 +1,35 @@
+/** Stored output is read on in parts that begin at a line. */
+import { readOutput } from '../../activities/tools/read-output';
+import { callTool, toolContext, toolErrorOf } from './tool-context';
+
+const ref = 'a'.repeat(43);
+const contextWith = (whole: string) =>
+  toolContext({
+    readBlob: (_hash, offset, length) => {
+      const bytes = Buffer.from(whole);
+      return Promise.resolve({
+        text: bytes.subarray(offset, offset + length).toString('utf8'),
+        totalBytes: bytes.length,
+      });
+    },
+  });
+
+test('reads a part and says how to read on', async () => {
+  const text = await callTool(readOutput, { ref, length: 10 }, contextWith('0123456789abcdef'));
+  expect(text).toBe('Bytes 0-10 of 16:\n0123456789\n[… read on with offset 10]');
+});
+
+test('begins at the start of the line, so that no secret is read without its beginning', async () => {
+  const whole = 'first line\nAPI_KEY=sk-ant-abcdefgh12345678\nlast\n';
+  const offset = whole.indexOf('abcdefgh');
+  const text = await callTool(readOutput, { ref, offset }, contextWith(whole));
+  expect(text).toContain('\nAPI_KEY=sk-ant-abcdefgh12345678\nlast');
+  expect(text).not.toContain('first line');
+});
+
+test('refuses an offset beyond the end and a ref that is none', async () => {
+  const beyond = await toolErrorOf(callTool(readOutput, { ref, offset: 99 }, contextWith('abc')));
+  expect(beyond.message).toContain('3 bytes');
+  const wrong = await toolErrorOf(callTool(readOutput, { ref: '../x' }, contextWith('abc')));
+  expect(wrong.message).toContain('copy it from the shortened output');
+});
