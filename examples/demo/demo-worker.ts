@@ -5,6 +5,7 @@ import {
   connectWorker,
   createLogger,
   createWorker,
+  installRuntime,
   readEnvironment,
 } from '../../workers/index';
 import { demoAgent } from './demo-agent';
@@ -16,6 +17,7 @@ function tell(message: WorkerMessage): void {
 }
 
 async function main(settings: WorkerSettings): Promise<void> {
+  installRuntime(createLogger('error'));
   const environment = readEnvironment();
   const { providers, chain } =
     settings.emulatorUrl === undefined
@@ -26,7 +28,6 @@ async function main(settings: WorkerSettings): Promise<void> {
   });
   const store = await openStore(settings.store);
   const connect = await connectOptionsFrom(environment.temporal, settings.temporalAddress);
-  const logger = createLogger('error');
   const connection = await connectWorker(connect);
   const worker = await createWorker({
     connection,
@@ -34,7 +35,6 @@ async function main(settings: WorkerSettings): Promise<void> {
     taskQueue: settings.taskQueue,
     activities: createActivities({ store, providers, agents: [agent] }),
     cacheDirectory: environment.cacheDirectory,
-    logger,
     stickyTimeoutMs: 1_000,
     heartbeatIntervalMs: 1_000,
     shutdownGraceMs: 1_000,

@@ -85,7 +85,7 @@ function prove(calls: readonly AnsweredCall[]): Move {
   }
   const [, file = ''] = /Edited (\S+?):/.exec(calls[editedAt]?.result ?? '') ?? [];
   if (!hasPassed(run)) return giveUp(`After the change in ${file} the tests still fail.`);
-  const cause = 'sort() without a comparator orders numbers as text, so 1240 came before 77.';
+  const cause = 'sort() without a comparator orders numbers as text.';
   return move('finish', 'All tests pass.', 'complete_task', {
     summary: `Repaired ${file}: ${cause} All tests pass now.`,
     result: { file, cause },
@@ -93,10 +93,9 @@ function prove(calls: readonly AnsweredCall[]): Move {
 }
 
 /** The source is known: find the sort that has no comparator, and give it one. */
-function mend(calls: readonly AnsweredCall[], source: AnsweredCall): Move {
+function mend(calls: readonly AnsweredCall[], path: string, source: AnsweredCall): Move {
   const line = linesOf(source).find((each) => each.includes('.sort()'));
-  const path = source.input['path'] ?? '';
-  if (line === undefined) return giveUp(`Nothing in ${String(path)} explains it.`);
+  if (line === undefined) return giveUp(`Nothing in ${path} explains it.`);
   const exact = line.trim();
   const remembered = exact.replace(/\[\.\.\.(\w+)\]/, '$1');
   const tried = calls.some((call) => call.name === 'edit_file');
@@ -107,7 +106,7 @@ function mend(calls: readonly AnsweredCall[], source: AnsweredCall): Move {
         old_text: exact,
         new_text: mended(exact),
       })
-    : move('mend-from-memory', 'sort() compares numbers as text: 1240 < 77.', 'edit_file', {
+    : move('mend-from-memory', 'sort() compares numbers as if they were text.', 'edit_file', {
         path,
         old_text: remembered,
         new_text: mended(remembered),
@@ -145,7 +144,7 @@ function trace(
   const source = last(calls, 'read_file', ({ input }) => input['path'] === path);
   return source === undefined
     ? move('read-source', 'With its whole path, then.', 'read_file', { path })
-    : mend(calls, source);
+    : mend(calls, path, source);
 }
 
 /**

@@ -27,7 +27,10 @@ const mishaps: { readonly [At in Stage]?: (move: Move) => Step } = {
     fault.overloadedInStream({ during: wellDone(move), afterCharacters: move.text.length }),
   search: (move) =>
     reply.rawToolArguments(move.name, JSON.stringify(move.input).slice(0, -4), { text: move.text }),
-  mend: (move) => reply.toolCalls([{ name: 'apply_patch', input: { patch: move.text } }]),
+  mend: () =>
+    reply.toolCalls([{ name: 'apply_patch', input: { patch: '*** Begin Patch' } }], {
+      text: 'A patch is quicker.',
+    }),
   'prove-again': (move) =>
     fault.cutStream({ during: wellDone(move), afterCharacters: move.text.length }),
 };

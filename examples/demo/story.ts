@@ -1,14 +1,16 @@
-/** Tells a run as it happens: one line per thing that a spectator wants to see, at most 80 columns wide. */
+/** Tells a run as it happens: a label and a text per line, at most 80 columns wide. */
 import { styleText } from 'node:util';
 import type { Failure } from '../../workflows/core/failure';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 
-const columns = 80;
-const indent = '      ';
+const labelColumns = 9;
+const textColumns = 80 - labelColumns - 1;
+/** Lines that one entry may take. */
+const maxLines = 2;
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Where a story is told. */
+/** Where a story is told: a stream, or whatever takes text. */
 export interface Paper {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -16,52 +18,66 @@ export interface Paper {
 
 /** Writes the story's lines. */
 export interface Story {
-  /** A line as it is. */
   line(text?: string): void;
   heading(text: string): void;
+  /** A name and what is to be said of it. */
   fact(name: string, value: string): void;
   /** Something that the demo itself did to the run. */
   deed(text: string): void;
   entry(entry: TimelineEntry): void;
 }
 
-/** Cuts text to what remains of a line. */
-function fit(text: string, width: number): string {
-  const single = text.replace(/\s+/g, ' ').trim();
-  return single.length <= width ? single : `${single.slice(0, width - 1)}…`;
+interface Told {
+  readonly label: string;
+  readonly style: Style;
+  readonly text: string;
+}
+
+/** Cuts text into lines between words; the last one ends in an ellipsis if something is left over. */
+function wrapped(text: string): readonly string[] {
+  const lines: string[] = [];
+  let rest = text.replace(/\s+/g, ' ').trim();
+  while (rest.length > textColumns && lines.length < maxLines - 1) {
+    const blank = rest.lastIndexOf(' ', textColumns);
+    const end = blank > 0 ? blank : textColumns;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end).trim();
+  }
+  return [...lines, rest.length > textColumns ? `${rest.slice(0, textColumns - 1)}…` : rest];
 }
 
 function failureText(failure: Failure): string {
-  const where = failure.kind === 'infra' ? failure.route : failure.toolName;
-  return `${failure.code}${where === undefined ? '' : ` (${where})`}: ${failure.message}`;
+  return `${failure.code}: ${failure.message}`;
 }
 
-/** What an entry says, with its mark; undefined for entries that other lines tell already. */
-function told(entry: TimelineEntry): { mark: string; style: Style; text: string } | undefined {
+/** What a command came to: the first line that `run_command` gives. */
+function commandEnd(summary: string, preview: string): string {
+  return summary.startsWith('run_command') ? (preview.split('\n')[0] ?? '') : '';
+}
+
+/** What a spectator hears of an entry; undefined for what other entries tell. */
+function told(entry: TimelineEntry): Told | undefined {
   switch (entry.type) {
     case 'ModelRepliedEvent':
-      return { mark: ' ', style: 'reset', text: entry.text };
+      return { label: String(entry.iteration), style: 'bold', text: entry.text };
     case 'ToolCallStartedEvent':
-      return { mark: '>', style: 'cyan', text: entry.summary };
+      return { label: 'tool', style: 'cyan', text: entry.summary };
+    case 'ToolCallSucceededEvent':
+      return { label: '', style: 'dim', text: commandEnd(entry.summary, entry.preview) };
     case 'ErrorEvent':
-      return { mark: 'x', style: 'red', text: failureText(entry.failure) };
+      return { label: 'error', style: 'red', text: failureText(entry.failure) };
     case 'HealedEvent':
-      return { mark: '+', style: 'green', text: `healed ${entry.code}: ${entry.how}` };
+      return { label: 'healed', style: 'green', text: `${entry.code}: ${entry.how}` };
     case 'FailoverEvent':
-      return {
-        mark: '~',
-        style: 'yellow',
-        text: `failover from ${entry.from} to ${entry.to} (${entry.reason})`,
-      };
+      return { label: 'failover', style: 'yellow', text: `from ${entry.from} to ${entry.to}` };
     case 'WaitStartedEvent':
-      return { mark: ' ', style: 'yellow', text: `waiting for ${entry.waitingFor}` };
+      return { label: 'wait', style: 'yellow', text: entry.waitingFor };
     case 'EscalatedEvent':
-      return { mark: '!', style: 'yellow', text: `escalated: ${entry.reason}` };
+      return { label: 'escalated', style: 'yellow', text: entry.reason };
     case 'NoToolCallEvent':
     case 'ToolResultErrorEvent':
     case 'RunStartedEvent':
     case 'IterationStartedEvent':
-    case 'ToolCallSucceededEvent':
     case 'WaitEndedEvent':
     case 'MessageAddedEvent':
     case 'SegmentStartedEvent':
@@ -74,15 +90,15 @@ function told(entry: TimelineEntry): { mark: string; style: Style; text: string 
 export function storyOn(paper: Paper): Story {
   const isColoured = paper.isTTY === true && process.env['NO_COLOR'] === undefined;
   const paint = (style: Style, text: string): string =>
-    isColoured ? styleText(style, text) : text;
+    isColoured && text !== '' ? styleText(style, text) : text;
   const line = (text = ''): void => {
     paper.write(`${text}\n`);
   };
-  let shown = 0;
-  const number = (iteration: number): string => {
-    if (iteration === shown || iteration === 0) return indent;
-    shown = iteration;
-    return `${String(iteration).padStart(4)}  `;
+  const tell = ({ label, style, text }: Told): void => {
+    if (text.trim() === '') return;
+    const [first = '', ...more] = wrapped(text);
+    line(`${paint('dim', label.padStart(labelColumns))} ${paint(style, first)}`);
+    for (const each of more) line(`${' '.repeat(labelColumns + 1)}${paint(style, each)}`);
   };
   return {
     line,
@@ -90,16 +106,14 @@ export function storyOn(paper: Paper): Story {
       line(paint('bold', text));
     },
     fact: (name, value) => {
-      line(`  ${paint('dim', name.padEnd(10))}  ${fit(value, columns - 14)}`);
+      tell({ label: name, style: 'reset', text: value });
     },
     deed: (text) => {
-      line(`${indent}${paint('magenta', `# ${fit(text, columns - 8)}`)}`);
+      tell({ label: 'demo', style: 'magenta', text });
     },
     entry: (entry) => {
       const said = told(entry);
-      if (said === undefined || said.text === '') return;
-      const text = `${said.mark} ${fit(said.text, columns - 8)}`;
-      line(`${paint('dim', number(entry.iteration))}${paint(said.style, text)}`);
+      if (said !== undefined) tell(said);
     },
   };
 }

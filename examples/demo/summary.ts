@@ -27,6 +27,19 @@ function healedText(healed: DemoSummary['healed']): readonly string[] {
   return lines.length === 0 ? ['nothing was broken'] : lines;
 }
 
+/** What the run itself says of its end. */
+function endText(result: RunResult): string {
+  switch (result.status) {
+    case 'completed':
+      return result.answer;
+    case 'failed':
+      return result.message;
+    case 'stopped':
+    case 'cancelled':
+      return result.reason;
+  }
+}
+
 /** Tells the end of the story. */
 export function tellSummary(story: Story, summary: DemoSummary, result: RunResult): void {
   const { testsPass, iterations, failovers, workerKills, historyBytes, historyEvents } = summary;
@@ -35,13 +48,12 @@ export function tellSummary(story: Story, summary: DemoSummary, result: RunResul
     testsPass ? 'Repaired: the project’s own tests pass.' : 'Not repaired: the tests do not pass.',
   );
   story.line();
-  const said = result.status === 'failed' ? result.message : '';
   story.fact('run', `${summary.status} after ${iterations} iterations, ${summary.seconds} s`);
-  if (said !== '') story.fact('', said);
+  story.fact('', endText(result));
   const [first = '', ...more] = healedText(summary.healed);
   story.fact('healed', first);
   for (const line of more) story.fact('', line);
   story.fact('failovers', String(failovers));
-  story.fact('kills', `${workerKills} worker killed with SIGKILL in the middle of a tool call`);
+  story.fact('kills', `${workerKills} x SIGKILL of the worker while a tool ran`);
   story.fact('history', `${historyEvents} events, ${(historyBytes / 1024).toFixed(0)} KB`);
 }

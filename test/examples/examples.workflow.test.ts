@@ -1,0 +1,55 @@
+/** Each example runs to its end on a real Temporal server, offline. */
+import { triageOneTicket } from '../../examples/agent-in-workflow';
+import { PaymentService, refundOrder } from '../../examples/custom-tool';
+import { summariseTicket } from '../../examples/existing-worker';
+import type { OfflineWorld } from '../../examples/offline-world';
+import { inOfflineWorld } from '../../examples/offline-world';
+import { readEnvironment } from '../../workers/env';
+import type { DevServer } from '../support/temporal';
+import { startDevServer, uniqueName } from '../support/temporal';
+
+let server: DevServer;
+beforeAll(async () => {
+  server = await startDevServer();
+}, 300_000);
+afterAll(() => server.close());
+
+async function onTestServer<Result>(
+  example: (world: OfflineWorld) => Promise<Result>,
+): Promise<Result> {
+  const environment = readEnvironment({ ...process.env, TEMPORAL_ADDRESS: server.address });
+  return inOfflineWorld(
+    uniqueName('example'),
+    async (world) => {
+      const result = await example(world);
+      world.emulator.assertDrained();
+      expect(world.emulator.refusals).toEqual([]);
+      return result;
+    },
+    environment,
+  );
+}
+
+test('existing-worker: an agent runs on a worker that has workflows of its own', async () => {
+  const result = await onTestServer(summariseTicket);
+  expect(result).toMatchObject({
+    status: 'completed',
+    answer: 'The customer was charged twice for one order.',
+  });
+}, 300_000);
+
+test("agent-in-workflow: a user's workflow goes on with what the agent answered", async () => {
+  const filed = await onTestServer(triageOneTicket);
+  expect(filed).toBe('filed under billing: My card shows two payments for one order.');
+}, 300_000);
+
+test('custom-tool: refunds once, after code has approved, with a typed result', async () => {
+  const payments = new PaymentService();
+  const result = await onTestServer((world) => refundOrder(world, payments));
+  expect(result).toMatchObject({
+    status: 'completed',
+    output: { order: 'A-17', refundedEuros: 80 },
+    report: { healed: { tool_execution_failed: 1 } },
+  });
+  expect(payments.count).toBe(1);
+}, 300_000);
