@@ -1,0 +1,74 @@
+/** The exact words that seeds 000 and 004 fix. */
+import type { AgentErrorCode } from '../../workflows/core/failure';
+import {
+  buildErrorRecoveryMessage,
+  defaultHint,
+  noteProvenance,
+  toToolResponse,
+} from '../../workflows/core/error-context';
+import { recoveryInstructions } from '../../workflows/core/failure-policy';
+import { anAgentError } from '../support/builders';
+
+const toolNames = ['search', 'calculator'];
+
+test('has the frame of seed 000, after the line that says who speaks', () => {
+  const error = anAgentError({ code: 'no_tool_call', message: 'No tool call was found.' });
+  expect(buildErrorRecoveryMessage([error], toolNames)).toBe(
+    [
+      noteProvenance,
+      'The previous iteration failed with the following error:',
+      '',
+      'No tool call was found.',
+      '',
+      'Please analyze what went wrong and try a different approach.',
+      'You must provide a tool call in your response.',
+    ].join('\n'),
+  );
+});
+
+test.each<[AgentErrorCode, string]>([
+  ['no_tool_call', 'You must provide a tool call in your response.'],
+  ['invalid_json', 'Ensure your tool call JSON is properly formatted.'],
+  ['invalid_tool', 'Use one of the available tools: [search, calculator]'],
+  ['tool_execution_failed', 'The error was: $& broke'],
+])('instructs for %s as seed 000 says', (code, instruction) => {
+  const message = buildErrorRecoveryMessage(
+    [anAgentError({ code, message: '$& broke' })],
+    toolNames,
+  );
+  expect(message.split('\n').at(-1)).toBe(instruction);
+});
+
+test.each(Object.keys(recoveryInstructions) as AgentErrorCode[])('leaves no gap for %s', (code) => {
+  const message = buildErrorRecoveryMessage([anAgentError({ code })], toolNames);
+  expect(message).not.toMatch(/\{|\}|undefined/);
+});
+
+test('says equal things of parallel calls once, and hints last', () => {
+  const error = anAgentError({ hint: 'Use b > 0.', toolName: 'calculator' });
+  const lines = buildErrorRecoveryMessage([error, error], toolNames).split('\n');
+  expect(lines.filter((line) => line === 'calculator: division by zero')).toHaveLength(1);
+  expect(lines.at(-1)).toBe('Hint: Use b > 0.');
+});
+
+test('shortens the invented name of an unknown tool', () => {
+  const error = anAgentError({ code: 'invalid_tool', toolName: 'x'.repeat(100_000) });
+  expect(buildErrorRecoveryMessage([error], toolNames).length).toBeLessThan(1_000);
+});
+
+test("answers a tool's call in the shape of seed 004", () => {
+  expect(
+    JSON.parse(toToolResponse(anAgentError({ code: 'invalid_params', hint: 'Try x.' }))),
+  ).toEqual({
+    error: true,
+    code: 'invalid_params',
+    message: 'division by zero',
+    hint: 'Try x.',
+    recoverable: true,
+  });
+  expect(JSON.parse(toToolResponse(anAgentError({ recoverable: false })))).toMatchObject({
+    hint: defaultHint,
+    recoverable: false,
+  });
+  expect(defaultHint).toBe('Please check your parameters and try again.');
+});

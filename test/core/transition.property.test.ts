@@ -1,0 +1,142 @@
+/** Whatever happens, in whatever order, a run keeps its promises. The driver checks round trip, ids, timers and wakes at each step. */
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { isTripped } from '../../workflows/core/circuit-breaker';
+import type { RunState } from '../../workflows/core/run-state';
+import type { RunCommand } from '../../workflows/core/run-protocol';
+import { transition } from '../../workflows/core/transition';
+import { noteProvenance } from '../../workflows/core/error-context';
+import { playRun, randomRun } from '../support/random-runs';
+import { wireProblems } from '../support/wire-problems';
+
+const runs = { numRuns: 40, endOnFailure: true };
+
+describe('any run', () => {
+  test('comes to an end that can be read, once', () => {
+    fc.assert(
+      fc.property(randomRun, (run) => {
+        const driver = playRun(run, { rollsOver: true });
+        const { outcome } = driver;
+        const text = outcome.status === 'failed' ? outcome.message : 'readable';
+        expect(text.trim()).not.toBe('');
+        expect(driver.commands.filter((command) => command.type === 'end-run')).toHaveLength(1);
+        expect(driver.entries.filter((entry) => entry.type === 'RunEndedEvent')).toHaveLength(1);
+      }),
+      runs,
+    );
+  });
+
+  test('sends only requests that every wire takes, each call with its one result', () => {
+    fc.assert(
+      fc.property(randomRun, (run) => {
+        for (const { messages } of playRun(run, { rollsOver: true }).requests)
+          expect(wireProblems(messages)).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  test('never stores a note, and sends it once only', () => {
+    fc.assert(
+      fc.property(randomRun, (run) => {
+        const { requests } = playRun(run);
+        for (const { input, messages } of requests) {
+          expect(JSON.stringify(messages)).not.toContain(noteProvenance);
+          if (input.note !== undefined) expect(input.note).toContain(noteProvenance);
+        }
+      }),
+      runs,
+    );
+  });
+
+  test('passes no cap', () => {
+    fc.assert(
+      fc.property(randomRun, (run) => {
+        const { limits } = run.snapshot;
+        const check = ({ counters }: RunState, commands: readonly RunCommand[]): void => {
+          expect(counters.iterations).toBeLessThanOrEqual(Math.max(limits.maxIterations, 0));
+          expect(counters.toolCalls).toBeLessThanOrEqual(limits.maxToolCalls);
+          if (commands.some((command) => command.type === 'call-model'))
+            expect(counters.events).toBeLessThan(limits.maxEvents);
+        };
+        const driver = playRun(run, { rollsOver: true, watch: check });
+        expect(new Set(driver.toolRuns.map((input) => input.toolCallId)).size).toBeLessThanOrEqual(
+          driver.state.counters.toolCalls,
+        );
+      }),
+      runs,
+    );
+  });
+
+  test('is tripped only at its end', () => {
+    fc.assert(
+      fc.property(randomRun, (run) => {
+        playRun(run, {
+          rollsOver: true,
+          watch: ({ breaker, phase }) => {
+            if (!isTripped(breaker)) return;
+            expect(phase).toMatchObject({ outcome: { reason: 'circuit_breaker' } });
+          },
+        });
+      }),
+      runs,
+    );
+  });
+
+  test('is deterministic: the same events give the same states and commands', () => {
+    fc.assert(
+      fc.property(randomRun, (run) => {
+        const first = playRun(run, { rollsOver: true });
+        const second = playRun(run, { rollsOver: true });
+        expect(second.state).toEqual(first.state);
+        expect(second.commands).toEqual(first.commands);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('takes every event of another run, at any time and twice, without a throw', () => {
+    fc.assert(
+      fc.property(randomRun, randomRun, fc.infiniteStream(fc.nat()), (run, other, picks) => {
+        const strange = playRun(other, { rollsOver: true }).events;
+        playRun(run, {
+          watch: (state) => {
+            const event = strange[(picks.next().value ?? 0) % strange.length];
+            if (event === undefined) return;
+            const [once] = transition(state, event);
+            const [twice] = transition(once, event);
+            for (const after of [once, twice])
+              if (!isDeepStrictEqual(JSON.parse(JSON.stringify(after)), after))
+                expect(JSON.parse(JSON.stringify(after))).toStrictEqual(after);
+          },
+        });
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('a roll-over', () => {
+  const forget = (state: RunState): unknown => ({
+    ...state,
+    counters: { ...state.counters, segments: 0 },
+  });
+
+  test('changes nothing but the count of segments', () => {
+    let rolled = 0;
+    fc.assert(
+      fc.property(randomRun, (run) => {
+        const whole = playRun({ ...run, picks: [] });
+        const parts = playRun({ ...run, picks: [] }, { rollsOver: true });
+        rolled += parts.rollOvers;
+        const story = parts.entries.filter((entry) => entry.type !== 'SegmentStartedEvent');
+        expect(story).toEqual(whole.entries);
+        expect(forget(parts.state)).toEqual(forget(whole.state));
+        expect(parts.requests).toEqual(whole.requests);
+        expect(parts.state.counters.segments).toBe(1 + parts.rollOvers);
+      }),
+      runs,
+    );
+    expect(rolled).toBeGreaterThan(100);
+  });
+});
