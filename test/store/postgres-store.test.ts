@@ -2,6 +2,7 @@
 import { Client } from 'pg';
 import { startPostgres, type TestPostgres } from '../support/postgres';
 import { openStore } from '../../activities/stores/open-store';
+import { startReplyLosingProxy } from './reply-losing-proxy';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 
 // Generous, for busy machines: nothing here waits for a deadline.
@@ -113,6 +114,24 @@ describe('Postgres server', () => {
     expect(begun).toBe(20);
     await cutter.end();
     await store.close();
+  });
+
+  it('knows its own beginning again when the reply to it was lost', async () => {
+    const url = new URL(await server.newDatabase());
+    const direct = await openStore(url.href);
+    const proxy = await startReplyLosingProxy(
+      Number(url.port),
+      'INSERT INTO holdfast.tool_executions',
+    );
+    url.port = String(proxy.port);
+    const store = await openStore(url.href);
+    const intent = { key: 'k', tool: 't', inputDigest: 'd', startedAtMs: 1 };
+    expect(await store.beginTool(intent)).toEqual({ type: 'none' });
+    expect(proxy.lostReplies()).toBe(1);
+    expect(await direct.beginTool(intent)).toEqual({ type: 'begun', intent });
+    expect(await store.beginTool(intent)).toEqual({ type: 'begun', intent });
+    await Promise.all([store.close(), direct.close()]);
+    proxy.close();
   });
 
   it('notices a database that was made anew under its feet', async () => {
