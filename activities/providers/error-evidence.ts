@@ -34,7 +34,7 @@ export interface ErrorEvidence {
 }
 
 /** One link of a cause chain. */
-export interface ChainLink {
+interface ChainLink {
   readonly name: string;
   readonly code: string;
   readonly message: string;

@@ -17,10 +17,10 @@ export const missingResultText =
 export const blankResultText = '(no output)';
 
 /** What opens a transcript that does not begin with a user message. */
-export const omittedStartText = '(The beginning of this conversation was left out.)';
+const omittedStartText = '(The beginning of this conversation was left out.)';
 
 /** What ends a transcript whose last message is the model's own. */
-export const continueText = '(Continue.)';
+const continueText = '(Continue.)';
 
 type AssistantBlock = AssistantMessage['blocks'][number];
 

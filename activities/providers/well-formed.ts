@@ -7,7 +7,7 @@ export function wellFormedText(text: string): string {
 }
 
 /** The same for every string and key within a JSON value. */
-export function wellFormedJson(value: JsonValue): JsonValue {
+function wellFormedJson(value: JsonValue): JsonValue {
   if (typeof value === 'string') return wellFormedText(value);
   if (typeof value !== 'object' || value === null) return value;
   return isList(value) ? value.map(wellFormedJson) : wellFormedObject(value);

@@ -218,6 +218,14 @@ describe("a request on OpenAI's wires", () => {
     ]);
   });
 
+  it('sends no reasoning of another vendor, whatever it looks like', () => {
+    const opaque = { id: 'rs_1', encryptedContent: 'enc', summary: [] };
+    const foreign = { type: 'reasoning', vendor: 'elsewhere', text: 'sum', opaque } as const;
+    const messages = [userMessage('a'), assistant([foreign, call('a')], 'elsewhere'), results('a')];
+    const body = responsesRequest(requestFor('responses', { messages }), 'openai');
+    expect(JSON.stringify(body.input)).not.toContain('reasoning');
+  });
+
   it.each([
     ['gpt-4.1', true],
     ['openai/gpt-4o-mini', true],
