@@ -89,6 +89,17 @@ describe('length', () => {
     }
   });
 
+  test('no secret survives where removed characters move the cut into what is kept', () => {
+    const secret = 'sk-ant-api03-abcdefghij1234567890';
+    const colour = '\u001b[0m';
+    for (let shift = 0; shift < secret.length; shift++) {
+      // The text is read in a window of maxChars + 16,384 characters at both ends.
+      const before = colour.repeat(4_346 - 10) + '.'.repeat(40 - shift);
+      const text = clean(`${before}${secret}${'.'.repeat(60_000)}`, 1_000);
+      expect(text).not.toMatch(/sk-ant-api03/);
+    }
+  });
+
   test('any text and bound: short enough, well-formed, no NUL', () => {
     fc.assert(
       fc.property(
