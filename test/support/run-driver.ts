@@ -153,15 +153,13 @@ export class RunDriver {
       ...(wantsRollOver ? { rollOverSuggested: true } : {}),
     };
     this.take(transition(this.state, stamped), stamped);
+    if (this.rollOverWanted && (this.world.rollsOverNow?.() ?? true)) this.rollOver();
   }
 
   /** Lets one thing that is in flight come back. False where nothing is. */
   step(): boolean {
     if (this.state.phase.type === 'ended') return false;
-    if (this.rollOverWanted && this.mayRollOverNow()) {
-      this.rollOver();
-      return true;
-    }
+    if (this.rollOverWanted) this.rollOver();
     const ids = [...this.inFlight.keys(), ...this.timersByTime()];
     const id = ids[this.world.pick === undefined ? 0 : this.world.pick(ids.length)];
     if (id === undefined) return false;
@@ -176,11 +174,6 @@ export class RunDriver {
     for (let steps = 0; this.step(); steps += 1)
       check(steps < maxSteps, `a run comes to rest, but it took ${maxSteps} steps`);
     return this;
-  }
-
-  private mayRollOverNow(): boolean {
-    if (this.outstanding.length === 0) return true;
-    return this.world.rollsOverNow?.() ?? true;
   }
 
   private rollOver(): void {

@@ -165,6 +165,7 @@ export function resumeSegment(state: RunState, moment: Moment): Step {
       delayMs: Math.max(phase.untilMs - moment.atMs, 1),
       summary: `wait for ${phase.on}: ${phase.reason}`.slice(0, 200),
     });
-  if (phase.type === 'running-tools') return step(state, ...phase.calls.flatMap(pauseTimer));
+  if (phase.type === 'running-tools')
+    return step(state, ...phase.calls.flatMap((call) => pauseTimer(call, moment.atMs)));
   return step(state);
 }

@@ -16,7 +16,7 @@ export interface ToolCallProgress {
     | { readonly type: 'awaiting-answer'; readonly question: string }
     | { readonly type: 'running' }
     /** The store is down; tried again when the timer fires. */
-    | { readonly type: 'paused'; readonly timerId: string; readonly delayMs: number }
+    | { readonly type: 'paused'; readonly timerId: string; readonly untilMs: number }
     | {
         readonly type: 'settled';
         readonly pending: PendingResult;

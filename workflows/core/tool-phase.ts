@@ -251,9 +251,13 @@ function abandonWaits(state: RunState, failure: InfraError): Step {
 }
 
 /** The timer after which a paused call runs again. */
-export function pauseTimer({ call, status }: ToolCallProgress): readonly RunCommand[] {
+export function pauseTimer(
+  { call, status }: ToolCallProgress,
+  atMs: number,
+): readonly RunCommand[] {
   if (status.type !== 'paused') return [];
-  const { timerId, delayMs } = status;
+  const { timerId, untilMs } = status;
+  const delayMs = Math.max(untilMs - atMs, 1);
   const summary = `wait for store, then ${callSummary(call)}`.slice(0, 200);
   return [{ type: 'start-timer', timerId, delayMs, summary }];
 }
@@ -268,7 +272,10 @@ function pauseCall(
   const timers = state.counters.timers + 1;
   const timerId = `store-${timers}`;
   const delayMs = nextStoreWaitMs(state.storeWaitMs);
-  const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, delayMs } };
+  const waiting: ToolCallProgress = {
+    call,
+    status: { type: 'paused', timerId, untilMs: atMs + delayMs },
+  };
   const paused = count(
     { ...replaceCall(state, call.toolCallId, waiting), storeWaitMs: delayMs },
     { timers },
@@ -277,7 +284,7 @@ function pauseCall(
     step(
       noted,
       publish(noted, atMs, { type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
-      ...pauseTimer(waiting),
+      ...pauseTimer(waiting, atMs),
     ),
   );
 }
