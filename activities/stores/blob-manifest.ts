@@ -43,10 +43,3 @@ export function parseManifest(hash: ContentHash, text: string): BlobManifest | u
   if (Math.ceil(totalBytes / chunkBytes) !== chunkHashes.length) return undefined;
   return chunkHashes.every(isContentHash) ? { totalBytes, chunkHashes } : undefined;
 }
-
-/** The name of a blob that is held in memory whole. */
-export function blobHash(bytes: Buffer | string): ContentHash {
-  const whole = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
-  const chunkHashes = [...cutBlob(whole)].map((chunk) => contentHash(chunk));
-  return contentHash(manifestText({ totalBytes: whole.length, chunkHashes }));
-}

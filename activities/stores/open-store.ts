@@ -29,7 +29,7 @@ export async function openStore(url: string, limits: Partial<StoreLimits> = {}):
 }
 
 /** An address without its password, to be shown. */
-export function redactAddress(url: string): string {
+function redactAddress(url: string): string {
   return url
     .replace(/^([a-z][a-z0-9+.-]+:\/\/[^:@/]*):.*@/i, '$1:***@')
     .replace(/([?&](?:password|sslpassword)=)[^&]*/gi, '$1***');

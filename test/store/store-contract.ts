@@ -442,7 +442,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
 }
 
 /** Writes a chain of nodes with texts of `textLength` behind the store's back, which is faster than appending. */
-export async function insertChain(
+async function insertChain(
   engine: ContractEngine,
   url: string,
   length: number,
