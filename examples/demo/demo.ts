@@ -25,10 +25,13 @@ function testsText({ passed, failed }: TestRun): string {
   return failed === 0 ? `all ${passed} tests pass` : `${failed} of ${passed + failed} tests fails`;
 }
 
-function introduce(story: Story, tests: TestRun): void {
+function tellTitle(story: Story): void {
   story.line();
   story.heading('Holdfast demo: an agent repairs a project while things fail around it');
   story.line();
+}
+
+function tellProject(story: Story, tests: TestRun): void {
   story.fact('project', `latency-report, ${testsText(tests)}`);
   story.fact(
     'model',
@@ -57,15 +60,25 @@ function tellWhereToLook(
   );
 }
 
+/** What the project's own tests say, and what they are. */
+async function examine(
+  workspace: string,
+): Promise<{ readonly tests: TestRun; readonly digest: string }> {
+  return { tests: await runTests(workspace), digest: await testsDigest(workspace) };
+}
+
 async function demo(story: Story, { json, keep }: DemoOptions): Promise<boolean> {
   const startedAtMs = Date.now();
   const workspace = await copyProject();
   try {
-    const before = { tests: await runTests(workspace), digest: await testsDigest(workspace) };
-    introduce(story, before.tests);
-    const temporal = await openTemporal(environment, keep ? {} : { untilExitOf: process.pid });
+    tellTitle(story);
+    const [before, temporal] = await Promise.all([
+      examine(workspace),
+      openTemporal(environment, keep ? {} : { untilExitOf: process.pid }),
+    ]);
+    tellProject(story, before.tests);
     const run = await repairProject({ environment, temporal, workspace, story });
-    const after = { tests: await runTests(workspace), digest: await testsDigest(workspace) };
+    const after = await examine(workspace);
     const summary: DemoSummary = {
       status: run.result.status,
       testsPass: !before.tests.isGreen && after.tests.isGreen && after.digest === before.digest,
