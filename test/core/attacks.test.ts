@@ -261,7 +261,9 @@ describe('tool calls', () => {
     });
     expect(typesOf(commands)).not.toContain('run-tool');
     expect(commands.at(-1)).toMatchObject({
-      input: { pendingResults: [{ isError: true, text: expect.stringContaining('too risky') }] },
+      input: {
+        pendingResults: [{ isError: true, text: expect.stringContaining('too risky') as string }],
+      },
     });
   });
 
