@@ -8,6 +8,7 @@ export type { ConnectOptions } from './connect';
 export type { ListOptions, RunSummary } from './list-runs';
 export type { Actor, Decider } from './person-requests';
 export { RunHandle } from './run-handle';
+export type { RunMoment } from './run-handle';
 export type { ReadOptions } from './run-history';
 export type { RunResult } from './run-result';
 export type { StartOptions } from './start-run';

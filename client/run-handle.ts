@@ -1,6 +1,7 @@
 /** A run as a caller holds it: its result, its story, and what people may do to it. */
 import type { z } from 'zod';
 import type { JsonValue } from '../workflows/core/json';
+import type { RunOutcome } from '../workflows/core/run-outcome';
 import type { TimelineEntry } from '../workflows/core/run-protocol';
 import type { PendingItem, RunStatusView } from '../workflows/core/status-view';
 import type { Actor, Decider } from './person-requests';
@@ -11,7 +12,15 @@ import type { ReadOptions } from './run-history';
 import { foldRun } from './run-history';
 import type { RunResult } from './run-result';
 import { awaitOutcome, withAnyOutput, withOutput } from './run-result';
-import { pendingOf, statusOf } from './run-status';
+import { momentOf, pendingOf, statusOf } from './run-status';
+
+/** What happened since the moment before, and where the run is now. */
+export interface RunMoment {
+  readonly entries: readonly TimelineEntry[];
+  /** Absent while history says nothing yet. */
+  readonly status?: RunStatusView;
+  readonly pending: readonly PendingItem[];
+}
 
 /**
  * One run, over all its segments.
@@ -38,9 +47,14 @@ export class RunHandle<Output = JsonValue | undefined> {
   result(): Promise<RunResult<Output>>;
   result<Schema extends z.ZodType>(schema: Schema): Promise<RunResult<z.output<Schema>>>;
   async result(schema?: z.ZodType): Promise<RunResult<unknown>> {
-    const outcome = await attempt(this.access, () => awaitOutcome(this.access.client, this.runId));
+    const outcome = await this.outcome();
     const wanted = schema ?? this.output;
     return wanted === undefined ? withAnyOutput(outcome) : withOutput(outcome, wanted);
+  }
+
+  /** Waits for the end, as the run itself tells it: `result` without a schema. */
+  outcome(): Promise<RunOutcome> {
+    return attempt(this.access, () => awaitOutcome(this.access.client, this.runId));
   }
 
   /** Where the run is. Works without a worker, then from history. */
@@ -64,6 +78,12 @@ export class RunHandle<Output = JsonValue | undefined> {
       foldRun(this.access.client, this.runId, options),
     ))
       yield* entries;
+  }
+
+  /** As `events`, with where the run is after each piece of its story: for displays. */
+  async *watch(options: ReadOptions = {}): AsyncGenerator<RunMoment, void> {
+    const pieces = attemptEach(this.access, foldRun(this.access.client, this.runId, options));
+    for await (const { entries, folded } of pieces) yield { entries, ...momentOf(folded) };
   }
 
   /** Hands the run to a person: it waits for `answer('escalation', ...)`. */

@@ -13,16 +13,38 @@ import { outcomeOf } from './run-result';
 export async function statusOf(access: RunAccess): Promise<RunStatusView> {
   const asked = await ask<RunStatusView>(access, queryNames.status);
   if (asked !== undefined) return asked;
-  const folded = await foldToEnd(access);
-  const view = statusView(knownState(folded, access.runId));
-  return folded.begun ? view : { ...view, doing: 'waiting for a worker to take the run' };
+  const { status } = momentOf(await foldToEnd(access));
+  if (status === undefined) throw noHistory(access.runId);
+  return status;
 }
 
 /** Answer of the query `pending`, or the same from history. */
 export async function pendingOf(access: RunAccess): Promise<readonly PendingItem[]> {
   const asked = await ask<readonly PendingItem[]>(access, queryNames.pending);
   if (asked !== undefined) return asked;
-  return pendingItems(knownState(await foldToEnd(access), access.runId));
+  return momentOf(await foldToEnd(access)).pending;
+}
+
+/** Where a folded run is, ended where the workflow was ended from outside. */
+export function momentOf(folded: FoldedSegment): {
+  readonly status?: RunStatusView;
+  readonly pending: readonly PendingItem[];
+} {
+  const { state, begun } = folded;
+  if (state === undefined) return { pending: [] };
+  const outcome = outcomeOf(folded);
+  const known: RunState =
+    outcome === undefined ? state : { ...state, phase: { type: 'ended', outcome } };
+  const view = statusView(known);
+  const waits = begun || outcome !== undefined;
+  return {
+    status: waits ? view : { ...view, doing: 'waiting for a worker to take the run' },
+    pending: pendingItems(known),
+  };
+}
+
+function noHistory(runId: string): ClientError {
+  return new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
 }
 
 /** Undefined when no worker answers in time, or the run has ended and history tells all. */
@@ -44,16 +66,6 @@ async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | u
 async function foldToEnd({ client, runId }: RunAccess): Promise<FoldedSegment> {
   let last: FoldedSegment | undefined;
   for await (const { folded } of foldRun(client, runId)) last = folded;
-  if (last === undefined)
-    throw new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
+  if (last === undefined) throw noHistory(runId);
   return last;
-}
-
-/** The folded state, ended where the workflow was ended from outside. */
-function knownState(folded: FoldedSegment, runId: string): RunState {
-  const { state } = folded;
-  if (state === undefined)
-    throw new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
-  const outcome = outcomeOf(folded);
-  return outcome === undefined ? state : { ...state, phase: { type: 'ended', outcome } };
 }

@@ -46,8 +46,7 @@ export async function startRun(
   options: StartOptions,
   defaults: StartDefaults,
 ): Promise<string> {
-  const { output: _schema, ...given } = options;
-  check(startSchema, given, 'Nothing was started.');
+  checkStart(options);
   const request = requestOf(options);
   const runId = options.runId ?? `${request.agent}-${randomUUID()}`;
   const attributes: SearchAttributePair[] = [
@@ -69,6 +68,12 @@ export async function startRun(
     if (!taken || options.ifExists !== 'use') throw thrown;
   }
   return runId;
+}
+
+/** Checks what starts a run. Errors: `invalid-input` with every problem. */
+export function checkStart(options: StartOptions): void {
+  const { output: _schema, ...given } = options;
+  check(startSchema, given, 'Nothing was started.');
 }
 
 function requestOf(options: StartOptions): RunRequest {

@@ -1,0 +1,76 @@
+/** `holdfast show`: where one run is, what waits, and how it went. */
+import type { Command } from 'commander';
+import type { PendingItem, RunStatusView } from '../../workflows/core/status-view';
+import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import type { CommandContext, CommonOptions } from './command-context';
+import { print, withClient } from './command-context';
+import { duration, printable, shortNumber } from './terminal-text';
+import { pendingLine, storyLine } from './timeline-lines';
+
+interface Options extends CommonOptions {
+  readonly events?: boolean;
+}
+
+/** Adds the command. */
+export function addShow(program: Command, context: CommandContext): void {
+  program
+    .command('show')
+    .description('show where a run is, what it waits for and how it went')
+    .argument('<run>', 'id of the run')
+    .option('--events', 'with the whole story')
+    .option('--json', 'one JSON object')
+    .action(async (runId: string, options: Options) => {
+      const shown = await withClient(context, async (client) => {
+        const run = client.run(runId);
+        const entries: TimelineEntry[] = [];
+        const [status, pending] = await Promise.all([run.status(), run.pending()]);
+        if (options.events === true) for await (const entry of run.events()) entries.push(entry);
+        return { status, pending, entries };
+      });
+      const { status, pending, entries } = shown;
+      const events = options.events === true ? { events: entries } : {};
+      const value = { runId, ...status, pending, ...events };
+      print(context, options, value, showText(runId, status, pending, entries));
+    });
+}
+
+/** The text of `show`. */
+export function showText(
+  runId: string,
+  status: RunStatusView,
+  pending: readonly PendingItem[],
+  entries: readonly TimelineEntry[],
+): string {
+  const { usage } = status;
+  const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const healed = Object.entries(status.healed).map(([code, count]) => `${code} x${count}`);
+  const of = status.maxIterations === undefined ? '' : ` of ${status.maxIterations}`;
+  const rows: [string, string | undefined][] = [
+    ['run', runId],
+    ['status', status.status],
+    ['agent', status.agent],
+    ['goal', status.goal],
+    ['doing', status.doing],
+    ['reason', status.reason],
+    ['iteration', `${status.iteration}${of}`],
+    ['provider', status.route && `${status.route}${status.isFallback ? ' (fallback)' : ''}`],
+    ['tools', `${status.toolCallsSucceeded} succeeded, ${status.toolCallsFailed} failed`],
+    ['tokens', `${shortNumber(input)} in, ${shortNumber(usage.outputTokens)} out`],
+    ['healed', healed.length === 0 ? undefined : healed.join(', ')],
+    ['failovers', status.failovers === 0 ? undefined : String(status.failovers)],
+    ['last error', status.lastError],
+    ['segments', status.segments > 1 ? String(status.segments) : undefined],
+  ];
+  const table = rows.flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name.padEnd(10)} ${printable(value)}`],
+  );
+  const startedAtMs = entries[0]?.atMs ?? 0;
+  const story = entries.flatMap((entry) => {
+    const said = storyLine(entry);
+    return said === undefined
+      ? []
+      : [`${duration(entry.atMs - startedAtMs).padStart(5)}  ${said.text}`];
+  });
+  const waiting = pending.map((item) => pendingLine(runId, item).text);
+  return [...table, ...waiting, ...(story.length === 0 ? [] : ['', ...story])].join('\n');
+}

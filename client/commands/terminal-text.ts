@@ -1,0 +1,66 @@
+/** Text for terminals: safe whatever a model or tool wrote, cut to the width, coloured only where colours are wanted. */
+
+/** Control characters, which could move the cursor or change the terminal, and characters that hide or reverse text. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]+/gu;
+const wide =
+  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\u{1F300}-\u{1FAFF}\u{20000}-\u{3FFFD}]/u;
+const segmenter = new Intl.Segmenter();
+
+/** One line without anything that a terminal would obey. */
+export function printable(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(unprintable, '').trim();
+}
+
+/** Columns that a printable text takes. */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** The text cut to so many columns, with an ellipsis where something is missing. */
+export function cutTo(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    width += wide.test(segment) ? 2 : 1;
+    if (width > columns - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+/** The text padded with blanks to so many columns. */
+export function padTo(text: string, columns: number): string {
+  return text + ' '.repeat(Math.max(columns - widthOf(text), 0));
+}
+
+const codes = { red: 31, green: 32, yellow: 33, cyan: 36, dim: 2, bold: 1 } as const;
+
+/** Names of the colours in use. */
+export type Colour = keyof typeof codes;
+
+/** Colours a text. */
+export type Paint = (colour: Colour, text: string) => string;
+
+/** Makes the painter of one output. */
+export function painter(hasColours: boolean): Paint {
+  return (colour, text) => (hasColours ? `\u001B[${codes[colour]}m${text}\u001B[0m` : text);
+}
+
+/** `0:42`, `12:05`, `3:00:07`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(Math.floor(ms / 1_000), 0);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}
+
+/** `950`, `12.3k`, `4.5M`. */
+export function shortNumber(value: number): string {
+  if (value < 1_000) return String(value);
+  if (value < 1_000_000) return `${(value / 1_000).toFixed(1)}k`;
+  return `${(value / 1_000_000).toFixed(1)}M`;
+}

@@ -1,0 +1,88 @@
+/** One line per entry of a run's story, and what a person can do about what waits. */
+import type { Failure } from '../../workflows/core/failure';
+import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import type { PendingItem } from '../../workflows/core/status-view';
+import type { Colour } from './terminal-text';
+import { printable } from './terminal-text';
+
+/** What a line says, and how it is meant. */
+export interface StoryLine {
+  readonly colour?: Colour;
+  readonly text: string;
+}
+
+const line = (text: string, colour?: Colour): StoryLine => ({
+  text: printable(text),
+  ...(colour === undefined ? {} : { colour }),
+});
+
+function failureText({ code, message }: Failure): string {
+  return `${code}: ${message}`;
+}
+
+/** Undefined for an entry that another line says already. */
+export function storyLine(entry: TimelineEntry): StoryLine | undefined {
+  switch (entry.type) {
+    case 'ErrorEvent':
+      return line(`error ${failureText(entry.failure)}`, 'red');
+    case 'NoToolCallEvent':
+      return line(`no tool call: ${entry.error.message}`, 'yellow');
+    case 'ToolResultErrorEvent':
+      return line(
+        `${entry.error.toolName ?? 'tool'} failed: ${failureText(entry.error)}`,
+        'yellow',
+      );
+    case 'RunStartedEvent':
+      return line(`run of ${entry.agent}: ${entry.goal}`, 'bold');
+    case 'IterationStartedEvent':
+      return line(
+        `iteration ${entry.iteration} on ${entry.route}${entry.isFallback ? ' (fallback)' : ''}${entry.note === undefined ? '' : ', with advice on the last error'}`,
+        'cyan',
+      );
+    case 'ModelRepliedEvent':
+      return entry.text === '' ? undefined : line(`model: ${entry.text}`);
+    case 'ToolCallStartedEvent':
+      return line(`run ${entry.summary}`);
+    case 'ToolCallSucceededEvent':
+      return line(
+        `done ${entry.summary}${entry.preview === '' ? '' : `: ${entry.preview}`}`,
+        'dim',
+      );
+    case 'HealedEvent':
+      return line(`healed ${entry.code}: ${entry.how}`, 'green');
+    case 'FailoverEvent':
+      return line(`failover from ${entry.from} to ${entry.to}: ${entry.reason}`, 'yellow');
+    case 'WaitStartedEvent':
+      return line(`waiting for ${entry.waitingFor}`, 'yellow');
+    case 'WaitEndedEvent':
+      return line(`no longer waiting for ${entry.waitedFor}`);
+    case 'MessageAddedEvent':
+      return line(`message: ${entry.text}`);
+    case 'EscalatedEvent':
+      return line(`escalated: ${entry.reason}`, 'yellow');
+    case 'SegmentStartedEvent':
+      return line(`segment ${entry.segment} of the history begins`, 'dim');
+    case 'RunEndedEvent':
+      return line(
+        `${entry.status}: ${entry.message}`,
+        entry.status === 'completed' ? 'green' : 'red',
+      );
+  }
+}
+
+/** What waits, and the command that ends the wait. */
+export function pendingLine(runId: string, item: PendingItem): StoryLine {
+  if (item.type === 'question')
+    return line(`asks: ${item.question} -- holdfast answer ${runId} TEXT`, 'yellow');
+  const label = item.label === undefined ? '' : ` ${item.label}`;
+  const input = item.input === undefined ? '' : ` ${JSON.stringify(item.input)}`;
+  return line(
+    `wants approval of ${item.tool}${label}${input} -- holdfast approve ${runId} ${item.approvalId}`,
+    'yellow',
+  );
+}
+
+/** Names a pending item, to tell a new one from one that was shown. */
+export function pendingKey(item: PendingItem): string {
+  return item.type === 'approval' ? item.approvalId : `${item.questionId}:${item.question}`;
+}

@@ -1,0 +1,122 @@
+/** The agents that this machine's worker offers: a file's, or the built-in one on the models that the environment names. */
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { AgentDefinition, RouteDefinition } from '../../activities/agent';
+import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
+import { openaiProvider } from '../../activities/providers/openai/openai-provider';
+import { presetNames, presetProvider } from '../../activities/providers/presets';
+import type { Provider } from '../../activities/providers/provider';
+import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';
+import type { Environment } from '../env';
+import { reasonOf, SetupError } from '../setup-error';
+
+/** Name of the agent that is there without any file. */
+export const builtInAgentName = 'coder';
+
+const instructions = `You work on the files of one project with the tools that you have.
+Look before you change something, change as little as the task needs, and check your work by running the project's own
+tests or programs where there are any. Say at the end what you did and what you could not do.`;
+
+/** What a worker is made of, besides its store. */
+export interface LocalAgents {
+  readonly agents: readonly AgentDefinition[];
+  readonly providers: readonly Provider[];
+}
+
+/** Where the agents come from. */
+export interface LocalAgentsOptions {
+  /** Module that exports `agents` and perhaps `providers`. */
+  readonly file?: string;
+  /** `provider/model`, further ones after a comma; instead of HOLDFAST_MODEL. */
+  readonly model?: string;
+}
+
+/**
+ * Loads the file's agents, else makes the built-in one.
+ *
+ * Errors: `SetupError` for a file that cannot be loaded, and where no model is named.
+ */
+export async function localAgents(
+  environment: Environment,
+  { file, model }: LocalAgentsOptions,
+): Promise<LocalAgents> {
+  if (file !== undefined) return fromFile(environment, file);
+  const chain = chainFrom(environment, model);
+  const agent: AgentDefinition = {
+    name: builtInAgentName,
+    instructions,
+    chain,
+    tools: workspaceTools(),
+  };
+  return { agents: [agent], providers: providersOf(environment, [agent]) };
+}
+
+function chainFrom(
+  { models }: Environment,
+  flag: string | undefined,
+): readonly [RouteDefinition, ...RouteDefinition[]] {
+  const routes = flag === undefined ? models : flag.split(',').map(routeFrom);
+  const [first, ...rest] = routes;
+  if (first !== undefined) return [first, ...rest];
+  throw new SetupError(
+    'No model is named. Give --model provider/model or set HOLDFAST_MODEL, such as anthropic/claude-sonnet-4-5 with ANTHROPIC_API_KEY, or ollama/qwen3 for a local one.',
+  );
+}
+
+function routeFrom(text: string): RouteDefinition {
+  const match = /^\s*([^/\s]+)\/(\S+)\s*$/.exec(text);
+  const [, provider, model] = match ?? [];
+  if (provider === undefined || model === undefined)
+    throw new SetupError(
+      `--model ${JSON.stringify(text)} is not usable: give provider/model, such as anthropic/claude-sonnet-4-5.`,
+    );
+  return { provider, model };
+}
+
+/** The providers that the agents' chains name, with the environment's accounts. */
+function providersOf(
+  environment: Environment,
+  agents: readonly AgentDefinition[],
+): readonly Provider[] {
+  const names = new Set(agents.flatMap(({ chain }) => chain.map(({ provider }) => provider)));
+  return [...names].map((name) => {
+    const preset = presetNames.find((known) => known === name);
+    const { anthropic, openai } = environment;
+    if (name === 'anthropic') return anthropicProvider(anthropic);
+    if (name === 'openai') return openaiProvider({ api: 'responses', ...openai });
+    if (preset !== undefined) return presetProvider(preset, openai);
+    throw new SetupError(
+      `No provider is called "${name}". Known: anthropic, openai, ${presetNames.join(', ')}. A server of your own that speaks OpenAI's protocol is reached as openai with OPENAI_BASE_URL.`,
+    );
+  });
+}
+
+async function fromFile(environment: Environment, file: string): Promise<LocalAgents> {
+  const absolute = path.resolve(file);
+  let module: unknown;
+  try {
+    module = await import(pathToFileURL(absolute).href);
+  } catch (thrown) {
+    throw new SetupError(`The agents' file ${absolute} cannot be loaded: ${reasonOf(thrown)}`, {
+      cause: thrown,
+    });
+  }
+  const agents = exported(module, 'agents');
+  if (agents === undefined)
+    throw new SetupError(
+      `${absolute} exports no array "agents". Write: exports.agents = [{ name, instructions, chain, tools }].`,
+    );
+  const definitions = agents as readonly AgentDefinition[];
+  const providers = exported(module, 'providers') as readonly Provider[] | undefined;
+  return {
+    agents: definitions,
+    providers: providers ?? providersOf(environment, definitions),
+  };
+}
+
+/** An exported array of a CommonJS or ES module. What is in it, the worker's own checks tell. */
+function exported(module: unknown, name: string): readonly unknown[] | undefined {
+  const record = module as Record<string, unknown> & { default?: Record<string, unknown> };
+  const value = record[name] ?? record.default?.[name];
+  return Array.isArray(value) ? value : undefined;
+}

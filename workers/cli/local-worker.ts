@@ -1,0 +1,60 @@
+/** A worker in this process, for `run` and `worker`. */
+import type { Worker } from '@temporalio/worker';
+import { createActivities } from '../../activities/index';
+import { openStore } from '../../activities/stores/open-store';
+import { connectWorker } from '../connection';
+import type { Environment } from '../env';
+import { createLogger, installRuntime } from '../logging';
+import type { TemporalServer } from '../temporal-server';
+import { createWorker } from '../worker';
+import type { LocalAgents } from './local-agents';
+
+/** A worker that is ready to run, and how to let everything go that it holds. */
+export interface LocalWorker {
+  readonly worker: Worker;
+  /** Closes connection and store; after the worker has ended. */
+  dispose(): Promise<void>;
+}
+
+/** What a local worker is made of. */
+export interface LocalWorkerOptions {
+  readonly environment: Environment;
+  readonly taskQueue: string;
+  readonly agents: LocalAgents;
+  /** Finds or starts the server; asked only when everything else is known to work. */
+  readonly reach: () => Promise<TemporalServer>;
+}
+
+/**
+ * Checks the agents, then opens store and server, and makes the worker.
+ *
+ * Errors: `UserError` and `SetupError` with thing, value and remedy; nothing stays open then.
+ */
+export async function createLocalWorker(
+  options: LocalWorkerOptions,
+): Promise<LocalWorker & { readonly server: TemporalServer }> {
+  const { environment, agents, taskQueue } = options;
+  installRuntime(createLogger(environment.logLevel));
+  const store = await openStore(environment.store);
+  try {
+    const activities = createActivities({ store, ...agents });
+    const server = await options.reach();
+    const connection = await connectWorker(server.connect);
+    const worker = await createWorker({
+      connection,
+      activities,
+      namespace: server.namespace,
+      taskQueue,
+      cacheDirectory: environment.cacheDirectory,
+      ...(environment.buildId === undefined ? {} : { buildId: environment.buildId }),
+    });
+    const dispose = async (): Promise<void> => {
+      await connection.close();
+      await store.close();
+    };
+    return { worker, server, dispose };
+  } catch (thrown) {
+    await store.close();
+    throw thrown;
+  }
+}

@@ -1,0 +1,33 @@
+/** The process's own output: a terminal or a pipe, with or without colours. */
+import type { CommandOutput } from '../../client/commands/command-context';
+
+/** Columns of a pipe, for tables. */
+const pipeColumns = 120;
+/** Columns of a terminal that does not say how wide it is. */
+const unknownColumns = 80;
+
+/**
+ * Contract: colours only on a terminal, and never with NO_COLOR or TERM=dumb. A reader that goes away (`| head`) ends the
+ * process quietly.
+ */
+export function processOutput(): CommandOutput {
+  const { stdout, stderr, env } = process;
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+  const isDumb = env['TERM'] === 'dumb';
+  const isTerminal = stdout.isTTY && !isDumb;
+  const noColour = env['NO_COLOR'];
+  return {
+    isTerminal,
+    hasColours: isTerminal && (noColour === undefined || noColour === ''),
+    columns: () => (isTerminal ? stdout.columns || unknownColumns : pipeColumns),
+    write: (text) => {
+      stdout.write(text);
+    },
+    note: (line) => {
+      stderr.write(`${line}\n`);
+    },
+  };
+}

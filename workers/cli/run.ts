@@ -1,0 +1,180 @@
+/** `holdfast run`: starts a run, works on it in this process, and shows it until it has ended. */
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import { Client } from '@temporalio/client';
+import type { Command } from 'commander';
+import { AgentClient } from '../../client/agent-client';
+import type { CommandContext } from '../../client/commands/command-context';
+import { exitCodes } from '../../client/commands/exit-codes';
+import { watchRun } from '../../client/commands/watch-run';
+import type { StartOptions } from '../../client/start-run';
+import { checkStart } from '../../client/start-run';
+import { connectClient } from '../connection';
+import type { Environment } from '../env';
+import { readEnvironment } from '../env';
+import { SetupError } from '../setup-error';
+import type { TemporalServer } from '../temporal-server';
+import type { LocalAgents } from './local-agents';
+import { builtInAgentName, localAgents } from './local-agents';
+import type { LocalWorker } from './local-worker';
+import { createLocalWorker } from './local-worker';
+import { reachTemporal } from './reach-temporal';
+
+interface Options {
+  readonly workspace?: string;
+  readonly agent?: string;
+  readonly agents?: string;
+  readonly model?: string;
+  readonly id?: string;
+  readonly maxIterations?: string;
+  readonly detach?: boolean;
+  readonly json?: boolean;
+}
+
+/** Adds the command. */
+export function addRun(program: Command, context: CommandContext): void {
+  program
+    .command('run')
+    .description('start a run, work on it here and show it until it has ended')
+    .argument('<goal>', 'what the agent is to do')
+    .option('--workspace <dir>', 'directory that the agent works in')
+    .option(
+      '--agent <name>',
+      `agent to run (default: "${builtInAgentName}", or the only one of --agents)`,
+    )
+    .option('--agents <file>', 'module that exports `agents`')
+    .option(
+      '--model <provider/model>',
+      'model of the built-in agent; others after a comma take over',
+    )
+    .option('--id <id>', 'id of the run')
+    .option('--max-iterations <count>', 'at most so many model calls with their tool calls')
+    .option('--detach', 'only start it; a `holdfast worker` does the work')
+    .option('--json', 'JSON lines: each entry of the story, then the outcome')
+    .action((goal: string, options: Options) => run(context, goal, options));
+}
+
+async function run(context: CommandContext, goal: string, options: Options): Promise<void> {
+  const environment = readEnvironment();
+  const start = startOptions(goal, options);
+  checkStart(start);
+  if (start.workspace !== undefined) await checkWorkspace(start.workspace);
+  if (options.detach === true) await detach(context, environment, start, options);
+  else await workHere(context, environment, start, options);
+}
+
+function startOptions(goal: string, options: Options): StartOptions {
+  const { workspace, id, maxIterations } = options;
+  return {
+    agent: options.agent ?? builtInAgentName,
+    goal,
+    ...(workspace === undefined ? {} : { workspace: path.resolve(workspace) }),
+    ...(id === undefined ? {} : { runId: id }),
+    ...(maxIterations === undefined ? {} : { limits: { maxIterations: Number(maxIterations) } }),
+  };
+}
+
+async function checkWorkspace(workspace: string): Promise<void> {
+  const found = await stat(workspace).catch(() => undefined);
+  if (found?.isDirectory() === true) return;
+  throw new SetupError(
+    `The workspace ${workspace} ${found === undefined ? 'does not exist' : 'is not a directory'}. Give an existing directory (--workspace DIR).`,
+  );
+}
+
+async function clientOf(server: TemporalServer, environment: Environment): Promise<AgentClient> {
+  const connection = await connectClient(server.connect);
+  const client = new Client({ connection, namespace: server.namespace });
+  return new AgentClient(client, { address: server.address, taskQueue: environment.taskQueue });
+}
+
+async function detach(
+  { output }: CommandContext,
+  environment: Environment,
+  start: StartOptions,
+  { json }: Options,
+): Promise<void> {
+  const server = await reachTemporal(environment);
+  const client = await clientOf(server, environment);
+  try {
+    const { runId } = await client.start(start);
+    const { address, uiUrl } = server;
+    output.write(`${json === true ? JSON.stringify({ runId, address, uiUrl }) : runId}\n`);
+    if (json !== true)
+      output.note(`Started. Work on it: holdfast worker. Look at it: holdfast watch ${runId}`);
+  } finally {
+    await client.close();
+  }
+}
+
+/** The agent that is meant, if this worker has it. */
+function chosen(start: StartOptions, options: Options, { agents }: LocalAgents): StartOptions {
+  const names = agents.map(({ name }) => name);
+  const [only] = names;
+  const agent =
+    options.agent ?? (names.length === 1 && only !== undefined ? only : builtInAgentName);
+  if (names.includes(agent)) return { ...start, agent };
+  throw new SetupError(
+    `No agent is called "${agent}". There are: ${names.join(', ') || 'none'}. Give one of them (--agent NAME), or a file that has it (--agents FILE).`,
+  );
+}
+
+async function workHere(
+  context: CommandContext,
+  environment: Environment,
+  start: StartOptions,
+  options: Options,
+): Promise<void> {
+  const { agents: file, model } = options;
+  const agents = await localAgents(environment, {
+    ...(file === undefined ? {} : { file }),
+    ...(model === undefined ? {} : { model }),
+  });
+  const meant = chosen(start, options, agents);
+  const quiet: Environment = { ...environment, logLevel: 'error' };
+  const local = await createLocalWorker({
+    environment: quiet,
+    taskQueue: environment.taskQueue,
+    agents,
+    reach: () => reachTemporal(environment),
+  });
+  try {
+    const client = await clientOf(local.server, environment);
+    try {
+      await startAndWatch(context, client, local, meant, options);
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await local.dispose();
+  }
+}
+
+/** SIGINT and SIGTERM end the worker, by the SDK's own handlers; the run itself goes on wherever another worker is. */
+async function startAndWatch(
+  context: CommandContext,
+  client: AgentClient,
+  { worker, server }: LocalWorker & { readonly server: TemporalServer },
+  start: StartOptions,
+  options: Options,
+): Promise<void> {
+  const leave = new AbortController();
+  const working = worker.run().finally(() => {
+    leave.abort();
+  });
+  try {
+    const handle = await client.start(start);
+    const web = server.uiUrl === undefined ? '' : `, Web UI ${server.uiUrl}`;
+    context.output.note(`run ${handle.runId} at ${server.address}${web}`);
+    await watchRun(context, handle, options, leave.signal);
+    if (leave.signal.aborted) {
+      context.output.note(
+        `Interrupted. The run is not lost: holdfast worker takes it on, holdfast watch ${handle.runId} shows it, holdfast cancel ${handle.runId} ends it.`,
+      );
+      context.exitWith(exitCodes.interrupted);
+    }
+  } finally {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+    await working;
+  }
+}
