@@ -42,6 +42,6 @@ export function demoAgent(
       file: z.string().describe('The file that was repaired.'),
       cause: z.string().describe('What was wrong, in one sentence.'),
     }),
-    limits: { heartbeatTimeoutMs: 3_000, streamRetryBaseMs: 400 },
+    limits: { heartbeatTimeoutMs: 3_000, streamRetryBaseMs: 400, maxProviderWaitMs: 90_000 },
   };
 }

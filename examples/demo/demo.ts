@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { openTemporal, readEnvironment, SetupError } from '../../workers/index';
 import type { TemporalServer } from '../../workers/index';
-import { hasRealModel } from './demo-models';
+import { hasRealModel, realModels } from './demo-models';
 import { repairProject } from './demo-run';
 import type { Story } from './story';
 import { storyOn } from './story';
@@ -31,14 +31,13 @@ function tellTitle(story: Story): void {
   story.line();
 }
 
-function tellProject(story: Story, tests: TestRun): void {
-  story.fact('project', `latency-report, ${testsText(tests)}`);
-  story.fact(
-    'model',
-    hasRealModel(environment)
-      ? 'the one of your environment'
-      : 'an emulator behind the vendors’ real SDKs; no key is needed',
-  );
+/** Errors: `SetupError` if the environment names an account but no model. */
+function modelText(): string {
+  if (!hasRealModel(environment))
+    return 'an emulator behind the vendors’ real SDKs; no key is needed';
+  return realModels(environment)
+    .chain.map(({ provider, model }) => `${provider}/${model}`)
+    .join(', then ');
 }
 
 /** How to look at the run when the demo is over. */
@@ -72,11 +71,12 @@ async function demo(story: Story, { json, keep }: DemoOptions): Promise<boolean>
   const workspace = await copyProject();
   try {
     tellTitle(story);
+    story.fact('model', modelText());
     const [before, temporal] = await Promise.all([
       examine(workspace),
       openTemporal(environment, keep ? {} : { untilExitOf: process.pid }),
     ]);
-    tellProject(story, before.tests);
+    story.fact('project', `latency-report, ${testsText(before.tests)}`);
     const run = await repairProject({ environment, temporal, workspace, story });
     const after = await examine(workspace);
     const summary: DemoSummary = {
@@ -93,6 +93,7 @@ async function demo(story: Story, { json, keep }: DemoOptions): Promise<boolean>
     tellSummary(story, summary, run.result);
     tellWhereToLook(story, temporal, run.runId, keep);
     story.line();
+    if (!keep && temporal.embedded?.attached === false) await temporal.embedded.stop();
     if (json) story.line(JSON.stringify(summary));
     return summary.testsPass;
   } finally {
