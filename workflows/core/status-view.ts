@@ -184,8 +184,10 @@ function escapeMarkdown(text: string): string {
 export function statusMarkdown(state: RunState): string {
   const view = statusView(state);
   const healed = Object.entries(view.healed).map(([code, count]) => `${code} x${count}`);
+  const hasEnded = state.phase.type === 'ended';
   const rows: [string, string | undefined][] = [
-    ['Doing', view.doing],
+    ['Doing', hasEnded ? undefined : view.doing],
+    ['Why', hasEnded ? view.reason : undefined],
     [
       'Iteration',
       `${view.iteration}${view.maxIterations === undefined ? '' : ` of ${view.maxIterations}`}`,
