@@ -43,7 +43,7 @@ export interface AgentCatalog {
   provider(name: string): Provider | undefined;
 }
 
-/** Default limit of one reply in tokens (ADR 0007). */
+/** Default limit of one reply in tokens (ADR 0009). */
 const defaultMaxOutputTokens = 8_192;
 
 const completionText: { readonly [Mode in Completion]: string } = {

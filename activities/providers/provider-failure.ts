@@ -20,7 +20,7 @@ export interface FailureContext {
 /** Characters of the vendor's own words that a message keeps. */
 const vendorWordsChars = 240;
 
-/** Milliseconds a day's quota rests at least: no vendor refills one sooner, and an hourly look is cheap. Source: ADR 0007. */
+/** Milliseconds a day's quota rests at least: no vendor refills one sooner, and an hourly look is cheap. Source: ADR 0004. */
 const dailyQuotaRestMs = 3_600_000;
 
 const headline: Readonly<Record<FailoverReason, string>> = {

@@ -23,7 +23,7 @@ export interface Limits {
   readonly modelCallTimeoutMs: number;
   /** Milliseconds after which an activity without heartbeat counts as lost with its worker. Default 20,000 (ADR 0007). */
   readonly heartbeatTimeoutMs: number;
-  /** Milliseconds that a run may wait in all for cooling providers before it fails with every provider's reason. Default 86,400,000. */
+  /** Milliseconds that a run may wait in all for cooling providers before it fails with every provider's reason. Default 86,400,000 (ADR 0007). */
   readonly maxProviderWaitMs: number;
   /** Milliseconds a route rests after a failure, by reason (seed 001); 0 = no cooldown and no failover. */
   readonly cooldownMs: { readonly [Reason in FailoverReason]: number };
