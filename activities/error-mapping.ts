@@ -17,13 +17,15 @@ export interface RetryAdvice {
  */
 export function applicationFailure(failure: InfraError, retry?: RetryAdvice): ApplicationFailure {
   const message = sanitiseText(failure.message, { maxChars: failureMessageChars });
-  return ApplicationFailure.create({
+  const crossing = ApplicationFailure.create({
     message,
     type: failure.code,
     details: [{ ...failure, message }],
     nonRetryable: retry === undefined,
     ...(retry === undefined ? {} : { nextRetryDelay: retry.delayMs }),
   });
+  crossing.stack = '';
+  return crossing;
 }
 
 /** Milliseconds until another worker may take a task that this worker's store or shutdown kept it from (ADR 0008). */

@@ -15,6 +15,7 @@ import { canonicalJson, contentHash } from './stores/content-hash';
 import { putResult } from './stored-result';
 import type { Execution, ExecutionPlace } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
+import type { ShownOutput } from './tool-output';
 import { outputText, showOutput } from './tool-output';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
@@ -84,35 +85,37 @@ async function decideExecution(
 /** Milliseconds that a finished call may wait for its store before its result travels inline (ADR 0008). */
 const storePatienceMs = 20_000;
 
+/** What the model reads of an execution, and the whole where that is only a part. */
+async function contentOf(
+  store: Store,
+  input: RunToolInput,
+  execution: Execution,
+): Promise<ShownOutput> {
+  if (execution.type === 'output') return showOutput(store, input, execution.text);
+  const response = toToolResponse(execution.error);
+  if (execution.output === undefined || execution.output.trim() === '')
+    return {
+      content: response,
+      bytes: Buffer.byteLength(response),
+      plain: execution.error.message,
+    };
+  const shown = await showOutput(store, input, execution.output);
+  return { ...shown, content: `${response}\n${shown.content}`, plain: execution.error.message };
+}
+
 async function resultOf(
   store: Store,
-  tool: Tool,
   input: RunToolInput,
   execution: Execution,
 ): Promise<RunToolResult> {
-  if (execution.type === 'error') {
-    const { error } = execution;
-    const content = toToolResponse(error);
-    return {
-      result: await putResult(store, { content, isError: true }),
-      preview: sanitiseText(error.message, { maxChars: previewChars }),
-      bytes: Buffer.byteLength(content),
-      fingerprint: shortHash(normaliseText(content)),
-      error,
-    };
-  }
-  const call = { name: tool.name, toolCallId: input.toolCallId, workspace: input.workspace };
-  const shown = await showOutput(store, call, execution.text);
-  const { content, blob, bytes, plain } = shown;
+  const isError = execution.type === 'error';
+  const { content, blob, bytes, plain } = await contentOf(store, input, execution);
   return {
-    result: await putResult(store, {
-      content,
-      isError: false,
-      ...(blob === undefined ? {} : { blob }),
-    }),
+    result: await putResult(store, { content, isError, ...(blob === undefined ? {} : { blob }) }),
     preview: plain.slice(0, previewChars),
     bytes,
     fingerprint: shortHash(normaliseText(plain)),
+    ...(isError ? { error: execution.error } : {}),
   };
 }
 
@@ -146,7 +149,7 @@ async function keepResult(
 ): Promise<RunToolResult> {
   try {
     return await keepTrying(storePatienceMs, isStoreDown, async () => {
-      const result = await resultOf(store, tool, input, execution);
+      const result = await resultOf(store, input, execution);
       if (tool.effect !== 'read')
         await store.finishTool(input.idempotencyKey, JSON.stringify(result));
       return result;
@@ -198,7 +201,7 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
         const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
           hint: checked.hint,
         });
-        return resultOf(store, tool, input, { type: 'error', error });
+        return resultOf(store, input, { type: 'error', error });
       }
       const record = await begin(deps, store, tool, input, canonicalJson(value));
       if (record.type === 'finished') return recordedResult(record.outcome);

@@ -14,7 +14,12 @@ import { ToolError } from './tools/tool-error';
 /** What one execution came to. */
 export type Execution =
   | { readonly type: 'output'; readonly text: string }
-  | { readonly type: 'error'; readonly error: AgentError };
+  | {
+      readonly type: 'error';
+      readonly error: AgentError;
+      /** What the tool gave before it failed; untrusted, of any length. */
+      readonly output?: string;
+    };
 
 /** Reason of an abort by the tool's own time limit. */
 class ToolDeadline extends Error {
@@ -171,6 +176,8 @@ export async function executeTool(
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
     if (thrown instanceof InfraException) throw thrown;
-    return { type: 'error', error: executionError(tool, place.input, thrown, value) };
+    const error = executionError(tool, place.input, thrown, value);
+    const given = thrown instanceof ToolError ? thrown.output : undefined;
+    return { type: 'error', error, ...(given === undefined ? {} : { output: given }) };
   }
 }

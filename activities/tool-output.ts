@@ -1,4 +1,5 @@
 /** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
+import type { RunToolInput } from '../workflows/core/ports';
 import { sanitiseText } from './sanitise';
 import { fenceToolOutput } from './fence';
 import type { Store } from './store';
@@ -34,11 +35,7 @@ export function outputText(output: unknown): string {
  */
 export async function showOutput(
   store: Store,
-  call: {
-    readonly name: string;
-    readonly toolCallId: string;
-    readonly workspace: string | undefined;
-  },
+  call: Pick<RunToolInput, 'name' | 'toolCallId' | 'workspace'>,
   text: string,
 ): Promise<ShownOutput> {
   const root = call.workspace === undefined ? {} : { root: call.workspace };

@@ -21,7 +21,7 @@ export interface CreateWorkerOptions {
   readonly taskQueue?: string;
   /** Shown in the Web UI for each task. Default `holdfast-<pid>@<host>`. */
   readonly identity?: string;
-  /** Version of the deployed code, shown in the Web UI. */
+  /** Version of the deployed code, shown in the Web UI. Default `unversioned`. */
   readonly buildId?: string;
   /** File that exports the workflows; default: Holdfast's own. */
   readonly workflowsPath?: string;
@@ -49,6 +49,8 @@ export interface CreateWorkerOptions {
 const defaultMaxConcurrentActivities = 50;
 /** Activities get this long to end by themselves after SIGTERM, then their cancellation signal. */
 const defaultShutdownGraceMs = 10_000;
+/** Short, since it stands in half of a history's events; the SDK's own default is a hash of 64 digits. */
+const defaultBuildId = 'unversioned';
 /** After the grace: time for activities to clean up before `run()` rejects. */
 const shutdownForceExtraMs = 10_000;
 /**
@@ -106,13 +108,9 @@ function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOp
     ...(options.maxCachedWorkflows === undefined
       ? {}
       : { maxCachedWorkflows: options.maxCachedWorkflows }),
-    ...(options.buildId === undefined
-      ? {}
-      : {
-          workerDeploymentOptions: {
-            version: { deploymentName: 'holdfast', buildId: options.buildId },
-            useWorkerVersioning: false,
-          },
-        }),
+    workerDeploymentOptions: {
+      version: { deploymentName: 'holdfast', buildId: options.buildId ?? defaultBuildId },
+      useWorkerVersioning: false,
+    },
   };
 }

@@ -45,13 +45,20 @@ function conclude(outcome: RunOutcome): RunOutcome {
     case 'cancelled':
       throw new CancelledFailure(outcome.reason, [outcome]);
     case 'failed':
-      throw ApplicationFailure.create({
-        message: outcome.message,
-        type: outcome.reason,
-        nonRetryable: true,
-        details: [outcome],
-      });
+      throw forcedEnd(outcome);
   }
+}
+
+/** No stack crosses: it would show the machine's paths to whoever reads the history. */
+function forcedEnd(outcome: Extract<RunOutcome, { status: 'failed' }>): ApplicationFailure {
+  const failure = ApplicationFailure.create({
+    message: outcome.message,
+    type: outcome.reason,
+    nonRetryable: true,
+    details: [outcome],
+  });
+  failure.stack = '';
+  return failure;
 }
 
 /**

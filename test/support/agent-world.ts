@@ -7,6 +7,7 @@ import { Worker } from '@temporalio/worker';
 import type { AgentDefinition } from '../../activities/agent';
 import { createActivities } from '../../activities/index';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
+import { openaiDialect } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import type { Provider } from '../../activities/providers/provider';
 import { VendorEmulator } from '../../testing/emulator/emulator';
@@ -51,7 +52,13 @@ export function emulatedProviders(emulator: VendorEmulator): readonly Provider[]
   return [
     anthropicProvider({ apiKey, baseUrl: emulator.baseUrl('anthropic') }),
     openaiProvider({ api: 'responses', apiKey, baseUrl: emulator.baseUrl('responses') }),
-    openaiProvider({ name: 'chat', api: 'chat', apiKey, baseUrl: emulator.baseUrl('chat') }),
+    openaiProvider({
+      name: 'chat',
+      api: 'chat',
+      apiKey,
+      baseUrl: emulator.baseUrl('chat'),
+      dialect: openaiDialect,
+    }),
   ];
 }
 
@@ -89,7 +96,14 @@ export function statusOf(handle: RunHandle): Promise<RunStatusView> {
 /** The first thing that waits for a person, once there is one. */
 export async function firstPending(handle: RunHandle): Promise<PendingItem> {
   const items = await eventually(
-    () => handle.query<readonly PendingItem[]>(queryNames.pending),
+    async () => {
+      const { status, reason } = await statusOf(handle);
+      if (status !== 'running' && status !== 'waiting')
+        throw new Error(
+          `the run ended as ${status} (${reason ?? ''}) instead of waiting for a person`,
+        );
+      return handle.query<readonly PendingItem[]>(queryNames.pending);
+    },
     (pending) => pending.length > 0,
   );
   const [item] = items;

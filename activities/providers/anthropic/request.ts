@@ -41,7 +41,7 @@ const breakpoint = { cache_control: { type: 'ephemeral' } } as const;
  *
  * Contract: pure; valid for any transcript; the part before the note is byte for byte the same with and without one. Cache
  * breakpoints: tools, system, and the ends of the last two user turns (four, the vendor's limit; the second last is where the
- * request before this one ended).
+ * request before this one ended). A temperature is not sent: the API version of this SDK refuses sampling fields (ADR 0016).
  */
 export function anthropicRequest(
   request: ModelRequest,
@@ -60,12 +60,8 @@ export function anthropicRequest(
     stream: true,
     ...(system.trim() === '' ? {} : { system: [{ type: 'text', text: system, ...breakpoint }] }),
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
-    ...(thinking === undefined ? temperatureOf(request) : { thinking }),
+    ...(thinking === undefined ? {} : { thinking }),
   };
-}
-
-function temperatureOf(request: ModelRequest): { temperature?: number } {
-  return request.temperature === undefined ? {} : { temperature: Math.min(1, request.temperature) };
 }
 
 function toolsOf(request: ModelRequest): Anthropic.Tool[] {

@@ -1,0 +1,104 @@
+/** Records the history of each scenario that has none yet: `npm run record-histories`. A recording is never made again. */
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils';
+import { WorkflowFailedError } from '@temporalio/client';
+import { version } from '../../package.json';
+import { startEmbeddedServer } from '../../workers/embedded-server';
+import type { AgentWorld, RunHandle } from '../support/agent-world';
+import { startAgentWorld } from '../support/agent-world';
+import { connectTo } from '../support/temporal';
+import { rollOverScenario, rollOverSteps } from './roll-over-scenario';
+import { scenarioAgents, scenarios } from './scenarios';
+
+const directory = path.join(__dirname, 'histories');
+
+function fileOf(name: string): string {
+  return path.join(directory, `${name}-v${version}.json`);
+}
+
+async function save(
+  world: AgentWorld,
+  name: string,
+  handle: RunHandle,
+  runId?: string,
+): Promise<void> {
+  const run = world.server.client.getHandle(handle.workflowId, runId);
+  const history = historyToJSON(await run.fetchHistory());
+  await writeFile(fileOf(name), `${JSON.stringify(JSON.parse(history))}\n`);
+  process.stdout.write(`recorded ${name}\n`);
+}
+
+async function ended(handle: RunHandle): Promise<void> {
+  await handle.result().catch((thrown: unknown) => {
+    if (!(thrown instanceof WorkflowFailedError)) throw thrown;
+  });
+}
+
+async function recordAll(world: AgentWorld): Promise<void> {
+  for (const scenario of scenarios) {
+    if (existsSync(fileOf(scenario.name))) continue;
+    world.emulator.clearScripts();
+    world.emulator.script(scenario.steps);
+    const handle = await world.start(scenario.request);
+    await scenario.act?.(handle);
+    await ended(handle);
+    world.emulator.assertDrained();
+    await save(world, scenario.name, handle);
+  }
+  await recordRollOver(world);
+}
+
+/** A roll-over gives one history per segment. */
+async function recordRollOver(world: AgentWorld): Promise<void> {
+  if (existsSync(fileOf('rolled-over-1'))) return;
+  world.emulator.clearScripts();
+  world.emulator.script(rollOverSteps);
+  const handle = await world.start(rollOverScenario);
+  await ended(handle);
+  let runId: string | undefined = await firstRunId(world, handle);
+  for (let segment = 1; runId !== undefined && segment <= 2; segment += 1) {
+    await save(world, `rolled-over-${segment}`, handle, runId);
+    runId = await successor(world, handle.workflowId, runId);
+  }
+}
+
+async function firstRunId(world: AgentWorld, handle: RunHandle): Promise<string | undefined> {
+  const described = await world.server.client.getHandle(handle.workflowId).describe();
+  return described.raw.workflowExecutionInfo?.firstRunId ?? undefined;
+}
+
+async function successor(
+  world: AgentWorld,
+  workflowId: string,
+  runId: string,
+): Promise<string | undefined> {
+  const history = await world.server.client.getHandle(workflowId, runId).fetchHistory();
+  const last = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes;
+  return last?.newExecutionRunId ?? undefined;
+}
+
+async function main(): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  // A server that asks for a new segment soon, so that a short run rolls over.
+  const embedded = await startEmbeddedServer({
+    untilExitOf: process.pid,
+    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 60 },
+  });
+  const world = await startAgentWorld(scenarioAgents, { server: await connectTo(embedded) });
+  try {
+    await recordAll(world);
+  } finally {
+    await world.dispose();
+    await embedded.stop();
+  }
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${String(error)}\n`);
+    process.exit(1);
+  },
+);
