@@ -91,6 +91,14 @@ describe('the breaker', () => {
     expect(run.toolRuns).toHaveLength(64);
   });
 
+  test('does not count an error beside which another call succeeded', () => {
+    const both: ScriptedReply = { calls: [{ name: 'search' }, { name: 'calculator' }] };
+    const run = drive([both, divide, divide, divide, divide, { text: 'sorry' }], {
+      tool: ({ name }) => (name === 'search' ? { output: 'ok' } : fails('division by zero')),
+    });
+    expect(run.outcome.status).toBe('completed');
+  });
+
   test('never counts failures of providers', () => {
     const down = Array.from({ length: 6 }, () => anInfraError('overloaded'));
     const run = drive([...down, { text: 'done' }]);
