@@ -1,0 +1,49 @@
+/** The three wires, each with a provider of the agent world and an agent that has only this one route. */
+import type { AgentDefinition } from '../../activities/agent';
+import type { Tool } from '../../activities/tools/tool';
+import type { VendorEmulator } from '../../testing/emulator/emulator';
+import type { RecordedRequest } from '../../testing/emulator/recorded-request';
+import type { WireName } from '../../testing/emulator/wire';
+import { otherModel, testModel } from '../support/agent-world';
+
+/** A wire, and the route that speaks it. */
+export interface WireRoute {
+  readonly wire: WireName;
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** One route per wire. */
+export const wireRoutes: readonly WireRoute[] = [
+  { wire: 'anthropic', provider: 'anthropic', model: testModel },
+  { wire: 'responses', provider: 'openai', model: otherModel },
+  { wire: 'chat', provider: 'chat', model: otherModel },
+];
+
+/** One agent per wire, named like it. */
+export function wireAgents(
+  tools: readonly Tool[],
+  limits: AgentDefinition['limits'] = {},
+): readonly AgentDefinition[] {
+  return wireRoutes.map(({ wire, provider, model }) => ({
+    name: wire,
+    instructions: 'You work with tools.',
+    chain: [{ provider, model }],
+    tools,
+    limits,
+  }));
+}
+
+/** Requests on that wire since there were `before` requests in all. */
+export function requestsOf(
+  emulator: VendorEmulator,
+  wire: WireName,
+  before: number,
+): readonly RecordedRequest[] {
+  return emulator.requests.slice(before).filter((request) => request.wire === wire);
+}
+
+/** Every request's answer is out, or its fault has struck. */
+export function expectAllLanded(requests: readonly RecordedRequest[]): void {
+  expect(requests.map(({ progress }) => progress.landed)).toEqual(requests.map(() => true));
+}
