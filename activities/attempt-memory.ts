@@ -17,7 +17,7 @@ export const freshMemory: AttemptMemory = { failures: [], partialText: '' };
 export const memoryTextChars = 2_000;
 
 function isCode(value: unknown): value is InfraError['code'] {
-  return typeof value === 'string' && value in infraPolicies;
+  return typeof value === 'string' && Object.hasOwn(infraPolicies, value);
 }
 
 /** Reads the heartbeat details of the attempt before; anything unreadable counts as nothing. */

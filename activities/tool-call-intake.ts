@@ -16,6 +16,12 @@ import type { Tool } from './tools/tool';
 /** Characters of a call's label in the Web UI. */
 const labelChars = 80;
 
+/** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
+const wireNameChars = 64;
+
+/** Bytes of JSON up to which `complete_task` and `ask_user` carry their input inline: once a run (ADR 0003). */
+const coreInputBytes = 64 * 1024;
+
 /** A call as the core is told of it, and as the transcript keeps it. */
 export interface TakenCall {
   readonly proposed: ProposedToolCall;
@@ -34,7 +40,9 @@ function agentError(
     message: sanitiseText(message, { maxChars: failureMessageChars }),
     ...(hint === undefined ? {} : { hint: sanitiseText(hint, { maxChars: failureMessageChars }) }),
     recoverable: true,
-    ...(toolName === undefined || toolName === '' ? {} : { toolName }),
+    ...(toolName === undefined || toolName === ''
+      ? {}
+      : { toolName: toolName.slice(0, wireNameChars) }),
   };
 }
 
@@ -121,13 +129,15 @@ function checkCall(agent: ResolvedAgent, raw: RawToolCall, index: number): Check
   return { tool, input, needsApproval: tool.needsApproval(checked.value) };
 }
 
-/** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
-const wireNameChars = 64;
-
 /** A name that every wire accepts, for a call to a tool that does not exist. */
 function wireName(name: string): string {
   const safe = name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, wireNameChars);
   return safe === '' ? 'unnamed_tool' : safe;
+}
+
+/** Input of a tool that the core answers stays inline up to the size of a final answer: nobody else could read it. */
+function inlineLimit(agent: ResolvedAgent, name: string): number {
+  return agent.coreTools.some((tool) => tool.name === name) ? coreInputBytes : inlineInputBytes;
 }
 
 async function takeCall(
@@ -139,7 +149,7 @@ async function takeCall(
 ): Promise<TakenCall> {
   const { tool, input, error, needsApproval } = checkCall(agent, raw, index);
   const json = canonicalJson(input);
-  const isInline = Buffer.byteLength(json) <= inlineInputBytes;
+  const isInline = Buffer.byteLength(json) <= inlineLimit(agent, raw.name);
   const name = tool?.name ?? wireName(raw.name);
   const shown = label(tool, input);
   const runnable = error === undefined;

@@ -15,7 +15,7 @@ function isInfraError(value: unknown): value is InfraError {
   return (
     kind === 'infra' &&
     typeof code === 'string' &&
-    code in infraPolicies &&
+    Object.hasOwn(infraPolicies, code) &&
     typeof message === 'string'
   );
 }
