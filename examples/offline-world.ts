@@ -62,6 +62,7 @@ export async function inOfflineWorld<Result>(
     await store.close();
     await client.close();
     await connection.close();
+    if (temporal.embedded?.attached === false) await temporal.embedded.stop();
     await rm(folder, { recursive: true, force: true });
   }
 }

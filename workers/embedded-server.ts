@@ -9,7 +9,7 @@ import { withProcessLock } from './process-lock';
 import type { LaunchPlan } from './server-launch';
 import { launchServer } from './server-launch';
 import { waitUntilServing } from './server-probe';
-import { endProcess, isAliveWith, killProcess } from './server-process';
+import { endProcess, exists, isAliveWith, killProcess } from './server-process';
 import type { ServerRegistration } from './server-registration';
 import { readRegistration, writeRegistration } from './server-registration';
 import { SetupError } from './setup-error';
@@ -77,7 +77,10 @@ export async function startEmbeddedServer(
   const startTimeoutMs = options.startTimeoutMs ?? defaultStartTimeoutMs;
   return withProcessLock(`${file}.lock`, startTimeoutMs * 2, async () => {
     const last = await readRegistration(file);
-    if (last !== undefined && (await isAliveWith(last.pid, file))) return attach(last, options);
+    if (last !== undefined && (await isAliveWith(last.pid, file))) {
+      const running = await attach(last, options);
+      if (running !== undefined) return running;
+    }
     const registration = await launch(
       executable,
       options.logFile ?? `${file}.log`,
@@ -94,10 +97,11 @@ async function findExecutable(): Promise<string> {
   return (await findTemporalProgram('temporal', { cacheDirectory, searchPath })).path;
 }
 
+/** Undefined if the server was on its way out: its process ended before it served. */
 async function attach(
   running: ServerRegistration,
   options: EmbeddedServerOptions,
-): Promise<EmbeddedServer> {
+): Promise<EmbeddedServer | undefined> {
   if (options.port !== undefined && options.port !== running.port) {
     throw new SetupError(
       `The state file is served on port ${running.port} already (pid ${running.pid}), asked was ${options.port}. ` +
@@ -106,7 +110,10 @@ async function attach(
   }
   const timeoutMs = options.startTimeoutMs ?? defaultStartTimeoutMs;
   const target = { address: addressOf(running.port), namespace: options.namespace ?? 'default' };
-  const problem = await waitUntilServing(target, Date.now() + timeoutMs);
+  const problem = await waitUntilServing(target, Date.now() + timeoutMs, () =>
+    exists(running.pid) ? undefined : 'its process ended',
+  );
+  if (problem?.type === 'ended') return undefined;
   if (problem !== undefined) {
     throw new SetupError(
       `The embedded Temporal server (pid ${running.pid}, ${target.address}) runs but does not serve namespace ` +

@@ -7,13 +7,19 @@ import { errorCodeOf, SetupError } from './setup-error';
 const pollMs = 20;
 const psTimeoutMs = 5_000;
 
-/** True if the process exists and is no zombie. */
-export async function isAlive(pid: number): Promise<boolean> {
+/** True if the process exists, as a zombie too. */
+export function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);
+    return true;
   } catch (thrown) {
     return errorCodeOf(thrown) === 'EPERM';
   }
+}
+
+/** True if the process exists and is no zombie. */
+export async function isAlive(pid: number): Promise<boolean> {
+  if (!exists(pid)) return false;
   const status = await readFileOrUndefined(`/proc/${pid}/stat`);
   return status === undefined || !/^\d+ \(.*\) Z/s.test(status);
 }
