@@ -1,0 +1,247 @@
+/** Layer 1 end to end: the chain over three vendors, cooldowns, waits, ends that name every reason, and a switch in mid-transcript. */
+import { z } from 'zod';
+import { createHistoryReader } from '../../client/history-facts';
+import { SegmentFold } from '../../client/history-fold';
+import { defineTool } from '../../activities/tools/define-tool';
+import type { RecordedRequest } from '../../testing/emulator/recorded-request';
+import type { Step } from '../../testing/emulator/script';
+import { fault, reply } from '../../testing/emulator/script';
+import { defaultLimits } from '../../workflows/core/limits';
+import type { RunRequest, TimelineEntry } from '../../workflows/core/run-protocol';
+import type { AgentWorld, RunHandle } from '../support/agent-world';
+import { eventually, outcomeOf, startAgentWorld, statusOf } from '../support/agent-world';
+import { expectAllLanded, wireAgents, wireRoutes } from './wires';
+
+const look = defineTool({
+  name: 'look',
+  description: 'Looks at something.',
+  input: z.object({ at: z.string() }),
+  effect: 'read',
+  execute: ({ at }) => `seen: ${at}`,
+});
+
+const [anthropic, responses, chat] = wireRoutes.map(
+  ({ provider, model }) => `${provider}/${model}`,
+);
+
+let world: AgentWorld;
+beforeAll(async () => {
+  world = await startAgentWorld([
+    {
+      name: 'chained',
+      instructions: 'You look at things.',
+      chain: [
+        { provider: 'anthropic', model: wireRoutes[0]?.model ?? '' },
+        { provider: 'openai', model: wireRoutes[1]?.model ?? '' },
+        { provider: 'chat', model: wireRoutes[2]?.model ?? '' },
+      ],
+      tools: [look],
+      limits: { streamRetries: 0, streamRetryBaseMs: 1 },
+    },
+    ...wireAgents([look], { streamRetries: 0 }),
+  ]);
+}, 120_000);
+afterAll(() => world.dispose());
+let before = 0;
+beforeEach(() => {
+  world.emulator.clearScripts();
+  before = world.emulator.requests.length;
+});
+
+const chained: RunRequest = { agent: 'chained', goal: 'Look.' };
+const calls = (...places: string[]): ReturnType<typeof reply.toolCalls> =>
+  reply.toolCalls(places.map((at) => ({ name: 'look', input: { at } })));
+
+function script(steps: { readonly [Wire in 'anthropic' | 'responses' | 'chat']?: Step[] }): void {
+  for (const { wire } of wireRoutes) world.emulator.script(steps[wire] ?? [], { wire });
+}
+
+function requests(): readonly RecordedRequest[] {
+  return world.emulator.requests.slice(before);
+}
+
+async function timeline(handle: RunHandle): Promise<readonly TimelineEntry[]> {
+  const { workflowId } = handle;
+  const { loadedDataConverter, namespace } = world.server.client.options;
+  const reader = createHistoryReader({ converter: loadedDataConverter, namespace, workflowId });
+  const fold = new SegmentFold(workflowId);
+  const entries: TimelineEntry[] = [];
+  for (const event of (await handle.fetchHistory()).events ?? []) {
+    const fact = await reader.read(event);
+    if (fact !== undefined) entries.push(...fold.take(fact));
+  }
+  return [...entries, ...fold.settle()];
+}
+
+test('goes down the chain, says so in timeline and status, and stays where it is answered', async () => {
+  script({
+    anthropic: [fault.http(529)],
+    responses: [fault.http(401)],
+    chat: [calls('a'), reply.text('done')],
+  });
+  const handle = await world.start(chained);
+  expect(await outcomeOf(handle)).toMatchObject({
+    status: 'completed',
+    report: { failovers: 2, healed: { overloaded: 1, auth: 1 }, modelCalls: 4, iterations: 2 },
+  });
+  expect(requests().map(({ wire }) => wire)).toEqual(['anthropic', 'responses', 'chat', 'chat']);
+  expectAllLanded(requests());
+  const entries = await timeline(handle);
+  expect(entries.filter(({ type }) => type === 'FailoverEvent')).toMatchObject([
+    { from: anthropic, to: responses, reason: 'overloaded' },
+    { from: responses, to: chat, reason: 'auth' },
+  ]);
+  expect(
+    entries.flatMap((entry) =>
+      entry.type === 'IterationStartedEvent' ? [[entry.route, entry.isFallback]] : [],
+    ),
+  ).toEqual([
+    [anthropic, false],
+    [responses, true],
+    [chat, true],
+    [chat, true],
+  ]);
+  expect(await statusOf(handle)).toMatchObject({ route: chat, isFallback: true, failovers: 2 });
+  world.emulator.assertDrained();
+}, 60_000);
+
+test('goes back to the primary when its cooldown is over', async () => {
+  script({
+    anthropic: [fault.http(503), reply.text('back')],
+    responses: [calls('a')],
+  });
+  const overloaded = 1;
+  const outcome = await world.run({
+    ...chained,
+    limits: { cooldownMs: { ...defaultLimits.cooldownMs, overloaded } },
+  });
+  expect(outcome).toMatchObject({ status: 'completed', answer: 'back', report: { failovers: 1 } });
+  expect(requests().map(({ wire }) => wire)).toEqual(['anthropic', 'responses', 'anthropic']);
+  world.emulator.assertDrained();
+}, 60_000);
+
+test('waits on a durable timer while all cool, shows why, and goes on with the first that is free', async () => {
+  script({
+    anthropic: [fault.http(529)],
+    responses: [fault.http(429, { error: { message: 'Slow down.' } }), reply.text('done')],
+    chat: [fault.http(503)],
+  });
+  const cooldownMs = { ...defaultLimits.cooldownMs, rate_limit: 4_000 };
+  const handle = await world.start({ ...chained, limits: { cooldownMs } });
+  const waiting = await eventually(
+    () => statusOf(handle),
+    ({ status }) => status === 'waiting',
+  );
+  for (const part of [
+    'provider: ',
+    `${anthropic}: overloaded`,
+    `${responses}: rate_limit`,
+    `${chat}: overloaded`,
+  ])
+    expect(waiting.reason).toContain(part);
+  expect(await outcomeOf(handle)).toMatchObject({ status: 'completed', answer: 'done' });
+  expect(requests().map(({ wire }) => wire)).toEqual([
+    'anthropic',
+    'responses',
+    'chat',
+    'responses',
+  ]);
+  const [, limited, , again] = requests();
+  expect((again?.atMs ?? 0) - (limited?.atMs ?? 0)).toBeGreaterThanOrEqual(3_900);
+  const { events } = await handle.fetchHistory();
+  expect(events?.filter((event) => event.timerFiredEventAttributes)).toHaveLength(1);
+  world.emulator.assertDrained();
+}, 60_000);
+
+test("fails with every provider's reason where waiting cannot cure it", async () => {
+  script({
+    anthropic: [fault.http(401)],
+    responses: [fault.http(404)],
+    chat: [fault.http(402)],
+  });
+  const outcome = await world.run(chained);
+  expect(outcome).toMatchObject({
+    status: 'failed',
+    reason: 'chain_exhausted',
+    failure: { code: 'chain_exhausted' },
+  });
+  const message = outcome.status === 'failed' ? outcome.message : '';
+  expect(message).toContain('waiting cannot cure it');
+  expect(message).toContain(`${anthropic}: auth (`);
+  expect(message).toContain(`${responses}: model_not_found (`);
+  expect(message).toContain(`${chat}: billing (`);
+  expect(requests()).toHaveLength(3);
+  world.emulator.assertDrained();
+}, 60_000);
+
+const tooLong = { anthropic: 'prompt is too long: 210000 tokens > 200000 maximum' } as const;
+const overflow = fault.http(400, {
+  error: {
+    code: 'context_length_exceeded',
+    type: 'invalid_request_error',
+    message: `${tooLong.anthropic}. Your input exceeds the context window of this model.`,
+  },
+});
+
+test.each([
+  ['context overflow', overflow, 'context_overflow', /too long/],
+  ['a content filter', reply.text('I', { stop: 'content-filter' }), 'filter', /filter|declined/],
+  ['a refusal', reply.refusal('I will not do this.'), 'refusal', /declined|filter/],
+] as const)(
+  'ends readably on %s, after exactly one request, without going down the chain',
+  async (_name, step, reason, words) => {
+    for (const { wire } of wireRoutes) {
+      world.emulator.clearScripts();
+      before = world.emulator.requests.length;
+      world.emulator.script([step], { wire });
+      const outcome = await world.run({ agent: wire, goal: 'Go.' });
+      expect(outcome).toMatchObject({ status: 'failed', report: { modelCalls: 1, failovers: 0 } });
+      expect(outcome.status === 'failed' && outcome.message).toMatch(words);
+      // Anthropic has one stop reason for both.
+      const possible = reason === 'filter' ? ['content_filter', 'refusal'] : [reason];
+      expect(possible).toContain(outcome.status === 'failed' && outcome.reason);
+      expect(requests()).toHaveLength(1);
+      expectAllLanded(requests());
+    }
+    world.emulator.assertDrained();
+  },
+  60_000,
+);
+
+test('switches vendors in mid-run, with parallel calls and reasoning in the transcript, and no vendor refuses', async () => {
+  const thinking = (at: string, ...more: string[]): Step =>
+    reply.toolCalls(
+      [at, ...more].map((place) => ({ name: 'look', input: { at: place } })),
+      { reasoning: `I think about ${at}.`, text: `Looking at ${at}.` },
+    );
+  script({
+    anthropic: [thinking('a1', 'a2'), fault.http(529), thinking('a3', 'a4'), fault.cutStream()],
+    responses: [
+      thinking('r1', 'r2', 'r3'),
+      fault.overloadedInStream(),
+      thinking('r4'),
+      fault.http(503),
+      fault.http(503),
+    ],
+    chat: [thinking('c1', 'c2'), thinking('c3'), reply.text('done', { reasoning: 'Enough.' })],
+  });
+  // Cooldowns of a millisecond: each iteration begins with the primary again.
+  const cooldownMs = { ...defaultLimits.cooldownMs, overloaded: 1, network: 60_000 };
+  const handle = await world.start({
+    ...chained,
+    limits: { cooldownMs, maxIterations: 20 },
+  });
+  const outcome = await outcomeOf(handle);
+  expect(world.emulator.refusals).toEqual([]);
+  expect(outcome.status).toBe('completed');
+  const shown = requests().map(({ wire }) => wire.charAt(0));
+  expect(shown.join('')).toBe('aa' + 'r' + 'aar' + 'c' + 'r' + 'rc' + 'rc');
+  const again = JSON.stringify(requests()[3]?.body);
+  expect(again).toContain('I think about a1.');
+  expect(again).not.toContain('I think about r1.');
+  const last = requests().at(-1);
+  expect(last?.toolResults).toHaveLength(last?.toolCalls.length ?? -1);
+  expect(last?.toolResults.length).toBe(outcome.report.toolCallsSucceeded);
+  expectAllLanded(requests());
+  world.emulator.assertDrained();
+}, 120_000);
