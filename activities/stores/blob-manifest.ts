@@ -5,10 +5,10 @@
 import type { ContentHash } from '../../workflows/core/message';
 import { contentHash, isContentHash } from './content-hash';
 
-/** Bytes of every chunk but the last. Part of every blob's name: never change it (ADR 0017). */
+/** Bytes of every chunk but the last. Part of every blob's name: never change it (ADR 0018). */
 export const chunkBytes = 256 * 1024;
 
-/** Chunks written or read in one go: 4 MiB, so that the event loop is never held for long (ADR 0017). */
+/** Chunks written or read in one go: 4 MiB, so that the event loop is never held for long (ADR 0018). */
 export const chunksPerBatch = 16;
 
 /** A piece of a blob under its own hash; equal pieces are kept once. */

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ContentHash, Head } from '../../workflows/core/message';
 
-/** Levels of nesting that a message may have; deeper JSON is refused before it can exhaust the stack (ADR 0017). */
+/** Levels of nesting that a message may have; deeper JSON is refused before it can exhaust the stack (ADR 0018). */
 export const maxJsonDepth = 512;
 
 /**

@@ -4,10 +4,10 @@ import { InfraException } from '../infra-exception';
 import { describeError, storeConfigInvalid, storeCorrupt, storeUnavailable } from './store-errors';
 import type { StoreLimits } from './store-limits';
 
-/** Milliseconds beyond the server's own statement timeout after which a silent server is given up (ADR 0017). */
+/** Milliseconds beyond the server's own statement timeout after which a silent server is given up (ADR 0018). */
 const silenceMs = 5_000;
 
-/** Milliseconds that an unused connection is kept (ADR 0017). */
+/** Milliseconds that an unused connection is kept (ADR 0018). */
 const idleMs = 60_000;
 
 /** Values that a statement is given. */

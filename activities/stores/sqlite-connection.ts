@@ -15,10 +15,10 @@ import {
   storeUnavailable,
 } from './store-errors';
 
-/** Milliseconds that SQLite itself waits for a lock. Short, as it holds the event loop meanwhile (ADR 0017). */
+/** Milliseconds that SQLite itself waits for a lock. Short, as it holds the event loop meanwhile (ADR 0018). */
 const blockingWaitMs = 20;
 
-/** Bytes to which the write-ahead log is cut after a checkpoint (ADR 0017). */
+/** Bytes to which the write-ahead log is cut after a checkpoint (ADR 0018). */
 const maxIdleLogBytes = 16 * 1024 * 1024;
 
 interface OpenFile {
