@@ -1,6 +1,15 @@
 /** The store over any database: names content, verifies it on every load, and keeps transcripts in memory. */
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
-import type { BlobSlice, Store, ToolIntent, ToolRecord } from '../store';
+import type {
+  BlobSlice,
+  ProbeRequest,
+  RouteFailure,
+  RouteSuccess,
+  SharedHealth,
+  Store,
+  ToolIntent,
+  ToolRecord,
+} from '../store';
 import {
   chunkBytes,
   chunksPerBatch,
@@ -11,8 +20,16 @@ import {
   type Chunk,
 } from './blob-manifest';
 import { canonicalJson, contentHash, isContentHash, maxJsonDepth, nodeHash } from './content-hash';
+import {
+  afterFailure,
+  afterProbeRequest,
+  afterSuccess,
+  holdsProbe,
+  initialHealth,
+} from './health-record';
+import { healthRecord, healthRow } from './health-row';
 import { parseMessages } from './message-shape';
-import type { NodeRow, RowEngine, ToolRow } from './row-engine';
+import type { HealthRow, HealthUpdate, NodeRow, RowEngine, ToolRow } from './row-engine';
 import { payloadTooDeep, payloadTooLarge, storeCorrupt } from './store-errors';
 import { maxOutcomeBytes, type StoreLimits } from './store-limits';
 import { outcomeSum, storableJson, toolRecord, toolRow } from './tool-row';
@@ -127,12 +144,50 @@ export class ContentAddressedStore implements Store {
     return this.#toolRecord(key, await this.#rows.selectTool(contentHash(key)));
   }
 
+  async readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]> {
+    const hashes = routes.map((route) => contentHash(route));
+    const rows = await this.#rows.selectHealth([...new Set(hashes)]);
+    return routes.flatMap((route) => healthRecord(route, rows.get(contentHash(route))) ?? []);
+  }
+
+  reportFailure(failure: RouteFailure): Promise<SharedHealth> {
+    return this.#updateHealth(failure.route, (known) => afterFailure(known, failure));
+  }
+
+  async reportSuccess(success: RouteSuccess): Promise<void> {
+    await this.#updateHealth(success.route, (known) => afterSuccess(known, success));
+  }
+
+  async acquireProbe(request: ProbeRequest): Promise<boolean> {
+    const health = await this.#updateHealth(request.route, (known) => {
+      return afterProbeRequest(known, request);
+    });
+    return holdsProbe(health, request);
+  }
+
   async check(): Promise<void> {
     await this.#rows.touch();
   }
 
   async close(): Promise<void> {
     await this.#rows.close();
+  }
+
+  /** `change` returns its argument where nothing changes: most calls then only read, and never wait for a lock. */
+  async #updateHealth(
+    route: string,
+    change: (known: SharedHealth) => SharedHealth,
+  ): Promise<SharedHealth> {
+    const update = (row: HealthRow | undefined): HealthUpdate & { health: SharedHealth } => {
+      const known = healthRecord(route, row) ?? initialHealth(route);
+      const health = change(known);
+      return { health, row: health === known ? undefined : healthRow(health) };
+    };
+    const routeHash = contentHash(route);
+    const rows = await this.#rows.selectHealth([routeHash]);
+    const foreseen = update(rows.get(routeHash));
+    if (foreseen.row === undefined) return foreseen.health;
+    return (await this.#rows.updateHealth(routeHash, update)).health;
   }
 
   async #loadChain(head: Head): Promise<readonly TranscriptNode[]> {

@@ -18,4 +18,9 @@ export const postgresMigrations: readonly string[] = [
      outcome text,
      outcome_sum text
    );`,
+  `CREATE TABLE holdfast.route_health (
+     route_hash text COLLATE "C" PRIMARY KEY,
+     record text NOT NULL,
+     record_sum text NOT NULL
+   );`,
 ];

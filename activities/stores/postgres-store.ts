@@ -5,7 +5,15 @@ import type { Chunk } from './blob-manifest';
 import { ContentAddressedStore } from './content-addressed-store';
 import { PostgresConnection, type SqlQuery, type SqlValue } from './postgres-connection';
 import { postgresMigrations } from './postgres-schema';
-import type { BlobRow, NodeInsertion, NodeRow, RowEngine, ToolRow } from './row-engine';
+import type {
+  BlobRow,
+  HealthRow,
+  HealthUpdate,
+  NodeInsertion,
+  NodeRow,
+  RowEngine,
+  ToolRow,
+} from './row-engine';
 import { missingMigrations } from './schema-version';
 import { storeCorrupt, storeMismatch } from './store-errors';
 import type { StoreLimits } from './store-limits';
@@ -102,6 +110,28 @@ class PostgresRows implements RowEngine {
     return toolRow(rows[0]);
   }
 
+  async selectHealth(
+    routeHashes: readonly ContentHash[],
+  ): Promise<ReadonlyMap<ContentHash, HealthRow>> {
+    const { rows } = await this.#connection.query(selectHealthSql, [routeHashes]);
+    return new Map(rows.map((row) => [text(row['route_hash']) ?? '', healthRow(row)]));
+  }
+
+  updateHealth<T extends HealthUpdate>(
+    routeHash: ContentHash,
+    update: (known: HealthRow | undefined) => T,
+  ): Promise<T> {
+    return this.#connection.transaction(async (query) => {
+      const { rows } = await query(lockHealthSql, [routeHash]);
+      const updated = update(rows.map(healthRow)[0]);
+      if (updated.row !== undefined) {
+        const { record, recordSum } = updated.row;
+        await query(updateHealthSql, [routeHash, record, recordSum]);
+      }
+      return updated;
+    });
+  }
+
   async touch(): Promise<void> {
     const { rows } = await this.#connection.query(touchSql, [new Date().toISOString()]);
     const id = text(rows[0]?.['id']);
@@ -150,6 +180,19 @@ const selectToolSql = `
 const finishToolSql = `
   UPDATE holdfast.tool_executions SET outcome = $2, outcome_sum = $3
   WHERE key_hash = $1 AND outcome IS NULL`;
+
+const selectHealthSql = `
+  SELECT route_hash, record, record_sum
+  FROM holdfast.route_health WHERE route_hash = ANY($1::text[])`;
+
+/** Adds an empty row, which is no record, where there is none; in either case the row is this transaction's alone until its end. */
+const lockHealthSql = `
+  INSERT INTO holdfast.route_health VALUES ($1, '', '')
+  ON CONFLICT (route_hash) DO UPDATE SET route_hash = excluded.route_hash
+  RETURNING record, record_sum`;
+
+const updateHealthSql = `
+  UPDATE holdfast.route_health SET record = $2, record_sum = $3 WHERE route_hash = $1`;
 
 const touchSql = `
   INSERT INTO holdfast.meta VALUES ('checked_at', $1)
@@ -210,6 +253,10 @@ function toolRow(row: Record<string, unknown> | undefined): ToolRow | undefined 
     outcome: text(row['outcome']),
     outcomeSum: text(row['outcome_sum']),
   };
+}
+
+function healthRow(row: Record<string, unknown>): HealthRow {
+  return { record: text(row['record']) ?? '', recordSum: text(row['record_sum']) ?? '' };
 }
 
 function text(value: unknown): string | undefined {

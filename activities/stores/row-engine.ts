@@ -20,6 +20,18 @@ export interface ToolRow {
   readonly outcomeSum: string | undefined;
 }
 
+/** A route's health as it is kept. The sum finds a changed byte. */
+export interface HealthRow {
+  /** Canonical JSON. */
+  readonly record: string;
+  readonly recordSum: ContentHash;
+}
+
+/** What an update makes of a row; undefined leaves it as it is. */
+export interface HealthUpdate {
+  readonly row: HealthRow | undefined;
+}
+
 /** What became of an attempt to add a node. */
 export type NodeInsertion =
   | { readonly type: 'inserted' }
@@ -30,7 +42,7 @@ export type NodeInsertion =
  * One database.
  *
  * Contract: every write is one transaction, durable when it resolves, and harmless when repeated;
- * a write that finds its row present leaves it as it is.
+ * a write that finds its row present leaves it as it is. Of both, `updateHealth` is the exception.
  * Errors: `store_unavailable`; `store_corrupt` where the database itself finds its file damaged.
  */
 export interface RowEngine {
@@ -48,6 +60,12 @@ export interface RowEngine {
   /** Sets the outcome unless there is one; false if there is no such row. */
   finishTool(keyHash: ContentHash, outcome: string, outcomeSum: ContentHash): Promise<boolean>;
   selectTool(keyHash: ContentHash): Promise<ToolRow | undefined>;
+  selectHealth(routeHashes: readonly ContentHash[]): Promise<ReadonlyMap<ContentHash, HealthRow>>;
+  /** Replaces a row by what `update` makes of it, while nobody else can; `update` may run twice, its last answer counts. */
+  updateHealth<T extends HealthUpdate>(
+    routeHash: ContentHash,
+    update: (known: HealthRow | undefined) => T,
+  ): Promise<T>;
   /** Writes a row, to see whether writing works. */
   touch(): Promise<void>;
   close(): Promise<void>;

@@ -13,4 +13,9 @@ export const sqliteMigrations: readonly string[] = [
      outcome TEXT,
      outcome_sum TEXT
    );`,
+  `CREATE TABLE route_health (
+     route_hash TEXT PRIMARY KEY,
+     record TEXT NOT NULL,
+     record_sum TEXT NOT NULL
+   );`,
 ];

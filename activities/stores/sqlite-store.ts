@@ -4,7 +4,15 @@ import type { Store } from '../store';
 import type { ContentHash, Head } from '../../workflows/core/message';
 import type { Chunk } from './blob-manifest';
 import { ContentAddressedStore } from './content-addressed-store';
-import type { BlobRow, NodeInsertion, NodeRow, RowEngine, ToolRow } from './row-engine';
+import type {
+  BlobRow,
+  HealthRow,
+  HealthUpdate,
+  NodeInsertion,
+  NodeRow,
+  RowEngine,
+  ToolRow,
+} from './row-engine';
 import { SqliteConnection, bytesField, textField } from './sqlite-connection';
 import type { StoreLimits } from './store-limits';
 
@@ -109,6 +117,33 @@ class SqliteRows implements RowEngine {
     return this.#connection.read((database) => selectTool(database, keyHash));
   }
 
+  selectHealth(routeHashes: readonly ContentHash[]): Promise<ReadonlyMap<ContentHash, HealthRow>> {
+    return this.#connection.read((database) => {
+      const found = new Map<ContentHash, HealthRow>();
+      for (const routeHash of routeHashes) {
+        const row = selectHealth(database, routeHash);
+        if (row !== undefined) found.set(routeHash, row);
+      }
+      return found;
+    });
+  }
+
+  updateHealth<T extends HealthUpdate>(
+    routeHash: ContentHash,
+    update: (known: HealthRow | undefined) => T,
+  ): Promise<T> {
+    return this.#connection.write((database) => {
+      const updated = update(selectHealth(database, routeHash));
+      if (updated.row !== undefined) {
+        const { record, recordSum } = updated.row;
+        database
+          .prepare('INSERT OR REPLACE INTO route_health VALUES (?, ?, ?)')
+          .run(routeHash, record, recordSum);
+      }
+      return updated;
+    });
+  }
+
   touch(): Promise<void> {
     return this.#connection.write((database) => {
       database
@@ -166,4 +201,15 @@ function selectTool(database: Database.Database, keyHash: ContentHash): ToolRow 
     outcome: textField(row, 'outcome'),
     outcomeSum: textField(row, 'outcome_sum'),
   };
+}
+
+function selectHealth(database: Database.Database, routeHash: ContentHash): HealthRow | undefined {
+  const row = database
+    .prepare(
+      `SELECT CAST(record AS BLOB) AS record, CAST(record_sum AS BLOB) AS record_sum
+       FROM route_health WHERE route_hash = ?`,
+    )
+    .get(routeHash);
+  if (row === undefined) return undefined;
+  return { record: textField(row, 'record') ?? '', recordSum: textField(row, 'record_sum') ?? '' };
 }

@@ -1,0 +1,65 @@
+/** What a report or a probe makes of a route's shared health: pure, so that both engines agree. */
+import { failureMessageChars } from '../../workflows/core/limits';
+import type { ProbeRequest, RouteFailure, RouteSuccess, SharedHealth } from '../store';
+
+/** Milliseconds by which `lastSuccessAtMs` of a healthy route may lag, as each model call of a fleet reports a success (store.ts). */
+const successLagMs = 10_000;
+
+/** Health of a route of which nothing was reported. */
+export function initialHealth(route: string): SharedHealth {
+  return { route, status: 'healthy', errorCount: 0, cooldownUntilMs: 0, probeFromMs: 0 };
+}
+
+/** Counts a failure. Reports may come out of order: the newest describes the route, the longest rest wins. */
+export function afterFailure(known: SharedHealth, failure: RouteFailure): SharedHealth {
+  const { reason, message, status, atMs } = failure;
+  const { lastFailureAtMs = atMs } = known;
+  const counted: SharedHealth = {
+    ...withoutProbeOf(known, failure.holder),
+    errorCount: known.errorCount + 1,
+    cooldownUntilMs: Math.max(known.cooldownUntilMs, failure.cooldownUntilMs),
+    probeFromMs: Math.max(known.probeFromMs, failure.probeFromMs),
+    lastFailureAtMs: Math.max(lastFailureAtMs, atMs),
+  };
+  if (known.status !== 'healthy' && atMs < lastFailureAtMs) return counted;
+  const lastError = message.slice(0, failureMessageChars);
+  return { ...counted, status, lastErrorReason: reason, lastError };
+}
+
+/** Clears the record, unless the success began before a failure that it cannot speak for. */
+export function afterSuccess(known: SharedHealth, success: RouteSuccess): SharedHealth {
+  const { lastFailureAtMs, lastSuccessAtMs = success.atMs } = known;
+  if (lastFailureAtMs !== undefined && success.startedAtMs < lastFailureAtMs) {
+    return withoutProbeOf(known, success.holder);
+  }
+  const isNews =
+    known.status !== 'healthy' ||
+    known.probe !== undefined ||
+    known.lastSuccessAtMs === undefined ||
+    success.atMs >= known.lastSuccessAtMs + successLagMs;
+  if (!isNews) return known;
+  return {
+    ...initialHealth(known.route),
+    ...(lastFailureAtMs === undefined ? {} : { lastFailureAtMs }),
+    lastSuccessAtMs: Math.max(lastSuccessAtMs, success.atMs),
+  };
+}
+
+/** Gives the lease to who asks, if it is free and probing may begin, or if it is theirs. */
+export function afterProbeRequest(known: SharedHealth, request: ProbeRequest): SharedHealth {
+  const { holder, atMs, untilMs } = request;
+  const isFree = known.probe === undefined || known.probe.untilMs <= atMs;
+  const isGranted = holdsProbe(known, request) || (isFree && known.probeFromMs <= atMs);
+  return isGranted ? { ...known, probe: { holder, untilMs } } : known;
+}
+
+/** True while the lease is theirs. */
+export function holdsProbe({ probe }: SharedHealth, request: ProbeRequest): boolean {
+  return probe?.holder === request.holder && probe.untilMs > request.atMs;
+}
+
+function withoutProbeOf(known: SharedHealth, holder: string | undefined): SharedHealth {
+  if (holder === undefined || known.probe?.holder !== holder) return known;
+  const { probe: _ended, ...rest } = known;
+  return rest;
+}
