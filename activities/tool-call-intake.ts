@@ -22,6 +22,12 @@ const wireNameChars = 64;
 /** Bytes of JSON up to which `complete_task` and `ask_user` carry their input inline: once a run (ADR 0003). */
 const coreInputBytes = 64 * 1024;
 
+/** Bytes of input that all calls of one reply together carry inline; the others travel by reference (ADR 0003). */
+const replyInlineBytes = 64 * 1024;
+
+/** Characters that the errors of one reply share, so that many of them stay far below what a payload may have (ADR 0003). */
+const replyErrorChars = 10_000;
+
 /** A call as the core is told of it, and as the transcript keeps it. */
 export interface TakenCall {
   readonly proposed: ProposedToolCall;
@@ -91,7 +97,15 @@ interface CheckedCall {
   readonly needsApproval: boolean;
 }
 
-function checkCall(agent: ResolvedAgent, raw: RawToolCall, index: number): CheckedCall {
+/** A reply's call and its place among the others. */
+interface PlacedCall {
+  readonly raw: RawToolCall;
+  readonly index: number;
+  /** Calls that the reply asks for. */
+  readonly total: number;
+}
+
+function checkCall(agent: ResolvedAgent, { raw, index, total }: PlacedCall): CheckedCall {
   const refused = (error: AgentError, input: JsonObject = {}, tool?: Tool): CheckedCall => ({
     tool,
     input,
@@ -114,7 +128,7 @@ function checkCall(agent: ResolvedAgent, raw: RawToolCall, index: number): Check
       agentError(
         'invalid_params',
         raw.name,
-        `The reply asks for more than ${maxCallsPerReply} tool calls; this one was not run.`,
+        `The reply asks for ${total} tool calls; only the first ${maxCallsPerReply} were taken, the others were not run.`,
       ),
       input,
       tool,
@@ -140,16 +154,30 @@ function inlineLimit(agent: ResolvedAgent, name: string): number {
   return agent.coreTools.some((tool) => tool.name === name) ? coreInputBytes : inlineInputBytes;
 }
 
+/** An error that leaves room for the others of its reply. */
+function shortened(error: AgentError, total: number): AgentError {
+  const chars = Math.floor(replyErrorChars / Math.min(total, maxCallsPerReply));
+  const { message, hint } = error;
+  if (message.length <= chars && (hint ?? '').length <= chars) return error;
+  return {
+    ...error,
+    message: sanitiseText(message, { maxChars: chars }),
+    ...(hint === undefined ? {} : { hint: sanitiseText(hint, { maxChars: chars }) }),
+  };
+}
+
 async function takeCall(
   store: Store,
   agent: ResolvedAgent,
-  raw: RawToolCall,
+  placed: PlacedCall,
   toolCallId: string,
-  index: number,
+  inlineRoomBytes: number,
 ): Promise<TakenCall> {
-  const { tool, input, error, needsApproval } = checkCall(agent, raw, index);
+  const { raw, total } = placed;
+  const { tool, input, error, needsApproval } = checkCall(agent, placed);
   const json = canonicalJson(input);
-  const isInline = Buffer.byteLength(json) <= inlineLimit(agent, raw.name);
+  const isInline =
+    Buffer.byteLength(json) <= Math.min(inlineLimit(agent, raw.name), inlineRoomBytes);
   const name = tool?.name ?? wireName(raw.name);
   const shown = label(tool, input);
   const runnable = error === undefined;
@@ -160,7 +188,7 @@ async function takeCall(
     ...(runnable && isInline ? { input } : {}),
     ...(runnable && !isInline ? { inputBlob: await store.putBlob(json) } : {}),
     fingerprint: shortHash(normaliseText(`${name} ${json}`)),
-    ...(error === undefined ? {} : { error }),
+    ...(error === undefined ? {} : { error: shortened(error, total) }),
     ...(needsApproval ? { approvalDigest: contentHash(toolCallId, '\n', name, '\n', json) } : {}),
   };
   return { proposed, block: { type: 'tool-call', toolCallId, name, input } };
@@ -169,7 +197,8 @@ async function takeCall(
 /**
  * Checks every call of a reply and mints its id.
  *
- * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration.
+ * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration. What is told of all calls
+ * together is bounded, however many there are: of those beyond `maxCallsPerReply` the first stands for the rest.
  */
 export async function takeToolCalls(
   store: Store,
@@ -178,9 +207,13 @@ export async function takeToolCalls(
   ids: { readonly idPrefix: string; readonly iteration: number },
 ): Promise<readonly TakenCall[]> {
   const taken: TakenCall[] = [];
-  for (const [index, raw] of calls.entries()) {
+  let roomBytes = replyInlineBytes;
+  for (const [index, raw] of calls.slice(0, maxCallsPerReply + 1).entries()) {
     const id = `${ids.idPrefix}_${ids.iteration}_${index}`;
-    taken.push(await takeCall(store, agent, raw, id, index));
+    const call = await takeCall(store, agent, { raw, index, total: calls.length }, id, roomBytes);
+    const { input } = call.proposed;
+    if (input !== undefined) roomBytes -= Buffer.byteLength(canonicalJson(input));
+    taken.push(call);
   }
   return taken;
 }

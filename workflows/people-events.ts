@@ -1,6 +1,5 @@
 /** What people send, as events: one reading of signals and updates for the workflow and for the client's fold of history. */
 import { signalNames, updateNames } from './contract';
-import { personTextChars } from './core/limits';
 import type { UnstampedEvent } from './core/run-protocol';
 
 /** Characters of a reason or a name that a person gives; the rest is cut. */
@@ -47,7 +46,7 @@ export function eventOfSignal(name: string, argument: unknown): UnstampedEvent |
       return { type: 'stop-requested', reason: reason || 'a person stopped the run', ...by };
     }
     case signalNames.addMessage: {
-      const text = textField(argument, 'text').slice(0, personTextChars);
+      const text = textField(argument, 'text');
       return text.trim() === '' ? undefined : { type: 'message-added', text, ...by };
     }
     default:

@@ -10,11 +10,18 @@ const control = /(?![\t\n\r])\p{Cc}/gu;
 /** Halves of surrogate pairs, which vendors refuse. */
 const loneSurrogate = /\p{Cs}/gu;
 
+function cut(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const notice = `\n[Cut here: the whole text had ${text.length} characters.]`;
+  return text.slice(0, Math.max(maxChars - notice.length, 0)) + notice.slice(0, maxChars);
+}
+
 /**
  * A person's text, at most `maxChars` long, so that state and payloads stay bounded in bytes: three per character at most.
+ * What is cut says so.
  *
  * Source: `personTextChars` (ADR 0003).
  */
 export function personText(text: string, maxChars: number = personTextChars): string {
-  return text.slice(0, maxChars).replace(control, ' ').replace(loneSurrogate, '\uFFFD');
+  return cut(text, maxChars).replace(control, ' ').replace(loneSurrogate, '\uFFFD');
 }
