@@ -1,0 +1,253 @@
+/** Builds rows: a fault, the moment at which it strikes, and what is right for its kind. */
+import type { ReplyStep, Step } from '../../../testing/emulator/script';
+import { reply } from '../../../testing/emulator/script';
+import type { WireName } from '../../../testing/emulator/wire';
+import type { FailoverReason } from '../../../workflows/core/failure';
+import type { Limits } from '../../../workflows/core/limits';
+import type { FailureReason } from '../../../workflows/core/run-outcome';
+import type { FaultyAddress, NeededCalls, ProviderFault, RightEnd } from './provider-fault';
+import { goodAnswer, remedies, streamRetries } from './provider-fault';
+
+/** What a row may change. */
+export interface RowOptions {
+  readonly limits?: Partial<Limits>;
+  /** The fault strikes after the tool has run with this input. */
+  readonly afterTool?: string;
+  /** The reply that the fault breaks asks for the tool with this input; it must run once, when it has come whole. */
+  readonly asksTool?: string;
+  readonly gapMs?: number;
+  readonly address?: FaultyAddress;
+  readonly landedWords?: RegExp;
+}
+
+/** The answer that ends a run well. */
+export const done: ReplyStep = reply.text(goodAnswer);
+
+/** A reply that asks for the agent's tool, after some text. */
+export function asking(input: string): ReplyStep {
+  return reply.toolCalls([{ name: 'note', input: { text: input } }], { text: 'I note it.' });
+}
+
+/** Tries of one model call on one route. */
+const allTries = 1 + streamRetries;
+
+function repeated(step: Step, times: number): readonly Step[] {
+  return Array.from({ length: times }, () => step);
+}
+
+/** What comes once the fault is over. */
+function goodEnd({ asksTool }: RowOptions): readonly Step[] {
+  return asksTool === undefined ? [done] : [asking(asksTool), done];
+}
+
+function present(texts: readonly (string | undefined)[]): readonly string[] {
+  return texts.filter((text) => text !== undefined);
+}
+
+interface RowParts {
+  readonly faults: readonly Step[];
+  readonly after?: readonly Step[];
+  readonly second?: readonly Step[];
+  readonly right: RightEnd;
+  /** Where it differs from the number of scripted answers. */
+  readonly needed?: NeededCalls;
+}
+
+function row(id: string, wire: WireName, options: RowOptions, parts: RowParts): ProviderFault {
+  const { faults, after = [], second, right } = parts;
+  const { limits = {}, afterTool, asksTool, address = 'emulator', ...proof } = options;
+  const before = afterTool === undefined ? [] : [asking(afterTool)];
+  const recovers = right.type === 'recovers';
+  const scripted = {
+    faulty: before.length + faults.length + after.length,
+    second: recovers ? (second ?? []).length : 0,
+  };
+  return {
+    id: `${wire}/${id}`,
+    wire,
+    address,
+    before,
+    faults,
+    after,
+    ...(second === undefined ? {} : { second }),
+    limits,
+    right,
+    needed: parts.needed ?? scripted,
+    toolRuns: present([afterTool, recovers ? asksTool : undefined]),
+    ...proof,
+  };
+}
+
+/** One fault, then a good answer of the same route: one retry, no second route needed. */
+export function retried(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  code: FailoverReason,
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, {
+    faults: [fault],
+    after: goodEnd(options),
+    right: { type: 'recovers', by: 'retry', healed: { [code]: 1 } },
+  });
+}
+
+/** A transient fault that stays: all tries of the route are spent, then the second one answers. */
+export function spent(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  code: FailoverReason,
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, {
+    faults: repeated(fault, allTries),
+    second: goodEnd(options),
+    right: { type: 'recovers', by: 'failover', healed: { [code]: 1 } },
+  });
+}
+
+/** A fault that no retry cures on this route: exactly one request, then the second route answers. */
+export function failedOver(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  code: FailoverReason,
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, {
+    faults: [fault],
+    second: goodEnd(options),
+    right: { type: 'recovers', by: 'failover', healed: { [code]: 1 } },
+  });
+}
+
+/** A transient fault on the only route that may rest: its tries are spent, the run waits, the route answers. */
+export function waited(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  code: FailoverReason,
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, {
+    faults: repeated(fault, allTries),
+    after: goodEnd(options),
+    right: { type: 'recovers', by: 'wait', healed: { [code]: 1 } },
+  });
+}
+
+/** An oddity that costs nothing: the only request answers. `fault` ends with the good answer. */
+export function unhurt(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, {
+    faults: [fault],
+    right: { type: 'recovers', by: 'itself', healed: {} },
+  });
+}
+
+/** A whole reply of which nothing may run: the model is told, and does better in the next iteration. */
+export function corrected(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  healed: Readonly<Record<string, number>>,
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, {
+    faults: [fault],
+    after: goodEnd(options),
+    right: { type: 'recovers', by: 'next iteration', healed },
+  });
+}
+
+function exhausted(code: FailoverReason): RightEnd {
+  return {
+    type: 'stops',
+    reason: 'chain_exhausted',
+    says: [new RegExp(`row\\d+-faulty/\\S+: ${code} \\(`), remedies[code]],
+  };
+}
+
+/** A fault that no retry cures, on the only route: exactly one request, then a readable end. */
+export function stoppedAtOnce(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  code: FailoverReason,
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, { faults: [fault], right: exhausted(code) });
+}
+
+/** A transient fault that stays, on the only route: all tries, then a readable end. */
+export function stoppedWhenSpent(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  code: FailoverReason,
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, { faults: repeated(fault, allTries), right: exhausted(code) });
+}
+
+/** What a request itself causes: exactly one request, a readable end, and not one to the second route. */
+export function stoppedForAll(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  code: 'format' | 'context_overflow' | 'content_filter',
+  options: RowOptions = {},
+): ProviderFault {
+  const reason: FailureReason = code === 'format' ? 'infra' : code;
+  return row(id, wire, options, {
+    faults: [fault],
+    second: [done],
+    right: { type: 'stops', reason, says: [/row\d+-faulty\/\S+ /, remedies[code]] },
+  });
+}
+
+/** The model's own end: exactly one request, and nobody else is asked in its place. */
+export function declined(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  reason: 'refusal' | 'content_filter',
+  says: readonly RegExp[],
+  options: RowOptions = {},
+): ProviderFault {
+  return row(id, wire, options, {
+    faults: [fault],
+    second: [done],
+    right: { type: 'stops', reason, says },
+  });
+}
+
+/** The way to the vendor itself is broken, so no emulator can count: Temporal's history does. */
+export function unreachable(
+  id: string,
+  wire: WireName,
+  address: Exclude<FaultyAddress, 'emulator'>,
+  landedWords: RegExp,
+  second: 'second route' | 'only route',
+): ProviderFault {
+  const options = { address, landedWords };
+  const faulty = allTries;
+  return second === 'second route'
+    ? row(id, wire, options, {
+        faults: [],
+        second: [done],
+        right: { type: 'recovers', by: 'failover', healed: { network: 1 } },
+        needed: { faulty, second: 1 },
+      })
+    : row(id, wire, options, {
+        faults: [],
+        right: exhausted('network'),
+        needed: { faulty, second: 0 },
+      });
+}

@@ -1,0 +1,98 @@
+/** What provider faults strike in: Temporal, one worker, a SQLite store and the emulated vendors, all real. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Client } from '@temporalio/client';
+import { createActivities } from '../../../activities/index';
+import type { AgentDefinition } from '../../../activities/agent';
+import type { Provider } from '../../../activities/providers/provider';
+import { openStore } from '../../../activities/stores/open-store';
+import { AgentClient } from '../../../client/index';
+import { VendorEmulator } from '../../../testing/emulator/emulator';
+import { connectClient, connectWorker } from '../../../workers/connection';
+import { startEmbeddedServer } from '../../../workers/embedded-server';
+import { readEnvironment } from '../../../workers/env';
+import { findFreePorts } from '../../../workers/free-ports';
+import { createLogger, installRuntime } from '../../../workers/logging';
+import { createWorker } from '../../../workers/worker';
+
+/** A world while its worker runs. */
+export interface ProviderWorld {
+  readonly emulator: VendorEmulator;
+  readonly client: AgentClient;
+  /** For what the front door does not tell: histories. */
+  readonly temporal: Client;
+}
+
+/** The vendors' side, there before the agents are. */
+export interface Vendors {
+  readonly emulator: VendorEmulator;
+  /** Nothing listens there. */
+  readonly closedPort: number;
+}
+
+/** What the worker is given. */
+export interface WorkerParts {
+  readonly providers: readonly Provider[];
+  readonly agents: readonly AgentDefinition[];
+}
+
+/** Task queue of the scorecard's worker. */
+const taskQueue = 'scorecard';
+
+/** Temporal's dev server serves its queues faster with it. Source: DESIGN, "Two activities per iteration". */
+const dynamicConfig = { 'history.transferProcessorMaxPollRPS': 2_000 };
+
+async function withWorker<Result>(
+  folder: string,
+  address: string,
+  parts: WorkerParts,
+  emulator: VendorEmulator,
+  work: (world: ProviderWorld) => Promise<Result>,
+): Promise<Result> {
+  const connection = await connectWorker({ address });
+  const clientConnection = await connectClient({ address });
+  const store = await openStore(`sqlite:${path.join(folder, 'store.db')}`);
+  try {
+    const temporal = new Client({ connection: clientConnection });
+    const client = new AgentClient(temporal, { taskQueue });
+    const worker = await createWorker({
+      connection,
+      taskQueue,
+      activities: createActivities({ store, ...parts }),
+      cacheDirectory: readEnvironment().cacheDirectory,
+    });
+    return await worker.runUntil(() => work({ emulator, client, temporal }));
+  } finally {
+    await store.close();
+    await clientConnection.close();
+    await connection.close();
+  }
+}
+
+/** Runs `work` in a world of its own; everything that it started has ended when this resolves. */
+export async function inProviderWorld<Result>(
+  partsFor: (vendors: Vendors) => WorkerParts,
+  work: (world: ProviderWorld) => Promise<Result>,
+): Promise<Result> {
+  installRuntime(createLogger('error'));
+  const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-scorecard-'));
+  const emulator = await VendorEmulator.start();
+  try {
+    const [closedPort = 0] = await findFreePorts(1);
+    const parts = partsFor({ emulator, closedPort });
+    const server = await startEmbeddedServer({
+      stateFile: path.join(folder, 'temporal.db'),
+      untilExitOf: process.pid,
+      dynamicConfig,
+    });
+    try {
+      return await withWorker(folder, server.address, parts, emulator, work);
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await emulator.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
