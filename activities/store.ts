@@ -92,7 +92,7 @@ export interface HealthStore {
   readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]>;
   /**
    * Counts a failure and returns the record after it. Cooldown and start of probing only ever move on;
-   * the newest failure is the one described; the lease of `holder` ends.
+   * status and error are those of the last report; the lease of `holder` ends.
    */
   reportFailure(failure: RouteFailure): Promise<SharedHealth>;
   /**

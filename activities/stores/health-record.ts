@@ -10,20 +10,18 @@ export function initialHealth(route: string): SharedHealth {
   return { route, status: 'healthy', errorCount: 0, cooldownUntilMs: 0, probeFromMs: 0 };
 }
 
-/** Counts a failure. Reports may come out of order: the newest describes the route, the longest rest wins. */
+/** Counts a failure: the longest rest wins, and the last report describes the route. */
 export function afterFailure(known: SharedHealth, failure: RouteFailure): SharedHealth {
-  const { reason, message, status, atMs } = failure;
-  const { lastFailureAtMs = atMs } = known;
-  const counted: SharedHealth = {
+  return {
     ...withoutProbeOf(known, failure.holder),
+    status: failure.status,
     errorCount: known.errorCount + 1,
+    lastErrorReason: failure.reason,
+    lastError: failure.message.slice(0, failureMessageChars),
+    lastFailureAtMs: Math.max(known.lastFailureAtMs ?? failure.atMs, failure.atMs),
     cooldownUntilMs: Math.max(known.cooldownUntilMs, failure.cooldownUntilMs),
     probeFromMs: Math.max(known.probeFromMs, failure.probeFromMs),
-    lastFailureAtMs: Math.max(lastFailureAtMs, atMs),
   };
-  if (known.status !== 'healthy' && atMs < lastFailureAtMs) return counted;
-  const lastError = message.slice(0, failureMessageChars);
-  return { ...counted, status, lastErrorReason: reason, lastError };
 }
 
 /** Clears the record, unless the success began before a failure that it cannot speak for. */

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { startPostgres, type TestPostgres } from '../support/postgres';
 import { openStore } from '../../activities/stores/open-store';
 import { startReplyLosingProxy } from './reply-losing-proxy';
+import { describeSharedHealth } from './share-health-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 
 // Generous, for busy machines: nothing here waits for a deadline.
@@ -31,6 +32,7 @@ const engine: ContractEngine = {
 };
 
 describeStoreContract('Postgres', engine);
+describeSharedHealth('Postgres', engine);
 
 describe('Postgres server', () => {
   it('is named without its password', async () => {
@@ -134,6 +136,42 @@ describe('Postgres server', () => {
     proxy.close();
   });
 
+  it('has a failure whose reply was lost, and a repeated report of it changes the count alone', async () => {
+    const url = new URL(await server.newDatabase());
+    const direct = await openStore(url.href);
+    const proxy = await startReplyLosingProxy(Number(url.port), 'COMMIT');
+    url.port = String(proxy.port);
+    const store = await openStore(url.href);
+    const rest = { cooldownUntilMs: 60, probeFromMs: 30, atMs: 1 };
+    const failure = { route: 'a/1', reason: 'rate_limit', message: 'm', status: 'down' } as const;
+    await failureOf(store.reportFailure({ ...failure, ...rest }), 'store_unavailable');
+    expect(proxy.lostReplies()).toBe(1);
+    const [once] = await direct.readHealth(['a/1']);
+    expect(once).toMatchObject({ errorCount: 1, cooldownUntilMs: 60, lastFailureAtMs: 1 });
+    const twice = await store.reportFailure({ ...failure, ...rest });
+    expect(twice).toEqual({ ...once, errorCount: 2 });
+    await Promise.all([store.close(), direct.close()]);
+    proxy.close();
+  });
+
+  it('leaves a route free for others when a report is cut off half-way', async () => {
+    const url = new URL(await server.newDatabase());
+    const direct = await openStore(url.href);
+    const proxy = await startReplyLosingProxy(
+      Number(url.port),
+      'INSERT INTO holdfast.route_health',
+    );
+    url.port = String(proxy.port);
+    const store = await openStore(url.href);
+    const lease = { route: 'a/1', holder: 'run 1', atMs: 1, untilMs: 2 };
+    await failureOf(store.acquireProbe(lease), 'store_unavailable');
+    expect(proxy.lostReplies()).toBe(1);
+    expect(await direct.acquireProbe({ ...lease, holder: 'run 2' })).toBe(true);
+    expect(await store.acquireProbe(lease)).toBe(false);
+    await Promise.all([store.close(), direct.close()]);
+    proxy.close();
+  });
+
   it('notices a database that was made anew under its feet', async () => {
     const url = await server.newDatabase();
     const store = await openStore(url);
@@ -152,7 +190,11 @@ describe('Postgres server', () => {
     await own.restart();
     head = await store.appendNode(head, says('after a restart'));
     const blob = await store.putBlob('x'.repeat(1_000_000));
+    const lease = { route: 'a/1', holder: 'run 1', atMs: 1, untilMs: 2 };
+    await store.acquireProbe(lease);
     await own.kill();
+    await failureOf(store.readHealth(['a/1']), 'store_unavailable');
+    await failureOf(store.acquireProbe(lease), 'store_unavailable');
     const message = await failureOf(store.appendNode(head, says('lost')), 'store_unavailable');
     expect(message).not.toContain('secret-of-test');
     await failureOf(store.check(), 'store_unavailable');
@@ -161,6 +203,7 @@ describe('Postgres server', () => {
     await store.check();
     head = await store.appendNode(head, says('after a kill'));
     const cold = await openStore(url);
+    expect(await cold.acquireProbe({ ...lease, holder: 'run 2' })).toBe(false);
     expect(await cold.loadTranscript(head)).toHaveLength(3);
     expect((await cold.getBlob(blob)).length).toBe(1_000_000);
     await Promise.all([store.close(), cold.close()]);

@@ -10,6 +10,7 @@ import Database from 'libsql';
 import { InfraException } from '../../activities/infra-exception';
 import type { Store } from '../../activities/store';
 import { openStore } from '../../activities/stores/open-store';
+import { describeSharedHealth } from './share-health-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 import { runStoreProcess, startStoreProcess } from './store-process';
 
@@ -51,6 +52,7 @@ const engine: ContractEngine = {
 };
 
 describeStoreContract('SQLite', engine);
+describeSharedHealth('SQLite', engine);
 
 describe('SQLite address', () => {
   it('may be a plain path in directories that do not exist yet', async () => {
@@ -103,6 +105,9 @@ describe('SQLite file', () => {
       /lock/,
     );
     await failureOf(store.check(), 'store_unavailable');
+    const lease = { route: 'a/1', holder: 'run 1', atMs: 1, untilMs: 2 };
+    await failureOf(store.acquireProbe(lease), 'store_unavailable');
+    expect(await store.readHealth(['a/1'])).toEqual([]);
     const patient = await open(file);
     const append = patient.appendNode(undefined, says('a'));
     setImmediate(() => rival.exec('ROLLBACK'));

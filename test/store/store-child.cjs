@@ -26,6 +26,25 @@ const jobs = {
       if ((await store.beginTool(intent)).type === 'none') say(intent.key);
     }
   },
+  /** Says that it is ready, waits for a line on stdin, asks to probe so many routes, says which it may, and fails as often. */
+  async probe(store) {
+    say('ready');
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+    process.stdin.pause();
+    const failure = { reason: 'rate_limit', message: 'm', status: 'down' };
+    const times = { cooldownUntilMs: 0, probeFromMs: 0, atMs: 1 };
+    for (let n = 0; n < Number(argument); n += 1) {
+      const request = { route: `route-${n}`, holder: String(process.pid), atMs: 1, untilMs: 2 };
+      if (await store.acquireProbe(request)) say(request.route);
+      await store.reportFailure({ route: 'shared/route', ...failure, ...times });
+    }
+  },
+  /** Takes the probe of a route, says so, and stays until it is killed. */
+  async hold(store) {
+    const until = { atMs: 1_000, untilMs: 2_000 };
+    say(await store.acquireProbe({ route: argument, holder: 'victim', ...until }));
+    await new Promise((resolve) => process.stdin.once('data', resolve));
+  },
   /** Appends until the file cannot grow, says why, waits for a line on stdin, and appends again. */
   async fill(store) {
     let head;
