@@ -1,9 +1,9 @@
 /** What the activities of one worker share: its store, its agents, and the definitions they were started with. */
 import type { ContentHash } from '../workflows/core/message';
-import type { AgentCatalog, AgentPrompt, ResolvedAgent } from './agent-catalog';
+import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
 import { InfraException } from './infra-exception';
-import type { ToolSpec } from './providers/provider';
-import { isJsonObject } from './tools/input-schema';
+import type { RunConfig } from './run-config';
+import { parseRunConfig } from './run-config';
 import type { Store } from './store';
 
 /** Dependencies of the activities. */
@@ -12,12 +12,12 @@ export interface ActivityDeps {
   readonly catalog: AgentCatalog;
   readonly clock: () => number;
   /** Definitions read so far, by hash; content-addressed, so never stale. */
-  readonly definitions: Map<ContentHash, AgentPrompt>;
+  readonly definitions: Map<ContentHash, RunConfig>;
 }
 
-/** An agent as a run carries it: the stored prompt, and this worker's code for it. */
+/** An agent as a run carries it: the stored config, and this worker's code for it. */
 export interface RunDefinition {
-  readonly prompt: AgentPrompt;
+  readonly config: RunConfig;
   readonly agent: ResolvedAgent;
 }
 
@@ -34,42 +34,16 @@ export function storeOf(deps: ActivityDeps, storeId: string): Store {
   });
 }
 
-function isToolSpec(value: unknown): value is ToolSpec {
-  if (typeof value !== 'object' || value === null) return false;
-  const { name, description, inputSchema } = value as Record<string, unknown>;
-  return (
-    typeof name === 'string' && typeof description === 'string' && typeof inputSchema === 'object'
-  );
-}
-
-function parsePrompt(hash: ContentHash, json: string): AgentPrompt {
-  const value: unknown = JSON.parse(json);
-  if (isJsonObject(value)) {
-    const { agent, system, tools } = value;
-    if (
-      typeof agent === 'string' &&
-      typeof system === 'string' &&
-      Array.isArray(tools) &&
-      tools.every(isToolSpec)
-    )
-      return { agent, system, tools };
-  }
-  throw new InfraException({
-    code: 'store_corrupt',
-    message: `The definition ${hash} is not an agent's definition.`,
-  });
-}
-
 /** Definitions kept in memory per worker. */
 const keptDefinitions = 256;
 
-async function loadPrompt(deps: ActivityDeps, hash: ContentHash): Promise<AgentPrompt> {
+async function loadConfig(deps: ActivityDeps, hash: ContentHash): Promise<RunConfig> {
   const known = deps.definitions.get(hash);
   if (known !== undefined) return known;
-  const prompt = parsePrompt(hash, (await deps.store.getBlob(hash)).toString('utf8'));
+  const config = parseRunConfig(hash, (await deps.store.getBlob(hash)).toString('utf8'));
   if (deps.definitions.size >= keptDefinitions) deps.definitions.clear();
-  deps.definitions.set(hash, prompt);
-  return prompt;
+  deps.definitions.set(hash, config);
+  return config;
 }
 
 /**
@@ -81,12 +55,12 @@ export async function loadDefinition(
   deps: ActivityDeps,
   hash: ContentHash,
 ): Promise<RunDefinition> {
-  const prompt = await loadPrompt(deps, hash);
-  const agent = deps.catalog.agent(prompt.agent);
+  const config = await loadConfig(deps, hash);
+  const agent = deps.catalog.agent(config.agent);
   if (agent === undefined)
     throw new InfraException({
       code: 'config_invalid',
-      message: `This run's agent "${prompt.agent}" is not among the agents of this worker (${deps.catalog.agentNames().join(', ') || 'none'}). Deploy a worker that has it.`,
+      message: `This run's agent "${config.agent}" is not among the agents of this worker (${deps.catalog.agentNames().join(', ') || 'none'}). Deploy a worker that has it.`,
     });
-  return { prompt, agent };
+  return { config, agent };
 }

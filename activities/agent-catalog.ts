@@ -1,5 +1,4 @@
 /** The agents of a worker, checked at its start: whatever could not work is refused before anything is spent. */
-import type { JsonObject } from '../workflows/core/json';
 import type { Limits } from '../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../workflows/core/limits';
 import type { Completion, RouteConfig, ToolPolicy } from '../workflows/core/ports';
@@ -25,13 +24,7 @@ export interface ResolvedAgent {
   readonly registry: ToolRegistry;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
-  /** What the model is told: system prompt and tools. Stored once per run. */
-  readonly prompt: AgentPrompt;
-}
-
-/** The part of an agent that is stored as its definition blob. */
-export interface AgentPrompt {
-  readonly agent: string;
+  /** What the model is told. */
   readonly system: string;
   readonly tools: readonly ToolSpec[];
 }
@@ -143,11 +136,8 @@ function resolveAgent(
     }),
     registry: createToolRegistry(tools),
     coreTools,
-    prompt: {
-      agent: name,
-      system: systemPrompt(definition, completion),
-      tools: [...tools, ...coreTools].map(toolSpec),
-    },
+    system: systemPrompt(definition, completion),
+    tools: [...tools, ...coreTools].map(toolSpec),
   };
 }
 
@@ -183,18 +173,5 @@ export function createAgentCatalog(
     agent: (name) => resolved.get(name),
     agentNames: () => [...resolved.keys()],
     provider: (name) => providerByName.get(name),
-  };
-}
-
-/** JSON of a definition blob; equal definitions give equal blobs. */
-export function definitionJson(prompt: AgentPrompt): JsonObject {
-  return {
-    agent: prompt.agent,
-    system: prompt.system,
-    tools: prompt.tools.map(({ name, description, inputSchema }) => ({
-      name,
-      description,
-      inputSchema,
-    })),
   };
 }

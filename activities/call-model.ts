@@ -1,6 +1,7 @@
 /** The activity `callModel`: appends what is pending, sends one request, checks the reply and stores it. */
 import { Context } from '@temporalio/activity';
-import type { CallModelInput, CallModelResult } from '../workflows/core/ports';
+import type { CallModelInput, CallModelResult, RouteConfig } from '../workflows/core/ports';
+import { routeName } from '../workflows/core/provider-health';
 import { decideRetry, retryNudge } from '../workflows/core/stream-recovery';
 import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
@@ -13,6 +14,9 @@ import { appendPending } from './pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/text-tool-protocol';
 import { takeReply } from './reply-intake';
+import type { RouteCall } from './shared-health';
+import { admitCall, reportAnsweredCall, reportFailedCall } from './shared-health';
+import type { Store } from './store';
 
 function providerOf(deps: ActivityDeps, name: string): Provider {
   const provider = deps.catalog.provider(name);
@@ -30,19 +34,29 @@ function noteOf(input: CallModelInput, memory: AttemptMemory): string | undefine
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }
 
+function routeOf({ config }: RunDefinition, input: CallModelInput): RouteConfig {
+  const route = config.chain[input.routeIndex];
+  if (route !== undefined) return route;
+  throw new InfraException({
+    code: 'config_invalid',
+    message: `The run's chain has ${config.chain.length} routes, but route ${input.routeIndex} was asked for.`,
+  });
+}
+
 function requestOf(
   input: CallModelInput,
-  { prompt }: RunDefinition,
+  definition: RunDefinition,
   messages: ModelRequest['messages'],
   memory: AttemptMemory,
 ): ModelRequest {
-  const { route } = input;
+  const { config } = definition;
+  const route = routeOf(definition, input);
   const note = noteOf(input, memory);
   const request: ModelRequest = {
     model: route.model,
-    system: prompt.system,
+    system: config.system,
     messages,
-    tools: prompt.tools,
+    tools: config.tools,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
     ...(note === undefined ? {} : { note }),
     ...(route.temperature === undefined ? {} : { temperature: route.temperature }),
@@ -50,69 +64,113 @@ function requestOf(
   return route.toolProtocol === 'text' ? renderTextProtocolRequest(request) : request;
 }
 
-/** Fails the attempt as the recovery policy says: repeated by Temporal after a delay, or handed to the core. */
-function failAttempt(
-  provider: Provider,
-  thrown: unknown,
-  memory: AttemptMemory,
-  input: CallModelInput,
-  remember: (memory: AttemptMemory) => void,
-  partialText: string,
-): never {
-  const interrupted = interruption();
-  if (interrupted !== undefined) throw interrupted;
-  const failure =
-    thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
-  const named = { ...failure, route: `${input.route.provider}/${input.route.model}` };
-  const decision = decideRetry(named, memory.failures.length, input.timing);
-  if (decision.type === 'give-up') throw applicationFailure(named);
-  remember({ failures: [...memory.failures, named.code], partialText });
-  throw applicationFailure(named, { delayMs: decision.delayMs });
-}
-
-/** What a send says while it runs. */
-interface Sending {
-  /** Head of the text so far. */
+/** One attempt of a model call: what it needs, and what it learns while it runs. */
+interface Attempt {
+  readonly store: Store;
+  readonly provider: Provider;
+  readonly call: RouteCall;
+  /** Retries of a probe are the next prober's. */
+  readonly retries: number;
+  readonly clock: () => number;
+  /** End of the text so far. */
   partialText: string;
   memory: AttemptMemory;
 }
 
-async function send(
-  provider: Provider,
-  request: ModelRequest,
-  input: CallModelInput,
-  sending: Sending,
-): Promise<ModelReply> {
-  const context = Context.current();
-  const { firstByteMs, betweenBytesMs } = input.timing;
+/** Fails the attempt as the recovery policy says: repeated by Temporal after a delay, or handed to the core. */
+async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
+  const interrupted = interruption();
+  if (interrupted !== undefined) throw interrupted;
+  const { provider, memory, call } = attempt;
+  const seen = thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
+  const failure = { ...seen, route: call.route };
+  const { streamRetryBaseMs } = call.limits;
+  const timing = { streamRetryBaseMs, streamRetries: attempt.retries };
+  const decision = decideRetry(failure, memory.failures.length, timing);
+  if (decision.type === 'give-up') {
+    await reportFailedCall(attempt.store, call, failure, attempt.clock());
+    throw applicationFailure(failure);
+  }
+  attempt.memory = {
+    failures: [...memory.failures, failure.code],
+    partialText: attempt.partialText,
+  };
+  Context.current().heartbeat(attempt.memory);
+  throw applicationFailure(failure, { delayMs: decision.delayMs });
+}
+
+async function send(attempt: Attempt, request: ModelRequest): Promise<ModelReply> {
+  const { firstByteMs, betweenBytesMs } = attempt.call.limits;
   try {
-    return await provider.send(request, {
-      signal: context.cancellationSignal,
+    return await attempt.provider.send(request, {
+      signal: Context.current().cancellationSignal,
       firstByteMs,
       betweenBytesMs,
       onText: (text) => {
-        sending.partialText = (sending.partialText + text).slice(-memoryTextChars);
+        attempt.partialText = (attempt.partialText + text).slice(-memoryTextChars);
       },
     });
   } catch (thrown) {
-    return failAttempt(
-      provider,
-      thrown,
-      sending.memory,
-      input,
-      (memory) => {
-        sending.memory = memory;
-        context.heartbeat(memory);
-      },
-      sending.partialText,
-    );
+    return failAttempt(attempt, thrown);
   }
+}
+
+/** The server's clock, as far as an activity can know it: in tests with virtual time it is not this machine's. */
+function serverClock(deps: ActivityDeps): () => number {
+  const beganAtMs = deps.clock();
+  const { currentAttemptScheduledTimestampMs } = Context.current().info;
+  return () => currentAttemptScheduledTimestampMs + (deps.clock() - beganAtMs);
+}
+
+async function callRoute(
+  deps: ActivityDeps,
+  input: CallModelInput,
+  attempting: { memory: AttemptMemory; attempt?: Attempt },
+): Promise<CallModelResult> {
+  const clock = serverClock(deps);
+  const store = storeOf(deps, input.storeId);
+  const definition = await loadDefinition(deps, input.definition);
+  const route = routeOf(definition, input);
+  const provider = providerOf(deps, route.provider);
+  const { limits, completion } = definition.config;
+  const headBefore = await appendPending(store, input);
+  const messages = await store.loadTranscript(headBefore);
+  const request = requestOf(input, definition, messages, attempting.memory);
+  const call: RouteCall = {
+    route: routeName(route),
+    holder: `${input.idPrefix}/${input.iteration}`,
+    limits,
+    startedAtMs: clock(),
+  };
+  const isProbe = (await admitCall(store, call)) === 'probe' || input.probe === true;
+  const retries = isProbe ? 0 : limits.streamRetries;
+  const attempt: Attempt = {
+    store,
+    provider,
+    call,
+    retries,
+    clock,
+    partialText: '',
+    memory: attempting.memory,
+  };
+  attempting.attempt = attempt;
+  const reply = await send(attempt, request);
+  const result = await takeReply(store, definition.agent, input, {
+    reply,
+    headBefore,
+    vendor: provider.vendor,
+    isTextProtocol: route.toolProtocol === 'text',
+    requireCall: completion === 'tool',
+  });
+  await reportAnsweredCall(store, call, clock());
+  const { failures } = attempting.memory;
+  return failures.length === 0 ? result : { ...result, healedRetries: failures };
 }
 
 /**
  * Calls the model once; Temporal repeats the attempt where `decideRetry` says so.
  *
- * Contract: exactly one HTTP request per attempt; nothing of a broken reply is stored.
+ * Contract: at most one HTTP request per attempt; nothing of a broken reply is stored.
  * Errors: ApplicationFailure whose type is a failover reason or a system failure code.
  */
 export async function callModel(
@@ -120,23 +178,9 @@ export async function callModel(
   input: CallModelInput,
 ): Promise<CallModelResult> {
   const memory = readMemory(Context.current().info.heartbeatDetails ?? freshMemory);
-  const sending: Sending = { partialText: '', memory };
+  const attempting: { memory: AttemptMemory; attempt?: Attempt } = { memory };
   return withHeartbeat(
-    () => sending.memory,
-    async () => {
-      const store = storeOf(deps, input.storeId);
-      const definition = await loadDefinition(deps, input.definition);
-      const provider = providerOf(deps, input.route.provider);
-      const headBefore = await appendPending(store, input);
-      const messages = await store.loadTranscript(headBefore);
-      const request = requestOf(input, definition, messages, memory);
-      const reply = await send(provider, request, input, sending);
-      const result = await takeReply(store, definition.agent, input, {
-        reply,
-        headBefore,
-        vendor: provider.vendor,
-      });
-      return memory.failures.length === 0 ? result : { ...result, healedRetries: memory.failures };
-    },
+    () => attempting.attempt?.memory ?? memory,
+    () => callRoute(deps, input, attempting),
   );
 }

@@ -22,6 +22,8 @@ const limitsSchema = z.strictObject({
   modelCallTimeoutMs: duration,
   heartbeatTimeoutMs: z.number().int().min(1_000).max(maxMs),
   maxProviderWaitMs: rest,
+  probeLeadMs: rest,
+  probeLeaseMs: duration,
   cooldownMs: z.strictObject({
     auth: rest,
     rate_limit: rest,

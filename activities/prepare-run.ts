@@ -3,13 +3,12 @@ import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/ports';
-import { definitionJson } from './agent-catalog';
 import { checkLimits } from './check-limits';
 import type { ActivityDeps } from './activity-deps';
 import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
 import { wellFormedText } from './providers/well-formed';
-import { canonicalJson } from './stores/content-hash';
+import { runConfigJson } from './run-config';
 import { UserError } from './user-error';
 
 async function checkWorkspace(workspace: string): Promise<string> {
@@ -74,7 +73,17 @@ export async function prepareRun(
     );
   const workspace =
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
-  const definition = await store.putBlob(canonicalJson(definitionJson(agent.prompt)));
+  const definition = await store.putBlob(
+    runConfigJson({
+      agent: agent.name,
+      system: agent.system,
+      tools: agent.tools,
+      completion: agent.completion,
+      chain: agent.chain,
+      limits,
+      workspace,
+    }),
+  );
   const head = await store.appendNode(input.head, [
     { role: 'user', blocks: [{ type: 'text', text: wellFormedText(goal) }] },
   ]);

@@ -17,6 +17,10 @@ export interface ReplyArrival {
   readonly reply: ModelReply;
   readonly headBefore: Head;
   readonly vendor: string;
+  /** The route speaks the text tool protocol. */
+  readonly isTextProtocol: boolean;
+  /** A reply without a tool call is a mistake. */
+  readonly requireCall: boolean;
 }
 
 function textOf(blocks: AssistantMessage['blocks']): string {
@@ -31,11 +35,12 @@ interface ReadReply extends ModelReply {
   readonly error?: AgentError;
 }
 
-function readTextProtocol(reply: ModelReply, input: CallModelInput): ReadReply {
-  if (input.route.toolProtocol === 'native' || reply.stopReason !== 'end') return reply;
-  const read = parseTextProtocolReply(textOf(reply.blocks), {
-    requireCall: input.completion === 'tool',
-  });
+function readTextProtocol(
+  reply: ModelReply,
+  { isTextProtocol, requireCall }: ReplyArrival,
+): ReadReply {
+  if (!isTextProtocol || reply.stopReason !== 'end') return reply;
+  const read = parseTextProtocolReply(textOf(reply.blocks), { requireCall });
   switch (read.type) {
     case 'answer':
       return reply;
@@ -87,10 +92,11 @@ function keptMessage(
 export async function takeReply(
   store: Store,
   agent: ResolvedAgent,
-  input: CallModelInput,
-  { reply: raw, headBefore, vendor }: ReplyArrival,
+  input: Pick<CallModelInput, 'idPrefix' | 'iteration'>,
+  arrival: ReplyArrival,
 ): Promise<CallModelResult> {
-  const reply = readTextProtocol(raw, input);
+  const { headBefore, vendor } = arrival;
+  const reply = readTextProtocol(arrival.reply, arrival);
   const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
   const calls = runs ? await takeToolCalls(store, agent, reply.toolCalls, input) : [];
   const kept = keptMessage(reply, calls, vendor);

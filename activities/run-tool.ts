@@ -4,12 +4,12 @@ import { normaliseText, shortHash } from '../workflows/core/fingerprint';
 import type { JsonObject } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';
 import type { RunToolInput, RunToolResult } from '../workflows/core/ports';
-import type { ActivityDeps } from './activity-deps';
+import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
 import { withHeartbeat } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
 import { keepTrying } from './keep-trying';
-import { sanitiseText } from './sanitise';
+import { boundText, sanitiseText } from './sanitise';
 import type { Store, ToolRecord } from './store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { putResult } from './stored-result';
@@ -30,8 +30,7 @@ async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
   });
 }
 
-async function toolOf(deps: ActivityDeps, input: RunToolInput): Promise<Tool> {
-  const { agent } = await loadDefinition(deps, input.definition);
+function toolOf({ agent }: RunDefinition, input: RunToolInput): Tool {
   const tool = agent.registry.get(input.name);
   if (tool !== undefined) return tool;
   throw new InfraException({
@@ -87,11 +86,10 @@ const storePatienceMs = 20_000;
 
 /** What the model reads of an execution, and the whole where that is only a part. */
 async function contentOf(
-  store: Store,
-  input: RunToolInput,
+  { store, input, workspace }: ExecutionPlace,
   execution: Execution,
 ): Promise<ShownOutput> {
-  if (execution.type === 'output') return showOutput(store, input, execution.text);
+  if (execution.type === 'output') return showOutput(store, input, workspace, execution.text);
   const response = toToolResponse(execution.error);
   if (execution.output === undefined || execution.output.trim() === '')
     return {
@@ -99,20 +97,20 @@ async function contentOf(
       bytes: Buffer.byteLength(response),
       plain: execution.error.message,
     };
-  const shown = await showOutput(store, input, execution.output);
+  const shown = await showOutput(store, input, workspace, execution.output);
   return { ...shown, content: `${response}\n${shown.content}`, plain: execution.error.message };
 }
 
-async function resultOf(
-  store: Store,
-  input: RunToolInput,
-  execution: Execution,
-): Promise<RunToolResult> {
+async function resultOf(place: ExecutionPlace, execution: Execution): Promise<RunToolResult> {
   const isError = execution.type === 'error';
-  const { content, blob, bytes, plain } = await contentOf(store, input, execution);
+  const { content, blob, bytes, plain } = await contentOf(place, execution);
   return {
-    result: await putResult(store, { content, isError, ...(blob === undefined ? {} : { blob }) }),
-    preview: plain.slice(0, previewChars),
+    result: await putResult(place.store, {
+      content,
+      isError,
+      ...(blob === undefined ? {} : { blob }),
+    }),
+    preview: boundText(plain, previewChars),
     bytes,
     fingerprint: shortHash(normaliseText(plain)),
     ...(isError ? { error: execution.error } : {}),
@@ -127,7 +125,7 @@ function inlineResult(execution: Execution): RunToolResult {
     : sanitiseText(execution.text, { maxChars: inlineChars });
   return {
     text: text === '' ? '(no output)' : text,
-    preview: text.slice(0, previewChars),
+    preview: boundText(text, previewChars),
     bytes: Buffer.byteLength(text),
     fingerprint: shortHash(normaliseText(text)),
     ...(isError ? { error: execution.error } : {}),
@@ -142,16 +140,15 @@ function isStoreDown(thrown: unknown): boolean {
 }
 
 async function keepResult(
-  store: Store,
+  place: ExecutionPlace,
   tool: Tool,
-  input: RunToolInput,
   execution: Execution,
 ): Promise<RunToolResult> {
   try {
     return await keepTrying(storePatienceMs, isStoreDown, async () => {
-      const result = await resultOf(store, input, execution);
+      const result = await resultOf(place, execution);
       if (tool.effect !== 'read')
-        await store.finishTool(input.idempotencyKey, JSON.stringify(result));
+        await place.store.finishTool(place.input.idempotencyKey, JSON.stringify(result));
       return result;
     });
   } catch (thrown) {
@@ -194,26 +191,28 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
     () => progress,
     async () => {
       const store = storeOf(deps, input.storeId);
-      const tool = await toolOf(deps, input);
+      const definition = await loadDefinition(deps, input.definition);
+      const tool = toolOf(definition, input);
+      const place: ExecutionPlace = {
+        store,
+        input,
+        workspace: definition.config.workspace,
+        progress: (text) => {
+          progress = sanitiseText(text, { maxChars: previewChars });
+        },
+      };
       const value = await inputOf(store, input);
       const checked = tool.parse(value);
       if (!checked.ok) {
         const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
           hint: checked.hint,
         });
-        return resultOf(store, input, { type: 'error', error });
+        return resultOf(place, { type: 'error', error });
       }
       const record = await begin(deps, store, tool, input, canonicalJson(value));
       if (record.type === 'finished') return recordedResult(record.outcome);
-      const place: ExecutionPlace = {
-        store,
-        input,
-        progress: (text) => {
-          progress = sanitiseText(text, { maxChars: previewChars });
-        },
-      };
       const execution = await decideExecution(tool, checked.value, record, place);
-      return keepResult(store, tool, input, execution);
+      return keepResult(place, tool, execution);
     },
   );
 }

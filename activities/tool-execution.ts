@@ -79,12 +79,11 @@ function hintOf(tool: Tool, thrown: unknown, value: unknown): string | undefined
 
 function executionError(
   tool: Tool,
-  input: RunToolInput,
+  root: string | undefined,
   thrown: unknown,
   value: unknown,
 ): AgentError {
   const hint = hintOf(tool, thrown, value);
-  const root = input.workspace;
   if (thrown instanceof ToolDeadline)
     return toolFailure(
       tool,
@@ -122,13 +121,14 @@ function aborted(signal: AbortSignal): { promise: Promise<never>; release: () =>
 export interface ExecutionPlace {
   readonly store: Store;
   readonly input: RunToolInput;
+  readonly workspace: string | undefined;
   readonly progress: (text: string) => void;
 }
 
 /** Runs `work` with a tool's context; the signal aborts at the tool's deadline, on cancel and on the worker's shutdown. */
 export async function withToolContext<Result>(
   tool: Tool,
-  { store, input, progress }: ExecutionPlace,
+  { store, input, workspace, progress }: ExecutionPlace,
   work: (context: ToolContext) => Promise<Result> | Result,
 ): Promise<Result> {
   const activity = Context.current();
@@ -141,7 +141,7 @@ export async function withToolContext<Result>(
   const context: ToolContext = {
     toolCallId: input.toolCallId,
     idempotencyKey: input.idempotencyKey,
-    workspace: input.workspace,
+    workspace,
     signal,
     attempt: activity.info.attempt,
     progress,
@@ -176,7 +176,7 @@ export async function executeTool(
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
     if (thrown instanceof InfraException) throw thrown;
-    const error = executionError(tool, place.input, thrown, value);
+    const error = executionError(tool, place.workspace, thrown, value);
     const given = thrown instanceof ToolError ? thrown.output : undefined;
     return { type: 'error', error, ...(given === undefined ? {} : { output: given }) };
   }

@@ -35,10 +35,11 @@ export function outputText(output: unknown): string {
  */
 export async function showOutput(
   store: Store,
-  call: Pick<RunToolInput, 'name' | 'toolCallId' | 'workspace'>,
+  call: Pick<RunToolInput, 'name' | 'toolCallId'>,
+  workspace: string | undefined,
   text: string,
 ): Promise<ShownOutput> {
-  const root = call.workspace === undefined ? {} : { root: call.workspace };
+  const root = workspace === undefined ? {} : { root: workspace };
   const bytes = Buffer.byteLength(text);
   const plain = sanitiseText(text, { maxChars: modelOutputChars, ...root });
   if (text.length <= modelOutputChars)

@@ -112,8 +112,8 @@ async function eventCount(workflowId: string, attributes: string): Promise<numbe
 
 it('agrees over segments with tools in parallel, errors, failover and messages', async () => {
   const script: Script = {
-    model({ iteration, route }) {
-      if (iteration % 5 === 2 && route.model === 'primary') throw infra('overloaded');
+    model({ iteration, routeIndex }) {
+      if (iteration % 5 === 2 && routeIndex === 0) throw infra('overloaded');
       if (iteration >= 12) return 'done';
       return [{ name: 'read', label: `f${iteration}` }, { name: 'grep' }, { name: 'broken' }];
     },
@@ -288,8 +288,8 @@ it('agrees on approvals, rejections, questions and failed activities', async () 
 
 it('agrees when people talk all the time and the workflow worker comes and goes', async () => {
   const script: Script = {
-    model({ iteration, route }) {
-      if (iteration % 7 === 3 && route.model === 'primary') throw infra('network');
+    model({ iteration, routeIndex }) {
+      if (iteration % 7 === 3 && routeIndex === 0) throw infra('network');
       if (iteration % 6 === 4) return [{ name: 'deploy', needsApproval: true }, { name: 'read' }];
       return iteration < 16 ? [{ name: 'read' }, { name: 'grep' }] : 'done';
     },

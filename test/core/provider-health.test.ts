@@ -1,10 +1,13 @@
 /** Cooldowns per reason as seed 001 fixes them, and which route comes next. */
 import type { FailoverReason } from '../../workflows/core/failure';
+import { defaultLimits } from '../../workflows/core/limits';
 import {
   decideRoute,
   initialProviderHealth,
+  isRecovering,
   recordRouteFailure,
   recordRouteSuccess,
+  restAfter,
 } from '../../workflows/core/provider-health';
 import { aLimits, aRoute, anInfraError } from '../support/builders';
 
@@ -43,11 +46,38 @@ test('gives no rest after a format error', () => {
   });
 });
 
-test('uses the next route while one rests, and the first again at the end of the rest', () => {
+test('uses the next route while one rests, and tries the first again 30 s before the end', () => {
   const health = fail('rate_limit');
-  expect(decideRoute(health, chain, 60_999)).toEqual({ type: 'use', routeIndex: 1 });
-  expect(decideRoute(health, chain, 61_000)).toEqual({ type: 'use', routeIndex: 0 });
-  expect(decideRoute(health, chain.slice(0, 1), 60_999)).toEqual({ type: 'wait', untilMs: 61_000 });
+  expect(decideRoute(health, chain, 30_999)).toEqual({ type: 'use', routeIndex: 1 });
+  expect(decideRoute(health, chain, 31_000)).toEqual({ type: 'use', routeIndex: 0 });
+  expect(decideRoute(health, chain.slice(0, 1), 30_999)).toEqual({ type: 'wait', untilMs: 31_000 });
+  expect(isRecovering(health, 'a/model-1')).toBe(true);
   const healed = recordRouteSuccess(health, 'a/model-1', 2_000);
   expect(decideRoute(healed, chain, 2_000)).toEqual({ type: 'use', routeIndex: 0 });
+  expect(isRecovering(healed, 'a/model-1')).toBe(false);
+});
+
+test.each([
+  [
+    'a long cooldown 30 s before its end',
+    'auth',
+    {},
+    { cooldownUntilMs: 601_000, probeFromMs: 571_000 },
+  ],
+  ['a short cooldown at its half', 'network', {}, { cooldownUntilMs: 31_000, probeFromMs: 16_000 }],
+  [
+    'no route before its Retry-After is over',
+    'rate_limit',
+    { retryAfterMs: 90_000 },
+    { cooldownUntilMs: 91_000, probeFromMs: 91_000 },
+  ],
+  [
+    'a spared route when the others said so',
+    'overloaded',
+    { retryAfterMs: 7_000, spared: true },
+    { cooldownUntilMs: 8_000, probeFromMs: 8_000 },
+  ],
+  ['a reason without cooldown never', 'format', {}, { cooldownUntilMs: 0, probeFromMs: 0 }],
+] as const)('probes %s', (_what, reason, failure, rest) => {
+  expect(restAfter(reason, failure, defaultLimits, 1_000)).toEqual(rest);
 });

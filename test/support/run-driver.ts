@@ -438,7 +438,7 @@ function keptMessage(
     ),
   ];
   if (blocks.length === 0) return undefined;
-  return { role: 'assistant', vendor: input.route.provider, model: input.route.model, blocks };
+  return { role: 'assistant', vendor: 'scripted', model: `route-${input.routeIndex}`, blocks };
 }
 
 /** Drives a run whose model follows a script: one reply per call, an unplanned call fails the test. */

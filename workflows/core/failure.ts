@@ -65,6 +65,8 @@ export interface InfraError {
   readonly retryAfterMs?: number;
   /** `provider/model` that failed. */
   readonly route?: string;
+  /** No request was sent: another run had found the route cooling, and `retryAfterMs` tells how long. */
+  readonly spared?: true;
   /** HTTP status, where there was one. */
   readonly status?: number;
 }

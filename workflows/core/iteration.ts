@@ -5,7 +5,7 @@ import { invariant } from './invariant';
 import { textsPerCallChars } from './limits';
 import type { Head } from './message';
 import type { AgentSnapshot, CallModelInput, RouteConfig } from './ports';
-import { decideRoute, routeName } from './provider-health';
+import { decideRoute, isRecovering, routeName } from './provider-health';
 import type { NextRequest, RunState } from './run-state';
 import { endFailed } from './run-end';
 import { guardBeforeCall, guardBeforeIteration } from './safety-guard';
@@ -88,7 +88,11 @@ export function issueModelCall(state: RunState, atMs: number): Step {
       type: 'call-model',
       callId,
       summary: `${name} #${state.counters.iterations}`,
-      input: modelInput(called, route, state.inbox.slice(0, textsThatFit(state.inbox))),
+      input: modelInput(
+        called,
+        decision.routeIndex,
+        state.inbox.slice(0, textsThatFit(state.inbox)),
+      ),
       limits: snapshot.limits,
     },
   );
@@ -111,23 +115,22 @@ function textsThatFit(inbox: readonly string[]): number {
 
 function modelInput(
   state: RunState,
-  route: RouteConfig,
+  routeIndex: number,
   userTexts: readonly string[],
 ): CallModelInput {
   const { snapshot, head } = prepared(state);
-  const { streamRetries, streamRetryBaseMs, firstByteMs, betweenBytesMs } = snapshot.limits;
+  const route = snapshot.chain[routeIndex];
+  const isProbe = route !== undefined && isRecovering(state.health, routeName(route));
   return {
     storeId: snapshot.storeId,
     definition: snapshot.definition,
     head,
-    route,
-    completion: snapshot.completion,
+    routeIndex,
+    ...(isProbe ? { probe: true } : {}),
     iteration: state.counters.iterations,
     idPrefix: shortHash(state.runKey),
     ...nextRequestInput(state.next),
     ...(userTexts.length === 0 ? {} : { userTexts }),
-    timing: { streamRetries, streamRetryBaseMs, firstByteMs, betweenBytesMs },
-    ...(snapshot.workspace === undefined ? {} : { workspace: snapshot.workspace }),
   };
 }
 

@@ -25,6 +25,10 @@ export interface Limits {
   readonly heartbeatTimeoutMs: number;
   /** Milliseconds that a run may wait in all for cooling providers before it fails with every provider's reason. Default 86,400,000 (ADR 0007). */
   readonly maxProviderWaitMs: number;
+  /** Milliseconds before a cooldown's end from which one prober may try the route. Default 30,000 (seed 001). */
+  readonly probeLeadMs: number;
+  /** Milliseconds that a prober keeps the others away from the route, if it does not report. Default 30,000 (ADR 0017). */
+  readonly probeLeaseMs: number;
   /** Milliseconds a route rests after a failure, by reason (seed 001); 0 = no cooldown and no failover. */
   readonly cooldownMs: { readonly [Reason in FailoverReason]: number };
 }
@@ -42,6 +46,8 @@ export const defaultLimits: Limits = {
   modelCallTimeoutMs: 1_800_000,
   heartbeatTimeoutMs: 20_000,
   maxProviderWaitMs: 86_400_000,
+  probeLeadMs: 30_000,
+  probeLeaseMs: 30_000,
   cooldownMs: {
     auth: 600_000,
     rate_limit: 60_000,

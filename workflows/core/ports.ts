@@ -38,7 +38,7 @@ export interface ToolPolicy {
 /** An agent's definition as it was when the run started. */
 export interface AgentSnapshot {
   readonly agent: string;
-  /** Blob with instructions, tool descriptions and schemas. */
+  /** Blob with the run's whole config: instructions, tools' descriptions and schemas, chain, limits. */
   readonly definition: ContentHash;
   readonly storeId: string;
   readonly completion: Completion;
@@ -82,8 +82,10 @@ export interface CallModelInput {
   readonly storeId: string;
   readonly definition: ContentHash;
   readonly head: Head;
-  readonly route: RouteConfig;
-  readonly completion: Completion;
+  /** Place of the route in the run's chain. */
+  readonly routeIndex: number;
+  /** The route is still recovering: only one prober of all runs may try it, once. */
+  readonly probe?: true;
   readonly iteration: number;
   /** Prefix of the ids of the tool calls in this reply: `<prefix>_<iteration>_<index>`. */
   readonly idPrefix: string;
@@ -94,11 +96,6 @@ export interface CallModelInput {
   readonly note?: string;
   /** Replaces the route's `maxOutputTokens` for this call. */
   readonly maxOutputTokens?: number;
-  readonly timing: Pick<
-    Limits,
-    'streamRetries' | 'streamRetryBaseMs' | 'firstByteMs' | 'betweenBytesMs'
-  >;
-  readonly workspace?: string;
 }
 
 /** A tool call of a reply, already checked against its schema. */
@@ -152,7 +149,6 @@ export interface RunToolInput {
   readonly inputBlob?: ContentHash;
   /** Stable over attempts, workers and segments. */
   readonly idempotencyKey: string;
-  readonly workspace?: string;
 }
 
 /** What one tool execution came to. Its content is in the store. */

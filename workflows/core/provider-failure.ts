@@ -46,6 +46,7 @@ export function onModelCallFailed(
   moment: Moment,
 ): Step {
   const { atMs } = moment;
+  if (failure.spared === true) return failOver(state, routeIndex, failure, atMs);
   return andThen(recordInfraError(state, failure, atMs), (noted) => {
     if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
       return callWithUsualOutput(noted, atMs);
@@ -84,7 +85,8 @@ function failOver(state: RunState, routeIndex: number, failure: InfraError, atMs
   const cooled: RunState = {
     ...state,
     health,
-    failedOver: [...state.failedOver, reason].slice(-8),
+    failedOver:
+      failure.spared === true ? state.failedOver : [...state.failedOver, reason].slice(-8),
   };
   if ((health.routes[from]?.cooldownUntilMs ?? 0) <= atMs) return endInfra(cooled, failure, atMs);
   const decision = decideRoute(health, snapshot.chain, atMs);

@@ -2,7 +2,7 @@
 import { noteProvenance } from './error-context';
 import type { InfraError } from './failure';
 import { infraPolicy } from './failure-policy';
-import type { CallModelInput } from './ports';
+import type { Limits } from './limits';
 
 /** What is done about a failed attempt. */
 export type RetryDecision =
@@ -22,7 +22,7 @@ export const longestRetryDelayMs = 30_000;
 export function decideRetry(
   failure: InfraError,
   failuresBefore: number,
-  timing: CallModelInput['timing'],
+  timing: Pick<Limits, 'streamRetries' | 'streamRetryBaseMs'>,
 ): RetryDecision {
   if (!infraPolicy(failure).transient || failuresBefore >= timing.streamRetries)
     return { type: 'give-up' };

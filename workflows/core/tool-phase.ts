@@ -47,7 +47,6 @@ function runCommand(state: RunState, call: ProposedToolCall, index: number): Run
       ...(call.input === undefined ? {} : { input: call.input }),
       ...(call.inputBlob === undefined ? {} : { inputBlob: call.inputBlob }),
       idempotencyKey: `${state.runKey}/${call.toolCallId}`,
-      ...(snapshot.workspace === undefined ? {} : { workspace: snapshot.workspace }),
     },
   };
 }
