@@ -132,7 +132,8 @@ async function* pages(
         return { events: history?.events ?? [], token };
       });
     const page = await answered(
-      signal === undefined ? ask() : client.withAbortSignal(signal, ask),
+      // Its own signal each time, since the SDK leaves its listeners behind.
+      signal === undefined ? ask() : client.withAbortSignal(AbortSignal.any([signal]), ask),
       signal,
     );
     if (page === 'aborted') return;

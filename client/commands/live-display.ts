@@ -1,4 +1,5 @@
 /** Shows a run while it goes on: redrawn in place on a terminal, plain lines in a pipe, JSON lines for programs. */
+import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { RunOutcome } from '../../workflows/core/run-outcome';
 import type { RunMoment } from '../run-handle';
 import type { CommandOutput } from './command-context';
@@ -50,11 +51,13 @@ function jsonDisplay({ write }: CommandOutput): LiveDisplay {
 function createStory(runId: string): (moment: RunMoment) => readonly StoryLine[] {
   let startedAtMs: number | undefined;
   let waiting: readonly string[] = [];
+  let lastError: string | undefined;
   return ({ entries, pending }) => {
     const lines: StoryLine[] = [];
     for (const entry of entries) {
       startedAtMs ??= entry.atMs;
-      const said = storyLine(entry);
+      const said = isToldOtherwise(entry, lastError) ? undefined : storyLine(entry);
+      if ('error' in entry) lastError = entry.error.message;
       if (said === undefined) continue;
       lines.push({
         ...said,
@@ -69,6 +72,12 @@ function createStory(runId: string): (moment: RunMoment) => readonly StoryLine[]
     waiting = pending.map(pendingKey);
     return lines;
   };
+}
+
+/** The outcome tells the end at length; an error of a tool or reply has had its own line. */
+function isToldOtherwise(entry: TimelineEntry, lastError: string | undefined): boolean {
+  if (entry.type === 'RunEndedEvent') return true;
+  return entry.type === 'ErrorEvent' && entry.failure.message === lastError;
 }
 
 function lineDisplay({ write }: CommandOutput, runId: string): LiveDisplay {

@@ -32,8 +32,11 @@ type Awaitable<Value> = Value | Promise<Value>;
 
 /** What the test decides; everything else is filled in. */
 export interface Script {
-  /** Called for each model call: an answer, tool calls, or a throw. */
-  readonly model: (input: CallModelInput) => Awaitable<string | readonly ScriptedCall[]>;
+  /** Called for each model call, the `nth` of its iteration from 1: an answer, tool calls, or a throw. */
+  readonly model: (
+    input: CallModelInput,
+    nth: number,
+  ) => Awaitable<string | readonly ScriptedCall[]>;
   readonly tool?: (input: RunToolInput) => Awaitable<Partial<RunToolResult>>;
   readonly prepare?: (input: PrepareRunInput) => Awaitable<Partial<PrepareRunResult['snapshot']>>;
 }
@@ -59,6 +62,7 @@ function proposed(input: CallModelInput, call: ScriptedCall, index: number): Pro
 /** Activities that follow the script. */
 export function scriptedActivities(script: Script): Activities {
   let heads = 0;
+  const calls = new Map<number, number>();
   const head = (): string => `head-${(heads += 1)}`;
   return {
     async prepareRun(input): Promise<PrepareRunResult> {
@@ -84,13 +88,15 @@ export function scriptedActivities(script: Script): Activities {
       };
     },
     async callModel(input): Promise<CallModelResult> {
-      const reply = await script.model(input);
-      const calls = typeof reply === 'string' ? [] : reply;
+      const nth = (calls.get(input.iteration) ?? 0) + 1;
+      calls.set(input.iteration, nth);
+      const reply = await script.model(input, nth);
+      const proposals = typeof reply === 'string' ? [] : reply;
       return {
         headBefore: head(),
         head: head(),
-        stopReason: calls.length === 0 ? 'end' : 'tool-use',
-        toolCalls: calls.map((call, index) => proposed(input, call, index)),
+        stopReason: proposals.length === 0 ? 'end' : 'tool-use',
+        toolCalls: proposals.map((call, index) => proposed(input, call, index)),
         textPreview: typeof reply === 'string' ? reply.slice(0, 200) : '',
         ...(typeof reply === 'string' ? { answer: reply } : {}),
         usage: { inputTokens: 100, outputTokens: 20, cacheReadTokens: 0, cacheWriteTokens: 0 },

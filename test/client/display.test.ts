@@ -1,0 +1,106 @@
+/** What people see: lines, frames and tables, safe and within the terminal's width. */
+import { printable, cutTo, widthOf, duration, painter } from '../../client/commands/terminal-text';
+import { progressFrame } from '../../client/commands/progress-frame';
+import { runTable } from '../../client/commands/list';
+import { listQuery } from '../../client/list-runs';
+import { detailsOf, summaryOf } from '../../client/start-run';
+import { storyLine } from '../../client/commands/timeline-lines';
+import type { RunStatusView } from '../../workflows/core/status-view';
+
+const status: RunStatusView = {
+  status: 'running',
+  agent: 'scout',
+  goal: 'find it',
+  iteration: 3,
+  maxIterations: 10,
+  route: 'anthropic/claude-sonnet-4-5',
+  isFallback: true,
+  doing:
+    'running read_file a-file-with-a-very-long-name-that-goes-on-and-on/日本語/と/続く/パス.ts',
+  toolCallsSucceeded: 4,
+  toolCallsFailed: 1,
+  failovers: 1,
+  healed: { overloaded: 2, tool_execution_failed: 3 },
+  usage: { inputTokens: 12_345, outputTokens: 678, cacheReadTokens: 0, cacheWriteTokens: 0 },
+  segments: 1,
+  ring: [],
+};
+
+it.each([20, 40, 80, 200])('keeps the frame within %d columns', (columns) => {
+  const lines = progressFrame({ status, elapsedMs: 65_000, tick: 7, columns }, painter(false));
+  expect(lines).toHaveLength(2);
+  for (const line of lines) expect(widthOf(line)).toBeLessThan(Math.max(columns, 21));
+});
+
+it('shows iteration, time, tokens, tools, what was healed and the route', () => {
+  const input = { status, elapsedMs: 65_000, tick: 0, columns: 200 };
+  const text = progressFrame(input, painter(false)).join('\n');
+  for (const part of ['iteration 3/10', '1:05', '12.3k in 678 out', 'tools 4 ok 1 failed'])
+    expect(text).toContain(part);
+  expect(text).toContain('healed overloaded x2, tool_execution_failed x3');
+  expect(text).toContain('anthropic/claude-sonnet-4-5 (fallback)');
+});
+
+it('lets nothing through that a terminal would obey', () => {
+  expect(printable('\u001B[2Jgone\r\n\u202Eevil\u0007 \u009B31m')).toBe('[2Jgone evil 31m');
+  const entry = {
+    atMs: 0,
+    iteration: 1,
+    type: 'MessageAddedEvent',
+    text: '\u001B]0;title\u0007hi',
+  } as const;
+  expect(storyLine(entry)?.text).toBe('message: ]0;titlehi');
+});
+
+it('cuts by columns, not by characters, and never inside a character', () => {
+  expect(cutTo('日本語テキスト', 7)).toBe('日本語…');
+  expect(cutTo('👩‍👩‍👧‍👦 family', 4)).toBe('👩‍👩‍👧‍👦 …');
+  expect(cutTo('short', 5)).toBe('short');
+});
+
+it('tells durations', () => {
+  expect([0, 42_000, 725_000, 10_807_000].map(duration)).toEqual([
+    '0:00',
+    '0:42',
+    '12:05',
+    '3:00:07',
+  ]);
+});
+
+it('colours only where colours are wanted', () => {
+  expect(painter(false)('red', 'x')).toBe('x');
+  expect(painter(true)('red', 'x')).toBe('\u001B[31mx\u001B[0m');
+});
+
+it('never cuts the id of a run', () => {
+  const runId = `coder-${'x'.repeat(60)}`;
+  const run = {
+    runId,
+    status: 'failed',
+    agent: 'coder',
+    reason: 'r'.repeat(300),
+    startedAtMs: 0,
+    closedAtMs: 5_000,
+  } as const;
+  const [, row = ''] = runTable([run], 80);
+  expect(row).toContain(runId);
+  expect(row.length).toBeLessThan(110);
+});
+
+it('quotes values in queries, so that none can become a condition', () => {
+  const query = listQuery({ agent: `a' OR WorkflowType != 'b\\`, status: 'running' });
+  expect(query).toContain(`HoldfastAgent = 'a\\' OR WorkflowType != \\'b\\\\'`);
+});
+
+it('keeps the static summary within 400 bytes and whole characters', () => {
+  const summary = summaryOf({ agent: 'scout', goal: '日本'.repeat(500) });
+  expect(Buffer.byteLength(summary)).toBeLessThanOrEqual(400);
+  expect(summary).toMatch(/^scout: (日|本)+…$/);
+  expect(summaryOf({ agent: 'scout', goal: 'two\nlines' })).toBe('scout: two lines');
+});
+
+it('keeps a goal from being read as markup in the static details', () => {
+  const details = detailsOf({ agent: 'scout', goal: '# big\n[x](http://y)', workspace: '/w' });
+  expect(details).toContain('    # big\n    [x](http://y)');
+  expect(details).toContain('- **Workspace:** `/w`');
+});
