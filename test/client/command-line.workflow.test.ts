@@ -163,7 +163,9 @@ it('replays histories, and names the command that changed', async () => {
   await writeFile(path.join(histories, 'old.json'), json.replaceAll('"callModel"', '"askModel"'));
   const failed = await holdfast(['replay', histories]);
   expect(failed.out).toContain('ok    good.json');
-  expect(failed.out).toMatch(/FAIL {2}old\.json: .*askModel m1.*callModel/);
+  expect(failed.out).toMatch(
+    /FAIL {2}old\.json: event \d+: history has activity askModel m1, .* callModel/,
+  );
   expect(failed.code).toBe(6);
   await writeFile(path.join(histories, 'old.json'), '{}');
   expect((await holdfast(['replay', histories])).err).toContain('old.json is not a history');

@@ -80,15 +80,22 @@ function providersOf(
 ): readonly Provider[] {
   const names = new Set(agents.flatMap(({ chain }) => chain.map(({ provider }) => provider)));
   return [...names].map((name) => {
-    const preset = presetNames.find((known) => known === name);
-    const { anthropic, openai } = environment;
-    if (name === 'anthropic') return anthropicProvider(anthropic);
-    if (name === 'openai') return openaiProvider({ api: 'responses', ...openai });
-    if (preset !== undefined) return presetProvider(preset, openai);
-    throw new SetupError(
-      `No provider is called "${name}". Known: anthropic, openai, ${presetNames.join(', ')}. A server of your own that speaks OpenAI's protocol is reached as openai with OPENAI_BASE_URL.`,
-    );
+    const provider = providerOf(environment, name);
+    const problem = provider.problem();
+    if (problem === undefined) return provider;
+    const variable = name === 'anthropic' ? 'ANTHROPIC_API_KEY' : 'OPENAI_API_KEY';
+    throw new SetupError(`${problem} For the command line that variable is ${variable}.`);
   });
+}
+
+function providerOf({ anthropic, openai }: Environment, name: string): Provider {
+  if (name === 'anthropic') return anthropicProvider(anthropic);
+  if (name === 'openai') return openaiProvider({ api: 'responses', ...openai });
+  const preset = presetNames.find((known) => known === name);
+  if (preset !== undefined) return presetProvider(preset, openai);
+  throw new SetupError(
+    `No provider is called "${name}". Known: anthropic, openai, ${presetNames.join(', ')}. A server of your own that speaks OpenAI's protocol is reached as openai with OPENAI_BASE_URL.`,
+  );
 }
 
 async function fromFile(environment: Environment, file: string): Promise<LocalAgents> {
