@@ -16,6 +16,7 @@ export interface RowOptions {
   /** The reply that the fault breaks asks for the tool with this input; it must run once, when it has come whole. */
   readonly asksTool?: string;
   readonly gapMs?: number;
+  readonly forbids?: readonly string[];
   readonly address?: FaultyAddress;
   readonly landedWords?: RegExp;
 }

@@ -90,9 +90,13 @@ function stopProblems(
   ].filter((problem) => problem !== undefined);
 }
 
-function endProblems(outcome: RunOutcome | undefined, right: RightEnd): readonly string[] {
+function endProblems(fault: ProviderFault, outcome: RunOutcome | undefined): readonly string[] {
   if (outcome === undefined) return [];
-  const leaks = JSON.stringify(outcome).includes(scorecardKey) ? ['the end holds the key'] : [];
+  const { right, forbids = [] } = fault;
+  const told = JSON.stringify(outcome);
+  const leaks = [scorecardKey, ...forbids]
+    .filter((secret) => told.includes(secret))
+    .map((secret) => `the end holds "${secret}"`);
   return [
     ...leaks,
     ...(right.type === 'recovers'
@@ -133,7 +137,7 @@ function toolProblem(fault: ProviderFault, seen: SeenFault): string | undefined 
 export function judgeFault(fault: ProviderFault, seen: SeenFault): Verdict {
   const problems = [
     landingProblem(fault, seen),
-    ...endProblems(seen.outcome, fault.right),
+    ...endProblems(fault, seen.outcome),
     ...callProblems(fault, seen),
     toolProblem(fault, seen),
   ].filter((problem) => problem !== undefined);

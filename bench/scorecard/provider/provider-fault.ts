@@ -60,6 +60,8 @@ export interface ProviderFault {
   readonly toolRuns: readonly string[];
   /** Milliseconds that must lie between the first fault and the next request to its route. */
   readonly gapMs?: number;
+  /** What the run's end must never hold. */
+  readonly forbids?: readonly string[];
   /** Proof that a fault landed which the emulator cannot see: words in the outcome. */
   readonly landedWords?: RegExp;
 }

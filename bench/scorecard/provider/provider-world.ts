@@ -40,9 +40,6 @@ export interface WorkerParts {
 /** Task queue of the scorecard's worker. */
 const taskQueue = 'scorecard';
 
-/** Temporal's dev server serves its queues faster with it. Source: DESIGN, "Two activities per iteration". */
-const dynamicConfig = { 'history.transferProcessorMaxPollRPS': 2_000 };
-
 async function withWorker<Result>(
   folder: string,
   address: string,
@@ -82,9 +79,8 @@ export async function inProviderWorld<Result>(
     const [closedPort = 0] = await findFreePorts(1);
     const parts = partsFor({ emulator, closedPort });
     const server = await startEmbeddedServer({
-      stateFile: path.join(folder, 'temporal.db'),
+      logFile: path.join(folder, 'temporal.log'),
       untilExitOf: process.pid,
-      dynamicConfig,
     });
     try {
       return await withWorker(folder, server.address, parts, emulator, work);

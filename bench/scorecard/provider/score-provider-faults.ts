@@ -8,7 +8,7 @@ import type { ProviderFault } from './provider-fault';
 import { inProviderWorld } from './provider-world';
 
 /** Rows that run at the same time: most of them wait for timers. */
-const rowsAtOnce = 8;
+const rowsAtOnce = 12;
 
 /** Does `work` for each item, some at a time, and gives the results in the items' order. */
 async function forEachOf<Item, Result>(
