@@ -1,5 +1,6 @@
 /** Takes a state over from an earlier segment, perhaps written by an earlier release. */
 import { invariant } from './invariant';
+import { withEveryLimit } from './limits-upgrade';
 import type { RunState } from './run-state';
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -25,5 +26,7 @@ export function restoreRunState(value: unknown): RunState {
   invariant(isRecord(value), 'the state handed on by the segment before is not an object');
   const version = JSON.stringify(value['schemaVersion']);
   invariant(isRunState(value), `this release reads state of schema version 1, not ${version}`);
-  return value;
+  return value.snapshot === undefined
+    ? value
+    : { ...value, snapshot: withEveryLimit(value.snapshot) };
 }

@@ -2,6 +2,7 @@
 import { initialCircuitBreaker } from './circuit-breaker';
 import type { InfraError } from './failure';
 import type { Moment } from './iteration';
+import { withEveryLimit } from './limits-upgrade';
 import { beginIteration, endWait, prepareCallId, prepareRun } from './iteration';
 import { onModelReplied } from './model-reply';
 import {
@@ -206,7 +207,10 @@ function onPrepared(state: RunState, event: Extract<RunEvent, { type: 'run-prepa
   if (state.phase.type !== 'preparing') return step(state);
   const { snapshot, head } = event.result;
   const { storeWaitMs: _recovered, ...rest } = state;
-  return beginIteration({ ...rest, snapshot, head, phase: { type: 'ready' } }, event);
+  return beginIteration(
+    { ...rest, snapshot: withEveryLimit(snapshot), head, phase: { type: 'ready' } },
+    event,
+  );
 }
 
 type Came<Result> = { readonly result: Result } | { readonly failure: InfraError };
