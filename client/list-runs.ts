@@ -27,7 +27,7 @@ export interface RunSummary {
 export const defaultListLimit = 50;
 
 /** A value as visibility's query language takes it. */
-export function quoted(value: string): string {
+function quoted(value: string): string {
   return `'${value.replace(/[\\']/g, '\\$&')}'`;
 }
 

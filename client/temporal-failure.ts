@@ -44,11 +44,6 @@ export function isDeadlineExceeded(thrown: unknown): boolean {
   );
 }
 
-/** Whether the server cannot be reached now. */
-export function isUnavailable(thrown: unknown): boolean {
-  return grpcCodeOf(thrown) === grpcCodes.unavailable;
-}
-
 /** Whether the workflow or one run of it is unknown, has ended, or is past its retention. */
 export function isNotFound(thrown: unknown): boolean {
   return thrown instanceof WorkflowNotFoundError || grpcCodeOf(thrown) === grpcCodes.notFound;

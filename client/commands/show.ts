@@ -35,7 +35,7 @@ export function addShow(program: Command, context: CommandContext): void {
 }
 
 /** The text of `show`. */
-export function showText(
+function showText(
   runId: string,
   status: RunStatusView,
   pending: readonly PendingItem[],

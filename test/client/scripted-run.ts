@@ -21,7 +21,7 @@ import type { DevServer } from '../support/temporal';
 import { uniqueName, workflowBundle } from '../support/temporal';
 
 /** What a reply of the scripted model calls. */
-export interface ScriptedCall {
+interface ScriptedCall {
   readonly name: string;
   readonly label?: string;
   readonly input?: { readonly [key: string]: string };
@@ -60,7 +60,7 @@ function proposed(input: CallModelInput, call: ScriptedCall, index: number): Pro
 }
 
 /** Activities that follow the script. */
-export function scriptedActivities(script: Script): Activities {
+function scriptedActivities(script: Script): Activities {
   let heads = 0;
   const calls = new Map<number, number>();
   const head = (): string => `head-${(heads += 1)}`;
@@ -117,7 +117,7 @@ export function scriptedActivities(script: Script): Activities {
 }
 
 /** A worker that runs until it is stopped. */
-export interface RunningWorker {
+interface RunningWorker {
   stop(): Promise<void>;
 }
 
