@@ -229,6 +229,53 @@ export function declined(
   });
 }
 
+/** Faults of several kinds in one model call, then a good answer of the same route. */
+export function retriedThrough(
+  id: string,
+  wire: WireName,
+  faults: readonly (readonly [Step, FailoverReason])[],
+  options: RowOptions = {},
+): ProviderFault {
+  const healed: Record<string, number> = {};
+  for (const [, code] of faults) healed[code] = (healed[code] ?? 0) + 1;
+  return row(id, wire, options, {
+    faults: faults.map(([step]) => step),
+    after: goodEnd(options),
+    right: { type: 'recovers', by: 'retry', healed },
+  });
+}
+
+/** Both routes refuse for good: one request to each, and an end that names both reasons. */
+export function bothRefused(
+  id: string,
+  wire: WireName,
+  [first, firstCode]: readonly [Step, FailoverReason],
+  [second, secondCode]: readonly [Step, FailoverReason],
+): ProviderFault {
+  const says = (route: string, code: FailoverReason): RegExp =>
+    new RegExp(`row\\d+-${route}/\\S+: ${code} \\(`);
+  return row(
+    id,
+    wire,
+    {},
+    {
+      faults: [first],
+      second: [second],
+      right: {
+        type: 'stops',
+        reason: 'chain_exhausted',
+        says: [
+          says('faulty', firstCode),
+          says('second', secondCode),
+          remedies[firstCode],
+          remedies[secondCode],
+        ],
+      },
+      needed: { faulty: 1, second: 1 },
+    },
+  );
+}
+
 /** The way to the vendor itself is broken, so no emulator can count: Temporal's history does. */
 export function unreachable(
   id: string,

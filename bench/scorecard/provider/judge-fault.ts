@@ -31,6 +31,9 @@ export interface Verdict {
 /** The key of every route: a run's end must never hold it. */
 export const scorecardKey = 'sk-scorecard-5f2c9be1d07a4386';
 
+/** Characters of an end's message: two routes' failures of 500 each, and the sentence around them. */
+const longestMessage = 1_200;
+
 function callsText({ faulty, second }: NeededCalls): string {
   return `${faulty}+${second} calls`;
 }
@@ -87,6 +90,7 @@ function stopProblems(
       words.test(message) ? undefined : `the message does not say ${String(words)}`,
     ),
     /undefined|\[object|NaN/.test(message) ? 'the message is not readable' : undefined,
+    message.length > longestMessage ? `the message has ${message.length} characters` : undefined,
   ].filter((problem) => problem !== undefined);
 }
 

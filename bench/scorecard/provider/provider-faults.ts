@@ -2,6 +2,7 @@
 import { accountFaults } from './account-faults';
 import { loadFaults } from './load-faults';
 import type { ProviderFault } from './provider-fault';
+import { mixedFaults } from './mixed-faults';
 import { publicCases } from './public-cases';
 import { replyFaults } from './reply-faults';
 import { requestFaults } from './request-faults';
@@ -17,6 +18,7 @@ export function providerFaults(): readonly ProviderFault[] {
     ...streamFaults(),
     ...silenceFaults(),
     ...replyFaults(),
+    ...mixedFaults(),
     ...publicCases(),
   ];
 }

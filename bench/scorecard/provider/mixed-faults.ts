@@ -1,0 +1,168 @@
+/** Faults in combination and at the edges: several kinds in one call, both routes, the closing events, odd encodings. */
+import type { FaultStep } from '../../../testing/emulator/script';
+import { fault, reply } from '../../../testing/emulator/script';
+import type { WireName } from '../../../testing/emulator/wire';
+import {
+  asking,
+  bothRefused,
+  done,
+  failedOver,
+  retried,
+  retriedThrough,
+  stoppedWhenSpent,
+  unhurt,
+} from './fault-builders';
+import type { ProviderFault } from './provider-fault';
+
+const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
+const input = 'a text of some length';
+const charactersBeforeArguments = 'I note it.'.length + 'note'.length;
+
+/** Half of the arguments, then a break: what came must never be glued to what comes next. */
+function cutArguments(extraCharacters: number): FaultStep {
+  return fault.cutStream({
+    during: asking(input),
+    afterCharacters: charactersBeforeArguments + extraCharacters,
+  });
+}
+
+function combinations(): readonly ProviderFault[] {
+  return wires.flatMap((wire) => [
+    retriedThrough('overloaded, then limited', wire, [
+      [fault.http(529), 'overloaded'],
+      [fault.http(429, { error: { message: 'Slow down.' } }), 'rate_limit'],
+    ]),
+    retriedThrough(
+      'arguments cut twice',
+      wire,
+      [
+        [cutArguments(4), 'network'],
+        [cutArguments(16), 'network'],
+      ],
+      { asksTool: input },
+    ),
+    retriedThrough(
+      'cut, then silent',
+      wire,
+      [
+        [cutArguments(8), 'network'],
+        [fault.stall({ during: asking(input), afterCharacters: 12 }), 'timeout'],
+      ],
+      { asksTool: input, limits: { betweenBytesMs: 1_500 } },
+    ),
+    bothRefused(
+      'wrong key here, no credit there',
+      wire,
+      [fault.http(401), 'auth'],
+      [fault.http(402), 'billing'],
+    ),
+    stoppedWhenSpent(
+      '500 with a body of 1 MB, only route',
+      wire,
+      fault.rawHttp({ status: 500, body_text: { repeat: 'lorem ipsum ', times: 90_000 } }),
+      'overloaded',
+    ),
+  ]);
+}
+
+/** Events of `done` on each wire up to the last closing one: all of it has been said, and said to be whole. */
+const eventsOfDone: Readonly<Record<WireName, number>> = { anthropic: 7, responses: 9, chat: 4 };
+
+/** After the vendor has said that the reply is whole, nothing that befalls the connection matters. */
+function afterTheClosing(): readonly ProviderFault[] {
+  return wires.flatMap((wire) => {
+    const afterEvents = eventsOfDone[wire];
+    return [
+      unhurt('reset after the closing', wire, fault.cutStream({ during: done, afterEvents })),
+      unhurt('silence after the closing', wire, fault.stall({ during: done, afterEvents })),
+    ];
+  });
+}
+
+/** The last content is out and its block is closed; only the word that the reply is whole is missing. */
+function shortOfTheClosing(): readonly ProviderFault[] {
+  const call = asking(input);
+  const options = { asksTool: input };
+  return [
+    retried(
+      '200, end before message_stop',
+      'anthropic',
+      fault.cutStream({ during: done, afterEvents: eventsOfDone.anthropic - 1, how: 'eof' }),
+      'network',
+    ),
+    retried(
+      '200, reset before finish_reason',
+      'chat',
+      fault.cutStream({ during: call, beforeClosing: true }),
+      'network',
+      options,
+    ),
+    retried(
+      '200, reset before response.completed',
+      'responses',
+      fault.cutStream({ during: call, beforeClosing: true }),
+      'network',
+      options,
+    ),
+  ];
+}
+
+function chatChunk(choice: object): string {
+  const chunk = { id: 'gen-1', object: 'chat.completion.chunk', created: 1, model: 'gpt-5' };
+  return `data: ${JSON.stringify({ ...chunk, choices: [choice] })}\n\n`;
+}
+
+/** What gateways do to a stream. */
+function gateways(): readonly ProviderFault[] {
+  const lost = { code: 502, message: 'Provider disconnected' };
+  const at = { afterText: 'The answer is' };
+  const sse = { 'content-type': 'text/event-stream' };
+  return [
+    retried(
+      '200, OpenRouter error in a choice',
+      'chat',
+      fault.insert(chatChunk({ index: 0, delta: {}, finish_reason: 'error', error: lost }), at),
+      'overloaded',
+    ),
+    retried(
+      '200, finish_reason error',
+      'chat',
+      fault.insert(chatChunk({ index: 0, delta: {}, finish_reason: 'error' }), at),
+      'network',
+    ),
+    ...wires.flatMap((wire) => [
+      retried(
+        '200, gzip that is none',
+        wire,
+        fault.rawHttp({
+          status: 200,
+          headers: { ...sse, 'content-encoding': 'gzip' },
+          body_text: 'event: ping\ndata: {}\n\n',
+        }),
+        'network',
+      ),
+      retried(
+        '200, a web page as a stream',
+        wire,
+        fault.rawHttp({ status: 200, headers: sse, body_text: '<html><title>502</title></html>' }),
+        'network',
+      ),
+      failedOver(
+        '403 without a body',
+        wire,
+        fault.rawHttp({ status: 403, headers: {}, body_text: '' }),
+        'auth',
+      ),
+      unhurt(
+        'a reply of one character at a time',
+        wire,
+        reply.text('done', { charactersPerDelta: 1 }),
+      ),
+    ]),
+  ];
+}
+
+/** Rows of this kind. */
+export function mixedFaults(): readonly ProviderFault[] {
+  return [...combinations(), ...afterTheClosing(), ...shortOfTheClosing(), ...gateways()];
+}
