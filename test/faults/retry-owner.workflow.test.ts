@@ -26,9 +26,13 @@ const limits = {
   maxProviderWaitMs: 0,
 } as const;
 
+/** One set of agents for each call of `onEveryWire`. */
+const sets = 40;
+let usedSets = 0;
+
 let world: AgentWorld;
 beforeAll(async () => {
-  world = await startAgentWorld(wireAgents([look], limits));
+  world = await startAgentWorld(wireAgents(sets, [look], limits));
 }, 120_000);
 afterAll(() => world.dispose());
 beforeEach(() => {
@@ -46,10 +50,12 @@ function onEveryWire(
   overrides: Partial<Record<keyof typeof limits, number>> = {},
 ): Promise<readonly WireRun[]> {
   const before = world.emulator.requests.length;
+  const set = usedSets;
+  usedSets += 1;
   return Promise.all(
     wireRoutes.map(async ({ wire }) => {
       world.emulator.script(steps, { wire });
-      const outcome = await world.run({ agent: wire, goal: 'Go.', limits: overrides });
+      const outcome = await world.run({ agent: `${wire}-${set}`, goal: 'Go.', limits: overrides });
       return { outcome, requests: requestsOf(world.emulator, wire, before) };
     }),
   );

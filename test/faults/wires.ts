@@ -20,18 +20,26 @@ export const wireRoutes: readonly WireRoute[] = [
   { wire: 'chat', provider: 'chat', model: otherModel },
 ];
 
-/** One agent per wire, named like it. */
+/** The same models under names of their own, so that no route is shared with another run: all runs share a route's health. */
+export function wireRoutesOf(set: number): readonly WireRoute[] {
+  return wireRoutes.map((route) => ({ ...route, model: `${route.model}-${set}` }));
+}
+
+/** One agent per wire in each of `sets` sets, named `<wire>-<set>`. */
 export function wireAgents(
+  sets: number,
   tools: readonly Tool[],
   limits: AgentDefinition['limits'] = {},
 ): readonly AgentDefinition[] {
-  return wireRoutes.map(({ wire, provider, model }) => ({
-    name: wire,
-    instructions: 'You work with tools.',
-    chain: [{ provider, model }],
-    tools,
-    limits,
-  }));
+  return Array.from({ length: sets }, (_, set) =>
+    wireRoutesOf(set).map(({ wire, provider, model }) => ({
+      name: `${wire}-${set}`,
+      instructions: 'You work with tools.',
+      chain: [{ provider, model }] as const,
+      tools,
+      limits,
+    })),
+  ).flat();
 }
 
 /** Requests on that wire since there were `before` requests in all. */
