@@ -33,7 +33,7 @@ export const otherModel = 'gpt-5';
 export interface AgentWorld {
   readonly server: DevServer;
   readonly emulator: VendorEmulator;
-  readonly stored: TemporaryStore;
+  readonly stored: Pick<TemporaryStore, 'store' | 'url' | 'dispose'>;
   readonly taskQueue: string;
   start(request: RunRequest): Promise<RunHandle>;
   /** Starts a run and waits for its end, however it ends. */
@@ -44,6 +44,8 @@ export interface AgentWorld {
 /** What a world may be told. */
 export interface AgentWorldOptions {
   readonly server?: DevServer;
+  /** Default: SQLite in a fresh directory. The world closes it. */
+  readonly stored?: Pick<TemporaryStore, 'store' | 'url' | 'dispose'>;
 }
 
 /** Providers `anthropic`, `openai` (Responses) and `chat` (Chat Completions) that send to an emulator through the real SDKs. */
@@ -118,7 +120,7 @@ export async function startAgentWorld(
 ): Promise<AgentWorld> {
   const server = options.server ?? (await startDevServer());
   const emulator = await VendorEmulator.start();
-  const stored = await temporaryStore();
+  const stored = options.stored ?? (await temporaryStore());
   const taskQueue = uniqueName('agents');
   const providers = emulatedProviders(emulator);
   const worker = await Worker.create({

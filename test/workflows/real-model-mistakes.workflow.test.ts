@@ -1,0 +1,169 @@
+/** Verbatim mistakes of real small models, played over the wire into whole runs: none crashes, none executes what is invalid. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import type { AgentDefinition } from '../../activities/agent';
+import { defineTool } from '../../activities/tools/define-tool';
+import type { Tool } from '../../activities/tools/tool';
+import type { ReplyPart, ReplyStep } from '../../testing/emulator/script';
+import { reply } from '../../testing/emulator/script';
+import type { AgentWorld } from '../support/agent-world';
+import { otherModel, startAgentWorld } from '../support/agent-world';
+
+interface RawMessage {
+  readonly content: string | null;
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+}
+
+/** One reply, or the turns of a whole conversation. */
+interface Mistake {
+  readonly id: string;
+  readonly category: string;
+  readonly user: string;
+  readonly raw?: RawMessage;
+  readonly finish_reason?: string;
+  readonly turns?: readonly { readonly raw: RawMessage; readonly finish_reason?: string }[];
+}
+
+const mistakes = readFileSync(
+  path.join(__dirname, '..', 'fixtures', 'cases', 'real-model-mistakes.jsonl'),
+  'utf8',
+)
+  .split('\n')
+  .filter((line) => line !== '')
+  .map((line) => JSON.parse(line) as Mistake);
+
+let executed: { readonly name: string; readonly input: unknown }[] = [];
+function recorded(name: string, input: z.ZodObject): Tool {
+  return defineTool({
+    name,
+    description: `The tool ${name}.`,
+    input,
+    effect: 'read',
+    execute: (given) => {
+      executed.push({ name, input: given });
+      return 'done as asked';
+    },
+  });
+}
+
+const schemas: Readonly<Record<string, z.ZodObject>> = {
+  list_files: z.object({ path: z.string() }),
+  read_file: z.object({ path: z.string(), max_lines: z.number().optional() }),
+  add_numbers: z.object({ a: z.number(), b: z.number() }),
+  lookup_key: z.object({ store: z.enum(['config', 'secrets']), key: z.string() }),
+  finish: z.object({ answer: z.string() }),
+};
+const tools = Object.entries(schemas).map(([name, schema]) => recorded(name, schema));
+
+function agent(name: string, toolProtocol: 'native' | 'text'): AgentDefinition {
+  return {
+    name,
+    instructions: 'You are an agent that works through tools.',
+    chain: [{ provider: 'chat', model: otherModel, toolProtocol }],
+    tools,
+    completion: 'tool',
+    limits: { maxIterations: 20 },
+  };
+}
+
+let world: AgentWorld;
+beforeAll(async () => {
+  world = await startAgentWorld([agent('native', 'native'), agent('text', 'text')]);
+}, 120_000);
+afterAll(() => world.dispose());
+beforeEach(() => {
+  world.emulator.clearScripts();
+  executed = [];
+});
+
+function replyOf(raw: RawMessage, finishReason: string | undefined): ReplyStep {
+  const text = raw.content ?? '';
+  const parts: ReplyPart[] = [
+    ...(text === '' ? [] : [{ type: 'text', text } as const]),
+    ...(raw.tool_calls ?? []).map((call): ReplyPart => ({
+      type: 'tool-call',
+      id: call.id,
+      name: call.function.name,
+      argumentsText: call.function.arguments,
+    })),
+  ];
+  return reply.parts(parts, finishReason === 'length' ? { stop: 'max-tokens' } : {});
+}
+
+function repliesOf(mistake: Mistake): readonly { raw: RawMessage; finish: string | undefined }[] {
+  if (mistake.raw !== undefined) return [{ raw: mistake.raw, finish: mistake.finish_reason }];
+  return (mistake.turns ?? []).map(({ raw, finish_reason: finish }) => ({ raw, finish }));
+}
+
+/** The calls that a strict reader may run: whole replies only, known tools, arguments that fit the schema. */
+function validCalls(mistake: Mistake): readonly { name: string; input: unknown }[] {
+  return repliesOf(mistake).flatMap(({ raw, finish }) => {
+    if (finish === 'length') return [];
+    return (raw.tool_calls ?? []).flatMap((call) => {
+      const { name, arguments: json } = call.function;
+      const schema = schemas[name]?.strict();
+      const parsed = schema?.safeParse(parsedJson(json));
+      return parsed?.success === true ? [{ name, input: parsed.data }] : [];
+    });
+  });
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const summary = 'The model came to an end.';
+const endings: Readonly<Record<'native' | 'text', ReplyStep>> = {
+  native: reply.toolCalls([{ name: 'complete_task', input: { summary } }]),
+  text: reply.text(
+    `\`\`\`json\n${JSON.stringify({ tool_name: 'complete_task', arguments: { summary } })}\n\`\`\``,
+  ),
+};
+
+const inOrder = (calls: readonly { name: string; input: unknown }[]): readonly string[] =>
+  calls.map((call) => JSON.stringify(call)).toSorted();
+
+test.each(mistakes.map((mistake) => [mistake.id, mistake.category, mistake] as const))(
+  'gets over %s (%s) with native tool calls',
+  async (_id, _category, mistake) => {
+    world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
+    world.emulator.script([endings.native]);
+    const outcome = await world.run({ agent: 'native', goal: mistake.user });
+    const { report } = outcome;
+    expect(outcome).toMatchObject({ status: 'completed', answer: summary });
+    expect(inOrder(executed)).toEqual(inOrder(validCalls(mistake)));
+    expect(report.toolCallsSucceeded).toBe(executed.length);
+    const healed = Object.values(report.healed).reduce((sum, count) => sum + count, 0);
+    expect(healed + executed.length).toBeGreaterThan(0);
+    expect(world.emulator.refusals).toEqual([]);
+    world.emulator.assertDrained();
+  },
+  60_000,
+);
+
+test.each(
+  mistakes
+    .filter(({ raw }) => raw !== undefined && raw.tool_calls === undefined)
+    .map((mistake) => [mistake.id, mistake.category, mistake] as const),
+)(
+  'gets over %s (%s) with the text tool protocol',
+  async (_id, _category, mistake) => {
+    world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
+    world.emulator.script([endings.text]);
+    const outcome = await world.run({ agent: 'text', goal: mistake.user });
+    expect(outcome).toMatchObject({ status: 'completed', answer: summary });
+    expect(executed).toEqual([]);
+    expect(Object.values(outcome.report.healed)).toEqual([1]);
+    expect(world.emulator.refusals).toEqual([]);
+    world.emulator.assertDrained();
+  },
+  60_000,
+);
