@@ -115,11 +115,14 @@ async function send(attempt: Attempt, request: ModelRequest): Promise<ModelReply
   }
 }
 
-/** The server's clock, as far as an activity can know it: in tests with virtual time it is not this machine's. */
+/** This machine's clock, or the server's where that is ahead: it skips time in tests, and a machine's clock may lag. */
 function serverClock(deps: ActivityDeps): () => number {
   const beganAtMs = deps.clock();
   const { currentAttemptScheduledTimestampMs } = Context.current().info;
-  return () => currentAttemptScheduledTimestampMs + (deps.clock() - beganAtMs);
+  return () => {
+    const nowMs = deps.clock();
+    return Math.max(nowMs, currentAttemptScheduledTimestampMs + (nowMs - beganAtMs));
+  };
 }
 
 async function callRoute(
