@@ -32,8 +32,8 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
   const vendor = config.vendor ?? 'anthropic';
   const apiKey = config.apiKey ?? '';
   const baseUrl = config.baseUrl ?? 'https://api.anthropic.com';
-  const send = (request: ModelRequest, options: SendOptions): Promise<ModelReply> =>
-    sendOnce(
+  const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
+    const reply = await sendOnce(
       {
         assembly: new AnthropicReplyAssembly(vendor, request.model),
         headers: { ...config.headers, 'x-api-key': apiKey },
@@ -58,6 +58,8 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
       },
       options,
     );
+    return (request.note ?? '').trim() === '' ? reply : withoutReasoning(reply);
+  };
   return {
     name,
     vendor,
@@ -66,6 +68,15 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
     classifyError: (thrown: unknown): InfraError =>
       providerFailure(thrown, { route: name, apiKey, nowMs: Date.now() }),
   };
+}
+
+/**
+ * Newer models bind a thought to everything before it, and no later request has the note: the thought would be refused there.
+ *
+ * Source: ADR 0016.
+ */
+function withoutReasoning(reply: ModelReply): ModelReply {
+  return { ...reply, blocks: reply.blocks.filter((block) => block.type !== 'reasoning') };
 }
 
 /** The SDK's own limit must never be the first to fire. */

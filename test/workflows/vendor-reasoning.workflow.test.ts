@@ -1,0 +1,104 @@
+/** Reasoning that vendors bind to the conversation: it comes back over many iterations, with an error note in between, and no vendor refuses. */
+import { z } from 'zod';
+import { defineTool } from '../../activities/tools/define-tool';
+import { ToolError } from '../../activities/tools/tool-error';
+import type { ReplyStep } from '../../testing/emulator/script';
+import { fault, reply } from '../../testing/emulator/script';
+import type { AgentWorld } from '../support/agent-world';
+import { startAgentWorld } from '../support/agent-world';
+
+const work = defineTool({
+  name: 'work',
+  description: 'Works, or fails where it is told to.',
+  input: z.object({ n: z.number(), fails: z.boolean().optional() }),
+  effect: 'keyed',
+  execute: ({ n, fails }) => {
+    if (fails === true) throw new ToolError(`step ${n} is not possible`);
+    return `worked on ${n}`;
+  },
+});
+
+/** A model of each kind on the wire: fixed, adaptive and preserved thinking on Anthropic's, and both of OpenAI's. */
+const routes = [
+  ['anthropic', 'claude-sonnet-4-5'],
+  ['anthropic', 'claude-sonnet-5'],
+  ['anthropic', 'claude-opus-5-5'],
+  ['openai', 'gpt-5'],
+  ['chat', 'gpt-5'],
+] as const;
+
+let world: AgentWorld;
+beforeAll(async () => {
+  world = await startAgentWorld(
+    routes.map(([provider, model]) => ({
+      name: `${provider}-${model}`,
+      instructions: 'You work in steps.',
+      chain: [{ provider, model }],
+      tools: [work],
+      limits: { maxIterations: 20, streamRetryBaseMs: 1 },
+    })),
+  );
+}, 120_000);
+afterAll(() => world.dispose());
+beforeEach(() => {
+  world.emulator.clearScripts();
+});
+
+let n = 0;
+const thinking = (...fails: boolean[]): ReplyStep =>
+  reply.toolCalls(
+    fails.map((each) => {
+      n += 1;
+      return { name: 'work', input: each ? { n, fails: true } : { n } };
+    }),
+    { reasoning: `Thought ${n}.`, text: `Step ${n}.` },
+  );
+
+test.each(routes)(
+  'keeps the reasoning of %s/%s valid through tools, failures, notes, retries and mistakes',
+  async (provider, model) => {
+    const before = world.emulator.requests.length;
+    n = 0;
+    world.emulator.script([
+      thinking(false),
+      thinking(false, false),
+      thinking(true),
+      thinking(false, true),
+      reply.rawToolArguments('work', '{"n": ', { reasoning: 'A bad thought.' }),
+      thinking(false),
+      fault.cutStream({ during: thinking(false), afterCharacters: 12 }),
+      thinking(false),
+      reply.toolCalls([{ name: 'no_such_tool', input: {} }], { reasoning: 'A worse thought.' }),
+      reply.parts([
+        { type: 'reasoning', text: 'hidden', redacted: true },
+        { type: 'tool-call', name: 'work', argumentsText: '{"n": 99}' },
+      ]),
+      reply.text('done', { reasoning: 'The last thought.' }),
+    ]);
+    const outcome = await world.run({ agent: `${provider}-${model}`, goal: 'Work.' });
+    expect(world.emulator.refusals).toEqual([]);
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      answer: 'done',
+      report: {
+        iterations: 10,
+        healed: { tool_execution_failed: 2, invalid_json: 1, invalid_tool: 1, network: 1 },
+      },
+    });
+    const requests = world.emulator.requests.slice(before);
+    expect(requests[6]?.progress.landed).toBe(true);
+    const notes = requests.map((request) =>
+      JSON.stringify(request.body).includes('The previous iteration failed'),
+    );
+    // After a failed call, after a failure beside a success, after each mistake; never twice.
+    expect(notes).toEqual(
+      [3, 4, 5, 9].reduce((all, index) => all.with(index, true), Array<boolean>(11).fill(false)),
+    );
+    const last = JSON.stringify(requests.at(-1)?.body);
+    expect(last).not.toContain('A bad thought.');
+    expect(last).not.toContain('A worse thought.');
+    if (provider === 'anthropic') expect(last).toContain('Thought 1.');
+    world.emulator.assertDrained();
+  },
+  60_000,
+);
