@@ -102,6 +102,7 @@ const statusReasons: Readonly<Record<number, FailoverReason>> = {
   404: 'model_not_found',
   405: 'format',
   408: 'timeout',
+  409: 'overloaded',
   410: 'model_not_found',
   415: 'format',
   422: 'format',
@@ -118,7 +119,10 @@ const statusReasons: Readonly<Record<number, FailoverReason>> = {
   598: 'timeout',
 };
 
-/** Source: seed 001 (401 and 403, 402, 404, 408, 429, 502 and 503); 5xx else is the vendor's own trouble. */
+/**
+ * Source: seed 001 (401 and 403, 402, 404, 408, 429, 502 and 503); both vendors' SDKs repeat a 409, a lock on their side;
+ * 5xx else is the vendor's own trouble.
+ */
 function statusReason(status: number | undefined): FailoverReason | undefined {
   if (status === undefined) return undefined;
   return statusReasons[status] ?? (status >= 500 ? 'overloaded' : undefined);

@@ -83,6 +83,7 @@ export function providerFailure(
     route: context.route,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(evidence.status === undefined ? {} : { status: evidence.status }),
+    ...(evidence.header('x-should-retry') === 'false' ? { refusesRetry: true } : {}),
   };
 }
 

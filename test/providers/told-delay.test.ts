@@ -172,3 +172,13 @@ describe('the delay that a vendor tells', () => {
     );
   });
 });
+
+describe('whether a vendor may be asked again', () => {
+  it.each([
+    [{ 'x-should-retry': 'false' }, true],
+    [{ 'x-should-retry': 'true' }, undefined],
+    [{}, undefined],
+  ])('%j is carried by the failure as %s', (headers, refusesRetry) => {
+    expect(sortAnswer({ status: 529, headers }).refusesRetry).toBe(refusesRetry);
+  });
+});

@@ -69,6 +69,8 @@ export interface InfraError {
   readonly spared?: true;
   /** HTTP status, where there was one. */
   readonly status?: number;
+  /** The vendor says that the same request must not be sent again (`x-should-retry: false`). */
+  readonly refusesRetry?: true;
 }
 
 /** Anything that can go wrong in a run. */

@@ -16,7 +16,7 @@ export const longestRetryDelayMs = 30_000;
 /**
  * Decides about the `failuresBefore + 1`th failure of one model call on one route.
  *
- * Contract: only failures of the provider count; a worker's death does not.
+ * Contract: only failures of the provider count; a worker's death does not. A vendor that refuses a retry gets none.
  * Source: seed 001 (2 retries, 1.5 s x 2^n); a Retry-After longer than the backoff wins (DESIGN, Layer 2).
  */
 export function decideRetry(
@@ -24,8 +24,8 @@ export function decideRetry(
   failuresBefore: number,
   timing: Pick<Limits, 'streamRetries' | 'streamRetryBaseMs'>,
 ): RetryDecision {
-  if (!infraPolicy(failure).transient || failuresBefore >= timing.streamRetries)
-    return { type: 'give-up' };
+  const mayRetry = infraPolicy(failure).transient && failure.refusesRetry !== true;
+  if (!mayRetry || failuresBefore >= timing.streamRetries) return { type: 'give-up' };
   const backoffMs = timing.streamRetryBaseMs * 2 ** failuresBefore;
   const delayMs = Math.max(backoffMs, failure.retryAfterMs ?? 0);
   return delayMs > Math.max(longestRetryDelayMs, backoffMs)

@@ -5,6 +5,7 @@ import type { WireName } from '../../../testing/emulator/wire';
 import {
   asking,
   bothRefused,
+  corrected,
   done,
   failedOver,
   retried,
@@ -65,8 +66,81 @@ function combinations(): readonly ProviderFault[] {
   ]);
 }
 
+/** A finished call beside a cut one: neither runs until both have come whole. */
+function cutBesideFinished(wire: WireName): ProviderFault {
+  const both = reply.toolCalls([
+    { name: 'note', input: { text: 'one' } },
+    { name: 'note', input: { text: input } },
+  ]);
+  const first = `note${JSON.stringify({ text: 'one' })}note`;
+  const cut = fault.cutStream({ during: both, afterCharacters: first.length + 8, how: 'eof' });
+  const row = retried('200, eof in the second of two calls', wire, cut, 'network');
+  const needed = { faulty: 3, second: 0 };
+  return { ...row, after: [both, done], needed, toolRuns: ['one', input] };
+}
+
+/** The model is cut at the token limit, and the vendor refuses the larger limit that is asked for then. */
+function largerLimitRefused(wire: WireName): ProviderFault {
+  const message =
+    'max_tokens: 2048 > 1024, which is the maximum allowed number of output tokens for this model';
+  const row = corrected(
+    'larger output limit refused',
+    wire,
+    reply.text('The answer is', { stop: 'max-tokens' }),
+    { output_truncated: 1 },
+  );
+  const faults = [...row.faults, fault.http(400, { error: { message } })];
+  return { ...row, faults, needed: { faulty: 3, second: 0 } };
+}
+
+/** The same, told twice. */
+function cutTwiceAtTheLimit(wire: WireName): ProviderFault {
+  const row = corrected(
+    'token limit twice',
+    wire,
+    reply.text('The answer is', { stop: 'max-tokens' }),
+    { output_truncated: 2 },
+  );
+  return { ...row, faults: [...row.faults, ...row.faults], needed: { faulty: 3, second: 0 } };
+}
+
+/** What the vendor itself says about a retry, and the status that only its own lock explains. */
+function retryAdvice(wire: WireName): readonly ProviderFault[] {
+  const never = { headers: { 'x-should-retry': 'false' } };
+  return [
+    failedOver('529, x-should-retry false', wire, fault.http(529, never), 'overloaded'),
+    retried(
+      '409 conflict',
+      wire,
+      fault.http(409, { error: { message: 'Conflict' } }),
+      'overloaded',
+    ),
+    retried('200 with a JSON overload', wire, fault.notSse(overloadBody), 'overloaded'),
+    retried('200, bytes that are no text', wire, fault.rawBytes(noText), 'network'),
+    failedOver('429, bucket full in 10 min', wire, fault.http(429, farReset), 'rate_limit'),
+  ];
+}
+
+const overloadBody = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
+const noText = { chunks_hex: ['fffe80c3', '28a0a1', '0a0a'] };
+const farReset = {
+  error: { message: 'Slow down.' },
+  headers: {
+    'anthropic-ratelimit-tokens-remaining': '0',
+    'anthropic-ratelimit-tokens-reset': '600s',
+    'x-ratelimit-remaining-tokens': '0',
+    'x-ratelimit-reset-tokens': '10m0s',
+  },
+};
+
 /** Events of `done` on each wire up to the last closing one: all of it has been said, and said to be whole. */
 const eventsOfDone: Readonly<Record<WireName, number>> = { anthropic: 7, responses: 9, chat: 4 };
+
+const lateErrors: Readonly<Record<WireName, string>> = {
+  anthropic: 'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"x"}}\n\n',
+  responses: 'event: error\ndata: {"type":"error","code":"server_error","message":"x"}\n\n',
+  chat: 'data: {"error":{"message":"x","type":"server_error"}}\n\n',
+};
 
 /** After the vendor has said that the reply is whole, nothing that befalls the connection matters. */
 function afterTheClosing(): readonly ProviderFault[] {
@@ -74,6 +148,11 @@ function afterTheClosing(): readonly ProviderFault[] {
     const afterEvents = eventsOfDone[wire];
     return [
       unhurt('reset after the closing', wire, fault.cutStream({ during: done, afterEvents })),
+      unhurt(
+        'an error event after the closing',
+        wire,
+        fault.insert(lateErrors[wire], { during: done, afterEvents }),
+      ),
       unhurt('silence after the closing', wire, fault.stall({ during: done, afterEvents })),
     ];
   });
@@ -164,5 +243,16 @@ function gateways(): readonly ProviderFault[] {
 
 /** Rows of this kind. */
 export function mixedFaults(): readonly ProviderFault[] {
-  return [...combinations(), ...afterTheClosing(), ...shortOfTheClosing(), ...gateways()];
+  return [
+    ...wires.flatMap((wire) => [
+      cutBesideFinished(wire),
+      largerLimitRefused(wire),
+      cutTwiceAtTheLimit(wire),
+      ...retryAdvice(wire),
+    ]),
+    ...combinations(),
+    ...afterTheClosing(),
+    ...shortOfTheClosing(),
+    ...gateways(),
+  ];
 }
