@@ -1,0 +1,202 @@
+/** Continue-as-new carries everything: the same script on a server that always asks for it and on one that never does. */
+import { z } from 'zod';
+import type { AgentDefinition } from '../../activities/agent';
+import { defineTool } from '../../activities/tools/define-tool';
+import { ToolError } from '../../activities/tools/tool-error';
+import type { ReplyStep } from '../../testing/emulator/script';
+import { reply } from '../../testing/emulator/script';
+import type { EmbeddedServer } from '../../workers/embedded-server';
+import { startEmbeddedServer } from '../../workers/embedded-server';
+import type { RunOutcome } from '../../workflows/core/run-outcome';
+import type { RunStatusView } from '../../workflows/core/status-view';
+import type { AgentWorld, RunHandle } from '../support/agent-world';
+import {
+  eventually,
+  firstPending,
+  outcomeOf,
+  startAgentWorld,
+  statusOf,
+  testModel,
+} from '../support/agent-world';
+import { connectTo } from '../support/temporal';
+
+/** Events after which the rolling server suggests a new segment: two to three iterations. */
+const suggestAfterEvents = 30;
+
+const step = defineTool({
+  name: 'step',
+  description: 'Works, or fails with the text it is given.',
+  input: z.object({ n: z.number(), failure: z.string().optional() }),
+  effect: 'keyed',
+  execute: ({ n, failure }) => {
+    if (failure !== undefined) throw new ToolError(failure);
+    return `stepped ${n}`;
+  },
+});
+const sign = defineTool({
+  name: 'sign',
+  description: 'Needs approval.',
+  input: z.object({ what: z.string() }),
+  effect: 'irreversible',
+  approval: 'always',
+  execute: ({ what }) => `signed ${what}`,
+});
+const agent: AgentDefinition = {
+  name: 'walker',
+  instructions: 'You walk in steps.',
+  chain: [{ provider: 'anthropic', model: testModel }],
+  tools: [step, sign],
+  limits: { maxIterations: 1_000 },
+};
+
+let rollingServer: EmbeddedServer;
+let rolling: AgentWorld;
+let steady: AgentWorld;
+beforeAll(async () => {
+  rollingServer = await startEmbeddedServer({
+    untilExitOf: process.pid,
+    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': suggestAfterEvents },
+  });
+  rolling = await startAgentWorld([agent], { server: await connectTo(rollingServer) });
+  steady = await startAgentWorld([agent]);
+}, 180_000);
+afterAll(async () => {
+  await rolling.dispose();
+  await steady.dispose();
+  await rollingServer.stop();
+});
+beforeEach(() => {
+  rolling.emulator.clearScripts();
+  steady.emulator.clearScripts();
+});
+
+/** Fixed, so that what the two runs use can be compared: their ids have not the same tokens. */
+const usage = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 30, cacheWriteTokens: 7 };
+
+function call(n: number, failure?: string): ReplyStep {
+  const input = failure === undefined ? { n } : { n, failure };
+  return reply.toolCalls([{ name: 'step', input }], { usage, text: `Step ${n}.` });
+}
+
+/** Errors up to one short of the breaker's five, then a success; mistakes that leave no trace; and so on. */
+function walk(from: number, count: number): readonly ReplyStep[] {
+  return Array.from({ length: count }, (_, index) => {
+    const n = from + index;
+    if (n % 10 === 7) return reply.rawToolArguments('step', '{"n": ', { usage });
+    return n % 5 === 4 ? call(n) : call(n, 'there is no way');
+  });
+}
+
+const trip = Array.from({ length: 5 }, () => call(99, 'always the same'));
+const script: readonly ReplyStep[] = [
+  ...walk(0, 18),
+  reply.toolCalls([{ name: 'sign', input: { what: 'this' } }], { usage }),
+  ...walk(18, 18),
+  call(98),
+  ...trip,
+];
+const messages = Array.from({ length: 15 }, (_, index) => `Message ${index} of 15.`);
+
+interface Walk {
+  readonly outcome: RunOutcome;
+  readonly status: RunStatusView;
+  readonly segmentsWhileWaiting: number;
+  readonly said: readonly unknown[];
+}
+
+async function walkThrough(world: AgentWorld): Promise<Walk> {
+  const before = world.emulator.requests.length;
+  world.emulator.script(script);
+  const handle = await world.start({ agent: 'walker', goal: 'Walk.' });
+  const item = await firstPending(handle);
+  if (item.type !== 'approval') throw new Error('an approval was expected');
+  const { segments } = await statusOf(handle);
+  await handle.signal('escalate', { reason: 'let me see' });
+  for (const text of messages) await handle.signal('addMessage', { text });
+  const pending = await firstPending(handle);
+  expect(pending).toEqual(item);
+  const segmentsWhileWaiting = (await statusOf(handle)).segments - segments;
+  const { approvalId, digest } = item;
+  await handle.executeUpdate('resolveApproval', {
+    args: [{ approvalId, digest, decision: 'approve' }],
+  });
+  await eventually(
+    () => firstPending(handle),
+    ({ type }) => type === 'question',
+  );
+  await handle.executeUpdate('answer', {
+    args: [{ questionId: 'escalation', answer: 'Go on walking.' }],
+  });
+  const outcome = await outcomeOf(handle);
+  world.emulator.assertDrained();
+  return {
+    outcome,
+    status: await statusOf(handle),
+    segmentsWhileWaiting,
+    said: world.emulator.requests
+      .slice(before)
+      .map(({ messagesCount, lastUserText, conversation }) => [
+        messagesCount,
+        lastUserText,
+        conversation.turns.filter(({ role }) => role === 'user').map(({ text }) => text),
+      ]),
+  };
+}
+
+function comparable({ outcome, status }: Walk): object {
+  const {
+    elapsedMs: _elapsed,
+    activeMs: _active,
+    head: _head,
+    storeId: _store,
+    ...report
+  } = outcome.report;
+  const { segments: _segments, head: _statusHead, storeId: _statusStore, ...view } = status;
+  return { ...outcome, report, view };
+}
+
+test('a run of many segments is the same, to the last counter, as a run of one', async () => {
+  const [rolled, whole] = await Promise.all([walkThrough(rolling), walkThrough(steady)]);
+  expect(whole.status.segments).toBe(1);
+  expect(rolled.status.segments).toBeGreaterThan(5);
+  expect(rolled.segmentsWhileWaiting).toBeGreaterThan(0);
+  expect(rolled.outcome).toMatchObject({
+    status: 'failed',
+    reason: 'circuit_breaker',
+    report: { iterations: script.length, failovers: 0 },
+  });
+  expect(comparable(rolled)).toEqual(comparable(whole));
+  expect(rolled.said).toEqual(whole.said);
+  const lastTexts = JSON.stringify(rolled.said.at(-1));
+  for (const text of [...messages, 'Go on walking.']) expect(lastTexts.split(text)).toHaveLength(2);
+}, 180_000);
+
+const texts = Array.from({ length: 50 }, (_, index) => `<<note ${index}>>`);
+
+async function sendAll(handle: RunHandle): Promise<void> {
+  for (const text of texts) {
+    // Spread over the run: each waits until the run has moved a little, so that many meet a roll-over.
+    const seen = rolling.emulator.requests.length;
+    await handle.signal('addMessage', { text });
+    if (text.includes('5') || text.includes('0'))
+      await rolling.emulator.waitFor(({ requests }) => requests.length > seen);
+  }
+}
+
+test('every one of 50 messages around many roll-overs reaches the model, exactly once', async () => {
+  let isSent = false;
+  let n = 0;
+  rolling.emulator.script(() => {
+    if (isSent) return reply.text('done');
+    n += 1;
+    return call(n);
+  });
+  const handle = await rolling.start({ agent: 'walker', goal: 'Walk.' });
+  await sendAll(handle);
+  isSent = true;
+  expect(await outcomeOf(handle)).toMatchObject({ status: 'completed', answer: 'done' });
+  expect((await statusOf(handle)).segments).toBeGreaterThan(3);
+  const last = rolling.emulator.requests.at(-1);
+  const heard = last?.conversation.turns.map(({ text }) => text).join('\n') ?? '';
+  for (const text of texts) expect(heard.split(text)).toHaveLength(2);
+}, 180_000);
