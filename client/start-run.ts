@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import type { AgentRunInput } from '../workflows/contract';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
 import type { RunRequest } from '../workflows/core/run-protocol';
+import { escapeMarkdown } from '../workflows/core/status-view';
 import { check, startSchema } from './check-input';
 
 /** What starts a run. */
@@ -105,7 +106,7 @@ export function detailsOf({ agent, goal, workspace, head }: RunRequest): string 
     ...(workspace === undefined ? [] : [`- **Workspace:** ${code(workspace)}`]),
     ...(head === undefined ? [] : [`- **Continues transcript:** ${code(head)}`]),
   ];
-  const goalLines = shown.split(/\r\n|[\r\n]/).map((line) => `    ${line}`);
+  const goalLines = shown.split(/\r\n|[\r\n]/).map((line) => `> ${escapeMarkdown(line)}`);
   const more = goal.length > shown.length ? ['', `(${goal.length} characters in all)`] : [];
   return ['### Goal', '', ...goalLines, ...more, '', ...rows].join('\n');
 }

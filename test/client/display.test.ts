@@ -101,6 +101,6 @@ it('keeps the static summary within 400 bytes and whole characters', () => {
 
 it('keeps a goal from being read as markup in the static details', () => {
   const details = detailsOf({ agent: 'scout', goal: '# big\n[x](http://y)', workspace: '/w' });
-  expect(details).toContain('    # big\n    [x](http://y)');
+  expect(details).toContain('> \\# big\n> \\[x\\](http://y)');
   expect(details).toContain('- **Workspace:** `/w`');
 });

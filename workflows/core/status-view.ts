@@ -175,7 +175,7 @@ export function statusView(state: RunState): RunStatusView {
 const detailChars = 500;
 
 /** Text as one line of Markdown in which nothing of it is markup. */
-function escapeMarkdown(text: string): string {
+export function escapeMarkdown(text: string): string {
   const line = text.slice(0, detailChars).replace(/\s+/g, ' ');
   return line.replace(/[\\`*_<>[\]|#~]/g, (character) => `\\${character}`);
 }
