@@ -1,5 +1,4 @@
 /** One place for how each activity is scheduled: timeouts, heartbeat, retry, identity. */
-import type { ActivityOptions } from '@temporalio/workflow';
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import { prepareCallId } from './core/iteration';
 import type { Activities, CallModelResult, PrepareRunResult, RunToolResult } from './core/ports';
@@ -14,6 +13,7 @@ const maximumAttempts = 100;
 /** Milliseconds that a tool's activity may outlive the tool's own time limit, to store the result (ADR 0007). */
 const toolGraceMs = 30_000;
 
+/** What holds for every activity; each call adds its identity and its own limits. */
 const activities = proxyActivities<Activities>({
   startToCloseTimeout: '1 minute',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -31,29 +31,15 @@ export type ActivityCommand = Extract<
   { type: 'prepare-run' | 'call-model' | 'run-tool' }
 >;
 
-function options(overrides: ActivityOptions): ActivityOptions {
-  return {
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: {
-      initialInterval: '1 second',
-      backoffCoefficient: 2,
-      maximumInterval: '30 seconds',
-      maximumAttempts,
-    },
-    ...overrides,
-  };
-}
-
 /** Resolves the agent's definition. */
 export function prepareRun(
   command: Extract<ActivityCommand, { type: 'prepare-run' }>,
 ): Promise<PrepareRunResult> {
   return activities.prepareRun.executeWithOptions(
-    options({
+    {
       activityId: prepareCallId,
       summary: `prepare ${command.input.agent}`,
-      startToCloseTimeout: '1 minute',
-    }),
+    },
     [command.input],
   );
 }
@@ -63,12 +49,12 @@ export function callModel(
   command: Extract<ActivityCommand, { type: 'call-model' }>,
 ): Promise<CallModelResult> {
   return activities.callModel.executeWithOptions(
-    options({
+    {
       activityId: command.callId,
       summary: command.summary,
       startToCloseTimeout: command.limits.modelCallTimeoutMs,
       heartbeatTimeout: command.limits.heartbeatTimeoutMs,
-    }),
+    },
     [command.input],
   );
 }
@@ -78,12 +64,12 @@ export function runTool(
   command: Extract<ActivityCommand, { type: 'run-tool' }>,
 ): Promise<RunToolResult> {
   return activities.runTool.executeWithOptions(
-    options({
+    {
       activityId: command.callId,
       summary: command.summary,
       startToCloseTimeout: command.timeoutMs + toolGraceMs,
       heartbeatTimeout: command.heartbeatTimeoutMs,
-    }),
+    },
     [command.input],
   );
 }

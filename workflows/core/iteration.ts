@@ -256,19 +256,8 @@ export function endWait(state: RunState, moment: Moment): Step {
 
 /** Asks for the agent's definition. */
 export function prepareRun(state: RunState): Step {
-  const { agent, goal, workspace, limits, head, storeId } = state.request;
   return step(
     { ...state, phase: { type: 'preparing' } },
-    {
-      type: 'prepare-run',
-      input: {
-        agent,
-        goal,
-        ...(workspace === undefined ? {} : { workspace }),
-        ...(limits === undefined ? {} : { limits }),
-        ...(head === undefined ? {} : { head }),
-        ...(storeId === undefined ? {} : { storeId }),
-      },
-    },
+    { type: 'prepare-run', input: state.request },
   );
 }

@@ -1,7 +1,6 @@
 /** What comes into the core (events), what it asks for (commands), and what it tells people (timeline entries). */
 import type { AgentError, Failure, InfraError } from './failure';
 import type { Limits } from './limits';
-import type { Head } from './message';
 import type {
   CallModelInput,
   CallModelResult,
@@ -13,14 +12,7 @@ import type {
 import type { RunOutcome } from './run-outcome';
 
 /** What a person asked for when the run was started. */
-export interface RunRequest {
-  readonly agent: string;
-  readonly goal: string;
-  readonly workspace?: string;
-  readonly limits?: Partial<Limits>;
-  readonly head?: Head;
-  readonly storeId?: string;
-}
+export type RunRequest = PrepareRunInput;
 
 interface Stamped {
   /** Milliseconds since the epoch, by the workflow's clock. */
