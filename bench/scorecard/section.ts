@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../workflows/core/json';
 
 /** A row whose run was not what the row declares as right. */
-export interface WrongRow {
+interface WrongRow {
   readonly id: string;
   readonly expected: string;
   readonly got: string;

@@ -6,7 +6,7 @@ import type { Limits } from '../../../workflows/core/limits';
 import type { FailureReason } from '../../../workflows/core/run-outcome';
 
 /** How a run gets over a fault. */
-export type Recovery =
+type Recovery =
   /** The same request again, by Temporal's retry. */
   | 'retry'
   /** The next route of the chain. */
