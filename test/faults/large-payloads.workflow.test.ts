@@ -164,6 +164,26 @@ test(`tells the model of ${maxCallsPerReply} unknown tools with endless names`, 
   world.emulator.assertDrained();
 }, 120_000);
 
+test(`tells the model of ${maxCallsPerReply} calls whose parameters are all wrong, at length`, async () => {
+  const before = world.emulator.requests.length;
+  const calls = Array.from({ length: maxCallsPerReply }, (_, index) => ({
+    name: 'swallow',
+    input: { [`größe ${index} ${'über alles '.repeat(60)}`]: 'ß'.repeat(3_000) },
+  }));
+  world.emulator.script([
+    reply.toolCalls(calls, { charactersPerDelta: 4_096 }),
+    reply.text('done'),
+  ]);
+  const handle = await start();
+  expect(await outcomeOf(handle)).toMatchObject({
+    status: 'completed',
+    report: { toolCallsSucceeded: 0, healed: { invalid_params: maxCallsPerReply } },
+  });
+  expect(world.emulator.requests[before + 1]?.lastUserText).toContain('größe 0');
+  await expectSmallHistory(handle);
+  world.emulator.assertDrained();
+}, 120_000);
+
 test('runs the first calls of a reply that asks for thousands, and says that the others did not run', async () => {
   const before = world.emulator.requests.length;
   const calls = Array.from({ length: 4_000 }, () => ({ name: 'swallow', input: { text: 'a' } }));
