@@ -137,6 +137,7 @@ describe('a roll-over', () => {
       }),
       runs,
     );
-    expect(rolled).toBeGreaterThan(100);
+    // Seen: 50 to 150, as random runs are of random length; none would mean that nothing was tested.
+    expect(rolled).toBeGreaterThan(10);
   });
 });
