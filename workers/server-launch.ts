@@ -51,18 +51,19 @@ export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Prom
   const logOffset = await prepareLog(plan.logFile);
   const log = await open(plan.logFile, 'a');
   let child: ChildProcess;
+  let ended: string | undefined;
   try {
     child = spawnServer(plan, log.fd);
+    // Before anything is awaited: a program that ends at once would end unheard.
+    child.once('error', (error) => (ended = error.message));
+    child.once(
+      'exit',
+      (code, signal) => (ended = `it ended with ${signal ?? `exit code ${code ?? '?'}`}`),
+    );
+    child.unref();
   } finally {
     await log.close();
   }
-  let ended: string | undefined;
-  child.once('error', (error) => (ended = error.message));
-  child.once(
-    'exit',
-    (code, signal) => (ended = `it ended with ${signal ?? `exit code ${code ?? '?'}`}`),
-  );
-  child.unref();
   const readLog = async (): Promise<string> =>
     (await readFile(plan.logFile)).subarray(logOffset).toString('utf8');
   while (ended === undefined && Date.now() < deadlineAtMs) {
