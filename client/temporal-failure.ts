@@ -76,7 +76,7 @@ export function asClientError(thrown: unknown, undertaking: Undertaking): unknow
   if (thrown instanceof WorkflowExecutionAlreadyStartedError)
     return new ClientError(
       'run-exists',
-      `There is a run "${thrown.workflowId}" already. Choose another id, or ask for the existing run (ifExists: 'use').`,
+      `There is a run "${thrown.workflowId}" already. Choose another id (runId, --id), or in code ask for the existing run (ifExists: 'use').`,
       { cause: thrown },
     );
   if (thrown instanceof WorkflowUpdateFailedError)

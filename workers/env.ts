@@ -68,7 +68,10 @@ const secretNames = new Set([
 
 const address = z
   .string()
-  .regex(/^(\[[0-9a-fA-F:]+\]|[^\s:/]+):\d{1,5}$/, 'set it to host:port, such as localhost:7233');
+  .regex(/^(\[[0-9a-fA-F:]+\]|[^\s:/]+):\d{1,5}$/, 'set it to host:port, such as localhost:7233')
+  .refine((value) => !(Number(/\d+$/.exec(value)?.[0]) > 65_535), {
+    error: 'the port is at most 65535',
+  });
 const url = z
   .string()
   .regex(/^https?:\/\/[^\s/]+/, 'set it to a URL that begins with http:// or https://');
@@ -168,11 +171,11 @@ function parseVariables(source: Source): Variables {
   );
   const parsed = schema.safeParse(given);
   const faults = parsed.success ? [] : parsed.error.issues.map((issue) => faultLine(issue, given));
-  if (given['TEMPORAL_TLS_CLIENT_CERT_PATH'] && !given['TEMPORAL_TLS_CLIENT_KEY_PATH']) {
-    faults.push(
-      'TEMPORAL_TLS_CLIENT_CERT_PATH is set but TEMPORAL_TLS_CLIENT_KEY_PATH is not: set both',
-    );
-  }
+  const pair = ['TEMPORAL_TLS_CLIENT_CERT_PATH', 'TEMPORAL_TLS_CLIENT_KEY_PATH'];
+  const [there] = pair.filter((key) => given[key] !== undefined);
+  const [missing] = pair.filter((key) => given[key] === undefined);
+  if (there !== undefined && missing !== undefined)
+    faults.push(`${there} is set but ${missing} is not: set both`);
   if (!parsed.success || faults.length > 0) {
     throw new SetupError(
       ['The environment is not usable:', ...faults.map((line) => `  - ${line}`)].join('\n'),

@@ -61,7 +61,7 @@ export async function findTemporalProgram(
   );
   if (found !== undefined) return found;
   if (options.download === false) throw notFound(program, attempts);
-  await mkdir(options.cacheDirectory, { recursive: true });
+  await makeCacheDirectory(options.cacheDirectory);
   const lockFile = path.join(options.cacheDirectory, `${program}.lock`);
   return withProcessLock(lockFile, lockWaitMs, async () => {
     const fetchedMeanwhile = await firstFound([lookInCache(program, options)], []);
@@ -215,4 +215,15 @@ function notFound(program: TemporalProgram, attempts: readonly FailedAttempt[]):
       ...ways.map((way) => `  - ${way}`),
     ].join('\n'),
   );
+}
+
+async function makeCacheDirectory(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true });
+  } catch (thrown) {
+    throw new SetupError(
+      `The cache folder ${directory} cannot be made: ${reasonOf(thrown)}. Set HOLDFAST_CACHE_DIR to a folder that can be written.`,
+      { cause: thrown },
+    );
+  }
 }

@@ -23,7 +23,7 @@ export async function chooseItem(
   throw new ClientError(
     'refused',
     ids.length === 0
-      ? `No ${type} waits in run "${run.runId}".`
+      ? `No ${type} waits in run "${run.runId}". See what it does: holdfast show ${run.runId}.`
       : `${ids.length} of them wait in run "${run.runId}"; name one: ${ids.join(', ')}.`,
   );
 }

@@ -1,5 +1,6 @@
 /** The command `holdfast` as a real process: the build in `dist`, a real server, the vendor emulator. */
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -11,6 +12,8 @@ import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';
 
 const cli = path.resolve('dist/workers/cli.js');
+const packageVersion = (JSON.parse(readFileSync('package.json', 'utf8')) as { version: string })
+  .version;
 let server: DevServer;
 let emulator: VendorEmulator;
 let folder: string;
@@ -97,6 +100,30 @@ it.each<[string, readonly string[], NodeJS.ProcessEnv, number, string]>([
     '127.0.0.1:1',
   ],
   ['nothing to replay', ['replay'], {}, 2, 'Nothing to replay'],
+  ['no iterations', ['run', 'x', '--max-iterations', '0'], {}, 2, 'whole number from 1'],
+  ['a store that is a folder', ['run', 'x'], { HOLDFAST_STORE: 'workspace' }, 2, 'HOLDFAST_STORE'],
+  [
+    'a store that does not answer',
+    ['run', 'x'],
+    { HOLDFAST_STORE: 'postgres://u:word@127.0.0.1:1/x' },
+    2,
+    'ECONNREFUSED',
+  ],
+  ["an agents' file that is not there", ['run', 'x', '--agents', 'no.cjs'], {}, 2, '--agents FILE'],
+  [
+    "an agents' file without the agent, for a worker elsewhere",
+    ['run', 'x', '--detach', '--agents', path.resolve('test/client/fixtures/agents.cjs')],
+    {},
+    2,
+    'There are: first, second',
+  ],
+  [
+    'a cache folder that is a file',
+    ['list'],
+    { TEMPORAL_ADDRESS: '', HOLDFAST_CACHE_DIR: path.join('workspace', 'a.txt') },
+    5,
+    'HOLDFAST_CACHE_DIR',
+  ],
 ])(
   'refuses %s with an exit code and a remedy',
   async (_what, args, extra, code, message) => {
@@ -108,6 +135,20 @@ it.each<[string, readonly string[], NodeJS.ProcessEnv, number, string]>([
   },
   120_000,
 );
+
+it('tells wrong usage as JSON too, and its version', async () => {
+  const [usage, help, version] = await Promise.all([
+    holdfast(['list', '--limit', '0', '--json']),
+    holdfast(['list', '--help', '--json']),
+    holdfast(['--version']),
+  ]);
+  expect(jsonLines(usage.out)).toEqual([
+    { error: { exitCode: 2, message: expect.stringContaining('whole number') as string } },
+  ]);
+  expect(usage.err.match(/whole number/g)).toHaveLength(1);
+  expect(help).toMatchObject({ code: 0, out: expect.stringContaining('Usage:') as string });
+  expect(version).toMatchObject({ code: 0, out: `${packageVersion}\n` });
+}, 120_000);
 
 it('runs a goal to its end, in plain lines and as JSON lines', async () => {
   const script = [

@@ -117,6 +117,17 @@ describe('readEnvironment', () => {
     expect(faultsOf({ OPENAI_BASE_URL: 'ftp://me:pass@llm/v1' })).toContain('"ftp://***@llm/v1"');
   });
 
+  it('wants certificate and key together, whichever is there', () => {
+    expect(faultsOf({ TEMPORAL_TLS_CLIENT_KEY_PATH: '/key' })).toContain(
+      'TEMPORAL_TLS_CLIENT_KEY_PATH is set but TEMPORAL_TLS_CLIENT_CERT_PATH is not: set both',
+    );
+  });
+
+  it('refuses a port that there cannot be', () => {
+    expect(faultsOf({ TEMPORAL_ADDRESS: 'localhost:70000' })).toContain('at most 65535');
+    expect(faultsOf({ TEMPORAL_ADDRESS: 'localhost:65535' })).toBe('no fault');
+  });
+
   it('lists all faults at once', () => {
     const fault = faultsOf({
       TEMPORAL_ADDRESS: 'x',

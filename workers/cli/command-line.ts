@@ -1,6 +1,9 @@
 /** Composes the commands, runs one, and turns whatever it throws into a message and an exit code. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { Command, CommanderError } from 'commander';
+import { z } from 'zod';
 import { UserError } from '../../activities/user-error';
 import { AgentClient } from '../../client/agent-client';
 import { ClientError } from '../../client/client-error';
@@ -37,11 +40,10 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
     return code;
   } catch (thrown) {
     const { code: failed, message } = explain(thrown);
-    if (message !== '') {
-      if (args.includes('--json'))
-        output.write(`${JSON.stringify({ error: { exitCode: failed, message } })}\n`);
-      output.note(`holdfast: ${message}`);
-    }
+    if (failed !== exitCodes.completed && args.includes('--json'))
+      output.write(`${JSON.stringify({ error: { exitCode: failed, message } })}\n`);
+    // Commander has printed its own message, with the help that goes with it.
+    if (!(thrown instanceof CommanderError)) output.note(`holdfast: ${message}`);
     return failed;
   }
 }
@@ -49,6 +51,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
 function createProgram(context: CommandContext): Command {
   const program = new Command('holdfast')
     .description('Durable, self-healing agent runs on Temporal.')
+    .version(ownVersion(), '--version')
     .addHelpText('after', `\n${exitCodeHelp}`)
     .showHelpAfterError('(see holdfast --help)')
     .exitOverride()
@@ -75,6 +78,15 @@ function createProgram(context: CommandContext): Command {
   return program;
 }
 
+/** The version in the package's own package.json, which lies above `dist` or, from source, above `workers`. */
+function ownVersion(): string {
+  const file = [path.join('..', '..'), path.join('..', '..', '..')]
+    .map((up) => path.resolve(__dirname, up, 'package.json'))
+    .find((candidate) => existsSync(candidate));
+  if (file === undefined) return 'unknown';
+  return z.object({ version: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8'))).version;
+}
+
 async function connect(): Promise<AgentClient> {
   const environment = readEnvironment();
   installRuntime(createLogger('silent'));
@@ -86,9 +98,12 @@ async function connect(): Promise<AgentClient> {
 }
 
 function explain(thrown: unknown): { readonly code: number; readonly message: string } {
-  if (thrown instanceof CommanderError)
-    // Commander has printed its own message.
-    return { code: thrown.exitCode === 0 ? 0 : exitCodes.usage, message: '' };
+  if (thrown instanceof CommanderError) {
+    const code = thrown.exitCode === 0 ? exitCodes.completed : exitCodes.usage;
+    // Without a command there is only the help, and commander's placeholder for a message.
+    const message = thrown.message.startsWith('(') ? 'No command is given.' : thrown.message;
+    return { code, message: message.replace(/^error: /, '') };
+  }
   if (thrown instanceof TemporalUnreachable)
     return { code: exitCodes.unreachable, message: thrown.message };
   if (thrown instanceof ClientError)

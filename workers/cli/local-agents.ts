@@ -104,9 +104,10 @@ async function fromFile(environment: Environment, file: string): Promise<LocalAg
   try {
     module = await import(pathToFileURL(absolute).href);
   } catch (thrown) {
-    throw new SetupError(`The agents' file ${absolute} cannot be loaded: ${reasonOf(thrown)}`, {
-      cause: thrown,
-    });
+    throw new SetupError(
+      `The agents' file ${absolute} cannot be loaded: ${reasonOf(thrown)}. Give a .js, .cjs or .mjs module that exports \`agents\` (--agents FILE).`,
+      { cause: thrown },
+    );
   }
   const agents = exported(module, 'agents');
   if (agents === undefined)

@@ -1,10 +1,13 @@
 /** A worker in this process, for `run` and `worker`. */
 import type { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index';
+import { InfraException } from '../../activities/infra-exception';
+import type { Store } from '../../activities/store';
 import { openStore } from '../../activities/stores/open-store';
 import { connectWorker } from '../connection';
 import type { Environment } from '../env';
 import { createLogger, installRuntime } from '../logging';
+import { SetupError } from '../setup-error';
 import type { TemporalServer } from '../temporal-server';
 import { createWorker } from '../worker';
 import type { LocalAgents } from './local-agents';
@@ -35,7 +38,7 @@ export async function createLocalWorker(
 ): Promise<LocalWorker & { readonly server: TemporalServer }> {
   const { environment, agents, taskQueue } = options;
   installRuntime(createLogger(environment.logLevel));
-  const store = await openStore(environment.store);
+  const store = await openEnvironmentStore(environment);
   try {
     const activities = createActivities({ store, ...agents });
     const server = await options.reach();
@@ -56,5 +59,18 @@ export async function createLocalWorker(
   } catch (thrown) {
     await store.close();
     throw thrown;
+  }
+}
+
+/** At the start a store that does not open is a fault of the set-up: nothing runs yet that could wait for it. */
+async function openEnvironmentStore({ store }: Environment): Promise<Store> {
+  try {
+    return await openStore(store);
+  } catch (thrown) {
+    if (!(thrown instanceof InfraException)) throw thrown;
+    throw new SetupError(
+      `${thrown.message} The store is the one of HOLDFAST_STORE (default: .holdfast/holdfast.db).`,
+      { cause: thrown },
+    );
   }
 }

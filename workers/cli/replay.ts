@@ -148,8 +148,9 @@ async function historyOf(
   try {
     return await client.getHandle(runId, segmentId).fetchHistory();
   } catch (thrown) {
-    throw new SetupError(`The history of run "${runId}" cannot be read: ${reasonOf(thrown)}`, {
-      cause: thrown,
-    });
+    throw new SetupError(
+      `The history of run "${runId}" cannot be read: ${reasonOf(thrown)}. \`holdfast list\` shows the runs.`,
+      { cause: thrown },
+    );
   }
 }

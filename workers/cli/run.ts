@@ -3,6 +3,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Client } from '@temporalio/client';
 import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { AgentClient } from '../../client/agent-client';
 import type { CommandContext } from '../../client/commands/command-context';
 import { exitCodes } from '../../client/commands/exit-codes';
@@ -26,7 +27,7 @@ interface Options {
   readonly agents?: string;
   readonly model?: string;
   readonly id?: string;
-  readonly maxIterations?: string;
+  readonly maxIterations?: number;
   readonly detach?: boolean;
   readonly json?: boolean;
 }
@@ -48,10 +49,22 @@ export function addRun(program: Command, context: CommandContext): void {
       'model of the built-in agent; others after a comma take over',
     )
     .option('--id <id>', 'id of the run')
-    .option('--max-iterations <count>', 'at most so many model calls with their tool calls')
+    .option(
+      '--max-iterations <count>',
+      'at most so many model calls with their tool calls',
+      iterations,
+    )
     .option('--detach', 'only start it; a `holdfast worker` does the work')
     .option('--json', 'JSON lines: each entry of the story, then the outcome')
     .action((goal: string, options: Options) => run(context, goal, options));
+}
+
+/** Checked here, so that a run is not started only to fail. */
+function iterations(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 10_000_000)
+    throw new InvalidArgumentError('Give a whole number from 1 to 10000000.');
+  return value;
 }
 
 async function run(context: CommandContext, goal: string, options: Options): Promise<void> {
@@ -70,7 +83,7 @@ function startOptions(goal: string, options: Options): StartOptions {
     goal,
     ...(workspace === undefined ? {} : { workspace: path.resolve(workspace) }),
     ...(id === undefined ? {} : { runId: id }),
-    ...(maxIterations === undefined ? {} : { limits: { maxIterations: Number(maxIterations) } }),
+    ...(maxIterations === undefined ? {} : { limits: { maxIterations } }),
   };
 }
 
@@ -92,12 +105,15 @@ async function detach(
   { output }: CommandContext,
   environment: Environment,
   start: StartOptions,
-  { json }: Options,
+  options: Options,
 ): Promise<void> {
+  const { json, agents: file } = options;
+  const meant =
+    file === undefined ? start : chosen(start, options, await localAgents(environment, { file }));
   const server = await reachTemporal(environment);
   const client = await clientOf(server, environment);
   try {
-    const { runId } = await client.start(start);
+    const { runId } = await client.start(meant);
     const { address, uiUrl } = server;
     output.write(`${json === true ? JSON.stringify({ runId, address, uiUrl }) : runId}\n`);
     if (json !== true)
@@ -115,7 +131,7 @@ function chosen(start: StartOptions, options: Options, { agents }: LocalAgents):
     options.agent ?? (names.length === 1 && only !== undefined ? only : builtInAgentName);
   if (names.includes(agent)) return { ...start, agent };
   throw new SetupError(
-    `No agent is called "${agent}". There are: ${names.join(', ') || 'none'}. Give one of them (--agent NAME), or a file that has it (--agents FILE).`,
+    `${options.agent === undefined ? 'It is not said which agent is to run' : `No agent is called "${agent}"`}. There are: ${names.join(', ') || 'none'}. Give one of them (--agent NAME), or a file that has it (--agents FILE).`,
   );
 }
 
