@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { openTemporal, readEnvironment, SetupError } from '../../workers/index';
-import type { TemporalServer } from '../../workers/index';
+import type { Environment, TemporalServer } from '../../workers/index';
 import { hasRealModel, realModels } from './demo-models';
 import { repairProject } from './demo-run';
 import type { Story } from './story';
@@ -19,8 +19,6 @@ interface DemoOptions {
   readonly keep: boolean;
 }
 
-const environment = readEnvironment();
-
 function testsText({ passed, failed }: TestRun): string {
   return failed === 0 ? `all ${passed} tests pass` : `${failed} of ${passed + failed} tests fails`;
 }
@@ -32,7 +30,7 @@ function tellTitle(story: Story): void {
 }
 
 /** Errors: `SetupError` if the environment names an account but no model. */
-function modelText(): string {
+function modelText(environment: Environment): string {
   if (!hasRealModel(environment))
     return 'an emulator behind the vendors’ real SDKs; no key is needed';
   return realModels(environment)
@@ -66,12 +64,16 @@ async function examine(
   return { tests: await runTests(workspace), digest: await testsDigest(workspace) };
 }
 
-async function demo(story: Story, { json, keep }: DemoOptions): Promise<boolean> {
+async function demo(
+  story: Story,
+  environment: Environment,
+  { json, keep }: DemoOptions,
+): Promise<boolean> {
   const startedAtMs = Date.now();
   const workspace = await copyProject();
   try {
     tellTitle(story);
-    story.fact('model', modelText());
+    story.fact('model', modelText(environment));
     const [before, temporal] = await Promise.all([
       examine(workspace),
       openTemporal(environment, keep ? {} : { untilExitOf: process.pid }),
@@ -108,13 +110,26 @@ async function main(): Promise<number> {
       keep: { type: 'boolean', default: false },
     },
   });
-  return (await demo(storyOn(process.stdout), values)) ? 0 : 1;
+  return (await demo(storyOn(process.stdout), readEnvironment(), values)) ? 0 : 1;
 }
+
+/** What a person can put right is said without a stack: a variable, an option. */
+function isUsage(thrown: unknown): thrown is Error {
+  if (!(thrown instanceof Error)) return false;
+  const isOption = 'code' in thrown && String(thrown.code).startsWith('ERR_PARSE_ARGS');
+  return thrown instanceof SetupError || isOption;
+}
+
+// A reader that goes away (`| head`) ends the demo quietly; its worker and server end with it.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(1);
+  throw error;
+});
 
 main().then(
   (code) => process.exit(code),
   (thrown: unknown) => {
-    console.error(thrown instanceof SetupError ? thrown.message : thrown);
+    console.error(isUsage(thrown) ? thrown.message : thrown);
     process.exit(1);
   },
 );
