@@ -13,6 +13,7 @@ import { InfraException } from './infra-exception';
 import { appendPending } from './pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/text-tool-protocol';
+import { redactText } from './redact';
 import { takeReply } from './reply-intake';
 import type { RouteCall } from './shared-health';
 import { admitCall, reportAnsweredCall, reportFailedCall } from './shared-health';
@@ -93,7 +94,7 @@ async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
   }
   attempt.memory = {
     failures: [...memory.failures, failure.code],
-    partialText: attempt.partialText,
+    partialText: redactText(attempt.partialText),
   };
   Context.current().heartbeat(attempt.memory);
   throw applicationFailure(failure, { delayMs: decision.delayMs });
@@ -170,6 +171,13 @@ async function callRoute(
   return failures.length === 0 ? result : { ...result, healedRetries: failures };
 }
 
+/** What a beat tells: the failures so far, and the end of the text that has arrived, for people and for the next attempt. */
+function heartbeatDetails(attempt: Attempt | undefined): AttemptMemory | undefined {
+  if (attempt === undefined) return undefined;
+  const { memory, partialText } = attempt;
+  return partialText === '' ? memory : { ...memory, partialText: redactText(partialText) };
+}
+
 /**
  * Calls the model once; Temporal repeats the attempt where `decideRetry` says so.
  *
@@ -183,7 +191,7 @@ export async function callModel(
   const memory = readMemory(Context.current().info.heartbeatDetails ?? freshMemory);
   const attempting: { memory: AttemptMemory; attempt?: Attempt } = { memory };
   return withHeartbeat(
-    () => attempting.attempt?.memory ?? memory,
+    () => heartbeatDetails(attempting.attempt) ?? memory,
     () => callRoute(deps, input, attempting),
   );
 }
