@@ -5,7 +5,7 @@ import { fenceToolOutput } from './fence';
 import type { Store } from './store';
 
 /** Characters of one tool result that the model gets at once (ADR 0003); the whole is in the store. */
-export const modelOutputChars = 16_000;
+const modelOutputChars = 16_000;
 
 /** Output as the model reads it, and the blob of the whole where this is only a part. */
 export interface ShownOutput {

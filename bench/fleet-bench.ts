@@ -19,7 +19,7 @@ import { startEmbeddedServer } from '../workers/embedded-server';
 import { createWorker } from '../workers/worker';
 
 /** What the fleet did in one kind of outage. */
-export interface FleetOutage {
+interface FleetOutage {
   readonly runs: number;
   readonly completed: number;
   /** Calls on the failing routes between the first cooldown and the end of the outage: each is a probe. */

@@ -88,7 +88,7 @@ export function aCall(
 }
 
 /** A reply that answers `done`. */
-export function aReply(changes: Partial<CallModelResult> = {}): CallModelResult {
+function aReply(changes: Partial<CallModelResult> = {}): CallModelResult {
   return {
     headBefore: 'head-before',
     head: 'head-after',
@@ -103,7 +103,7 @@ export function aReply(changes: Partial<CallModelResult> = {}): CallModelResult 
 }
 
 /** A reply that calls tools. */
-export function aToolReply(
+function aToolReply(
   toolCalls: readonly ProposedToolCall[],
   changes: Partial<CallModelResult> = {},
 ): CallModelResult {

@@ -99,7 +99,7 @@ const personAct = fc.oneof(
 );
 
 /** One thing that happens in a random run. */
-export type RandomAct = ReturnType<(typeof personAct)['generate']>['value'] | { type: 'next' };
+type RandomAct = ReturnType<(typeof personAct)['generate']>['value'] | { type: 'next' };
 
 /** A whole random run: what the world answers, and when people speak. */
 export interface RandomRun {

@@ -76,13 +76,13 @@ export async function readBody(
 }
 
 /** What is wrong with a body's text. */
-export interface TextProblem {
+interface TextProblem {
   readonly message: string;
   readonly position: number;
 }
 
 /** Position after the first `\uD8xx` escape that no low surrogate follows, or of a lone low one. */
-export function loneSurrogate(text: string): TextProblem | undefined {
+function loneSurrogate(text: string): TextProblem | undefined {
   const escape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
   let high: number | undefined;
   for (let match = escape.exec(text); match !== null; match = escape.exec(text)) {

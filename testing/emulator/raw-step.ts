@@ -3,7 +3,7 @@ import type { JsonValue } from '../../workflows/core/json';
 import type { FaultStep, RawEnd, RawPiece } from './step';
 
 /** A long text: `repeat`, so many `times`. */
-export interface RepeatedText {
+interface RepeatedText {
   readonly repeat: string;
   readonly times: number;
 }
@@ -17,7 +17,7 @@ export interface RawHttpInput {
 }
 
 /** A pause between events. */
-export interface RawWait {
+interface RawWait {
   readonly wait_ms: number;
 }
 

@@ -5,7 +5,7 @@ import type { ReplyContext } from './wire';
 import { deltasOf } from './wire';
 
 /** An event within an item. */
-export interface ItemEvent {
+interface ItemEvent {
   readonly type: string;
   readonly data: JsonObject;
   readonly produced?: string;

@@ -14,7 +14,7 @@ import type {
   VendorError,
 } from './step';
 
-export type { FaultStep, ReplyPart, ReplyStep, ReplyStop, Step, VendorError } from './step';
+export type { FaultStep, ReplyPart, ReplyStep, ReplyStop, Step } from './step';
 
 /** Options that every reply takes. */
 export interface ReplyOptions {

@@ -7,7 +7,7 @@ import { checkThinking, prefixOf } from './thinking-seal';
 import type { ValidationContext } from './wire';
 
 /** A content block and where it stands. */
-export interface PlacedBlock {
+interface PlacedBlock {
   readonly type: string;
   readonly block: JsonObject;
   /** `messages.2.content.0` */

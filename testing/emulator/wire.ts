@@ -122,13 +122,6 @@ export function deltasOf(text: string, size: number): readonly string[] {
   return deltas;
 }
 
-/** Text, refusal and reasoning of a reply; what it says in words. */
-export function saidText(reply: ReplyStep): string {
-  return reply.parts
-    .map((part) => (part.type === 'text' || part.type === 'refusal' ? part.text : ''))
-    .join('');
-}
-
 /** Everything that a whole reply produces, for the bill. */
 export function producedText(reply: ReplyStep): string {
   return reply.parts

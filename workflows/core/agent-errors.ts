@@ -10,13 +10,13 @@ import { appendLine, publish, step } from './step';
 import { askUserTool, completeTaskTool } from './ports';
 
 /** An agent error as the ring, the report and people see it. */
-export function errorLine(error: AgentError): string {
+function errorLine(error: AgentError): string {
   const where = error.toolName === undefined ? '' : `${shownToolName(error.toolName)}: `;
   return `${error.code}: ${where}${error.message}`;
 }
 
 /** Names of the tools that the model may call. */
-export function availableTools(state: RunState): readonly string[] {
+function availableTools(state: RunState): readonly string[] {
   const { snapshot } = state;
   if (snapshot === undefined) return [];
   const names = snapshot.tools.map((tool) => tool.name);

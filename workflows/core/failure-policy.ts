@@ -2,7 +2,7 @@
 import type { AgentErrorCode, FailoverReason, InfraError, SystemFailureCode } from './failure';
 
 /** How the core answers a failed model call. */
-export type InfraAction =
+type InfraAction =
   /** Cool the route down and use the next one of the chain. */
   | 'fail-over'
   /** Wait for the store, then do the same again. */

@@ -1,7 +1,7 @@
 /** The only place in core that throws: a broken invariant is a bug, never an outcome. */
 
 /** Fails the workflow task (which Temporal retries, so that a fixed deploy resumes the run). */
-export class InvariantViolation extends Error {
+class InvariantViolation extends Error {
   constructor(message: string) {
     super(`Holdfast invariant violated: ${message}`);
     this.name = 'InvariantViolation';
@@ -15,9 +15,4 @@ export class InvariantViolation extends Error {
  */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantViolation(message);
-}
-
-/** Makes a `switch` over a union exhaustive at compile time. */
-export function assertNever(value: never): never {
-  throw new InvariantViolation(`unexpected value ${JSON.stringify(value)}`);
 }

@@ -34,7 +34,7 @@ export interface ReasoningBlock {
 }
 
 /** The model declined; kept as text that the model itself said. */
-export interface RefusalBlock {
+interface RefusalBlock {
   readonly type: 'refusal';
   readonly text: string;
 }

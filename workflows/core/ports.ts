@@ -1,6 +1,6 @@
 /** The activities as the core sees them: their inputs and results. Both sides meet here and nowhere else. */
 import type { AgentError } from './failure';
-import type { JsonObject, JsonValue } from './json';
+import type { JsonObject } from './json';
 import type { Limits } from './limits';
 import type { ContentHash, Head } from './message';
 import type { Usage } from './usage';
@@ -175,6 +175,3 @@ export interface Activities {
 export const completeTaskTool = 'complete_task';
 /** Asks a person and waits durably for the answer. */
 export const askUserTool = 'ask_user';
-
-/** What `complete_task` was called with, bounded. */
-export type TaskResult = JsonValue;

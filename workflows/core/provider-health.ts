@@ -4,7 +4,7 @@ import type { Limits } from './limits';
 import type { RouteConfig } from './ports';
 
 /** Health record of one route (seed 001). */
-export interface RouteHealth {
+interface RouteHealth {
   readonly status: 'healthy' | 'degraded' | 'down';
   readonly errorCount: number;
   readonly lastError?: string;

@@ -350,7 +350,7 @@ export function onApprovalResolved(
 }
 
 /** Characters that each answer may have, so that all answers of one reply together stay bounded. */
-export function answerRoomChars(state: RunState): number {
+function answerRoomChars(state: RunState): number {
   if (state.phase.type !== 'running-tools') return personTextChars;
   const questions = state.phase.calls.filter(({ call }) => call.name === askUserTool).length;
   return Math.floor(personTextChars / Math.max(questions, 1));

@@ -6,7 +6,7 @@ import { ToolError } from '../tool-error';
 const maxPatternMs = 2_000;
 
 /** A line that matches. */
-export interface LineMatch {
+interface LineMatch {
   /** From 1. */
   readonly line: number;
   readonly text: string;

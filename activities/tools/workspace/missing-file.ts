@@ -56,7 +56,7 @@ async function likelyPaths(
  *
  * Contract: never rejects but by the signal. Source: seed 003, the `fs:read` of `file.ts` that needed its full path.
  */
-export async function missingPathError(
+async function missingPathError(
   path: string,
   root: string,
   context: Pick<ToolContext, 'signal'>,

@@ -23,7 +23,7 @@ export interface TextFile {
 const sniffedBytes = 8_000;
 
 /** True if bytes are no text: a NUL near the start. */
-export function isBinary(bytes: Buffer): boolean {
+function isBinary(bytes: Buffer): boolean {
   return bytes.subarray(0, sniffedBytes).includes(0);
 }
 
