@@ -87,7 +87,11 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
 
   async function loop(): Promise<RunOutcome> {
     take(begin(input));
-    registerMessageHandlers({ state: () => state, emit, isDigested: () => events.length === 0 });
+    registerMessageHandlers({
+      state: () => state,
+      emit,
+      isDigested: (event) => !events.includes(event),
+    });
     for (;;) {
       if (state.phase.type === 'ended') {
         await condition(allHandlersFinished);

@@ -27,8 +27,8 @@ import { eventOfSignal, eventOfUpdate, field } from './people-events';
 export interface RunHandle {
   readonly state: () => RunState;
   readonly emit: (event: UnstampedEvent) => void;
-  /** True when every event emitted so far has been digested. */
-  readonly isDigested: () => boolean;
+  /** True when the core has taken this emitted event. */
+  readonly isDigested: (event: UnstampedEvent) => boolean;
 }
 
 function reject(problem: string): never {
@@ -61,8 +61,14 @@ function registerSignals({ emit }: RunHandle): void {
   });
 }
 
-async function digest({ isDigested }: RunHandle): Promise<UpdateAccepted> {
-  await condition(isDigested);
+/** Waits for the core to take an update's event; a run that ended first never takes it, and waits for its handlers. */
+async function digest(
+  { state, isDigested }: RunHandle,
+  event: UnstampedEvent,
+): Promise<UpdateAccepted> {
+  await condition(() => isDigested(event) || state().phase.type === 'ended');
+  if (!isDigested(event))
+    throw ApplicationFailure.nonRetryable('The run ended before this took effect.', 'RunEnded');
   return { accepted: true };
 }
 
@@ -88,8 +94,9 @@ function checkAnswer(handle: RunHandle, update: unknown): void {
 function registerUpdates(handle: RunHandle): void {
   const emitUpdate = (name: string, update: unknown): Promise<UpdateAccepted> => {
     const event = eventOfUpdate(name, update);
-    if (event !== undefined) handle.emit(event);
-    return digest(handle);
+    if (event === undefined) return Promise.resolve({ accepted: true });
+    handle.emit(event);
+    return digest(handle, event);
   };
   setHandler(
     defineUpdate<UpdateAccepted, [ResolveApproval]>(updateNames.resolveApproval),
