@@ -79,65 +79,46 @@ function row(id: string, wire: WireName, options: RowOptions, parts: RowParts): 
   };
 }
 
-/** One fault, then a good answer of the same route: one retry, no second route needed. */
-export function retried(
+/** Makes a row of one fault on one wire, which the run counts under `code`. */
+type RowBuilder = (
   id: string,
   wire: WireName,
   fault: Step,
   code: FailoverReason,
-  options: RowOptions = {},
-): ProviderFault {
-  return row(id, wire, options, {
+  options?: RowOptions,
+) => ProviderFault;
+
+/** One fault, then a good answer of the same route: one retry, no second route needed. */
+export const retried: RowBuilder = (id, wire, fault, code, options = {}) =>
+  row(id, wire, options, {
     faults: [fault],
     after: goodEnd(options),
     right: { type: 'recovers', by: 'retry', healed: { [code]: 1 } },
   });
-}
 
 /** A transient fault that stays: all tries of the route are spent, then the second one answers. */
-export function spent(
-  id: string,
-  wire: WireName,
-  fault: Step,
-  code: FailoverReason,
-  options: RowOptions = {},
-): ProviderFault {
-  return row(id, wire, options, {
+export const spent: RowBuilder = (id, wire, fault, code, options = {}) =>
+  row(id, wire, options, {
     faults: repeated(fault, allTries),
     second: goodEnd(options),
     right: { type: 'recovers', by: 'failover', healed: { [code]: 1 } },
   });
-}
 
 /** A fault that no retry cures on this route: exactly one request, then the second route answers. */
-export function failedOver(
-  id: string,
-  wire: WireName,
-  fault: Step,
-  code: FailoverReason,
-  options: RowOptions = {},
-): ProviderFault {
-  return row(id, wire, options, {
+export const failedOver: RowBuilder = (id, wire, fault, code, options = {}) =>
+  row(id, wire, options, {
     faults: [fault],
     second: goodEnd(options),
     right: { type: 'recovers', by: 'failover', healed: { [code]: 1 } },
   });
-}
 
 /** A transient fault on the only route that may rest: its tries are spent, the run waits, the route answers. */
-export function waited(
-  id: string,
-  wire: WireName,
-  fault: Step,
-  code: FailoverReason,
-  options: RowOptions = {},
-): ProviderFault {
-  return row(id, wire, options, {
+export const waited: RowBuilder = (id, wire, fault, code, options = {}) =>
+  row(id, wire, options, {
     faults: repeated(fault, allTries),
     after: goodEnd(options),
     right: { type: 'recovers', by: 'wait', healed: { [code]: 1 } },
   });
-}
 
 /** An oddity that costs nothing: the only request answers. `fault` ends with the good answer. */
 export function unhurt(
@@ -176,26 +157,12 @@ function exhausted(code: FailoverReason): RightEnd {
 }
 
 /** A fault that no retry cures, on the only route: exactly one request, then a readable end. */
-export function stoppedAtOnce(
-  id: string,
-  wire: WireName,
-  fault: Step,
-  code: FailoverReason,
-  options: RowOptions = {},
-): ProviderFault {
-  return row(id, wire, options, { faults: [fault], right: exhausted(code) });
-}
+export const stoppedAtOnce: RowBuilder = (id, wire, fault, code, options = {}) =>
+  row(id, wire, options, { faults: [fault], right: exhausted(code) });
 
 /** A transient fault that stays, on the only route: all tries, then a readable end. */
-export function stoppedWhenSpent(
-  id: string,
-  wire: WireName,
-  fault: Step,
-  code: FailoverReason,
-  options: RowOptions = {},
-): ProviderFault {
-  return row(id, wire, options, { faults: repeated(fault, allTries), right: exhausted(code) });
-}
+export const stoppedWhenSpent: RowBuilder = (id, wire, fault, code, options = {}) =>
+  row(id, wire, options, { faults: repeated(fault, allTries), right: exhausted(code) });
 
 /** What a request itself causes: exactly one request, a readable end, and not one to the second route. */
 export function stoppedForAll(
