@@ -1,4 +1,5 @@
 /** Repeats a step for a bounded time while its surroundings are down. */
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** First pause in milliseconds, doubled each time up to `longestPauseMs`. */
@@ -16,11 +17,13 @@ export async function keepTrying<Result>(
   step: () => Promise<Result>,
 ): Promise<Result> {
   let pauseMs = firstPauseMs;
-  for (let waitedMs = 0; ; waitedMs += pauseMs) {
+  // The time that failing steps take counts too: a store that answers nothing takes seconds to fail.
+  const endsAtMs = performance.now() + patienceMs;
+  for (;;) {
     try {
       return await step();
     } catch (thrown) {
-      if (!isDown(thrown) || waitedMs >= patienceMs) throw thrown;
+      if (!isDown(thrown) || performance.now() >= endsAtMs) throw thrown;
       await sleep(pauseMs);
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }

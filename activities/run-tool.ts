@@ -6,7 +6,8 @@ import { previewChars } from '../workflows/core/limits';
 import type { RunToolInput, RunToolResult } from '../workflows/core/ports';
 import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
-import { withHeartbeat } from './activity-lifecycle';
+import { interruption, withHeartbeat } from './activity-lifecycle';
+import { fenceToolOutput } from './fence';
 import { InfraException } from './infra-exception';
 import { keepTrying } from './keep-trying';
 import { boundText, sanitiseText } from './sanitise';
@@ -14,11 +15,11 @@ import type { Store, ToolRecord } from './store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { putResult } from './stored-result';
 import type { Execution, ExecutionPlace } from './tool-execution';
-import { executeTool, toolFailure, withToolContext } from './tool-execution';
+import { executeTool, thrownText, toolFailure, withToolContext } from './tool-execution';
 import type { ShownOutput } from './tool-output';
 import { outputText, showOutput } from './tool-output';
 import { isJsonObject } from './tools/input-schema';
-import type { Tool } from './tools/tool';
+import type { ProbeAnswer, Tool, ToolContext } from './tools/tool';
 
 async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
   if (input.inputBlob === undefined) return input.input ?? {};
@@ -57,6 +58,22 @@ function unknownOutcome(tool: Tool, record: ToolRecord, evidence: string): Execu
   };
 }
 
+/** Asks a probe; one that fails has found out nothing, which is no failure of the run. */
+async function askProbe(
+  tool: Tool,
+  place: ExecutionPlace,
+  probe: (context: ToolContext) => Promise<ProbeAnswer>,
+): Promise<ProbeAnswer> {
+  try {
+    return await withToolContext(tool, place, probe);
+  } catch (thrown) {
+    const interrupted = interruption();
+    if (interrupted !== undefined) throw interrupted;
+    if (thrown instanceof InfraException) throw thrown;
+    return { type: 'unknown', evidence: `its probe failed: ${thrownText(thrown)}` };
+  }
+}
+
 /** What is still to be done about a call whose earlier attempt may have run. */
 async function decideExecution(
   tool: Tool,
@@ -68,7 +85,7 @@ async function decideExecution(
   const { probe } = tool;
   if (tool.effect !== 'reconcilable' || probe === undefined)
     return unknownOutcome(tool, record, 'the tool is irreversible and cannot be probed');
-  const answer = await withToolContext(tool, place, (context) =>
+  const answer = await askProbe(tool, place, (context) =>
     probe(place.input.idempotencyKey, value, context),
   );
   switch (answer.type) {
@@ -117,17 +134,20 @@ async function resultOf(place: ExecutionPlace, execution: Execution): Promise<Ru
   };
 }
 
-/** The result of an execution whose store is down: bounded, inline, and honest about what was left out. */
-function inlineResult(execution: Execution): RunToolResult {
+/** The result of an execution whose store is down: bounded, fenced, inline, and honest about what was left out. */
+function inlineResult({ input, workspace }: ExecutionPlace, execution: Execution): RunToolResult {
   const isError = execution.type === 'error';
-  const text = isError
-    ? toToolResponse(execution.error)
-    : sanitiseText(execution.text, { maxChars: inlineChars });
+  const root = workspace === undefined ? {} : { root: workspace };
+  const plain = isError
+    ? execution.error.message
+    : sanitiseText(execution.text, { maxChars: inlineChars, ...root });
   return {
-    text: text === '' ? '(no output)' : text,
-    preview: boundText(text, previewChars),
-    bytes: Buffer.byteLength(text),
-    fingerprint: shortHash(normaliseText(text)),
+    text: isError
+      ? toToolResponse(execution.error)
+      : fenceToolOutput(input.name, plain, input.toolCallId),
+    preview: boundText(plain, previewChars),
+    bytes: Buffer.byteLength(plain),
+    fingerprint: shortHash(normaliseText(plain)),
     ...(isError ? { error: execution.error } : {}),
   };
 }
@@ -152,7 +172,7 @@ async function keepResult(
       return result;
     });
   } catch (thrown) {
-    if (isStoreDown(thrown)) return inlineResult(execution);
+    if (isStoreDown(thrown)) return inlineResult(place, execution);
     throw thrown;
   }
 }

@@ -50,7 +50,7 @@ export function toolFailure(
 }
 
 /** Name, message, status and a short body text of whatever a tool threw; never headers, config or the whole object. */
-function thrownText(thrown: unknown): string {
+export function thrownText(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   const parts = [thrown.message === '' ? thrown.name : thrown.message];
   const { response, status } = thrown as { response?: unknown; status?: unknown };

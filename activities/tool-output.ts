@@ -20,12 +20,18 @@ export interface ShownOutput {
 /**
  * A tool's return value as text: a string as it is, anything else as JSON.
  *
- * Errors: TypeError for what JSON cannot carry (a cycle, a bigint).
+ * Contract: never throws. What JSON cannot carry (a cycle, a bigint) is named, since the call is done all the same and must
+ * not pass for a failed one.
  */
 export function outputText(output: unknown): string {
   if (typeof output === 'string') return output;
-  if (output === undefined || typeof output === 'function' || typeof output === 'symbol') return '';
-  return JSON.stringify(output);
+  try {
+    const json: unknown = JSON.stringify(output);
+    return typeof json === 'string' ? json : '';
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : 'not JSON';
+    return `(the tool finished, but JSON cannot carry its output: ${why})`;
+  }
 }
 
 /**

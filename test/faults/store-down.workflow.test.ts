@@ -180,7 +180,9 @@ test('down after a tool took effect, for longer than it waits: its result is not
     report: { toolCallsSucceeded: 1, toolCallsFailed: 0 },
   });
   expect(executions).toEqual(['strike']);
-  expect(world.emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('it took effect');
+  expect(world.emulator.requests.at(-1)?.lastToolResults[0]?.content).toMatch(
+    /^<tool_output tool="strike" fence="\w+">\nit took effect\n<\/tool_output/,
+  );
   expect(world.emulator.refusals).toEqual([]);
   world.emulator.assertDrained();
 }, 180_000);
