@@ -1,5 +1,6 @@
 /** The activity `callModel`: appends what is pending, sends one request, checks the reply and stores it. */
 import { Context } from '@temporalio/activity';
+import type { Limits } from '../workflows/core/limits';
 import type { CallModelInput, CallModelResult, RouteConfig } from '../workflows/core/ports';
 import { routeName } from '../workflows/core/provider-health';
 import { decideRetry, retryNudge } from '../workflows/core/stream-recovery';
@@ -100,11 +101,31 @@ async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
   throw applicationFailure(failure, { delayMs: decision.delayMs });
 }
 
+/**
+ * Aborts an attempt that takes too long in all. Left to Temporal's own limit, the attempt would be repeated as if its worker
+ * had died: uncounted, and paid for each time (ADR 0004, 0007).
+ */
+function attemptDeadline({ modelCallTimeoutMs }: Limits): { signal: AbortSignal; clear(): void } {
+  const deadline = new AbortController();
+  const timer = setTimeout(() => {
+    const message = `the reply was not complete within ${modelCallTimeoutMs} ms (limits.modelCallTimeoutMs)`;
+    deadline.abort(new InfraException({ code: 'timeout', message }));
+  }, modelCallTimeoutMs);
+  return {
+    signal: deadline.signal,
+    clear: () => {
+      clearTimeout(timer);
+    },
+  };
+}
+
 async function send(attempt: Attempt, request: ModelRequest): Promise<ModelReply> {
-  const { firstByteMs, betweenBytesMs } = attempt.call.limits;
+  const { limits } = attempt.call;
+  const { firstByteMs, betweenBytesMs } = limits;
+  const deadline = attemptDeadline(limits);
   try {
     return await attempt.provider.send(request, {
-      signal: Context.current().cancellationSignal,
+      signal: AbortSignal.any([Context.current().cancellationSignal, deadline.signal]),
       firstByteMs,
       betweenBytesMs,
       onText: (text) => {
@@ -112,7 +133,9 @@ async function send(attempt: Attempt, request: ModelRequest): Promise<ModelReply
       },
     });
   } catch (thrown) {
-    return failAttempt(attempt, thrown);
+    return await failAttempt(attempt, thrown);
+  } finally {
+    deadline.clear();
   }
 }
 

@@ -7,6 +7,10 @@ import { UserError } from './user-error';
 /** Longest time limit in milliseconds: 365 days. */
 const maxMs = 365 * 86_400_000;
 const duration = z.number().int().min(1).max(maxMs);
+
+/** Longest delay of a timer of Node in milliseconds, 24.8 days; a longer one fires at once. */
+const maxTimerMs = 2_147_483_647;
+const timer = z.number().int().min(1).max(maxTimerMs);
 const rest = z.number().int().min(0).max(maxMs);
 const count = z.number().int().min(1).max(10_000_000);
 
@@ -17,10 +21,10 @@ const limitsSchema = z.strictObject({
   maxActiveMs: duration,
   streamRetries: z.number().int().min(0).max(20),
   streamRetryBaseMs: duration,
-  firstByteMs: duration,
-  betweenBytesMs: duration,
-  modelCallTimeoutMs: duration,
-  heartbeatTimeoutMs: z.number().int().min(1_000).max(maxMs),
+  firstByteMs: timer,
+  betweenBytesMs: timer,
+  modelCallTimeoutMs: timer,
+  heartbeatTimeoutMs: timer.min(1_000),
   maxProviderWaitMs: rest,
   probeLeadMs: rest,
   probeLeaseMs: duration,

@@ -10,8 +10,8 @@ import type { RunCommand } from './core/run-protocol';
  */
 const maximumAttempts = 100;
 
-/** Milliseconds that a tool's activity may outlive the tool's own time limit, to store the result (ADR 0007). */
-const toolGraceMs = 30_000;
+/** Milliseconds that an activity may outlive the limit that is kept inside it, to store what came of it (ADR 0007). */
+const graceMs = 30_000;
 
 /** What holds for every activity; each call adds its identity and its own limits. */
 const activities = proxyActivities<Activities>({
@@ -44,7 +44,7 @@ export function prepareRun(
   );
 }
 
-/** Calls the model; the activity decides what is retried, and when (ADR 0004). */
+/** Calls the model; the activity keeps its own deadline and decides what is retried, and when (ADR 0004). */
 export function callModel(
   command: Extract<ActivityCommand, { type: 'call-model' }>,
 ): Promise<CallModelResult> {
@@ -52,7 +52,7 @@ export function callModel(
     {
       activityId: command.callId,
       summary: command.summary,
-      startToCloseTimeout: command.limits.modelCallTimeoutMs,
+      startToCloseTimeout: command.limits.modelCallTimeoutMs + graceMs,
       heartbeatTimeout: command.limits.heartbeatTimeoutMs,
     },
     [command.input],
@@ -67,7 +67,7 @@ export function runTool(
     {
       activityId: command.callId,
       summary: command.summary,
-      startToCloseTimeout: command.timeoutMs + toolGraceMs,
+      startToCloseTimeout: command.timeoutMs + graceMs,
       heartbeatTimeout: command.heartbeatTimeoutMs,
     },
     [command.input],
