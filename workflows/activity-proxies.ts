@@ -13,6 +13,9 @@ const maximumAttempts = 100;
 /** Milliseconds that an activity may outlive the limit that is kept inside it, to store what came of it (ADR 0007). */
 const graceMs = 30_000;
 
+/** Characters of a summary: an agent's name comes from whoever starts the run. */
+const summaryChars = 200;
+
 /** What holds for every activity; each call adds its identity and its own limits. */
 const activities = proxyActivities<Activities>({
   startToCloseTimeout: '1 minute',
@@ -38,7 +41,7 @@ export function prepareRun(
   return activities.prepareRun.executeWithOptions(
     {
       activityId: prepareCallId,
-      summary: `prepare ${command.input.agent}`,
+      summary: `prepare ${command.input.agent}`.slice(0, summaryChars),
     },
     [command.input],
   );

@@ -15,6 +15,7 @@ import type { RunState } from './core/run-state';
 import type { Transition } from './core/transition';
 import { initialTransition, transition } from './core/transition';
 import { createCommandExecutor } from './execute-command';
+import { checkRunInput } from './invalid-input';
 import { registerMessageHandlers } from './message-handlers';
 import { createRunVisibility } from './run-visibility';
 
@@ -69,6 +70,7 @@ function forcedEnd(outcome: Extract<RunOutcome, { status: 'failed' }>): Applicat
  * Replay: the order of activities and timers follows the core's commands.
  */
 export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
+  checkRunInput(input);
   const events: UnstampedEvent[] = [];
   const emit = (event: UnstampedEvent): void => {
     events.push(event);

@@ -1,5 +1,4 @@
 /** Signals, updates and queries. Handlers only append events; the core decides what they mean. */
-import { ApplicationFailure } from '@temporalio/common';
 import {
   condition,
   defineQuery,
@@ -21,6 +20,7 @@ import type { UnstampedEvent } from './core/run-protocol';
 import type { RunState } from './core/run-state';
 import type { PendingItem, RunStatusView } from './core/status-view';
 import { pendingItems, statusView } from './core/status-view';
+import { invalidInput } from './invalid-input';
 import { eventOfSignal, eventOfUpdate, field } from './people-events';
 
 /** What handlers may use of the run. */
@@ -32,7 +32,7 @@ export interface RunHandle {
 }
 
 function reject(problem: string): never {
-  throw ApplicationFailure.nonRetryable(problem, 'InvalidInput');
+  throw invalidInput(problem);
 }
 
 function requireText(argument: unknown, update: string, name: string, maxChars: number): string {
@@ -67,8 +67,7 @@ async function digest(
   event: UnstampedEvent,
 ): Promise<UpdateAccepted> {
   await condition(() => isDigested(event) || state().phase.type === 'ended');
-  if (!isDigested(event))
-    throw ApplicationFailure.nonRetryable('The run ended before this took effect.', 'RunEnded');
+  if (!isDigested(event)) throw invalidInput('The run ended before this took effect.', 'RunEnded');
   return { accepted: true };
 }
 
