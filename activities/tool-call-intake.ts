@@ -52,6 +52,21 @@ function agentError(
   };
 }
 
+/** Levels of JSON that a transcript needs round the input of a call, with room to spare. */
+const messageDepth = 32;
+
+/** Input that the store can carry too: not every JSON text that parses is. */
+function carriedInput(name: string, input: JsonObject): ParsedArguments {
+  try {
+    canonicalJson(input, messageDepth);
+    return { type: 'input', input };
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : 'not JSON';
+    const message = `The arguments cannot be used: ${why}`;
+    return { type: 'error', error: agentError('invalid_json', name, message) };
+  }
+}
+
 type ParsedArguments =
   | { readonly type: 'input'; readonly input: JsonObject }
   | { readonly type: 'error'; readonly error: AgentError };
@@ -69,7 +84,7 @@ function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
       error: agentError('invalid_json', name, `The arguments are not valid JSON: ${why}`),
     };
   }
-  if (isJsonObject(value)) return { type: 'input', input: value };
+  if (isJsonObject(value)) return carriedInput(name, value);
   return {
     type: 'error',
     error: agentError(
