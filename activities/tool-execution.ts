@@ -1,6 +1,7 @@
 /** Executes a tool under its deadline, and turns what comes of it into an output or an error for the model. */
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../workflows/core/failure';
+import { recoveryInstructions } from '../workflows/core/failure-policy';
 import { failureMessageChars } from '../workflows/core/limits';
 import type { RunToolInput } from '../workflows/core/ports';
 import { interruption } from './activity-lifecycle';
@@ -77,6 +78,11 @@ function hintOf(tool: Tool, thrown: unknown, value: unknown): string | undefined
   return tool.hintFor(thrown, value);
 }
 
+/** A tool that is written without types may invent a code, which nothing behind could answer. */
+function knownCode(code: AgentError['code']): AgentError['code'] {
+  return Object.hasOwn(recoveryInstructions, code) ? code : 'tool_execution_failed';
+}
+
 function executionError(
   tool: Tool,
   root: string | undefined,
@@ -92,7 +98,7 @@ function executionError(
       { hint, root },
     );
   if (thrown instanceof ToolError)
-    return toolFailure(tool, thrown.code, thrown.message, {
+    return toolFailure(tool, knownCode(thrown.code), thrown.message, {
       hint,
       recoverable: thrown.recoverable,
       root,

@@ -6,6 +6,8 @@ import { keepTrying } from '../../activities/keep-trying';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool } from '../../activities/tools/tool';
+import type { ToolErrorCode } from '../../activities/tools/tool-error';
+import { ToolError } from '../../activities/tools/tool-error';
 import type { RunToolInput, RunToolResult } from '../../workflows/core/ports';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
@@ -81,6 +83,15 @@ test('an output that JSON cannot carry is told as such, never as a failure of a 
 test('an output whose toJSON gives nothing is an empty output', async () => {
   const tool = defineTool({ ...base, name: 'odd', execute: () => ({ toJSON: () => undefined }) });
   expect((await runCall(tool, false)).error).toBeUndefined();
+});
+
+test('a code that a tool without types invents does not reach the core, which would fail its workflow task', async () => {
+  const code = 'E_INVENTED' as ToolErrorCode;
+  const execute = (): never => {
+    throw new ToolError('no', { code });
+  };
+  const { error } = await runCall(defineTool({ ...base, name: 'odd', execute }), false);
+  expect(error).toMatchObject({ code: 'tool_execution_failed', message: 'no' });
 });
 
 test('a step that takes long to fail uses up the patience', async () => {

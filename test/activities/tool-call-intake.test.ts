@@ -10,7 +10,7 @@ test.each([
   ['nesting that only a message makes too deep', `{"a": ${'['.repeat(508)}${']'.repeat(508)}}`],
   ['a property called toJSON', '{"amount": {"toJSON": 1}}'],
 ])('%s is told to the model', async (_what, argumentsText) => {
-  const { store, dispose } = await temporaryStore();
+  const stored = await temporaryStore();
   const catalog = createAgentCatalog(
     [
       {
@@ -25,8 +25,11 @@ test.each([
   const agent = catalog.agent('worker');
   if (agent === undefined) throw new Error('the agent is in its catalog');
   const calls = [{ vendorId: 'x', name: 'pay', argumentsText }];
-  const [taken] = await takeToolCalls(store, agent, calls, { idPrefix: 'run', iteration: 1 });
+  const [taken] = await takeToolCalls(stored.store, agent, calls, {
+    idPrefix: 'run',
+    iteration: 1,
+  });
   expect(taken?.proposed.error).toMatchObject({ code: 'invalid_json' });
   expect(taken?.block.input).toEqual({});
-  await dispose();
+  await stored.dispose();
 });
