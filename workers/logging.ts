@@ -60,12 +60,17 @@ export function toTemporalLogger(logger: Logger): TemporalLogger {
  * Makes the SDK's one runtime of this process log through `logger`, its native core included.
  *
  * Contract: to be called before anything connects; a second call, or one after a connection was made, changes nothing
- * and returns false. The runtime ends all workers gracefully on SIGTERM and SIGINT.
+ * and returns false. The runtime ends all workers gracefully on SIGTERM and SIGINT; `withoutWorkers` leaves the signals
+ * alone, since the runtime takes the first one even where it has no worker to end.
  */
-export function installRuntime(logger: Logger): boolean {
+export function installRuntime(
+  logger: Logger,
+  { withoutWorkers = false }: { readonly withoutWorkers?: boolean } = {},
+): boolean {
   if (Runtime._instance !== undefined) return false;
   Runtime.install({
     logger: toTemporalLogger(logger),
+    ...(withoutWorkers ? { shutdownSignals: [] } : {}),
     telemetryOptions: {
       logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },
     },

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandContext, CommonOptions } from './command-context';
 import { withClient } from './command-context';
+import { exitCodes } from './exit-codes';
 import { watchRun } from './watch-run';
 
 /** Adds the command. */
@@ -12,6 +13,19 @@ export function addWatch(program: Command, context: CommandContext): void {
     .argument('<run>', 'id of the run')
     .option('--json', 'JSON lines: each entry of the story, then the outcome')
     .action((runId: string, options: CommonOptions) =>
-      withClient(context, (client) => watchRun(context, client.run(runId), options)),
+      withClient(context, async (client) => {
+        const leave = new AbortController();
+        const interrupt = (): void => {
+          leave.abort();
+        };
+        // Once each: a second signal ends the process as it is.
+        process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+        try {
+          await watchRun(context, client.run(runId), options, leave.signal);
+          if (leave.signal.aborted) context.exitWith(exitCodes.interrupted);
+        } finally {
+          process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+        }
+      }),
     );
 }

@@ -1,12 +1,13 @@
 /** The command `holdfast` as a real process: the build in `dist`, a real server, the vendor emulator. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { VendorEmulator } from '../../testing/emulator/emulator';
-import { reply } from '../../testing/emulator/script';
+import { fault, reply } from '../../testing/emulator/script';
 import { readEnvironment } from '../../workers/env';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';
@@ -189,6 +190,25 @@ it('starts a run to be worked on later, shows it, lists it, and stops it', async
   worker.kill('SIGTERM');
   expect(await workerEnded).toBe(0);
 }, 180_000);
+
+it.each(['SIGINT', 'SIGTERM'] as const)(
+  'lets go of a run that it watches on %s',
+  async (signal) => {
+    const id = uniqueName('watched');
+    emulator.script([fault.connection('stall')]);
+    const before = emulator.requests.length;
+    const running = holdfast(['run', 'stall', '--id', id, ...workspace]);
+    await emulator.waitForRequest(before);
+    const watch = spawn(process.execPath, [cli, 'watch', id], { cwd: folder, env: environment });
+    const ended = once(watch, 'close');
+    await once(watch.stdout, 'data');
+    watch.kill(signal);
+    expect(await ended).toEqual([130, null]);
+    await holdfast(['cancel', id]);
+    expect((await running).code).toBe(4);
+  },
+  120_000,
+);
 
 it('replays histories, and names the command that changed', async () => {
   emulator.script([reply.text('done')]);

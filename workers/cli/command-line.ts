@@ -89,7 +89,7 @@ function ownVersion(): string {
 
 async function connect(): Promise<AgentClient> {
   const environment = readEnvironment();
-  installRuntime(createLogger('silent'));
+  installRuntime(createLogger('silent'), { withoutWorkers: true });
   const server = await reachTemporal(environment);
   const connection = await connectClient(server.connect);
   const client = new Client({ connection, namespace: server.namespace });

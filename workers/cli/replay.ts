@@ -48,7 +48,7 @@ async function replay(
   options: Options,
 ): Promise<void> {
   const environment = readEnvironment();
-  installRuntime(createLogger('silent'));
+  installRuntime(createLogger('silent'), { withoutWorkers: true });
   const histories = [
     ...(target === undefined ? [] : await fromFiles(target)),
     ...(options.runId === undefined ? [] : await fromServer(options.runId)),
