@@ -1,5 +1,8 @@
 /** One run of the demo: a crew of workers, the run itself, and its story while it happens. */
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { Client } from '@temporalio/client';
 import type { RunResult } from '../../client/index';
 import { AgentClient } from '../../client/index';
@@ -63,6 +66,7 @@ async function followRun(
 export async function repairProject(world: DemoWorld): Promise<FinishedRun> {
   const { environment, temporal, story } = world;
   const emulator = await startEmulator(environment);
+  const scratch = await mkdtemp(path.join(tmpdir(), 'holdfast-demo-'));
   const runId = `demo-${randomUUID().slice(0, 8)}`;
   story.fact('run', `${runId} on Temporal at ${temporal.address}`);
   story.line();
@@ -70,7 +74,8 @@ export async function repairProject(world: DemoWorld): Promise<FinishedRun> {
     {
       temporalAddress: temporal.address,
       taskQueue: runId,
-      store: environment.store,
+      // An emulated outage must not rest the routes of real runs, which share health through their store.
+      store: emulator === undefined ? environment.store : `sqlite:${path.join(scratch, 'demo.db')}`,
       ...(emulator === undefined ? {} : { emulatorUrl: emulator.url }),
     },
     (line) => {
@@ -83,5 +88,6 @@ export async function repairProject(world: DemoWorld): Promise<FinishedRun> {
   } finally {
     await crew.dismiss();
     await emulator?.stop();
+    await rm(scratch, { recursive: true, force: true });
   }
 }
