@@ -1,10 +1,12 @@
 /** Resolves an agent once at the start of a run: its config snapshot, and the transcript that holds the goal. */
 import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
+import type { Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/ports';
 import { checkLimits } from './check-limits';
 import type { ActivityDeps } from './activity-deps';
+import type { ResolvedAgent } from './agent-catalog';
 import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
 import { wellFormedText } from './providers/well-formed';
@@ -32,16 +34,16 @@ function configInvalid(message: string): InfraException {
   return new InfraException({ code: 'config_invalid', message });
 }
 
-function limitsOf(
-  deps: ActivityDeps,
-  input: PrepareRunInput,
-): PrepareRunResult['snapshot']['limits'] {
+function agentOf(deps: ActivityDeps, input: PrepareRunInput): ResolvedAgent {
   const agent = deps.catalog.agent(input.agent);
-  if (agent === undefined)
-    throw new InfraException({
-      code: 'agent_unknown',
-      message: `No agent is called "${input.agent}"; this worker has ${deps.catalog.agentNames().join(', ') || 'none'}.`,
-    });
+  if (agent !== undefined) return agent;
+  throw new InfraException({
+    code: 'agent_unknown',
+    message: `No agent is called "${input.agent}"; this worker has ${deps.catalog.agentNames().join(', ') || 'none'}.`,
+  });
+}
+
+function limitsOf(agent: ResolvedAgent, input: PrepareRunInput): Limits {
   const wanted = input.limits ?? {};
   const cooldownMs = { ...agent.limits.cooldownMs, ...wanted.cooldownMs };
   try {
@@ -62,9 +64,8 @@ export async function prepareRun(
   input: PrepareRunInput,
 ): Promise<PrepareRunResult> {
   const store = storeOf(deps, input.storeId ?? deps.store.id);
-  const limits = limitsOf(deps, input);
-  const agent = deps.catalog.agent(input.agent);
-  if (agent === undefined) throw configInvalid(`No agent is called "${input.agent}".`);
+  const agent = agentOf(deps, input);
+  const limits = limitsOf(agent, input);
   const { goal } = input;
   if (goal.trim() === '') throw configInvalid('The goal is empty. Say what the agent is to do.');
   if (goal.length > personTextChars)

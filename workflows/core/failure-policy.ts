@@ -1,4 +1,5 @@
 /** One row per failure code: the only place that says who must act on it. */
+import { defaultLimits } from './limits';
 import type { AgentErrorCode, FailoverReason, InfraError, SystemFailureCode } from './failure';
 
 /** How the core answers a failed model call. */
@@ -56,27 +57,15 @@ export function infraPolicy(failure: InfraError): InfraPolicy {
   return infraPolicies[failure.code];
 }
 
-const systemCodes: readonly string[] = [
-  'store_unavailable',
-  'store_corrupt',
-  'store_mismatch',
-  'config_invalid',
-  'agent_unknown',
-  'workspace_missing',
-  'tool_infrastructure',
-  'payload_too_large',
-  'worker_lost',
-  'chain_exhausted',
-] satisfies SystemFailureCode[];
-
 /** The failover reason of a failure of a provider; undefined for a failure of Holdfast's surroundings. */
 export function failoverReason(failure: InfraError): FailoverReason | undefined {
   const { code } = failure;
   return isFailoverReason(code) ? code : undefined;
 }
 
+/** The cooldown table has a row for each failover reason, and for nothing else. */
 function isFailoverReason(code: InfraError['code']): code is FailoverReason {
-  return !systemCodes.includes(code);
+  return Object.hasOwn(defaultLimits.cooldownMs, code);
 }
 
 /**
