@@ -4,6 +4,7 @@ import { isAbsolute, resolve } from 'node:path';
 import type { Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/ports';
+import { currentRules } from '../workflows/core/rules';
 import { checkLimits } from './check-limits';
 import type { ActivityDeps } from './activity-deps';
 import type { ResolvedAgent } from './agent-catalog';
@@ -92,6 +93,7 @@ export async function prepareRun(
     head,
     snapshot: {
       agent: agent.name,
+      rules: currentRules,
       definition,
       storeId: store.id,
       completion: agent.completion,

@@ -3,6 +3,7 @@ import { isTripped, resetErrors, trackError } from './circuit-breaker';
 import { buildErrorRecoveryMessage, shownToolName } from './error-context';
 import type { AgentError } from './failure';
 import { normaliseText } from './fingerprint';
+import { addNote } from './notes';
 import { endFailed } from './run-end';
 import type { RunState } from './run-state';
 import type { Step } from './step';
@@ -58,17 +59,17 @@ export function takeAgentErrors(
     if (!anySucceeded) breaker = trackError(breaker, errorLine(error));
   }
   const [first] = errors;
-  const noted: RunState = {
+  const tracked: RunState = {
     ...state,
     breaker,
     didNotWork,
     unhealed: [...state.unhealed, ...errors.map((error) => error.code)].slice(-64),
-    next:
-      first === undefined
-        ? state.next
-        : { ...state.next, note: buildErrorRecoveryMessage(errors, availableTools(state)) },
     ...(first === undefined ? {} : { lastError: errorLine(first) }),
   };
+  const noted =
+    first === undefined
+      ? tracked
+      : addNote(tracked, buildErrorRecoveryMessage(errors, availableTools(state)));
   const entries = errors.map((error) =>
     publish(noted, atMs, { type: 'ErrorEvent', failure: error }),
   );

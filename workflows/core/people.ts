@@ -2,20 +2,13 @@
 import { inboxChars, personTextChars } from './limits';
 import { emptyAnswer, personText } from './person-text';
 import type { Moment } from './iteration';
-import { beginIteration, endWait, prepareCallId, waitForPerson } from './iteration';
-import { endByPerson } from './run-end';
+import { beginIteration, endWait, waitForPerson } from './iteration';
 import type { RunCommand, RunEvent } from './run-protocol';
-import type { RunPhase, RunState } from './run-state';
+import type { RunState } from './run-state';
 import { escalationQuestionId, pendingItems } from './status-view';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
-import {
-  findCall,
-  onApprovalResolved,
-  onQuestionAnswered,
-  pauseTimer,
-  toolCallActivityId,
-} from './tool-phase';
+import { findCall, onApprovalResolved, onQuestionAnswered, pauseTimer } from './tool-phase';
 
 /** A text of a person joins the transcript before the next model call. */
 export function onMessageAdded(state: RunState, text: string, atMs: number): Step {
@@ -86,51 +79,6 @@ export function onApproval(
 ): Step {
   const call = findCall(state, event.approvalId, 'awaiting-approval');
   return call === undefined ? step(state) : onApprovalResolved(state, call, event, event);
-}
-
-type Landing = Extract<RunPhase, { type: 'ending' }>['landing'];
-
-function runningCalls(phase: RunPhase, iteration: number): Landing {
-  if (phase.type !== 'running-tools') return [];
-  return phase.calls.flatMap(({ call, status }, index) =>
-    status.type === 'running' ? [{ call, callId: toolCallActivityId(iteration, index) }] : [],
-  );
-}
-
-function outstandingIds(phase: RunPhase, landing: Landing): readonly string[] {
-  if (phase.type === 'calling-model') return [phase.callId];
-  if (phase.type === 'preparing') return [prepareCallId];
-  return landing.map(({ callId }) => callId);
-}
-
-function timersOf(phase: RunPhase): readonly string[] {
-  if (phase.type === 'waiting') return phase.timerId === undefined ? [] : [phase.timerId];
-  if (phase.type !== 'running-tools') return [];
-  return phase.calls.flatMap(({ status }) => (status.type === 'paused' ? [status.timerId] : []));
-}
-
-/** Ends the run as a person wishes: what is in flight is asked to stop and comes back first, so that nothing is lost. */
-export function onEndRequested(
-  state: RunState,
-  status: 'stopped' | 'cancelled',
-  reason: string,
-  atMs: number,
-): Step {
-  const { phase } = state;
-  if (phase.type === 'ending')
-    return step({ ...state, phase: status === 'cancelled' ? { ...phase, status, reason } : phase });
-  const timers = timersOf(phase).map((timerId): RunCommand => ({ type: 'cancel-timer', timerId }));
-  const landing = runningCalls(phase, state.counters.iterations);
-  const outstanding = outstandingIds(phase, landing);
-  if (outstanding.length === 0) {
-    const ended = endByPerson(state, atMs, status, reason);
-    return { state: ended.state, commands: [...timers, ...ended.commands] };
-  }
-  return step(
-    { ...state, phase: { type: 'ending', status, reason, outstanding, landing } },
-    ...timers,
-    { type: 'cancel-activities', callIds: outstanding },
-  );
 }
 
 /** Whether an update of a person can apply now: undefined, or what is wrong and what to do. */

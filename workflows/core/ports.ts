@@ -38,6 +38,8 @@ export interface ToolPolicy {
 /** An agent's definition as it was when the run started. */
 export interface AgentSnapshot {
   readonly agent: string;
+  /** Rules that the run follows (`rules.ts`); absent = 1. */
+  readonly rules?: number;
   /** Blob with the run's whole config: instructions, tools' descriptions and schemas, chain, limits. */
   readonly definition: ContentHash;
   readonly storeId: string;

@@ -1,4 +1,5 @@
 /** Takes a state over from an earlier segment, perhaps written by an earlier release. */
+import { initialSlices } from './initial-slices';
 import { invariant } from './invariant';
 import { withEveryLimit } from './limits-upgrade';
 import type { RunState } from './run-state';
@@ -26,7 +27,8 @@ export function restoreRunState(value: unknown): RunState {
   invariant(isRecord(value), 'the state handed on by the segment before is not an object');
   const version = JSON.stringify(value['schemaVersion']);
   invariant(isRunState(value), `this release reads state of schema version 1, not ${version}`);
-  return value.snapshot === undefined
-    ? value
-    : { ...value, snapshot: withEveryLimit(value.snapshot) };
+  const whole: RunState = { ...initialSlices, ...value };
+  return whole.snapshot === undefined
+    ? whole
+    : { ...whole, snapshot: withEveryLimit(whole.snapshot) };
 }

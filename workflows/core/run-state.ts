@@ -4,7 +4,7 @@ import type { AgentError, InfraError } from './failure';
 import type { Head } from './message';
 import type { AgentSnapshot, PendingResult, ProposedToolCall } from './ports';
 import type { ProviderHealthState } from './provider-health';
-import type { RunOutcome } from './run-outcome';
+import type { FailureReason, RunOutcome } from './run-outcome';
 import type { RunRequest } from './run-protocol';
 import type { Usage } from './usage';
 
@@ -56,11 +56,14 @@ export type RunPhase =
       /** Milliseconds of this wait's timer, doubled when it did not help. */
       readonly delayMs?: number;
     }
-  /** A person ended the run; what is in flight comes back first. */
+  /** A person or the guard ended the run; what is in flight comes back first. */
   | {
       readonly type: 'ending';
-      readonly status: 'stopped' | 'cancelled';
+      readonly status: 'stopped' | 'cancelled' | 'failed';
+      /** In words; for `failed` the message of the outcome. */
       readonly reason: string;
+      /** Only with `failed`. */
+      readonly failureReason?: FailureReason;
       readonly outstanding: readonly string[];
       /** Tool calls in flight when the end was asked for. */
       readonly landing: readonly { readonly call: ProposedToolCall; readonly callId: string }[];

@@ -1,6 +1,8 @@
 /** The core: one pure, total, synchronous function that decides everything a run does. */
 import { initialCircuitBreaker } from './circuit-breaker';
+import { endAfterLanding, endNow } from './ending';
 import type { InfraError } from './failure';
+import { initialSlices } from './initial-slices';
 import type { Moment } from './iteration';
 import { withEveryLimit } from './limits-upgrade';
 import { beginIteration, endWait, prepareCallId, prepareRun } from './iteration';
@@ -8,7 +10,6 @@ import { onModelReplied } from './model-reply';
 import {
   onAnswer,
   onApproval,
-  onEndRequested,
   onEscalationRequested,
   onMessageAdded,
   resumeSegment,
@@ -16,7 +17,6 @@ import {
 import type { CallModelResult, RunToolResult } from './ports';
 import { initialProviderHealth } from './provider-health';
 import { onModelCallFailed, onPreparationFailed } from './provider-failure';
-import { endByPerson } from './run-end';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import type { Step } from './step';
@@ -69,6 +69,7 @@ export function initialTransition(event: Extract<RunEvent, { type: 'run-started'
     healed: {},
     failedOver: [],
     lastText: '',
+    ...initialSlices,
   };
   const announced = step(
     state,
@@ -182,9 +183,9 @@ function decide(state: RunState, event: RunEvent): Step {
     case 'escalation-requested':
       return isEnding(state) ? step(state) : onEscalationRequested(state, event.reason, event.atMs);
     case 'stop-requested':
-      return onEndRequested(state, 'stopped', event.reason, event.atMs);
+      return endAfterLanding(state, { status: 'stopped', reason: event.reason }, event.atMs);
     case 'cancel-requested':
-      return onEndRequested(state, 'cancelled', event.reason, event.atMs);
+      return endAfterLanding(state, { status: 'cancelled', reason: event.reason }, event.atMs);
   }
 }
 
@@ -289,7 +290,7 @@ function returned(state: RunState, callId: string, atMs: number): Step {
   if (phase.type !== 'ending') return step(state);
   const outstanding = phase.outstanding.filter((id) => id !== callId);
   if (outstanding.length > 0) return step({ ...state, phase: { ...phase, outstanding } });
-  return endByPerson(state, atMs, phase.status, phase.reason);
+  return endNow(state, phase, atMs);
 }
 
 function onTimerFired(state: RunState, event: Extract<RunEvent, { type: 'timer-fired' }>): Step {

@@ -1,0 +1,72 @@
+/** Ends a run in which something may be in flight: it is asked to stop, and lands first. */
+import { prepareCallId } from './iteration';
+import { endByPerson, endFailed } from './run-end';
+import type { RunCommand } from './run-protocol';
+import type { RunPhase, RunState } from './run-state';
+import type { Step } from './step';
+import { step } from './step';
+import { toolCallActivityId } from './tool-phase';
+
+type Landing = Extract<RunPhase, { type: 'ending' }>['landing'];
+
+function runningCalls(phase: RunPhase, iteration: number): Landing {
+  if (phase.type !== 'running-tools') return [];
+  return phase.calls.flatMap(({ call, status }, index) =>
+    status.type === 'running' ? [{ call, callId: toolCallActivityId(iteration, index) }] : [],
+  );
+}
+
+function outstandingIds(phase: RunPhase, landing: Landing): readonly string[] {
+  if (phase.type === 'calling-model') return [phase.callId];
+  if (phase.type === 'preparing') return [prepareCallId];
+  return landing.map(({ callId }) => callId);
+}
+
+function timersOf(phase: RunPhase): readonly string[] {
+  if (phase.type === 'waiting') return phase.timerId === undefined ? [] : [phase.timerId];
+  if (phase.type !== 'running-tools') return [];
+  return phase.calls.flatMap(({ status }) => (status.type === 'paused' ? [status.timerId] : []));
+}
+
+/** How a run ends once nothing is in flight. */
+export type Ending = Pick<
+  Extract<RunPhase, { type: 'ending' }>,
+  'status' | 'reason' | 'failureReason'
+>;
+
+/** Ends the run: nothing is in flight any more. */
+export function endNow(
+  state: RunState,
+  { status, reason, failureReason }: Ending,
+  atMs: number,
+): Step {
+  return status === 'failed'
+    ? endFailed(state, atMs, failureReason ?? 'infra', reason)
+    : endByPerson(state, atMs, status, reason);
+}
+
+/**
+ * Ends the run as a person or the guard wants: what is in flight is asked to stop and comes back first, so that nothing is
+ * lost. Of a run that is ending already only a cancel changes how.
+ */
+export function endAfterLanding(state: RunState, ending: Ending, atMs: number): Step {
+  const { phase } = state;
+  if (phase.type === 'ending') {
+    const { failureReason: _superseded, ...rest } = phase;
+    return step({
+      ...state,
+      phase: ending.status === 'cancelled' ? { ...rest, ...ending } : phase,
+    });
+  }
+  const timers = timersOf(phase).map((timerId): RunCommand => ({ type: 'cancel-timer', timerId }));
+  const landing = runningCalls(phase, state.counters.iterations);
+  const outstanding = outstandingIds(phase, landing);
+  if (outstanding.length === 0) {
+    const ended = endNow(state, ending, atMs);
+    return { state: ended.state, commands: [...timers, ...ended.commands] };
+  }
+  return step({ ...state, phase: { type: 'ending', ...ending, outstanding, landing } }, ...timers, {
+    type: 'cancel-activities',
+    callIds: outstanding,
+  });
+}

@@ -1,0 +1,5 @@
+/** Slices of the state that releases after 0.1.0 added: their first value, also for a state that an earlier release handed on. */
+import type { RunState } from './run-state';
+
+/** First value of each added slice. */
+export const initialSlices = {} satisfies Partial<RunState>;
