@@ -1,9 +1,10 @@
 /** Commands run without a shell, within their time, without the worker's secrets, and leave no process behind. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandWords } from '../../activities/tools/workspace/command-line';
 import { runCommand } from '../../activities/tools/workspace/run-command';
 import type { RunCommandOptions } from '../../activities/tools/workspace/run-command';
+import { startWorkerProcess } from '../support/worker-process';
 import { callTool, makeWorkspace, toolErrorOf } from './tool-context';
 import type { TestWorkspace } from './tool-context';
 
@@ -27,6 +28,14 @@ const isAlive = (pid: number): boolean => {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;
+  }
+};
+
+const commandLine = (pid: string): string => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
   }
 };
 
@@ -118,6 +127,36 @@ describe('run_command', () => {
     expect(text).toContain('Exit code 0');
     await until(() => !isAlive(Number(/pid (\d+)/.exec(text)?.[1])));
   }, 60_000);
+
+  test('ends the whole group when the worker itself is killed with SIGKILL', async () => {
+    const worker = await startWorkerProcess({
+      script: join(__dirname, 'fixtures', 'command-runner.ts'),
+      args: [ws.root],
+    });
+    await worker.printed('pids ');
+    const pids = (/pids (\d+) (\d+)/.exec(worker.output()) ?? []).slice(1).map(Number);
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    await worker.kill();
+    await until(() => !pids.some(isAlive));
+  }, 60_000);
+
+  test('leaves no watchdog behind, and gives a signal that ended the program by its name', async () => {
+    const error = await toolErrorOf(run(node('process.kill(process.pid, "SIGABRT")')));
+    expect(error.message).toContain('ended by SIGABRT');
+    const own = (existsSync('/proc') ? readdirSync('/proc') : []).filter((pid) => {
+      try {
+        return (
+          readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[1] ===
+          `${process.pid}`
+        );
+      } catch {
+        return false;
+      }
+    });
+    const left = (): readonly string[] =>
+      own.filter((pid) => isAlive(Number(pid)) && commandLine(pid).includes('kill -KILL'));
+    await until(() => left().length === 0);
+  });
 
   test('stops on cancel with the reason of the signal', async () => {
     const stopping = new AbortController();

@@ -1,7 +1,8 @@
-/** Runs a program as a process group of its own, and ends the whole group with it. */
+/** Runs a program as a process group of its own, and ends the whole group with it, or with the worker. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { checkProgram } from './find-program';
 
 /** Milliseconds between the polite signal and the final one. */
 const graceMs = 2_000;
@@ -26,6 +27,37 @@ export type ProgramEnd =
   | { readonly type: 'killed'; readonly signalName: string }
   | { readonly type: 'timed-out' }
   | { readonly type: 'aborted' };
+
+/** Holds the place of the program until its watchdog lives: it becomes the program at the word, and ends without it. */
+const gateScript = 'read -r word && exec "$@" </dev/null';
+/** Kills the group `$1` when the worker, which holds the other end of its input, is gone. */
+const watchdogScript = 'read -r word; kill -KILL "-$1"';
+
+/**
+ * Starts the program behind a gate, with a watchdog: a worker that is killed cannot clean up, but its pipes close.
+ *
+ * Contract: at no moment does the program run without a watchdog; the watchdog is ended with the program.
+ */
+function startGuarded(run: ProgramRun): { child: ChildProcess; watchdog: ChildProcess } {
+  const child = spawn('/bin/sh', ['-c', gateScript, 'sh', run.program, ...run.programArguments], {
+    cwd: run.folder,
+    env: { ...run.environment },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const watchdog = spawn('/bin/sh', ['-c', watchdogScript, 'sh', String(child.pid)], {
+    cwd: '/',
+    env: {},
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  for (const { stdin } of [child, watchdog]) stdin?.on('error', () => undefined);
+  watchdog.once('spawn', () => child.stdin.end('go\n'));
+  watchdog.once('error', () => {
+    killGroup(child, 'SIGKILL');
+  });
+  return { child, watchdog };
+}
 
 function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) {
@@ -60,16 +92,13 @@ async function atMost(work: Promise<unknown>, timeMs: number): Promise<void> {
 /**
  * Runs a program to its end, to the time limit, or until the signal is aborted.
  *
- * Contract: when it resolves, every process of the group has been killed; a process that left the group is not waited for.
- * Errors: the system error if the program cannot be started (`ENOENT`, `EACCES`); those of `onOutput`.
+ * Contract: when it resolves, every process of the group has been killed; so it is when the worker dies, whatever kills it. A
+ * process that left the group (`setsid`) is not found.
+ * Errors: the system error if the program cannot be started (`ENOENT`, `EACCES`, `E2BIG`); those of `onOutput`.
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
-  const child = spawn(run.program, [...run.programArguments], {
-    cwd: run.folder,
-    env: { ...run.environment },
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  await checkProgram(run);
+  const { child, watchdog } = startGuarded(run);
   const exit = new Promise<ProgramEnd>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (exitCode, signalName) => {
@@ -115,7 +144,8 @@ export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
     clearTimeout(timer);
     clearTimeout(finalKill);
     run.signal.removeEventListener('abort', onAbort);
-    child.stdout.destroy();
-    child.stderr.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    watchdog.kill('SIGKILL');
   }
 }
