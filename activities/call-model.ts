@@ -9,6 +9,8 @@ import { loadDefinition, storeOf } from './activity-deps';
 import { interruption, withHeartbeat } from './activity-lifecycle';
 import type { AttemptMemory } from './attempt-memory';
 import { freshMemory, memoryTextChars, readMemory } from './attempt-memory';
+import type { MeasuredCall } from './context/call-measure';
+import { countOfCall, measureCall } from './context/call-measure';
 import { applicationFailure } from './error-mapping';
 import { InfraException } from './infra-exception';
 import { appendPending } from './pending-results';
@@ -54,7 +56,7 @@ function requestOf(
   const { config } = definition;
   const route = routeOf(definition, input);
   const note = noteOf(input, memory);
-  const request: ModelRequest = {
+  return {
     model: route.model,
     system: config.system,
     messages,
@@ -63,7 +65,6 @@ function requestOf(
     ...(note === undefined ? {} : { note }),
     ...(route.temperature === undefined ? {} : { temperature: route.temperature }),
   };
-  return route.toolProtocol === 'text' ? renderTextProtocolRequest(request) : request;
 }
 
 /** One attempt of a model call: what it needs, and what it learns while it runs. */
@@ -181,14 +182,18 @@ async function callRoute(
     memory: attempting.memory,
   };
   attempting.attempt = attempt;
-  const reply = await send(attempt, request);
-  const result = await takeReply(store, definition.agent, input, {
+  const measured: MeasuredCall = { request, route: call.route, provider, input };
+  const measure = measureCall(measured);
+  const isTextProtocol = route.toolProtocol === 'text';
+  const reply = await send(attempt, isTextProtocol ? renderTextProtocolRequest(request) : request);
+  const taken = await takeReply(store, definition.agent, input, {
     reply,
     headBefore,
     vendor: provider.vendor,
-    isTextProtocol: route.toolProtocol === 'text',
+    isTextProtocol,
     requireCall: completion === 'tool',
   });
+  const result = { ...taken, ...countOfCall(measured, measure, taken) };
   await reportAnsweredCall(store, call, clock());
   const { failures } = attempting.memory;
   return failures.length === 0 ? result : { ...result, healedRetries: failures };

@@ -58,12 +58,17 @@ export interface SendOptions {
   readonly onText: (text: string) => void;
 }
 
+/** The wire that a provider speaks: it decides how a request is measured and how large it may be. */
+export type ProviderWire = 'anthropic' | 'responses' | 'chat';
+
 /** A provider adapter. */
 export interface Provider {
   /** Name used in chains: `anthropic`, `openai`, `ollama`. */
   readonly name: string;
   /** Who makes the reasoning blocks: blocks of another vendor are dropped from requests. */
   readonly vendor: string;
+  /** Absent where none of the three fits: requests are then measured and limited as on the strictest one. */
+  readonly wire?: ProviderWire;
   /** Model-independent check at worker start. Returns what is wrong (a missing key, a bad URL) and how to mend it. */
   problem(): string | undefined;
   /**

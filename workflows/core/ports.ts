@@ -3,6 +3,7 @@ import type { AgentError } from './failure';
 import type { JsonObject } from './json';
 import type { Limits } from './limits';
 import type { ContentHash, Head } from './message';
+import type { CountedContext, TokenSample } from './token-factor';
 import type { Usage } from './usage';
 
 /** How a run ends well: by an answer without a tool call, or by the tool `complete_task` only. */
@@ -98,6 +99,10 @@ export interface CallModelInput {
   readonly note?: string;
   /** Replaces the route's `maxOutputTokens` for this call. */
   readonly maxOutputTokens?: number;
+  /** What a vendor last counted of this transcript, as the last call on this route returned it. */
+  readonly counted?: CountedContext;
+  /** Vendor's tokens per token of ours on this route, as learned so far. */
+  readonly tokenFactor?: number;
 }
 
 /** A tool call of a reply, already checked against its schema. */
@@ -137,6 +142,12 @@ export interface CallModelResult {
   readonly usage: Usage;
   /** Tokens of the request as the vendor counted them. */
   readonly contextTokens: number;
+  /** Tokens of the request as they were measured before it went out. */
+  readonly estimatedTokens?: number;
+  /** What the next call on this route may build its measure on. */
+  readonly counted?: CountedContext;
+  /** What this call teaches about the route's tokenizer (`learnFactor`). */
+  readonly tokenSample?: TokenSample;
   /** Provider failures that this call's attempts healed by retry, in order. */
   readonly healedRetries?: readonly string[];
 }

@@ -63,6 +63,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
   return {
     name,
     vendor,
+    wire: 'anthropic',
     problem: () => configProblem({ name, apiKey, baseUrl, needsKey: true }),
     send,
     classifyError: (thrown: unknown): InfraError =>

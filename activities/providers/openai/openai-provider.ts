@@ -49,6 +49,7 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
   return {
     name,
     vendor,
+    wire: config.api,
     problem: () => configProblem({ name, apiKey, baseUrl, needsKey: config.needsKey ?? true }),
     send: (request, options) => send(config, resolved, request, options),
     classifyError: (thrown: unknown): InfraError =>

@@ -1,0 +1,102 @@
+/** Measures one model call: before it, whether it fits; after it, what the vendor's count teaches. */
+import type { AssistantMessage } from '../../workflows/core/message';
+import type { CallModelInput, CallModelResult } from '../../workflows/core/ports';
+import type { CountedContext, TokenSample } from '../../workflows/core/token-factor';
+import type { ModelRequest, Provider } from '../providers/provider';
+import type { RequestMeasure } from './measure-request';
+import { measureRequest } from './measure-request';
+
+/** A call's request in neutral form, and where it goes. */
+export interface MeasuredCall {
+  /** `messages` is the transcript itself, also where the text tool protocol sends another form of it. */
+  readonly request: ModelRequest;
+  readonly route: string;
+  readonly provider: Pick<Provider, 'wire'>;
+  readonly input: Pick<CallModelInput, 'counted' | 'tokenFactor'>;
+}
+
+/** Measures the request of a call. Contract: as `measureRequest`. */
+export function measureCall(call: MeasuredCall): RequestMeasure {
+  const { counted, tokenFactor } = call.input;
+  const { wire } = call.provider;
+  return measureRequest(call.request, {
+    route: call.route,
+    ...(wire === undefined ? {} : { wire }),
+    ...(counted === undefined ? {} : { counted }),
+    ...(tokenFactor === undefined ? {} : { factor: tokenFactor }),
+  });
+}
+
+/** What a whole reply says about the count. */
+type CountedReply = Pick<CallModelResult, 'head' | 'headBefore' | 'usage' | 'contextTokens'>;
+
+/** What the run keeps of the vendor's count, and what it learns from it. */
+export interface CallCount {
+  readonly estimatedTokens: number;
+  readonly counted?: CountedContext;
+  readonly tokenSample?: TokenSample;
+}
+
+/**
+ * Sets the vendor's count against the measure.
+ *
+ * Contract: pure; a vendor that counts nothing teaches nothing.
+ */
+export function countOfCall(
+  call: MeasuredCall,
+  measure: RequestMeasure,
+  reply: CountedReply,
+): CallCount {
+  const { contextTokens } = reply;
+  if (contextTokens <= 0) return { estimatedTokens: measure.tokens };
+  const isKept = reply.head !== reply.headBefore;
+  const counted: CountedContext = {
+    route: call.route,
+    messages: call.request.messages.length + (isKept ? 1 : 0),
+    tokens: Math.max(
+      0,
+      contextTokens - measure.noteTokens + (isKept ? reply.usage.outputTokens : 0),
+    ),
+  };
+  const tokenSample = sampleOf(call, measure, contextTokens);
+  return {
+    estimatedTokens: measure.tokens,
+    counted,
+    ...(tokenSample === undefined ? {} : { tokenSample }),
+  };
+}
+
+/** Below so many tokens the vendor's fixed additions drown the text. */
+const leastSampleTokens = 64;
+
+function sampleOf(
+  call: MeasuredCall,
+  measure: RequestMeasure,
+  contextTokens: number,
+): TokenSample | undefined {
+  const estimated = measure.newTextTokens;
+  const billed = contextTokens - measure.countedTokens - measure.newImageTokens;
+  if (estimated < leastSampleTokens || billed <= 0) return undefined;
+  return isTrustworthy(call, measure) ? { estimated, billed } : undefined;
+}
+
+/**
+ * A vendor may or may not count a thought again that it was sent back: where the reply behind the count holds one, the rest is
+ * only comparable if it is much larger.
+ */
+function isTrustworthy(call: MeasuredCall, measure: RequestMeasure): boolean {
+  if (measure.countedTokens === 0) return true;
+  const reply = call.request.messages[(call.input.counted?.messages ?? 0) - 1];
+  const thoughtCharacters = reply?.role === 'assistant' ? thoughtLength(reply) : 0;
+  return thoughtCharacters === 0 || thoughtCharacters < measure.newTextTokens / 2;
+}
+
+function thoughtLength(message: AssistantMessage): number {
+  return message.blocks.reduce(
+    (length, block) =>
+      block.type === 'reasoning'
+        ? length + block.text.length + JSON.stringify(block.opaque ?? {}).length
+        : length,
+    0,
+  );
+}

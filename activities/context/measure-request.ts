@@ -1,0 +1,234 @@
+/** How large a request is before it is sent: tokens, bytes, images. The vendor's own last count is the truth for what it covers. */
+import { createHash } from 'node:crypto';
+import type { AssistantMessage, Message, UserMessage } from '../../workflows/core/message';
+import type { CountedContext } from '../../workflows/core/token-factor';
+import type { ModelRequest, ProviderWire } from '../providers/provider';
+import { countTextTokens } from './count-tokens';
+import { imageTokens } from './image-tokens';
+
+/** What is known before a request is measured. */
+export interface MeasureKnown {
+  /** Absent for a provider that does not say: measured as the dearest one. */
+  readonly wire?: ProviderWire;
+  /** `provider/model` of the route that will be called. */
+  readonly route: string;
+  /** What a vendor last counted of this very transcript; ignored where another route counted it. */
+  readonly counted?: CountedContext;
+  /** Vendor's tokens per token of ours on this route, as learned. Default: the wire's own. */
+  readonly factor?: number;
+}
+
+/** The size of a request. */
+export interface RequestMeasure {
+  /** Input tokens that the vendor will probably count, note included. */
+  readonly tokens: number;
+  /** Of those, the ones that stand on the vendor's own count. */
+  readonly countedTokens: number;
+  /** Our own count of the rest, images aside and no factor applied: what `learnFactor` compares with the bill. */
+  readonly newTextTokens: number;
+  /** Tokens of the rest's images. */
+  readonly newImageTokens: number;
+  /** Probable tokens of the request's note, part of `tokens`: no later request has it. */
+  readonly noteTokens: number;
+  /** Probable tokens of the system prompt and the tools: what no compaction can make smaller. */
+  readonly fixedTokens: number;
+  /** Bytes of the request's body, nearly: JSON of all that is sent. */
+  readonly bytes: number;
+  readonly images: number;
+  /** Bytes of the largest image's base64 text; 0 without images. */
+  readonly largestImageBytes: number;
+}
+
+/** The size of some messages by themselves. */
+export interface MessagesMeasure {
+  /** Our own count, no factor applied. */
+  readonly textTokens: number;
+  readonly imageTokens: number;
+  readonly bytes: number;
+  readonly images: number;
+  readonly largestImageBytes: number;
+}
+
+/** Vendor's tokens per token of ours before anything is learned. Source: ADR 0024. */
+const initialFactors: Readonly<Record<ProviderWire, number>> = {
+  anthropic: 1.35,
+  responses: 1,
+  chat: 1,
+};
+
+/** Factor of a wire on which nothing has been learned yet. */
+export function initialTokenFactor(wire: ProviderWire = 'anthropic'): number {
+  return initialFactors[wire];
+}
+
+/** Tokens by which each message is wrapped (OpenAI's cookbook: 3, and 3 that begin the reply). */
+const messageOverhead = 3;
+/** Tokens by which each further block of a message is wrapped. */
+const blockOverhead = 3;
+/** Tokens that teach the model that it has tools at all (Anthropic's tool use page: 290 to 346 with `auto`). */
+const toolsOverhead: Readonly<Record<ProviderWire, number>> = {
+  anthropic: 300,
+  responses: 12,
+  chat: 12,
+};
+
+/**
+ * Measures a request as it would go out now.
+ *
+ * Contract: pure but for its bounded memory of counts; never throws. `request.messages` is the transcript in neutral form, also
+ * for the text tool protocol, so that `counted.messages` points into it.
+ */
+export function measureRequest(request: ModelRequest, known: MeasureKnown): RequestMeasure {
+  const wire = known.wire ?? 'anthropic';
+  const factor = known.factor ?? initialTokenFactor(known.wire);
+  const counted = usableCount(known, request.messages.length);
+  const fixed = fixedOf(request, wire);
+  const whole = measureMessages(request.messages, wire, request.model);
+  const fresh =
+    counted === undefined
+      ? whole
+      : measureMessages(request.messages.slice(counted.messages), wire, request.model);
+  const noteText = noteTokensOf(request.note);
+  const textTokens = fresh.textTokens + noteText + (counted === undefined ? fixed.tokens : 0);
+  const countedTokens = counted?.tokens ?? 0;
+  return {
+    tokens: Math.ceil(countedTokens + textTokens * factor + fresh.imageTokens),
+    countedTokens,
+    newTextTokens: textTokens,
+    newImageTokens: fresh.imageTokens,
+    noteTokens: Math.ceil(noteText * factor),
+    fixedTokens: Math.ceil(fixed.tokens * factor),
+    bytes: whole.bytes + fixed.bytes + Buffer.byteLength(request.note ?? ''),
+    images: whole.images,
+    largestImageBytes: whole.largestImageBytes,
+  };
+}
+
+function usableCount(known: MeasureKnown, messages: number): CountedContext | undefined {
+  const { counted } = known;
+  return counted?.route === known.route && counted.messages <= messages ? counted : undefined;
+}
+
+/** Measures messages by themselves: for cutting a transcript into pieces that fit. */
+export function measureMessages(
+  messages: readonly Message[],
+  wire: ProviderWire,
+  model: string,
+): MessagesMeasure {
+  let [textTokens, imageTokenSum, bytes, images, largestImageBytes] = [0, 0, 0, 0, 0];
+  for (const message of messages) {
+    const one = measureMessage(message, wire, model);
+    textTokens += one.textTokens;
+    imageTokenSum += one.imageTokens;
+    bytes += one.bytes;
+    images += one.images;
+    largestImageBytes = Math.max(largestImageBytes, one.largestImageBytes);
+  }
+  return { textTokens, imageTokens: imageTokenSum, bytes, images, largestImageBytes };
+}
+
+/** Counts remembered; some hundred bytes each. */
+const rememberedCounts = 20_000;
+const remembered = new Map<string, MessagesMeasure>();
+
+function measureMessage(message: Message, wire: ProviderWire, model: string): MessagesMeasure {
+  const json = JSON.stringify(message);
+  const key = createHash('sha256').update(`${wire}/${model}:`).update(json).digest('base64');
+  const known = remembered.get(key);
+  if (known !== undefined) return known;
+  const images = message.role === 'user' ? message.blocks.filter(isImage) : [];
+  const measured: MessagesMeasure = {
+    textTokens: messageOverhead + textTokensOf(message),
+    imageTokens: images.reduce((sum, image) => sum + imageTokens(image, wire, model), 0),
+    bytes: Buffer.byteLength(json),
+    images: images.length,
+    largestImageBytes: Math.max(0, ...images.map(({ data }) => data.length)),
+  };
+  remember(key, measured);
+  return measured;
+}
+
+/** The oldest entry leaves first. */
+function remember(key: string, measured: MessagesMeasure): void {
+  const oldest = remembered.size >= rememberedCounts ? remembered.keys().next().value : undefined;
+  if (oldest !== undefined) remembered.delete(oldest);
+  remembered.set(key, measured);
+}
+
+type ImagePart = Extract<UserMessage['blocks'][number], { type: 'image' }>;
+
+function isImage(block: UserMessage['blocks'][number]): block is ImagePart {
+  return block.type === 'image';
+}
+
+function textTokensOf(message: Message): number {
+  switch (message.role) {
+    case 'user':
+      return sum(message.blocks, (block) =>
+        block.type === 'text' ? countTextTokens(block.text) : 0,
+      );
+    case 'assistant':
+      return sum(message.blocks, assistantBlockTokens);
+    case 'tool':
+      return sum(message.results, (result) => countTextTokens(result.content) + idTokens);
+  }
+}
+
+/** Tokens of the id that joins a call and its result. */
+const idTokens = 8;
+
+function assistantBlockTokens(block: AssistantMessage['blocks'][number]): number {
+  switch (block.type) {
+    case 'text':
+    case 'refusal':
+      return countTextTokens(block.text);
+    case 'tool-call':
+      return countTextTokens(block.name) + countTextTokens(JSON.stringify(block.input)) + idTokens;
+    case 'reasoning':
+      return Math.max(countTextTokens(block.text), sealedTokens(block.opaque));
+  }
+}
+
+/** Characters of base64 per token of the reasoning that it seals: four thirds of a byte each, four characters a token. */
+const sealedCharactersPerToken = 16 / 3;
+
+/** Sealed reasoning is billed as what it holds, which only its length tells. */
+function sealedTokens(opaque: { readonly [key: string]: unknown } | undefined): number {
+  const sealed = opaque?.['encryptedContent'] ?? opaque?.['data'];
+  return typeof sealed === 'string' ? Math.ceil(sealed.length / sealedCharactersPerToken) : 0;
+}
+
+function sum<Entry>(entries: readonly Entry[], tokensOf: (entry: Entry) => number): number {
+  return entries.reduce((total, entry) => total + tokensOf(entry) + blockOverhead, 0);
+}
+
+function noteTokensOf(note: string | undefined): number {
+  return note === undefined || note.trim() === '' ? 0 : countTextTokens(note) + messageOverhead;
+}
+
+interface FixedPart {
+  readonly tokens: number;
+  readonly bytes: number;
+}
+
+/** System prompts and tools are the same at every call of a run. */
+const fixedParts = new Map<string, FixedPart>();
+const rememberedFixedParts = 256;
+
+function fixedOf(request: ModelRequest, wire: ProviderWire): FixedPart {
+  const json = JSON.stringify([request.system, request.tools]);
+  const key = createHash('sha256').update(`${wire}:`).update(json).digest('base64');
+  const known = fixedParts.get(key);
+  if (known !== undefined) return known;
+  const tools = request.tools.reduce(
+    (tokens, tool) => tokens + blockOverhead + countTextTokens(JSON.stringify(tool)),
+    request.tools.length === 0 ? 0 : toolsOverhead[wire],
+  );
+  const part = {
+    tokens: countTextTokens(request.system) + messageOverhead + tools,
+    bytes: Buffer.byteLength(json) + 512,
+  };
+  if (fixedParts.size >= rememberedFixedParts) fixedParts.clear();
+  fixedParts.set(key, part);
+  return part;
+}

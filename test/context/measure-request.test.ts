@@ -1,0 +1,100 @@
+/** The measure of a request, before any vendor has seen it. */
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { countTextTokens } from '../../activities/context/count-tokens';
+import { measureRequest } from '../../activities/context/measure-request';
+import { fitsRequest, requestLimitsOf } from '../../activities/context/request-limits';
+import type { ModelRequest } from '../../activities/providers/provider';
+import type { Message } from '../../workflows/core/message';
+
+const say = (text: string): Message => ({ role: 'user', blocks: [{ type: 'text', text }] });
+const request = (messages: readonly Message[], note?: string): ModelRequest => ({
+  model: 'gpt-5',
+  system: 'You repair projects.',
+  messages,
+  tools: [],
+  maxOutputTokens: 1_000,
+  ...(note === undefined ? {} : { note }),
+});
+const onChat = { wire: 'chat', route: 'openai/gpt-5' } as const;
+
+describe('the count of a text', () => {
+  it.each([
+    ['prose', 'Nothing in this sentence is remarkable, and there is a lot of it. '.repeat(200)],
+    [
+      'code',
+      'export const add = (left: number, right: number): number => left + right;\n'.repeat(200),
+    ],
+    ['Chinese', '这一句话没有什么特别之处，只是很长而已。'.repeat(200)],
+    ['JSON', JSON.stringify(Array.from({ length: 400 }, (_, id) => ({ id, name: `item ${id}` })))],
+  ])('is within 1 %% of the whole table on %s', (_name, text) => {
+    const whole = countTokens(text);
+    expect(Math.abs(countTextTokens(text) - whole) / whole).toBeLessThan(0.01);
+  });
+
+  it('cuts no character in two', () => {
+    const text = `${'a'.repeat(255)}${'😀'.repeat(50)}`;
+    expect(countTextTokens(text)).toBeGreaterThan(50);
+    expect(countTextTokens('😀'.repeat(400))).toBe(400 * countTextTokens('😀'));
+  });
+
+  it("takes a vendor's own marks for text", () => {
+    expect(countTextTokens('<|endoftext|>')).toBeGreaterThan(1);
+  });
+});
+
+describe('the measure of a request', () => {
+  it("builds on the vendor's count of the same transcript and adds only what is new", () => {
+    const messages = [say('a'), say('b'), say('word '.repeat(1_000))];
+    const counted = { route: 'openai/gpt-5', messages: 2, tokens: 50_000 };
+    const measure = measureRequest(request(messages), { ...onChat, counted, factor: 1.2 });
+    expect(measure.countedTokens).toBe(50_000);
+    expect(measure.newTextTokens).toBe(countTextTokens('word '.repeat(1_000)) + 6);
+    expect(measure.tokens).toBe(50_000 + Math.ceil(measure.newTextTokens * 1.2));
+  });
+
+  it.each([
+    ['another route', { route: 'openai/o3', messages: 1, tokens: 50_000 }],
+    ['a longer transcript', { route: 'openai/gpt-5', messages: 9, tokens: 50_000 }],
+  ])('ignores a count of %s', (_name, counted) => {
+    const measure = measureRequest(request([say('a'), say('b')]), { ...onChat, counted });
+    expect(measure.countedTokens).toBe(0);
+    expect(measure.tokens).toBeLessThan(100);
+  });
+
+  it('counts the note, and tells how much of the whole it is', () => {
+    const without = measureRequest(request([say('a')]), onChat);
+    const withNote = measureRequest(
+      request([say('a')], 'Something went wrong. '.repeat(20)),
+      onChat,
+    );
+    expect(withNote.tokens - without.tokens).toBe(withNote.noteTokens);
+    expect(without.noteTokens).toBe(0);
+  });
+});
+
+describe('the fit of a request', () => {
+  const bounds = {
+    windowTokens: 10_000,
+    maxOutputTokens: 1_000,
+    limits: requestLimitsOf('anthropic'),
+  };
+  const small = measureRequest(request([say('a')]), onChat);
+
+  it('leaves room for the reply', () => {
+    expect(fitsRequest({ ...small, tokens: 9_000 }, bounds)).toEqual({ fits: true });
+    expect(fitsRequest({ ...small, tokens: 9_001 }, bounds)).toEqual({
+      fits: false,
+      limit: 'tokens',
+      measured: 9_001,
+      allowed: 9_000,
+    });
+  });
+
+  it.each([
+    ['bytes', { bytes: 40_000_000 }],
+    ['images', { images: 101 }],
+    ['image-bytes', { largestImageBytes: 6_000_000 }],
+  ])('names %s as the broken limit, whatever the tokens', (limit, over) => {
+    expect(fitsRequest({ ...small, ...over }, bounds)).toMatchObject({ fits: false, limit });
+  });
+});
