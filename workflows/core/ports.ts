@@ -4,6 +4,14 @@ import type { JsonObject } from './json';
 import type { Limits } from './limits';
 import type { ContentHash, Head } from './message';
 import type { CountedContext, TokenSample } from './token-factor';
+import type {
+  ProgressEstimate,
+  RecoveryAction,
+  RecoveryPolicy,
+  RecoveryRecord,
+  RecoverySource,
+  StuckContext,
+} from './recovery-action';
 import type { Usage } from './usage';
 
 /** How a run ends well: by an answer without a tool call, or by the tool `complete_task` only. */
@@ -50,6 +58,8 @@ export interface AgentSnapshot {
   readonly limits: Limits;
   /** Absolute path of the run's workspace on the worker's machine. */
   readonly workspace?: string;
+  /** How the run gets out of a rut; absent: not at all. */
+  readonly recovery?: RecoveryPolicy;
 }
 
 /** Input of the activity that resolves an agent at the start of a run. */
@@ -103,6 +113,17 @@ export interface CallModelInput {
   readonly counted?: CountedContext;
   /** Vendor's tokens per token of ours on this route, as learned so far. */
   readonly tokenFactor?: number;
+  /** What the runtime itself ran since the last call, to append behind the results. */
+  readonly runtimeResults?: readonly RuntimeResult[];
+  /** For the corpus of learned recoveries; a store that cannot take them costs nothing. */
+  readonly observations?: readonly RecoveryRecord[];
+}
+
+/** A tool call that the runtime made on its own to get the run out of a rut, and its result. */
+export interface RuntimeResult {
+  readonly pending: PendingResult;
+  /** What the model is told of it, before the result. */
+  readonly introduction: string;
 }
 
 /** A tool call of a reply, already checked against its schema. */
@@ -175,6 +196,46 @@ export interface RunToolResult {
   readonly fingerprint: string;
   /** Set when the tool failed in a way that the model may correct. */
   readonly error?: AgentError;
+}
+
+/** Input of a recovery plan, or of a progress estimate by a model. */
+export interface PlanRecoveryInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly head: Head;
+  readonly purpose: 'plan' | 'estimate';
+  readonly context: StuckContext;
+  /** Place of the route in the run's chain; absent where every route is cooling: then no model is asked. */
+  readonly routeIndex?: number;
+  readonly probe?: true;
+  readonly iteration: number;
+  readonly idPrefix: string;
+  /** Results that are not in the transcript yet. */
+  readonly pendingResults?: readonly PendingResult[];
+  /** Id that the planned tool call gets. */
+  readonly toolCallId: string;
+  /** Taken where neither a pattern nor the model has a usable answer. */
+  readonly fallback: RecoveryAction;
+  readonly observations?: readonly RecoveryRecord[];
+}
+
+/** A plan that can be carried out. */
+export interface PlanRecoveryResult {
+  readonly action: RecoveryAction;
+  readonly source: RecoverySource;
+  readonly patternId?: string;
+  /** The action's tool call, checked as a model's own; absent where the action has no parameters or cannot run. */
+  readonly call?: ProposedToolCall;
+  /** Binds a person's decision to this action. */
+  readonly digest: ContentHash;
+  /** Only for the purpose `estimate`, where the model gave one. */
+  readonly estimate?: ProgressEstimate;
+  /** Why the model's plan was not used. */
+  readonly problem?: string;
+  /** Of the planner's model; absent where none was asked. */
+  readonly usage?: Usage;
+  /** Place in the chain of the route that answered. */
+  readonly routeIndex?: number;
 }
 
 /** The activities of a run. */
