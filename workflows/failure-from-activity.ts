@@ -42,11 +42,20 @@ export function failureFromActivity(
       `An activity failed in a way that it did not classify: ${cause.message}`,
     );
   }
-  if (cause instanceof CancelledFailure) return infra('worker_lost', 'The activity was cancelled.');
+  if (cause instanceof CancelledFailure) {
+    const cancelled = infra('worker_lost', 'The activity was cancelled.');
+    const [details] = cause.details;
+    return isInfraError(details) && details.spend !== undefined
+      ? { ...cancelled, spend: details.spend }
+      : cancelled;
+  }
   if (cause instanceof TimeoutFailure)
-    return infra(
-      timedOut,
-      `The activity ran into its ${cause.timeoutType} limit: its worker died or it took too long. Look at the workers, or raise the limit.`,
-    );
+    return {
+      ...infra(
+        timedOut,
+        `The activity ran into its ${cause.timeoutType} limit: its worker died or it took too long. Look at the workers, or raise the limit.`,
+      ),
+      spendUnknown: true,
+    };
   return infra('worker_lost', cause instanceof Error ? cause.message : String(cause));
 }

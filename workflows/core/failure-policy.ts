@@ -50,6 +50,7 @@ export const infraPolicies = {
   payload_too_large: failRun,
   worker_lost: failRun,
   chain_exhausted: failRun,
+  budget_exhausted: failRun,
 } as const satisfies Record<FailoverReason | SystemFailureCode, InfraPolicy>;
 
 /** The policy of a failure. */

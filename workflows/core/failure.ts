@@ -1,4 +1,5 @@
 /** Every failure of a run as plain data, and one row of policy per code: who must act, and how. */
+import type { CallSpend } from './spend';
 
 /** Codes that the model can see and act on. */
 export type AgentErrorCode =
@@ -41,7 +42,8 @@ export type SystemFailureCode =
   | 'tool_infrastructure'
   | 'payload_too_large'
   | 'worker_lost'
-  | 'chain_exhausted';
+  | 'chain_exhausted'
+  | 'budget_exhausted';
 
 /** The model sees it, with a hint, and may correct itself. */
 export interface AgentError {
@@ -71,6 +73,10 @@ export interface InfraError {
   readonly status?: number;
   /** The vendor says that the same request must not be sent again (`x-should-retry: false`). */
   readonly refusesRetry?: true;
+  /** What the failed call consumed, all its attempts together. */
+  readonly spend?: CallSpend;
+  /** Nobody can say what the call consumed: its worker is gone. */
+  readonly spendUnknown?: true;
 }
 
 /** Anything that can go wrong in a run. */

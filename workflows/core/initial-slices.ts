@@ -1,5 +1,8 @@
 /** Slices of the state that releases after 0.1.0 added: their first value, also for a state that an earlier release handed on. */
+import { initialBudget } from './budget';
 import type { RunState } from './run-state';
 
 /** First value of each added slice. */
-export const initialSlices = {} satisfies Partial<RunState>;
+export const initialSlices = {
+  budget: initialBudget,
+} satisfies Partial<RunState>;

@@ -1,4 +1,5 @@
 /** Begins iterations and issues model calls: the guard first, then the route, then the call. */
+import { budgetStop, reserve } from './budget';
 import { infraPolicies } from './failure-policy';
 import { shortHash } from './fingerprint';
 import { invariant } from './invariant';
@@ -9,6 +10,7 @@ import { decideRoute, isRecovering, routeName } from './provider-health';
 import type { NextRequest, RunState } from './run-state';
 import { endFailed } from './run-end';
 import { guardBeforeCall, guardBeforeIteration } from './safety-guard';
+import type { Allowance } from './spend';
 import type { Step } from './step';
 import { andThen, count, publish, step } from './step';
 
@@ -51,7 +53,8 @@ export function beginIteration(state: RunState, moment: Moment): Step {
 /** Calls the model on the first route that is not cooling; waits or fails where all are, or where the guard says so. */
 export function issueModelCall(state: RunState, atMs: number): Step {
   const { snapshot } = prepared(state);
-  const stop = guardBeforeCall(snapshot.limits, state.counters, state.activeMs);
+  const stop =
+    guardBeforeCall(snapshot.limits, state.counters, state.activeMs) ?? budgetStop(state);
   if (stop !== undefined) return endFailed(state, atMs, stop.reason, stop.message);
   const decision = decideRoute(state.health, snapshot.chain, atMs);
   if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
@@ -59,9 +62,10 @@ export function issueModelCall(state: RunState, atMs: number): Step {
   invariant(route !== undefined, 'a decided route is in the chain');
   const callId = nextCallId(state);
   const name = routeName(route);
+  const { state: paid, allowance } = reserve(state, callId);
   const called = count(
     {
-      ...state,
+      ...paid,
       phase: {
         type: 'calling-model',
         callId,
@@ -92,6 +96,7 @@ export function issueModelCall(state: RunState, atMs: number): Step {
         called,
         decision.routeIndex,
         state.inbox.slice(0, textsThatFit(state.inbox)),
+        allowance,
       ),
       limits: snapshot.limits,
     },
@@ -117,6 +122,7 @@ function modelInput(
   state: RunState,
   routeIndex: number,
   userTexts: readonly string[],
+  allowance: Allowance | undefined,
 ): CallModelInput {
   const { snapshot, head } = prepared(state);
   const route = snapshot.chain[routeIndex];
@@ -131,6 +137,7 @@ function modelInput(
     idPrefix: shortHash(state.runKey),
     ...nextRequestInput(state.next),
     ...(userTexts.length === 0 ? {} : { userTexts }),
+    ...(allowance === undefined ? {} : { allowance }),
   };
 }
 

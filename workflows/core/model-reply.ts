@@ -1,19 +1,22 @@
 /** What the core does with a reply that arrived whole: end, run its calls, or tell the model what was wrong. */
+import { chargeReply } from './budget';
 import { endIfTripped, healErrors, takeAgentErrors } from './agent-errors';
 import type { AgentError } from './failure';
 import type { JsonValue } from './json';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
 import type { Head } from './message';
+import type { ModelPrice } from './model-price';
+import { usdOf } from './model-price';
 import type { CallModelResult, ProposedToolCall } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
 import { recordRouteSuccess, routeName } from './provider-health';
 import { endCompleted, endFailed } from './run-end';
 import type { RunPhase, RunState } from './run-state';
+import { spendOf } from './spend';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
 import { runToolCalls } from './tool-phase';
-import { addUsage } from './usage';
 
 type ModelCallInFlight = Extract<RunPhase, { type: 'calling-model' }>;
 
@@ -43,12 +46,11 @@ function takeReply(
   for (const code of codes) healed[code] = (healed[code] ?? 0) + 1;
   const { storeWaitMs: _recovered, ...rest } = state;
   const taken: RunState = {
-    ...rest,
+    ...chargeReply(rest, call.callId, result, route?.price),
     phase: { type: 'ready' },
     head: result.headBefore,
     next: { pendingResults: [] },
     inbox: state.inbox.slice(call.sentTexts),
-    usage: addUsage(state.usage, result.usage),
     contextTokens: result.contextTokens,
     health:
       route === undefined ? state.health : recordRouteSuccess(state.health, routeName(route), atMs),
@@ -77,8 +79,18 @@ function takeReply(
       text: result.textPreview,
       toolCalls: result.toolCalls.map((call) => call.name),
       tokens: result.contextTokens + result.usage.outputTokens,
+      ...replyCost(result, route?.price),
     }),
   );
+}
+
+/** What the call cost with its failed attempts, where that is known and not nothing. */
+function replyCost(
+  { spend, usage }: CallModelResult,
+  price: ModelPrice | undefined,
+): { readonly usd?: number } {
+  const { nanoUsd } = spend ?? spendOf(usage, price);
+  return nanoUsd === undefined || nanoUsd === 0 ? {} : { usd: usdOf(nanoUsd) };
 }
 
 function decideReply(state: RunState, result: CallModelResult, moment: Moment): Step {

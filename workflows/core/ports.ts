@@ -12,6 +12,8 @@ import type {
   RecoverySource,
   StuckContext,
 } from './recovery-action';
+import type { ModelPrice } from './model-price';
+import type { Allowance, Budget, CallSpend } from './spend';
 import type { Usage } from './usage';
 
 /** How a run ends well: by an answer without a tool call, or by the tool `complete_task` only. */
@@ -30,6 +32,8 @@ export interface RouteConfig {
   readonly maxOutputTokens: number;
   readonly windowTokens: number;
   readonly temperature?: number;
+  /** Absent where nobody knows what the model costs. */
+  readonly price?: ModelPrice;
 }
 
 /** What the core must know of a tool. Its description and schema stay in the definition blob. */
@@ -56,6 +60,8 @@ export interface AgentSnapshot {
   readonly chain: readonly RouteConfig[];
   readonly tools: readonly ToolPolicy[];
   readonly limits: Limits;
+  /** What the run and the runs below it may spend; absent = no budget. */
+  readonly budget?: Allowance;
   /** Absolute path of the run's workspace on the worker's machine. */
   readonly workspace?: string;
   /** How the run gets out of a rut; absent: not at all. */
@@ -68,6 +74,8 @@ export interface PrepareRunInput {
   readonly goal: string;
   readonly workspace?: string;
   readonly limits?: Partial<Limits>;
+  /** Replaces the agent's budget, field by field. */
+  readonly budget?: Budget;
   /** Continue this transcript; without it a new one is begun. */
   readonly head?: Head;
   readonly storeId?: string;
@@ -124,6 +132,8 @@ export interface RuntimeResult {
   readonly pending: PendingResult;
   /** What the model is told of it, before the result. */
   readonly introduction: string;
+  /** What this call, all its attempts together, may spend. */
+  readonly allowance?: Allowance;
 }
 
 /** A tool call of a reply, already checked against its schema. */
@@ -160,7 +170,10 @@ export interface CallModelResult {
   readonly textPreview: string;
   /** The reply's whole text up to `answerChars`, only where it called no tool. */
   readonly answer?: string;
+  /** Of the reply alone. */
   readonly usage: Usage;
+  /** What all attempts of this call consumed, this reply included; absent from workers of release 0.1.0. */
+  readonly spend?: CallSpend;
   /** Tokens of the request as the vendor counted them. */
   readonly contextTokens: number;
   /** Tokens of the request as they were measured before it went out. */

@@ -1,4 +1,5 @@
 /** What the core does when a model call failed for good: fail over, wait, or end the run with the cause. */
+import { budgetText, exhausted } from './budget';
 import type { FailoverReason, InfraError } from './failure';
 import { failoverReason, infraPolicy } from './failure-policy';
 import type { Moment } from './iteration';
@@ -31,6 +32,10 @@ export function recordInfraError(state: RunState, failure: InfraError, atMs: num
 }
 
 function endInfra(state: RunState, failure: InfraError, atMs: number): Step {
+  if (failure.code === 'budget_exhausted') {
+    const stop = exhausted(state, `${failure.message}; it has ${budgetText(state)}`);
+    return endFailed(state, atMs, stop.reason, stop.message, failure);
+  }
   const reason =
     failure.code === 'context_overflow' || failure.code === 'content_filter'
       ? failure.code

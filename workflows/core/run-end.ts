@@ -1,4 +1,5 @@
 /** Ends a run: builds its outcome with what worked and what did not. */
+import { costOf } from './budget';
 import type { Failure } from './failure';
 import type { JsonValue } from './json';
 import { answerChars } from './limits';
@@ -21,6 +22,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     healed: state.healed,
     failovers: counters.failovers,
     usage: state.usage,
+    cost: costOf(state),
     elapsedMs: atMs - state.startedAtMs,
     activeMs: state.activeMs,
     events: counters.events,

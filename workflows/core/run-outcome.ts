@@ -1,4 +1,5 @@
 /** How a run ended, in a form that a person can read and a program can switch on. */
+import type { RunCost } from './budget';
 import type { Failure } from './failure';
 import type { JsonValue } from './json';
 import type { Head } from './message';
@@ -11,6 +12,7 @@ export type FailureReason =
   | 'guard_events'
   | 'guard_tool_calls'
   | 'guard_active_time'
+  | 'guard_budget'
   | 'infra'
   | 'chain_exhausted'
   | 'refusal'
@@ -32,6 +34,8 @@ export interface RunReport {
   readonly healed: { readonly [code: string]: number };
   readonly failovers: number;
   readonly usage: Usage;
+  /** What it cost, the runs below it included; absent from runs of release 0.1.0. */
+  readonly cost?: RunCost;
   /** Milliseconds from start to end, and of them at work. */
   readonly elapsedMs: number;
   readonly activeMs: number;

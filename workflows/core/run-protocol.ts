@@ -127,6 +127,8 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly text: string;
       readonly toolCalls: readonly string[];
       readonly tokens: number;
+      /** US dollars of the call, its failed attempts included; absent where nobody knows the price. */
+      readonly usd?: number;
     }
   | { readonly type: 'ToolCallStartedEvent'; readonly toolCallId: string; readonly summary: string }
   | {

@@ -1,4 +1,5 @@
 /** The whole state of a run: JSON only, carried from segment to segment, owned slice by slice. */
+import type { BudgetState } from './budget';
 import type { CircuitBreakerState } from './circuit-breaker';
 import type { AgentError, InfraError } from './failure';
 import type { Head } from './message';
@@ -110,6 +111,7 @@ export interface RunState {
   readonly outputRaised: boolean;
   readonly counters: RunCounters;
   readonly usage: Usage;
+  readonly budget: BudgetState;
   readonly contextTokens: number;
   readonly breaker: CircuitBreakerState;
   readonly health: ProviderHealthState;

@@ -1,4 +1,5 @@
 /** The core: one pure, total, synchronous function that decides everything a run does. */
+import { chargeFailure, chargeReply } from './budget';
 import { initialCircuitBreaker } from './circuit-breaker';
 import { endAfterLanding, endNow } from './ending';
 import type { InfraError } from './failure';
@@ -28,7 +29,7 @@ import {
   onToolCallFailed,
   resumePausedCall,
 } from './tool-phase';
-import { addUsage, noUsage } from './usage';
+import { noUsage } from './usage';
 
 /** A new state and what the shell must do, in order. */
 export type Transition = readonly [state: RunState, commands: readonly RunCommand[]];
@@ -225,22 +226,27 @@ function onModelResult(
   const { phase } = state;
   if (phase.type === 'ending')
     return phase.outstanding.includes(callId)
-      ? returned(keepReply(state, came), callId, event.atMs)
+      ? returned(keepReply(state, callId, came), callId, event.atMs)
       : step(state);
   if (phase.type !== 'calling-model' || phase.callId !== callId) return step(state);
   return 'result' in came
     ? onModelReplied(state, phase, came.result, event)
-    : onModelCallFailed(state, phase.routeIndex, came.failure, event);
+    : onModelCallFailed(
+        chargeFailure(state, callId, came.failure),
+        phase.routeIndex,
+        came.failure,
+        event,
+      );
 }
 
 /** A reply that lands while the run ends is still the best partial text that there is. */
-function keepReply(state: RunState, came: Came<CallModelResult>): RunState {
-  if (!('result' in came)) return state;
-  const { headBefore, textPreview, usage } = came.result;
+function keepReply(state: RunState, callId: string, came: Came<CallModelResult>): RunState {
+  if (!('result' in came)) return chargeFailure(state, callId, came.failure);
+  const { headBefore, textPreview } = came.result;
+  const route = state.snapshot?.chain[state.lastRouteIndex ?? -1];
   return {
-    ...state,
+    ...chargeReply(state, callId, came.result, route?.price),
     head: headBefore,
-    usage: addUsage(state.usage, usage),
     lastText: textPreview === '' ? state.lastText : textPreview,
   };
 }
