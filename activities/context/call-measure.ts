@@ -1,10 +1,11 @@
 /** Measures one model call: before it, whether it fits; after it, what the vendor's count teaches. */
 import type { AssistantMessage } from '../../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../../workflows/core/ports';
-import type { CountedContext, TokenSample } from '../../workflows/core/token-factor';
+import type { CountedContext, TokenFactors } from '../../workflows/core/token-factors';
+import { learnFactors, totalTextTokens } from '../../workflows/core/token-factors';
 import type { ModelRequest, Provider } from '../providers/provider';
 import type { RequestMeasure } from './measure-request';
-import { measureRequest } from './measure-request';
+import { initialTokenFactors, measureRequest } from './measure-request';
 
 /** A call's request in neutral form, and where it goes. */
 export interface MeasuredCall {
@@ -12,18 +13,18 @@ export interface MeasuredCall {
   readonly request: ModelRequest;
   readonly route: string;
   readonly provider: Pick<Provider, 'wire'>;
-  readonly input: Pick<CallModelInput, 'counted' | 'tokenFactor'>;
+  readonly input: Pick<CallModelInput, 'counted' | 'tokenFactors'>;
 }
 
 /** Measures the request of a call. Contract: as `measureRequest`. */
 export function measureCall(call: MeasuredCall): RequestMeasure {
-  const { counted, tokenFactor } = call.input;
+  const { counted, tokenFactors } = call.input;
   const { wire } = call.provider;
   return measureRequest(call.request, {
     route: call.route,
     ...(wire === undefined ? {} : { wire }),
     ...(counted === undefined ? {} : { counted }),
-    ...(tokenFactor === undefined ? {} : { factor: tokenFactor }),
+    ...(tokenFactors === undefined ? {} : { factors: tokenFactors }),
   });
 }
 
@@ -34,7 +35,7 @@ type CountedReply = Pick<CallModelResult, 'head' | 'headBefore' | 'usage' | 'con
 export interface CallCount {
   readonly estimatedTokens: number;
   readonly counted?: CountedContext;
-  readonly tokenSample?: TokenSample;
+  readonly tokenFactors?: TokenFactors;
 }
 
 /**
@@ -58,26 +59,27 @@ export function countOfCall(
       contextTokens - measure.noteTokens + (isKept ? reply.usage.outputTokens : 0),
     ),
   };
-  const tokenSample = sampleOf(call, measure, contextTokens);
+  const tokenFactors = learned(call, measure, contextTokens);
   return {
     estimatedTokens: measure.tokens,
     counted,
-    ...(tokenSample === undefined ? {} : { tokenSample }),
+    ...(tokenFactors === undefined ? {} : { tokenFactors }),
   };
 }
 
 /** Below so many tokens the vendor's fixed additions drown the text. */
 const leastSampleTokens = 64;
 
-function sampleOf(
+function learned(
   call: MeasuredCall,
   measure: RequestMeasure,
   contextTokens: number,
-): TokenSample | undefined {
-  const estimated = measure.newTextTokens;
+): TokenFactors | undefined {
+  const before = call.input.tokenFactors ?? initialTokenFactors(call.provider.wire);
   const billed = contextTokens - measure.countedTokens - measure.newImageTokens;
-  if (estimated < leastSampleTokens || billed <= 0) return undefined;
-  return isTrustworthy(call, measure) ? { estimated, billed } : undefined;
+  const says = totalTextTokens(measure.newText) >= leastSampleTokens && billed > 0;
+  if (!says || !isTrustworthy(call, measure)) return call.input.tokenFactors;
+  return learnFactors(before, measure.newText, billed);
 }
 
 /**
@@ -88,7 +90,7 @@ function isTrustworthy(call: MeasuredCall, measure: RequestMeasure): boolean {
   if (measure.countedTokens === 0) return true;
   const reply = call.request.messages[(call.input.counted?.messages ?? 0) - 1];
   const thoughtCharacters = reply?.role === 'assistant' ? thoughtLength(reply) : 0;
-  return thoughtCharacters === 0 || thoughtCharacters < measure.newTextTokens / 2;
+  return thoughtCharacters === 0 || thoughtCharacters < totalTextTokens(measure.newText) / 2;
 }
 
 function thoughtLength(message: AssistantMessage): number {

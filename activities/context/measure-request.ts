@@ -1,7 +1,8 @@
 /** How large a request is before it is sent: tokens, bytes, images. The vendor's own last count is the truth for what it covers. */
 import { createHash } from 'node:crypto';
 import type { AssistantMessage, Message, UserMessage } from '../../workflows/core/message';
-import type { CountedContext } from '../../workflows/core/token-factor';
+import type { CountedContext, TextTokens, TokenFactors } from '../../workflows/core/token-factors';
+import { addTextTokens, noTextTokens, weighTextTokens } from '../../workflows/core/token-factors';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { countTextTokens } from './count-tokens';
 import { imageTokens } from './image-tokens';
@@ -15,7 +16,7 @@ export interface MeasureKnown {
   /** What a vendor last counted of this very transcript; ignored where another route counted it. */
   readonly counted?: CountedContext;
   /** Vendor's tokens per token of ours on this route, as learned. Default: the wire's own. */
-  readonly factor?: number;
+  readonly factors?: TokenFactors;
 }
 
 /** The size of a request. */
@@ -24,8 +25,8 @@ export interface RequestMeasure {
   readonly tokens: number;
   /** Of those, the ones that stand on the vendor's own count. */
   readonly countedTokens: number;
-  /** Our own count of the rest, images aside and no factor applied: what `learnFactor` compares with the bill. */
-  readonly newTextTokens: number;
+  /** Our own count of the rest, images aside and no factor applied: what `learnFactors` compares with the bill. */
+  readonly newText: TextTokens;
   /** Tokens of the rest's images. */
   readonly newImageTokens: number;
   /** Probable tokens of the request's note, part of `tokens`: no later request has it. */
@@ -42,22 +43,24 @@ export interface RequestMeasure {
 /** The size of some messages by themselves. */
 export interface MessagesMeasure {
   /** Our own count, no factor applied. */
-  readonly textTokens: number;
+  readonly text: TextTokens;
   readonly imageTokens: number;
   readonly bytes: number;
   readonly images: number;
   readonly largestImageBytes: number;
 }
 
-/** Vendor's tokens per token of ours before anything is learned. Source: ADR 0024. */
-const initialFactors: Readonly<Record<ProviderWire, number>> = {
-  anthropic: 1.35,
-  responses: 1,
-  chat: 1,
+const sameTable: TokenFactors = { words: 1, marks: 1, scripts: 1 };
+
+/** Vendor's tokens per token of ours before anything is learned. Source: ADR 0024, published measurements of Claude's tokenizers. */
+const initialFactors: Readonly<Record<ProviderWire, TokenFactors>> = {
+  anthropic: { words: 1.5, marks: 1.2, scripts: 1.2 },
+  responses: sameTable,
+  chat: sameTable,
 };
 
-/** Factor of a wire on which nothing has been learned yet. */
-export function initialTokenFactor(wire: ProviderWire = 'anthropic'): number {
+/** Factors of a wire on which nothing has been learned yet. */
+export function initialTokenFactors(wire: ProviderWire = 'anthropic'): TokenFactors {
   return initialFactors[wire];
 }
 
@@ -80,7 +83,7 @@ const toolsOverhead: Readonly<Record<ProviderWire, number>> = {
  */
 export function measureRequest(request: ModelRequest, known: MeasureKnown): RequestMeasure {
   const wire = known.wire ?? 'anthropic';
-  const factor = known.factor ?? initialTokenFactor(known.wire);
+  const factors = known.factors ?? initialTokenFactors(known.wire);
   const counted = usableCount(known, request.messages.length);
   const fixed = fixedOf(request, wire);
   const whole = measureMessages(request.messages, wire, request.model);
@@ -88,16 +91,17 @@ export function measureRequest(request: ModelRequest, known: MeasureKnown): Requ
     counted === undefined
       ? whole
       : measureMessages(request.messages.slice(counted.messages), wire, request.model);
-  const noteText = noteTokensOf(request.note);
-  const textTokens = fresh.textTokens + noteText + (counted === undefined ? fixed.tokens : 0);
+  const note = noteText(request.note);
+  const uncounted = counted === undefined ? [fresh.text, note, fixed.text] : [fresh.text, note];
+  const newText = uncounted.reduce(addTextTokens);
   const countedTokens = counted?.tokens ?? 0;
   return {
-    tokens: Math.ceil(countedTokens + textTokens * factor + fresh.imageTokens),
+    tokens: Math.ceil(countedTokens + weighTextTokens(newText, factors) + fresh.imageTokens),
     countedTokens,
-    newTextTokens: textTokens,
+    newText,
     newImageTokens: fresh.imageTokens,
-    noteTokens: Math.ceil(noteText * factor),
-    fixedTokens: Math.ceil(fixed.tokens * factor),
+    noteTokens: Math.ceil(weighTextTokens(note, factors)),
+    fixedTokens: Math.ceil(weighTextTokens(fixed.text, factors)),
     bytes: whole.bytes + fixed.bytes + Buffer.byteLength(request.note ?? ''),
     images: whole.images,
     largestImageBytes: whole.largestImageBytes,
@@ -115,16 +119,39 @@ export function measureMessages(
   wire: ProviderWire,
   model: string,
 ): MessagesMeasure {
-  let [textTokens, imageTokenSum, bytes, images, largestImageBytes] = [0, 0, 0, 0, 0];
-  for (const message of messages) {
-    const one = measureMessage(message, wire, model);
-    textTokens += one.textTokens;
-    imageTokenSum += one.imageTokens;
-    bytes += one.bytes;
-    images += one.images;
-    largestImageBytes = Math.max(largestImageBytes, one.largestImageBytes);
-  }
-  return { textTokens, imageTokens: imageTokenSum, bytes, images, largestImageBytes };
+  return messages
+    .map((message) => measureMessage(message, wire, model))
+    .reduce(addMeasures, nothing);
+}
+
+/** Tokens that the vendor will probably count for these messages. */
+export function probableTokens(
+  messages: readonly Message[],
+  known: Pick<MeasureKnown, 'wire' | 'factors'>,
+  model: string,
+): number {
+  const { text, imageTokens: images } = measureMessages(messages, known.wire ?? 'anthropic', model);
+  return Math.ceil(
+    weighTextTokens(text, known.factors ?? initialTokenFactors(known.wire)) + images,
+  );
+}
+
+const nothing: MessagesMeasure = {
+  text: noTextTokens,
+  imageTokens: 0,
+  bytes: 0,
+  images: 0,
+  largestImageBytes: 0,
+};
+
+function addMeasures(left: MessagesMeasure, right: MessagesMeasure): MessagesMeasure {
+  return {
+    text: addTextTokens(left.text, right.text),
+    imageTokens: left.imageTokens + right.imageTokens,
+    bytes: left.bytes + right.bytes,
+    images: left.images + right.images,
+    largestImageBytes: Math.max(left.largestImageBytes, right.largestImageBytes),
+  };
 }
 
 /** Counts remembered; some hundred bytes each. */
@@ -138,7 +165,7 @@ function measureMessage(message: Message, wire: ProviderWire, model: string): Me
   if (known !== undefined) return known;
   const images = message.role === 'user' ? message.blocks.filter(isImage) : [];
   const measured: MessagesMeasure = {
-    textTokens: messageOverhead + textTokensOf(message),
+    text: addTextTokens(textOf(message), marks(messageOverhead)),
     imageTokens: images.reduce((sum, image) => sum + imageTokens(image, wire, model), 0),
     bytes: Buffer.byteLength(json),
     images: images.length,
@@ -161,31 +188,43 @@ function isImage(block: UserMessage['blocks'][number]): block is ImagePart {
   return block.type === 'image';
 }
 
-function textTokensOf(message: Message): number {
+function textOf(message: Message): TextTokens {
   switch (message.role) {
     case 'user':
       return sum(message.blocks, (block) =>
-        block.type === 'text' ? countTextTokens(block.text) : 0,
+        block.type === 'text' ? countTextTokens(block.text) : noTextTokens,
       );
     case 'assistant':
-      return sum(message.blocks, assistantBlockTokens);
+      return sum(message.blocks, assistantBlockText);
     case 'tool':
-      return sum(message.results, (result) => countTextTokens(result.content) + idTokens);
+      return sum(message.results, (result) =>
+        addTextTokens(countTextTokens(result.content), marks(idTokens)),
+      );
   }
 }
 
 /** Tokens of the id that joins a call and its result. */
 const idTokens = 8;
 
-function assistantBlockTokens(block: AssistantMessage['blocks'][number]): number {
+/** Tokens that stand for no words. */
+function marks(tokens: number): TextTokens {
+  return { ...noTextTokens, marks: tokens };
+}
+
+function assistantBlockText(block: AssistantMessage['blocks'][number]): TextTokens {
   switch (block.type) {
     case 'text':
     case 'refusal':
       return countTextTokens(block.text);
     case 'tool-call':
-      return countTextTokens(block.name) + countTextTokens(JSON.stringify(block.input)) + idTokens;
-    case 'reasoning':
-      return Math.max(countTextTokens(block.text), sealedTokens(block.opaque));
+      return addTextTokens(
+        countTextTokens(`${block.name}${JSON.stringify(block.input)}`),
+        marks(idTokens),
+      );
+    case 'reasoning': {
+      const sealed = sealedTokens(block.opaque);
+      return sealed === 0 ? countTextTokens(block.text) : { ...noTextTokens, words: sealed };
+    }
   }
 }
 
@@ -198,16 +237,17 @@ function sealedTokens(opaque: { readonly [key: string]: unknown } | undefined): 
   return typeof sealed === 'string' ? Math.ceil(sealed.length / sealedCharactersPerToken) : 0;
 }
 
-function sum<Entry>(entries: readonly Entry[], tokensOf: (entry: Entry) => number): number {
-  return entries.reduce((total, entry) => total + tokensOf(entry) + blockOverhead, 0);
+function sum<Entry>(entries: readonly Entry[], tokensOf: (entry: Entry) => TextTokens): TextTokens {
+  return entries.map(tokensOf).reduce(addTextTokens, marks(entries.length * blockOverhead));
 }
 
-function noteTokensOf(note: string | undefined): number {
-  return note === undefined || note.trim() === '' ? 0 : countTextTokens(note) + messageOverhead;
+function noteText(note: string | undefined): TextTokens {
+  if (note === undefined || note.trim() === '') return noTextTokens;
+  return addTextTokens(countTextTokens(note), marks(messageOverhead));
 }
 
 interface FixedPart {
-  readonly tokens: number;
+  readonly text: TextTokens;
   readonly bytes: number;
 }
 
@@ -220,12 +260,13 @@ function fixedOf(request: ModelRequest, wire: ProviderWire): FixedPart {
   const key = createHash('sha256').update(`${wire}:`).update(json).digest('base64');
   const known = fixedParts.get(key);
   if (known !== undefined) return known;
-  const tools = request.tools.reduce(
-    (tokens, tool) => tokens + blockOverhead + countTextTokens(JSON.stringify(tool)),
-    request.tools.length === 0 ? 0 : toolsOverhead[wire],
-  );
+  const overhead = messageOverhead + (request.tools.length === 0 ? 0 : toolsOverhead[wire]);
   const part = {
-    tokens: countTextTokens(request.system) + messageOverhead + tools,
+    text: [
+      countTextTokens(request.system),
+      sum(request.tools, (tool) => countTextTokens(JSON.stringify(tool))),
+      marks(overhead),
+    ].reduce(addTextTokens),
     bytes: Buffer.byteLength(json) + 512,
   };
   if (fixedParts.size >= rememberedFixedParts) fixedParts.clear();

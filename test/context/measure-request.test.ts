@@ -1,6 +1,6 @@
 /** The measure of a request, before any vendor has seen it. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { countTextTokens } from '../../activities/context/count-tokens';
+import { countAllTokens } from '../../activities/context/count-tokens';
 import { measureRequest } from '../../activities/context/measure-request';
 import { fitsRequest, requestLimitsOf } from '../../activities/context/request-limits';
 import type { ModelRequest } from '../../activities/providers/provider';
@@ -28,17 +28,17 @@ describe('the count of a text', () => {
     ['JSON', JSON.stringify(Array.from({ length: 400 }, (_, id) => ({ id, name: `item ${id}` })))],
   ])('is within 1 %% of the whole table on %s', (_name, text) => {
     const whole = countTokens(text);
-    expect(Math.abs(countTextTokens(text) - whole) / whole).toBeLessThan(0.01);
+    expect(Math.abs(countAllTokens(text) - whole) / whole).toBeLessThan(0.01);
   });
 
   it('cuts no character in two', () => {
     const text = `${'a'.repeat(255)}${'😀'.repeat(50)}`;
-    expect(countTextTokens(text)).toBeGreaterThan(50);
-    expect(countTextTokens('😀'.repeat(400))).toBe(400 * countTextTokens('😀'));
+    expect(countAllTokens(text)).toBeGreaterThan(50);
+    expect(countAllTokens('😀'.repeat(400))).toBe(400 * countAllTokens('😀'));
   });
 
   it("takes a vendor's own marks for text", () => {
-    expect(countTextTokens('<|endoftext|>')).toBeGreaterThan(1);
+    expect(countAllTokens('<|endoftext|>')).toBeGreaterThan(1);
   });
 });
 
@@ -46,10 +46,11 @@ describe('the measure of a request', () => {
   it("builds on the vendor's count of the same transcript and adds only what is new", () => {
     const messages = [say('a'), say('b'), say('word '.repeat(1_000))];
     const counted = { route: 'openai/gpt-5', messages: 2, tokens: 50_000 };
-    const measure = measureRequest(request(messages), { ...onChat, counted, factor: 1.2 });
+    const factors = { words: 1.2, marks: 1, scripts: 1 };
+    const measure = measureRequest(request(messages), { ...onChat, counted, factors });
     expect(measure.countedTokens).toBe(50_000);
-    expect(measure.newTextTokens).toBe(countTextTokens('word '.repeat(1_000)) + 6);
-    expect(measure.tokens).toBe(50_000 + Math.ceil(measure.newTextTokens * 1.2));
+    expect(measure.newText.words).toBeCloseTo(countAllTokens('word '.repeat(1_000)));
+    expect(measure.tokens).toBe(50_000 + Math.ceil(measure.newText.words * 1.2 + 6));
   });
 
   it.each([

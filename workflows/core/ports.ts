@@ -3,7 +3,7 @@ import type { AgentError } from './failure';
 import type { JsonObject } from './json';
 import type { Limits } from './limits';
 import type { ContentHash, Head } from './message';
-import type { CountedContext, TokenSample } from './token-factor';
+import type { CountedContext, TokenFactors } from './token-factors';
 import type {
   ProgressEstimate,
   RecoveryAction,
@@ -120,7 +120,7 @@ export interface CallModelInput {
   /** What a vendor last counted of this transcript, as the last call on this route returned it. */
   readonly counted?: CountedContext;
   /** Vendor's tokens per token of ours on this route, as learned so far. */
-  readonly tokenFactor?: number;
+  readonly tokenFactors?: TokenFactors;
   /** What the runtime itself ran since the last call, to append behind the results. */
   readonly runtimeResults?: readonly RuntimeResult[];
   /** For the corpus of learned recoveries; a store that cannot take them costs nothing. */
@@ -180,8 +180,8 @@ export interface CallModelResult {
   readonly estimatedTokens?: number;
   /** What the next call on this route may build its measure on. */
   readonly counted?: CountedContext;
-  /** What this call teaches about the route's tokenizer (`learnFactor`). */
-  readonly tokenSample?: TokenSample;
+  /** The route's factors after what this call taught (`learnFactors`); the next call on this route takes them. */
+  readonly tokenFactors?: TokenFactors;
   /** Provider failures that this call's attempts healed by retry, in order. */
   readonly healedRetries?: readonly string[];
 }
