@@ -62,6 +62,7 @@ function toolPolicy(tool: Tool): ToolPolicy {
     approval: tool.approval,
     ...(tool.editsFile === undefined ? {} : { editsFile: tool.editsFile }),
     ...(tool.maxCalls === undefined ? {} : { maxCalls: tool.maxCalls }),
+    ...(tool.onUnknown === 'ask-person' ? { onUnknown: tool.onUnknown } : {}),
   };
 }
 

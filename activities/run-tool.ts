@@ -6,7 +6,7 @@ import { previewChars } from '../workflows/core/limits';
 import type { RunToolInput, RunToolResult } from '../workflows/core/ports';
 import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
-import { interruption, withHeartbeat } from './activity-lifecycle';
+import { withHeartbeat } from './activity-lifecycle';
 import { fenceToolOutput } from './fence';
 import { InfraException } from './infra-exception';
 import { keepTrying } from './keep-trying';
@@ -15,11 +15,12 @@ import type { Store, ToolRecord } from './store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { putResult } from './stored-result';
 import type { Execution, ExecutionPlace } from './tool-execution';
-import { executeTool, thrownText, toolFailure, withToolContext } from './tool-execution';
+import { toolFailure } from './tool-execution';
 import type { ShownOutput } from './tool-output';
-import { outputText, showOutput } from './tool-output';
+import { showOutput } from './tool-output';
 import { isJsonObject } from './tools/input-schema';
-import type { ProbeAnswer, Tool, ToolContext } from './tools/tool';
+import type { Tool } from './tools/tool';
+import { decideExecution } from './unknown-outcome';
 
 async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
   if (input.inputBlob === undefined) return input.input ?? {};
@@ -38,64 +39,6 @@ function toolOf({ agent }: RunDefinition, input: RunToolInput): Tool {
     code: 'tool_infrastructure',
     message: `The tool "${input.name}" of agent "${agent.name}" is not on this worker. Deploy a worker that has it.`,
   });
-}
-
-/** Evidence for the model and for people when nobody can say whether an earlier attempt took effect. */
-function unknownOutcome(tool: Tool, record: ToolRecord, evidence: string): Execution {
-  const begun =
-    record.type === 'begun' ? new Date(record.intent.startedAtMs).toISOString() : 'unknown';
-  return {
-    type: 'error',
-    error: toolFailure(
-      tool,
-      'outcome_unknown',
-      `An earlier attempt of this call began at ${begun} and was interrupted; whether it took effect is not known (${evidence}). It was not repeated.`,
-      {
-        hint: 'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
-        recoverable: true,
-      },
-    ),
-  };
-}
-
-/** Asks a probe; one that fails has found out nothing, which is no failure of the run. */
-async function askProbe(
-  tool: Tool,
-  place: ExecutionPlace,
-  probe: (context: ToolContext) => Promise<ProbeAnswer>,
-): Promise<ProbeAnswer> {
-  try {
-    return await withToolContext(tool, place, probe);
-  } catch (thrown) {
-    const interrupted = interruption();
-    if (interrupted !== undefined) throw interrupted;
-    if (thrown instanceof InfraException) throw thrown;
-    return { type: 'unknown', evidence: `its probe failed: ${thrownText(thrown)}` };
-  }
-}
-
-/** What is still to be done about a call whose earlier attempt may have run. */
-async function decideExecution(
-  tool: Tool,
-  value: unknown,
-  record: ToolRecord,
-  place: ExecutionPlace,
-): Promise<Execution> {
-  if (record.type !== 'begun' || tool.effect === 'keyed') return executeTool(tool, value, place);
-  const { probe } = tool;
-  if (tool.effect !== 'reconcilable' || probe === undefined)
-    return unknownOutcome(tool, record, 'the tool is irreversible and cannot be probed');
-  const answer = await askProbe(tool, place, (context) =>
-    probe(place.input.idempotencyKey, value, context),
-  );
-  switch (answer.type) {
-    case 'applied':
-      return { type: 'output', text: outputText(answer.output) };
-    case 'not-applied':
-      return executeTool(tool, value, place);
-    case 'unknown':
-      return unknownOutcome(tool, record, answer.evidence);
-  }
 }
 
 /** Milliseconds that a finished call may wait for its store before its result travels inline (ADR 0008). */
@@ -118,6 +61,12 @@ async function contentOf(
   return { ...shown, content: `${response}\n${shown.content}`, plain: execution.error.message };
 }
 
+function errorOf(execution: Execution): Pick<RunToolResult, 'error' | 'isOutcomeUnknown'> {
+  if (execution.type === 'output') return {};
+  const { error, isOutcomeUnknown } = execution;
+  return { error, ...(isOutcomeUnknown === true ? { isOutcomeUnknown } : {}) };
+}
+
 async function resultOf(place: ExecutionPlace, execution: Execution): Promise<RunToolResult> {
   const isError = execution.type === 'error';
   const { content, blob, bytes, plain } = await contentOf(place, execution);
@@ -130,7 +79,7 @@ async function resultOf(place: ExecutionPlace, execution: Execution): Promise<Ru
     preview: boundText(plain, previewChars),
     bytes,
     fingerprint: shortHash(normaliseText(plain)),
-    ...(isError ? { error: execution.error } : {}),
+    ...errorOf(execution),
   };
 }
 
@@ -148,7 +97,7 @@ function inlineResult({ input, workspace }: ExecutionPlace, execution: Execution
     preview: boundText(plain, previewChars),
     bytes: Buffer.byteLength(plain),
     fingerprint: shortHash(normaliseText(plain)),
-    ...(isError ? { error: execution.error } : {}),
+    ...errorOf(execution),
   };
 }
 

@@ -6,6 +6,7 @@ import { failureMessageChars } from '../workflows/core/limits';
 import type { RunToolInput } from '../workflows/core/ports';
 import { interruption } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
+import { isLostInTheMiddle } from './lost-in-the-middle';
 import { sanitiseText } from './sanitise';
 import type { Store } from './store';
 import { outputText } from './tool-output';
@@ -20,6 +21,8 @@ export type Execution =
       readonly error: AgentError;
       /** What the tool gave before it failed; untrusted, of any length. */
       readonly output?: string;
+      /** It may have taken effect all the same. */
+      readonly isOutcomeUnknown?: true;
     };
 
 /** Reason of an abort by the tool's own time limit. */
@@ -106,6 +109,12 @@ function executionError(
   return toolFailure(tool, 'tool_execution_failed', thrownText(thrown), { hint, root });
 }
 
+/** Whether a failure leaves open what became of the effect; a tool's own error says what it says. */
+function leavesUnknown(thrown: unknown): boolean {
+  if (thrown instanceof ToolError) return thrown.code === 'outcome_unknown';
+  return thrown instanceof ToolDeadline || isLostInTheMiddle(thrown);
+}
+
 /** Rejects when the signal aborts, so that a tool that ignores its signal cannot hold the activity. */
 function aborted(signal: AbortSignal): { promise: Promise<never>; release: () => void } {
   let release = (): void => undefined;
@@ -131,17 +140,42 @@ export interface ExecutionPlace {
   readonly progress: (text: string) => void;
 }
 
-/** Runs `work` with a tool's context; the signal aborts at the tool's deadline, on cancel and on the worker's shutdown. */
+/** Milliseconds that an aborted tool has to come to its own end: `run_command` needs 2 s to end a stubborn group. */
+const settleMs = 3_000;
+
+/** Waits for work that was told to stop: what it still gives is known, whatever else it does is not waited for. */
+async function lastWords<Result>(work: Promise<Result>, told: unknown): Promise<Result> {
+  const reason = told instanceof Error ? told : new Error('aborted');
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(reason);
+    }, settleMs);
+  });
+  try {
+    return await Promise.race([work, tooLate]);
+  } catch (thrown) {
+    throw thrown instanceof ToolError ? thrown : reason;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Runs `work` with a tool's context; the signal aborts after `limitMs`, on cancel and on the worker's shutdown.
+ *
+ * Contract: work that comes to an end of its own soon after the abort keeps its result, so that a finished effect is known.
+ */
 export async function withToolContext<Result>(
-  tool: Tool,
+  limitMs: number,
   { store, input, workspace, progress }: ExecutionPlace,
   work: (context: ToolContext) => Promise<Result> | Result,
 ): Promise<Result> {
   const activity = Context.current();
   const deadline = new AbortController();
   const timer = setTimeout(() => {
-    deadline.abort(new ToolDeadline(tool.timeoutMs));
-  }, tool.timeoutMs);
+    deadline.abort(new ToolDeadline(limitMs));
+  }, limitMs);
   const signal = AbortSignal.any([activity.cancellationSignal, deadline.signal]);
   const abort = aborted(signal);
   const context: ToolContext = {
@@ -156,8 +190,12 @@ export async function withToolContext<Result>(
       return { text: slice.bytes.toString('utf8'), totalBytes: slice.totalBytes };
     },
   };
+  const working = Promise.resolve().then(() => work(context));
   try {
-    return await Promise.race([Promise.resolve().then(() => work(context)), abort.promise]);
+    return await Promise.race([working, abort.promise]);
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+    return await lastWords(working, signal.reason);
   } finally {
     clearTimeout(timer);
     abort.release();
@@ -174,9 +212,10 @@ export async function executeTool(
   tool: Tool,
   value: unknown,
   place: ExecutionPlace,
+  limitMs = tool.timeoutMs,
 ): Promise<Execution> {
   try {
-    const output = await withToolContext(tool, place, (context) => tool.execute(value, context));
+    const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
     return { type: 'output', text: outputText(output) };
   } catch (thrown) {
     const interrupted = interruption();
@@ -184,6 +223,11 @@ export async function executeTool(
     if (thrown instanceof InfraException) throw thrown;
     const error = executionError(tool, place.workspace, thrown, value);
     const given = thrown instanceof ToolError ? thrown.output : undefined;
-    return { type: 'error', error, ...(given === undefined ? {} : { output: given }) };
+    return {
+      type: 'error',
+      error,
+      ...(given === undefined ? {} : { output: given }),
+      ...(tool.effect !== 'read' && leavesUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
+    };
   }
 }

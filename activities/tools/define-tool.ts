@@ -88,6 +88,14 @@ function checkEffect(name: string, effect: Tool['effect'], hasProbe: boolean): v
   }
 }
 
+function checkOnUnknown(name: string, effect: Tool['effect'], onUnknown: string | undefined): void {
+  if (effect === 'read' && onUnknown === 'ask-person') {
+    throw new UserError(
+      `Tool "${name}" is "read", so its outcome is never unknown; leave onUnknown out, or choose another effect.`,
+    );
+  }
+}
+
 function parseWith(schema: z.ZodType, inputSchema: JsonObject, input: unknown): ParsedInput {
   const structural = structuralProblems(inputSchema, input);
   const parsed = schema.safeParse(input);
@@ -147,6 +155,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   checkWholeNumber(name, 'timeoutMs', definition.timeoutMs, maxTimeoutMs);
   checkWholeNumber(name, 'maxCalls', definition.maxCalls, Number.MAX_SAFE_INTEGER);
   checkEffect(name, effect, probe !== undefined);
+  checkOnUnknown(name, effect, definition.onUnknown);
   const inputSchema = inputSchemaFromZod(name, definition.input);
   checkPropertyNamed(name, 'editsFile', definition.editsFile, inputSchema);
   checkPropertyNamed(name, 'label', definition.label, inputSchema);
@@ -162,6 +171,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     approval: isRule ? 'rule' : approval,
     editsFile: definition.editsFile,
     maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),
+    onUnknown: definition.onUnknown ?? 'tell-model',
     label: definition.label,
     parse: (input) => parseWith(definition.input, inputSchema, input),
     needsApproval: isRule ? askWhere((input) => approval(own(input))) : () => approval === 'always',

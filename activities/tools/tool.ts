@@ -30,6 +30,9 @@ export type ProbeAnswer =
   | { readonly type: 'not-applied' }
   | { readonly type: 'unknown'; readonly evidence: string };
 
+/** Who decides about a call whose outcome is unknown. */
+type OnUnknown = 'tell-model' | 'ask-person';
+
 /** A tool as its author writes it. */
 export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   /** `^[a-zA-Z0-9_-]{1,64}$`. */
@@ -48,6 +51,11 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   readonly editsFile?: string;
   /** Calls per run. Default by name from `call-caps.ts` (seed 001 caps high-risk tools), else none. */
   readonly maxCalls?: number;
+  /**
+   * Who decides when nobody knows whether a call took effect. Default `tell-model`: the model gets the evidence as an error;
+   * `ask-person`: the call waits as a question, and what a person has found out is its result.
+   */
+  readonly onUnknown?: OnUnknown;
   /** Input property shown in the Web UI beside the tool's name. */
   readonly label?: string;
   /**
@@ -80,6 +88,7 @@ export interface Tool {
   readonly approval: 'never' | 'always' | 'rule';
   readonly editsFile: string | undefined;
   readonly maxCalls: number | undefined;
+  readonly onUnknown: OnUnknown;
   readonly label: string | undefined;
   /** Checks input: the parsed value, or what is wrong in words for the model. */
   readonly parse: (input: unknown) => ParsedInput;

@@ -5,9 +5,10 @@ import { createActivities } from '../../activities/index';
 import { keepTrying } from '../../activities/keep-trying';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { defineTool } from '../../activities/tools/define-tool';
-import type { Tool } from '../../activities/tools/tool';
+import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import type { ToolErrorCode } from '../../activities/tools/tool-error';
 import { ToolError } from '../../activities/tools/tool-error';
+import type { AgentError } from '../../workflows/core/failure';
 import type { RunToolInput, RunToolResult } from '../../workflows/core/ports';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
@@ -69,6 +70,113 @@ test('a probe that fails leaves the outcome unknown, tells no secret, and neithe
   expect(error?.message).toContain('ECONNREFUSED');
   expect(error?.message).not.toContain('abcdef1234567890');
   expect(executions).toBe(0);
+});
+
+describe('a failure in the middle of a call', () => {
+  const reset = (): never => {
+    throw new TypeError('fetch failed', {
+      cause: Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }),
+    });
+  };
+
+  test('of a keyed tool is repeated once with the same key', async () => {
+    const keys: string[] = [];
+    const tool = defineTool({
+      ...base,
+      name: 'pay',
+      effect: 'keyed',
+      execute: (_input, { idempotencyKey }) => {
+        keys.push(idempotencyKey);
+        return keys.length === 1 ? reset() : 'paid';
+      },
+    });
+    const result = await runCall(tool, false);
+    expect(result).toMatchObject({ preview: 'paid' });
+    expect(keys).toEqual(['run/call', 'run/call']);
+  });
+
+  test('of a keyed tool that fails again is told as unknown', async () => {
+    const result = await runCall(
+      defineTool({ ...base, name: 'pay', effect: 'keyed', execute: reset }),
+      false,
+    );
+    expect(result).toMatchObject({ isOutcomeUnknown: true, error: { code: 'outcome_unknown' } });
+  });
+
+  test.each<[ProbeAnswer, Partial<RunToolResult>]>([
+    [{ type: 'applied', output: 'booked' }, { preview: 'booked' }],
+    [
+      { type: 'not-applied' },
+      { error: expect.objectContaining({ code: 'tool_execution_failed' }) as AgentError },
+    ],
+    [{ type: 'unknown', evidence: 'no answer' }, { isOutcomeUnknown: true }],
+  ])('of a reconcilable tool is probed: %j', async (answer, expected) => {
+    let executions = 0;
+    const tool = defineTool({
+      ...base,
+      name: 'book',
+      effect: 'reconcilable',
+      execute: () => {
+        executions += 1;
+        return reset();
+      },
+      probe: () => Promise.resolve(answer),
+    });
+    expect(await runCall(tool, false)).toMatchObject(expected);
+    expect(executions).toBe(1);
+  });
+
+  test('of an irreversible tool is told as unknown with the evidence, not as a plain failure', async () => {
+    const result = await runCall(defineTool({ ...base, name: 'send', execute: reset }), false);
+    expect(result).toMatchObject({ isOutcomeUnknown: true, error: { code: 'outcome_unknown' } });
+    expect(result.error?.message).toContain('fetch failed');
+  });
+
+  test('before the request was sent is a plain failure', async () => {
+    const refused = (): never => {
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    };
+    const result = await runCall(defineTool({ ...base, name: 'send', execute: refused }), false);
+    expect(result.error?.code).toBe('tool_execution_failed');
+    expect(result.isOutcomeUnknown).toBeUndefined();
+  });
+
+  test.each<[Tool['effect'], true | undefined]>([
+    ['irreversible', true],
+    ['keyed', true],
+    ['read', undefined],
+  ])('at the time limit of a tool that is %s leaves unknown: %s', async (effect, isUnknown) => {
+    const tool = defineTool({
+      ...base,
+      name: 'slow',
+      effect,
+      timeoutMs: 20,
+      execute: (_input, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            reject(new Error('my own words'));
+          });
+        }),
+    });
+    const result = await runCall(tool, false);
+    expect(result.error?.code).toBe('tool_timeout');
+    expect(result.isOutcomeUnknown).toBe(isUnknown);
+  });
+
+  test('an effect that is finished just after the time limit is known', async () => {
+    const tool = defineTool({
+      ...base,
+      name: 'slow',
+      timeoutMs: 20,
+      execute: (_input, { signal }) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => {
+            setTimeout(resolve, 20, 'sent all the same');
+          });
+        }),
+    });
+    expect(await runCall(tool, false)).toMatchObject({ preview: 'sent all the same' });
+  });
 });
 
 test('an output that JSON cannot carry is told as such, never as a failure of a call that took effect', async () => {

@@ -2,13 +2,21 @@
 import type { AgentError } from './failure';
 import { recoveryInstructions } from './failure-policy';
 
+/**
+ * A message that a tool, a vendor or the model wrote, as one line: so only the runtime can begin a line of the note, and no
+ * error can add a hint or an instruction of its own.
+ */
+function oneLine(message: string): string {
+  return message.trim().replace(/\s*[\r\n\u2028\u2029]\s*/g, ' | ');
+}
+
 /** Marks the note as the runtime's own words, so that no tool output can pass for one. */
 export const noteProvenance = '[This message comes from the agent runtime, not from the user.]';
 
 function instruction(error: AgentError, toolNames: readonly string[]): string {
   return recoveryInstructions[error.code]
     .replace('{tools}', () => toolNames.join(', '))
-    .replace('{message}', () => error.message);
+    .replace('{message}', () => oneLine(error.message));
 }
 
 /** Characters of a tool's name: what vendors accept. The name of an unknown tool is the model's own invention. */
@@ -20,8 +28,9 @@ export function shownToolName(name: string): string {
 }
 
 function detail(error: AgentError): string {
-  const { toolName, message } = error;
-  return toolName === undefined ? message : `${shownToolName(toolName)}: ${message}`;
+  const { toolName } = error;
+  const message = oneLine(error.message);
+  return toolName === undefined ? message : `${oneLine(shownToolName(toolName))}: ${message}`;
 }
 
 function unique(lines: readonly string[]): readonly string[] {

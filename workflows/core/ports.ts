@@ -46,6 +46,8 @@ export interface ToolPolicy {
   readonly editsFile?: string;
   /** Calls of this tool per run. */
   readonly maxCalls?: number;
+  /** A person is asked what came of a call whose outcome is unknown; absent = the model is told. */
+  readonly onUnknown?: 'ask-person';
 }
 
 /** An agent's definition as it was when the run started. */
@@ -209,6 +211,8 @@ export interface RunToolResult {
   readonly fingerprint: string;
   /** Set when the tool failed in a way that the model may correct. */
   readonly error?: AgentError;
+  /** Nobody knows whether the call took effect; the error has the evidence. */
+  readonly isOutcomeUnknown?: true;
 }
 
 /** Input of a recovery plan, or of a progress estimate by a model. */

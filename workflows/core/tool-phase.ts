@@ -15,6 +15,7 @@ import type { RunCommand } from './run-protocol';
 import type { RunState, ToolCallProgress } from './run-state';
 import { admitCall, settle, settleWithError } from './tool-admission';
 import { guardBeforeTools } from './safety-guard';
+import { answerText, questionAboutOutcome } from './unknown-outcome';
 import type { Step } from './step';
 import { andThen, appendLine, count, publish, step } from './step';
 
@@ -144,6 +145,8 @@ export function onToolCallCompleted(
   result: RunToolResult,
   moment: Moment,
 ): Step {
+  const question = questionAboutOutcome(state, call, callSummary(call), result);
+  if (question !== undefined) return askAboutOutcome(state, call, question, moment.atMs);
   const { error } = result;
   const pending: PendingResult = {
     toolCallId: call.toolCallId,
@@ -162,6 +165,20 @@ export function onToolCallCompleted(
       ? noteSuccess(settled, call, result.preview, moment.atMs)
       : noteFailure(settled, call, error, moment.atMs);
   return andThen(noted, (after) => settleIfDone(after, moment));
+}
+
+function askAboutOutcome(
+  state: RunState,
+  call: ProposedToolCall,
+  question: string,
+  atMs: number,
+): Step {
+  const asking = replaceCall(state, call.toolCallId, {
+    call,
+    status: { type: 'awaiting-answer', question },
+  });
+  const waitingFor = `an answer: ${question}`;
+  return step(asking, publish(asking, atMs, { type: 'WaitStartedEvent', waitingFor }));
 }
 
 function noteSuccess(state: RunState, call: ProposedToolCall, preview: string, atMs: number): Step {
@@ -352,7 +369,9 @@ export function onApprovalResolved(
 /** Characters that each answer may have, so that all answers of one reply together stay bounded. */
 function answerRoomChars(state: RunState): number {
   if (state.phase.type !== 'running-tools') return personTextChars;
-  const questions = state.phase.calls.filter(({ call }) => call.name === askUserTool).length;
+  const questions = state.phase.calls.filter(
+    ({ call, status }) => call.name === askUserTool || status.type === 'awaiting-answer',
+  ).length;
   return Math.floor(personTextChars / Math.max(questions, 1));
 }
 
@@ -363,7 +382,8 @@ export function onQuestionAnswered(
   answer: string,
   moment: Moment,
 ): Step {
-  const text = answer.trim() === '' ? emptyAnswer : personText(answer, answerRoomChars(state));
+  const given = answer.trim() === '' ? emptyAnswer : personText(answer, answerRoomChars(state));
+  const text = answerText(call, given);
   const answered = replaceCall(state, call.toolCallId, settle(call, text, undefined, true));
   const waited = publish(state, moment.atMs, {
     type: 'WaitEndedEvent',

@@ -29,6 +29,7 @@ import {
   onToolCallFailed,
   resumePausedCall,
 } from './tool-phase';
+import { stoppedLine } from './unknown-outcome';
 import { noUsage } from './usage';
 
 /** A new state and what the shell must do, in order. */
@@ -284,7 +285,10 @@ function onToolReturned(
         { toolCallsSucceeded: state.counters.toolCallsSucceeded + 1 },
       )
     : count(
-        { ...state, didNotWork: appendLine(state.didNotWork, `${summary}: stopped with the run`) },
+        {
+          ...state,
+          didNotWork: appendLine(state.didNotWork, stoppedLine(state, landed.call, summary)),
+        },
         { toolCallsFailed: state.counters.toolCallsFailed + 1 },
       );
   return returned(noted, landed.callId, atMs);

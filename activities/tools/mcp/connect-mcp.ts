@@ -30,6 +30,8 @@ export interface McpOptions {
   readonly callTimeoutMs?: number;
   /** Approval of all its tools. Default `never`. */
   readonly approval?: 'never' | 'always';
+  /** Who decides when the server is lost in the middle of a call that may not be repeated. Default `tell-model`. */
+  readonly onUnknown?: Tool['onUnknown'];
 }
 
 /** The tools that a server had when it was connected. */
@@ -243,6 +245,7 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
     approval,
     editsFile: undefined,
     maxCalls: defaultCallCaps.get(name),
+    onUnknown: use.options.onUnknown ?? 'tell-model',
     label: undefined,
     parse: (input) => parseBy(told, validate, input),
     needsApproval: () => approval === 'always',

@@ -51,7 +51,7 @@ function startGuarded(run: ProgramRun): { child: ChildProcess; watchdog: ChildPr
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  for (const { stdin } of [child, watchdog]) stdin?.on('error', () => undefined);
+  for (const { stdin } of [child, watchdog]) stdin.on('error', () => undefined);
   watchdog.once('spawn', () => child.stdin.end('go\n'));
   watchdog.once('error', () => {
     killGroup(child, 'SIGKILL');

@@ -1,0 +1,145 @@
+/** Finds out what came of a call whose effect may have happened: an interrupted attempt, a time limit, a lost connection. */
+import { interruption } from './activity-lifecycle';
+import { InfraException } from './infra-exception';
+import type { ToolRecord } from './store';
+import { outputText } from './tool-output';
+import type { Execution, ExecutionPlace } from './tool-execution';
+import { executeTool, thrownText, toolFailure, withToolContext } from './tool-execution';
+import type { ProbeAnswer, Tool } from './tools/tool';
+
+/** Milliseconds that a probe may take: less than the grace of an activity, so that its answer is still stored (ADR 0023). */
+const probeLimitMs = 20_000;
+
+/** Milliseconds that a repeat is given at least, where the first execution has used its time up. */
+const minRepeatMs = 1_000;
+
+/** The error that says what is not known, with the evidence, to the model or to the person who is asked. */
+function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
+  return {
+    type: 'error',
+    isOutcomeUnknown: true,
+    error: toolFailure(
+      tool,
+      'outcome_unknown',
+      `${what}; whether it took effect is not known (${evidence}). It was not repeated.`,
+      {
+        hint: 'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
+        recoverable: true,
+      },
+    ),
+  };
+}
+
+/** Asks a probe; one that fails has found out nothing, which is no failure of the run. */
+async function askProbe(
+  tool: Tool,
+  place: ExecutionPlace,
+  value: unknown,
+  probe: NonNullable<Tool['probe']>,
+): Promise<ProbeAnswer> {
+  try {
+    return await withToolContext(Math.min(tool.timeoutMs, probeLimitMs), place, async (context) =>
+      probe(place.input.idempotencyKey, value, context),
+    );
+  } catch (thrown) {
+    const interrupted = interruption();
+    if (interrupted !== undefined) throw interrupted;
+    if (thrown instanceof InfraException) throw thrown;
+    return { type: 'unknown', evidence: `its probe failed: ${thrownText(thrown)}` };
+  }
+}
+
+type Failed = Extract<Execution, { type: 'error' }>;
+
+/** A keyed call may be repeated with its key, once; then the model or a person is told. */
+async function repeatKeyed(
+  tool: Tool,
+  value: unknown,
+  place: ExecutionPlace,
+  failed: Failed,
+  usedMs: number,
+): Promise<Execution> {
+  if (failed.error.code === 'tool_timeout') return failed;
+  const leftMs = Math.max(tool.timeoutMs - usedMs, minRepeatMs);
+  const again = await executeTool(tool, value, place, leftMs);
+  return again.type === 'error' && again.isOutcomeUnknown === true
+    ? unknownOutcome(tool, 'The call failed twice in its middle', again.error.message)
+    : again;
+}
+
+async function reconcile(
+  tool: Tool,
+  value: unknown,
+  place: ExecutionPlace,
+  failed: Failed,
+): Promise<Execution> {
+  if (tool.probe === undefined) return failed;
+  const answer = await askProbe(tool, place, value, tool.probe);
+  const { error, output } = failed;
+  switch (answer.type) {
+    case 'applied':
+      return { type: 'output', text: outputText(answer.output) };
+    case 'not-applied':
+      return {
+        type: 'error',
+        error: toolFailure(tool, error.code, `${error.message}; it did not take effect`, error),
+        ...(output === undefined ? {} : { output }),
+      };
+    case 'unknown':
+      return unknownOutcome(
+        tool,
+        'The call failed in its middle',
+        `${error.message}; ${answer.evidence}`,
+      );
+  }
+}
+
+/** Executes a call for the first time, and looks into what a failure in its middle has left. */
+async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): Promise<Execution> {
+  const startedAt = performance.now();
+  const execution = await executeTool(tool, value, place);
+  if (execution.type !== 'error' || execution.isOutcomeUnknown !== true) return execution;
+  switch (tool.effect) {
+    case 'read':
+      return execution;
+    case 'keyed':
+      return repeatKeyed(tool, value, place, execution, performance.now() - startedAt);
+    case 'reconcilable':
+      return reconcile(tool, value, place, execution);
+    case 'irreversible':
+      return execution.error.code === 'tool_timeout'
+        ? execution
+        : unknownOutcome(tool, 'The call failed in its middle', execution.error.message);
+  }
+}
+
+/**
+ * Does what is still to be done about a call, given what an earlier attempt has left of it.
+ *
+ * Contract: an effect that may have happened is repeated only with its key (`keyed`) or after a probe that says it has not
+ * (`reconcilable`). Whatever stays unknown is marked so, with the evidence.
+ * Errors: as `executeTool`.
+ */
+export async function decideExecution(
+  tool: Tool,
+  value: unknown,
+  record: ToolRecord,
+  place: ExecutionPlace,
+): Promise<Execution> {
+  if (record.type !== 'begun') return executeFirst(tool, value, place);
+  if (tool.effect === 'keyed') return executeFirst(tool, value, place);
+  const begun = new Date(record.intent.startedAtMs).toISOString();
+  const what = `An earlier attempt of this call began at ${begun} and was interrupted`;
+  const { probe } = tool;
+  if (tool.effect !== 'reconcilable' || probe === undefined)
+    return unknownOutcome(tool, what, 'the tool is irreversible and cannot be probed');
+  const answer = await askProbe(tool, place, value, probe);
+  switch (answer.type) {
+    case 'applied':
+      return { type: 'output', text: outputText(answer.output) };
+    case 'not-applied':
+      return executeFirst(tool, value, place);
+    case 'unknown':
+      return unknownOutcome(tool, what, answer.evidence);
+  }
+}
