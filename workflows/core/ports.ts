@@ -119,6 +119,8 @@ export interface CallModelInput {
   readonly note?: string;
   /** Replaces the route's `maxOutputTokens` for this call. */
   readonly maxOutputTokens?: number;
+  /** What this call, all its attempts together, may spend. */
+  readonly allowance?: Allowance;
   /** What a vendor last counted of this transcript, as the last call on this route returned it. */
   readonly counted?: CountedContext;
   /** Vendor's tokens per token of ours on this route, as learned so far. */
@@ -134,8 +136,6 @@ export interface RuntimeResult {
   readonly pending: PendingResult;
   /** What the model is told of it, before the result. */
   readonly introduction: string;
-  /** What this call, all its attempts together, may spend. */
-  readonly allowance?: Allowance;
 }
 
 /** A tool call of a reply, already checked against its schema. */
