@@ -1,6 +1,7 @@
 /** What a store must do: keep transcripts, blobs and tool outcomes outside of Temporal's history, and share route health. */
 import type { FailoverReason } from '../workflows/core/failure';
 import type { ContentHash, Head, Message } from '../workflows/core/message';
+import type { PatternStore } from './learning/pattern-store';
 
 /** A tool execution that was begun: written before its effect, so that a crash leaves evidence. */
 export interface ToolIntent {
@@ -121,6 +122,8 @@ export interface Store extends HealthStore {
   readonly id: string;
   /** For people: `sqlite:<file name>` or `postgres:<host>/<database>`, never a password. */
   readonly label: string;
+  /** What runs learn, in the same database. */
+  readonly patterns: PatternStore;
   /** Appends one node; `parent` is undefined for the first. Returns `hash(parent, messages)`. */
   appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head>;
   /** All messages from the first node to `head`, oldest first. */

@@ -1,5 +1,6 @@
 /** The store over any database: names content, verifies it on every load, and keeps transcripts in memory. */
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
+import type { PatternStore } from '../learning/pattern-store';
 import type {
   BlobSlice,
   ProbeRequest,
@@ -43,11 +44,13 @@ import { TranscriptCache, type TranscriptNode } from './transcript-cache';
  * Errors: as `Store` says; TypeError for messages that JSON cannot carry.
  */
 export class ContentAddressedStore implements Store {
+  readonly patterns: PatternStore;
   readonly #rows: RowEngine;
   readonly #limits: StoreLimits;
   readonly #cache: TranscriptCache;
 
-  constructor(rows: RowEngine, limits: StoreLimits) {
+  constructor(rows: RowEngine, patterns: PatternStore, limits: StoreLimits) {
+    this.patterns = patterns;
     this.#rows = rows;
     this.#limits = limits;
     this.#cache = new TranscriptCache(limits.cacheBytes);

@@ -23,4 +23,25 @@ export const postgresMigrations: readonly string[] = [
      record text NOT NULL,
      record_sum text NOT NULL
    );`,
+  `CREATE TABLE holdfast.observations (
+     key_hash text COLLATE "C" PRIMARY KEY,
+     tenant text COLLATE "C" NOT NULL,
+     at_ms bigint NOT NULL,
+     record text NOT NULL,
+     record_sum text NOT NULL
+   );
+   CREATE INDEX observations_by_age ON holdfast.observations (tenant, at_ms);
+   CREATE TABLE holdfast.patterns (
+     id text COLLATE "C" PRIMARY KEY,
+     tenant text COLLATE "C" NOT NULL,
+     cluster text COLLATE "C" NOT NULL,
+     record text NOT NULL,
+     record_sum text NOT NULL
+   );
+   CREATE INDEX patterns_by_cluster ON holdfast.patterns (tenant, cluster);
+   CREATE TABLE holdfast.tool_knowledge (
+     digest text COLLATE "C" PRIMARY KEY,
+     record text NOT NULL,
+     record_sum text NOT NULL
+   );`,
 ];

@@ -2,8 +2,10 @@
 import type { Store } from '../store';
 import type { ContentHash, Head } from '../../workflows/core/message';
 import type { Chunk } from './blob-manifest';
+import { CheckedPatternStore } from './checked-pattern-store';
 import { ContentAddressedStore } from './content-addressed-store';
 import { PostgresConnection, type SqlQuery, type SqlValue } from './postgres-connection';
+import { PostgresPatternRows } from './postgres-pattern-rows';
 import { postgresMigrations } from './postgres-schema';
 import type {
   BlobRow,
@@ -23,7 +25,8 @@ export async function openPostgresStore(url: string, limits: StoreLimits): Promi
   const connection = new PostgresConnection(url, limits);
   try {
     const id = await migrate(connection);
-    return new ContentAddressedStore(new PostgresRows(id, connection), limits);
+    const patterns = new CheckedPatternStore(new PostgresPatternRows(connection));
+    return new ContentAddressedStore(new PostgresRows(id, connection), patterns, limits);
   } catch (error) {
     await connection.close();
     throw error;

@@ -18,4 +18,25 @@ export const sqliteMigrations: readonly string[] = [
      record TEXT NOT NULL,
      record_sum TEXT NOT NULL
    );`,
+  `CREATE TABLE observations (
+     key_hash TEXT PRIMARY KEY,
+     tenant TEXT NOT NULL,
+     at_ms INTEGER NOT NULL,
+     record TEXT NOT NULL,
+     record_sum TEXT NOT NULL
+   ) WITHOUT ROWID;
+   CREATE INDEX observations_by_age ON observations (tenant, at_ms);
+   CREATE TABLE patterns (
+     id TEXT PRIMARY KEY,
+     tenant TEXT NOT NULL,
+     cluster TEXT NOT NULL,
+     record TEXT NOT NULL,
+     record_sum TEXT NOT NULL
+   ) WITHOUT ROWID;
+   CREATE INDEX patterns_by_cluster ON patterns (tenant, cluster);
+   CREATE TABLE tool_knowledge (
+     digest TEXT PRIMARY KEY,
+     record TEXT NOT NULL,
+     record_sum TEXT NOT NULL
+   ) WITHOUT ROWID;`,
 ];

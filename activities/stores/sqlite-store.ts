@@ -3,6 +3,7 @@ import type Database from 'libsql';
 import type { Store } from '../store';
 import type { ContentHash, Head } from '../../workflows/core/message';
 import type { Chunk } from './blob-manifest';
+import { CheckedPatternStore } from './checked-pattern-store';
 import { ContentAddressedStore } from './content-addressed-store';
 import type {
   BlobRow,
@@ -13,6 +14,7 @@ import type {
   RowEngine,
   ToolRow,
 } from './row-engine';
+import { SqlitePatternRows } from './sqlite-pattern-rows';
 import { SqliteConnection, bytesField, textField } from './sqlite-connection';
 import type { StoreLimits } from './store-limits';
 
@@ -20,7 +22,8 @@ import type { StoreLimits } from './store-limits';
 export async function openSqliteStore(file: string, limits: StoreLimits): Promise<Store> {
   const connection = new SqliteConnection(file, limits.waitMs);
   const id = await connection.create();
-  return new ContentAddressedStore(new SqliteRows(id, connection), limits);
+  const patterns = new CheckedPatternStore(new SqlitePatternRows(connection));
+  return new ContentAddressedStore(new SqliteRows(id, connection), patterns, limits);
 }
 
 class SqliteRows implements RowEngine {

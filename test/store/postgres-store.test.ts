@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { startPostgres, type TestPostgres } from '../support/postgres';
 import { openStore } from '../../activities/stores/open-store';
 import { startReplyLosingProxy } from './reply-losing-proxy';
+import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 
@@ -33,6 +34,7 @@ const engine: ContractEngine = {
 
 describeStoreContract('Postgres', engine);
 describeSharedHealth('Postgres', engine);
+describePatternStore('Postgres', engine);
 
 describe('Postgres server', () => {
   it('is named without its password', async () => {

@@ -10,6 +10,7 @@ import Database from 'libsql';
 import { InfraException } from '../../activities/infra-exception';
 import type { Store } from '../../activities/store';
 import { openStore } from '../../activities/stores/open-store';
+import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 import { runStoreProcess, startStoreProcess } from './store-process';
@@ -53,6 +54,7 @@ const engine: ContractEngine = {
 
 describeStoreContract('SQLite', engine);
 describeSharedHealth('SQLite', engine);
+describePatternStore('SQLite', engine);
 
 describe('SQLite address', () => {
   it('may be a plain path in directories that do not exist yet', async () => {

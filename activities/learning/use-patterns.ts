@@ -1,0 +1,99 @@
+/** What the recovery planner asks of learning: a fix that has worked for this error, and where to report whether it helped. */
+import type { AgentErrorCode } from '../../workflows/core/failure';
+import { errorFingerprint } from '../../workflows/core/error-fingerprint';
+import type { JsonObject } from '../../workflows/core/json';
+import { afterUse, trustIn } from './evidence';
+import type { ReadResult } from './fix-template';
+import { describeFix, parametersFrom } from './fix-template';
+import type { Fix, Pattern, PatternStore, PatternUse } from './pattern-store';
+
+/** The error that a run is stuck on. */
+export interface PatternContext {
+  readonly tenant: string;
+  /** Tool whose call failed; empty where the reply as a whole was wrong. */
+  readonly tool: string;
+  readonly errorCode: AgentErrorCode;
+  readonly errorMessage: string;
+  /** Of the call that failed, where it is known. */
+  readonly input?: JsonObject;
+  /** Successful results that the model has read, newest last. */
+  readonly results?: readonly ReadResult[];
+  /** Tools that the agent has; a pattern for another one is passed over. */
+  readonly tools: readonly string[];
+}
+
+/** A pattern's proposal: a recovery action, and the pattern to report to. */
+export interface PatternAdvice {
+  readonly patternId: string;
+  readonly strategy: Fix['strategy'];
+  readonly reasoning: string;
+  readonly action: {
+    readonly toolName: string;
+    /** Absent where the pattern is advice in words only. */
+    readonly parameters?: JsonObject;
+    readonly escalationMessage?: string;
+  };
+  readonly expectedOutcome: string;
+  /** The pattern's lower confidence bound, from 0 to 1. */
+  readonly confidence: number;
+}
+
+/** Least confidence of an advice: under it seed 003 hands an action to a person. */
+const leastConfidence = 0.5;
+
+function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): PatternAdvice {
+  const { fix, errorText } = pattern;
+  const parameters = parametersFrom(fix, context.input, context.results ?? []);
+  return {
+    patternId: pattern.id,
+    strategy: fix.strategy,
+    reasoning: `In earlier runs this got over "${errorText}": ${describeFix(fix)}.`,
+    action: {
+      toolName: fix.toolName,
+      ...(parameters === undefined ? {} : { parameters }),
+      ...(fix.strategy === 'escalate'
+        ? { escalationMessage: `Earlier runs needed a person's answer to get over: ${errorText}` }
+        : {}),
+    },
+    expectedOutcome: `${fix.toolName} succeeds`,
+    confidence: trustIn(pattern, nowMs),
+  };
+}
+
+/** What a pattern that has gone wrong lately is worth against one that proposes a concrete call. */
+function rank(advice: PatternAdvice): number {
+  return advice.confidence + (advice.action.parameters === undefined ? 0 : 1);
+}
+
+/**
+ * The best active pattern for an error, as a recovery action: one that gives a concrete call before one that only advises.
+ *
+ * Errors: `store_unavailable`; a planner goes on without patterns then.
+ */
+export async function lookupPattern(
+  store: PatternStore,
+  context: PatternContext,
+  nowMs: number,
+): Promise<PatternAdvice | undefined> {
+  const { tenant, tool } = context;
+  const kind = errorFingerprint(context.errorCode, context.errorMessage);
+  const found = await store.patterns({ tenant, tool, errorFingerprint: kind });
+  const advices = found
+    .filter(({ status, fix }) => status === 'active' && context.tools.includes(fix.toolName))
+    .map((pattern) => adviceOf(pattern, context, nowMs))
+    .filter(({ confidence }) => confidence >= leastConfidence)
+    .sort((left, right) => rank(right) - rank(left));
+  return advices[0];
+}
+
+/** Counts a use of a pattern, which may demote it; unknown patterns are ignored. */
+export async function reportPatternUse(
+  store: PatternStore,
+  patternId: string,
+  use: PatternUse,
+  nowMs: number,
+): Promise<void> {
+  await store.updatePattern(patternId, (known) =>
+    known === undefined ? undefined : afterUse(known, use, nowMs),
+  );
+}
