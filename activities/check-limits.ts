@@ -18,6 +18,8 @@ const limitsSchema = z.strictObject({
   maxIterations: count,
   maxEvents: count,
   maxToolCalls: z.number().int().min(0).max(10_000_000),
+  maxSameCalls: z.number().int().min(2).max(16),
+  maxEditsPerFile: count,
   maxActiveMs: duration,
   streamRetries: z.number().int().min(0).max(20),
   streamRetryBaseMs: duration,

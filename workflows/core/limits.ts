@@ -9,6 +9,10 @@ export interface Limits {
   readonly maxEvents: number;
   /** Tool executions per run. Default 400 (seed 001). */
   readonly maxToolCalls: number;
+  /** Rounds of the same calls with the same results that end the run. Default 4 (seed 001, tool loop). */
+  readonly maxSameCalls: number;
+  /** Edits of one file per run; the next one ends it. Default 4 (seed 001, file edit loop). */
+  readonly maxEditsPerFile: number;
   /** Milliseconds of work, waits for people and cooldowns not counted. Default 600,000 (seed 001, 10 minutes). */
   readonly maxActiveMs: number;
   /** Retries of one model call on the same route. Default 2 (seed 001). */
@@ -38,6 +42,8 @@ export const defaultLimits: Limits = {
   maxIterations: 10,
   maxEvents: 2_000,
   maxToolCalls: 400,
+  maxSameCalls: 4,
+  maxEditsPerFile: 4,
   maxActiveMs: 600_000,
   streamRetries: 2,
   streamRetryBaseMs: 1_500,

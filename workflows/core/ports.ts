@@ -149,10 +149,26 @@ export interface ProposedToolCall {
   readonly inputBlob?: ContentHash;
   /** Normalised identity of name and input. */
   readonly fingerprint: string;
+  /** Weaker identities of the call, for the loop detector. */
+  readonly alike?: CallLikeness;
+  /** File that the call changes: resolved path from the workspace, folded where the file system folds it. */
+  readonly editedFile?: string;
   /** Set when the call cannot run; the call then never does. */
   readonly error?: AgentError;
   /** Set when a person must approve: the digest of the exact action. */
   readonly approvalDigest?: ContentHash;
+}
+
+/** Weaker identities of a call: what is left of it without the parts in which calls that repeat each other differ. */
+export interface CallLikeness {
+  /** Without the numbers that move a window over the same thing; read tools only. */
+  readonly window?: string;
+  /** The action alone, without words beside it that may be mere labels. */
+  readonly gist?: string;
+  /** What a changing tool is aimed at. */
+  readonly target?: string;
+  /** The call only waits, or waits before it does something. */
+  readonly waits?: 'only' | 'first';
 }
 
 /** Why the model stopped, in neutral words. A cut stream is a failure, never a stop reason. */
@@ -200,15 +216,23 @@ export interface RunToolInput {
   readonly idempotencyKey: string;
 }
 
+/** What the loop detector knows of a result. */
+export interface ResultIdentity {
+  /** Normalised identity of the content. */
+  readonly fingerprint: string;
+  /** Hashes of some of its lines, to tell how much of it is new. */
+  readonly sketch?: readonly string[];
+  /** The tool's own service is down or throttles: no evidence of a loop. */
+  readonly outage?: true;
+}
+
 /** What one tool execution came to. Its content is in the store. */
-export interface RunToolResult {
+export interface RunToolResult extends ResultIdentity {
   /** Blob with the stored `ToolResultBlock`; absent only when the store was down, then `text` has it. */
   readonly result?: ContentHash;
   readonly text?: string;
   readonly preview: string;
   readonly bytes: number;
-  /** Normalised identity of the content. */
-  readonly fingerprint: string;
   /** Set when the tool failed in a way that the model may correct. */
   readonly error?: AgentError;
   /** Nobody knows whether the call took effect; the error has the evidence. */

@@ -2,8 +2,9 @@
 import type { BudgetState } from './budget';
 import type { CircuitBreakerState } from './circuit-breaker';
 import type { AgentError, InfraError } from './failure';
+import type { GuardState } from './guard-state';
 import type { Head } from './message';
-import type { AgentSnapshot, PendingResult, ProposedToolCall } from './ports';
+import type { AgentSnapshot, PendingResult, ProposedToolCall, ResultIdentity } from './ports';
 import type { ProviderHealthState } from './provider-health';
 import type { FailureReason, RunOutcome } from './run-outcome';
 import type { RunRequest } from './run-protocol';
@@ -24,6 +25,8 @@ export interface ToolCallProgress {
         /** Whether the tool really ran, or a person answered: whatever else leaves no trace on its own. */
         readonly ran: boolean;
         readonly error?: AgentError;
+        /** What the loop detector must know of the result; absent where no tool ran. */
+        readonly came?: ResultIdentity;
       };
 }
 
@@ -133,4 +136,6 @@ export interface RunState {
   readonly lastError?: string;
   /** A person asked for this run to be handed over; honoured at the next iteration boundary. */
   readonly escalation?: string;
+  /** What the guard has counted and seen. */
+  readonly guard: GuardState;
 }

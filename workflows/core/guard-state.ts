@@ -1,0 +1,17 @@
+/** What the guard has counted and seen in a run: carried over every roll-over, untouched by compaction. */
+import type { CallEvidence } from './loop-detector';
+
+/** The guard's slice of the run's state. */
+export interface GuardState {
+  /** The newest calls with their results, oldest first; bounded. */
+  readonly evidence: readonly CallEvidence[];
+  /** Identity of the loop that the model was warned of; absent while there is none. */
+  readonly warnedLoop?: string;
+  /** Calls that ran, by tool. */
+  readonly toolRuns: { readonly [tool: string]: number };
+  /** Edits that ran, by hash of the file. */
+  readonly fileEdits: { readonly [fileHash: string]: number };
+}
+
+/** A guard that has seen nothing. */
+export const initialGuard: GuardState = { evidence: [], toolRuns: {}, fileEdits: {} };
