@@ -56,6 +56,8 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
       return line(`waiting for ${entry.waitingFor}`, 'yellow');
     case 'WaitEndedEvent':
       return line(`no longer waiting for ${entry.waitedFor}`);
+    case 'GuardWarnedEvent':
+      return line(`guard warns: ${entry.message}`, 'yellow');
     case 'MessageAddedEvent':
       return line(`message: ${entry.text}`);
     case 'EscalatedEvent':

@@ -74,6 +74,8 @@ function told(entry: TimelineEntry): Told | undefined {
       return { label: 'wait', style: 'yellow', text: entry.waitingFor };
     case 'EscalatedEvent':
       return { label: 'escalated', style: 'yellow', text: entry.reason };
+    case 'GuardWarnedEvent':
+      return { label: 'guard', style: 'yellow', text: entry.message };
     case 'NoToolCallEvent':
     case 'ToolResultErrorEvent':
     case 'RunStartedEvent':

@@ -7,6 +7,8 @@ export interface GuardState {
   readonly evidence: readonly CallEvidence[];
   /** Identity of the loop that the model was warned of; absent while there is none. */
   readonly warnedLoop?: string;
+  /** The model has waited since the newest call. */
+  readonly waited?: true;
   /** Calls that ran, by tool. */
   readonly toolRuns: { readonly [tool: string]: number };
   /** Edits that ran, by hash of the file. */

@@ -1,16 +1,13 @@
 /** Finds loops: the same calls with the same results, again and again. What brings something new is never one. */
 import { shortHash } from './fingerprint';
+import type { CallLikeness } from './ports';
 
 /** One tool call and what came of it, without its text. */
 export interface CallEvidence {
   /** Normalised identity of tool and input. */
   readonly call: string;
-  /** Identity without the numbers that only move a window over the same thing; read tools only. */
-  readonly window?: string;
-  /** Identity of the action alone, without words beside it that may be mere labels. */
-  readonly gist?: string;
-  /** Identity of what a changing tool is aimed at, whatever it does there. */
-  readonly target?: string;
+  /** Weaker identities of the call. */
+  readonly alike?: CallLikeness;
   /** Normalised identity of the result, or of the error. */
   readonly result: string;
   /** Hashes of some of the result's lines, for windows that overlap. */
@@ -68,22 +65,26 @@ function overlap(one: readonly string[], other: readonly string[]): number {
 
 type SameCall = (one: CallEvidence, other: CallEvidence) => boolean;
 
-function equalWhereKnown(one: string | undefined, other: string | undefined): boolean {
-  return one !== undefined && one === other;
+function areAlike(
+  one: CallEvidence,
+  other: CallEvidence,
+  by: 'window' | 'gist' | 'target',
+): boolean {
+  const identity = one.alike?.[by];
+  return identity !== undefined && identity === other.alike?.[by];
 }
 
 /** Alike beyond doubt: same call and result, a moved window that shows nothing new, or one more failure at the same target. */
 const sameCall: SameCall = (one, other) => {
   const sameResult = one.result === other.result;
   if (one.call === other.call) return sameResult;
-  if (equalWhereKnown(one.window, other.window))
+  if (areAlike(one, other, 'window'))
     return sameResult || overlap(one.sketch ?? [], other.sketch ?? []) >= overlapShare;
-  return sameResult && one.failed !== undefined && equalWhereKnown(one.target, other.target);
+  return sameResult && one.failed !== undefined && areAlike(one, other, 'target');
 };
 
 const sameGist: SameCall = (one, other) =>
-  sameCall(one, other) ||
-  (one.result === other.result && equalWhereKnown(one.gist, other.gist));
+  sameCall(one, other) || (one.result === other.result && areAlike(one, other, 'gist'));
 
 /** Whether two rounds hold the same calls, in whatever order. */
 function sameRound(
@@ -143,8 +144,8 @@ function describe(calls: readonly CallEvidence[]): string {
 }
 
 function identityOf(calls: readonly CallEvidence[]): string {
-  const parts = calls.map(({ window, target, failed, call }) =>
-    failed === undefined ? (window ?? call) : (target ?? call),
+  const parts = calls.map(
+    ({ alike, failed, call }) => (failed === undefined ? alike?.window : alike?.target) ?? call,
   );
   return shortHash([...new Set(parts)].sort().join(' '));
 }

@@ -146,6 +146,8 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
     }
   | { readonly type: 'WaitStartedEvent'; readonly waitingFor: string }
   | { readonly type: 'WaitEndedEvent'; readonly waitedFor: string }
+  /** The model is told that a limit is near; `message` says which. */
+  | { readonly type: 'GuardWarnedEvent'; readonly message: string }
   | { readonly type: 'MessageAddedEvent'; readonly text: string }
   | { readonly type: 'EscalatedEvent'; readonly reason: string }
   | { readonly type: 'SegmentStartedEvent'; readonly segment: number }

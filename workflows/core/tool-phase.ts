@@ -7,6 +7,7 @@ import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
 import type { Head } from './message';
 import { emptyAnswer, personText } from './person-text';
+import { endIfLooping, resultIdentity, watchForLoops } from './loop-guard';
 import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
 import { askUserTool } from './ports';
 import { nextStoreWaitMs, recordInfraError } from './provider-failure';
@@ -158,7 +159,13 @@ export function onToolCallCompleted(
   };
   const settled = replaceCall(state, call.toolCallId, {
     call,
-    status: { type: 'settled', pending, ran: true, ...(error === undefined ? {} : { error }) },
+    status: {
+      type: 'settled',
+      pending,
+      ran: true,
+      ...(error === undefined ? {} : { error }),
+      came: resultIdentity(result),
+    },
   });
   const noted =
     error === undefined
@@ -418,9 +425,13 @@ function settleIfDone(state: RunState, moment: Moment): Step {
   const errors = settled.flatMap((status) => (status.error === undefined ? [] : [status.error]));
   const succeeded = settled.some((status) => status.ran && status.error === undefined);
   const healed = succeeded ? healErrors(gathered, moment.atMs) : step(gathered);
-  const taken = andThen(healed, (after) => takeAgentErrors(after, errors, succeeded, moment.atMs));
+  const noted = andThen(healed, (after) => takeAgentErrors(after, errors, succeeded, moment.atMs));
+  const taken = andThen(noted, (after) => watchForLoops(after, phase.calls, moment.atMs));
   return andThen(
     taken,
-    (after) => endIfTripped(after, moment.atMs) ?? beginIteration(after, moment),
+    (after) =>
+      endIfTripped(after, moment.atMs) ??
+      endIfLooping(after, moment.atMs) ??
+      beginIteration(after, moment),
   );
 }
