@@ -1,180 +1,18 @@
 /** Takes secrets out of text: the first stage of every sink (model, history, log, span). */
-
-/** What stands in a text where a secret was. */
-export const redactionMark = '[redacted]';
-
-interface RedactionRule {
-  readonly pattern: RegExp;
-  /** Replacement; `$1` is what may stay in front of the secret, `$2` what may stay behind it. */
-  readonly replacement: string;
-}
-
-const whole = (pattern: RegExp): RedactionRule => ({ pattern, replacement: redactionMark });
-const afterPrefix = (pattern: RegExp): RedactionRule => ({
-  pattern,
-  replacement: `$1${redactionMark}`,
-});
-
-/** Private keys in PEM and PGP armour, whole, or cut off before their last line. */
-const privateKeys: readonly RedactionRule[] = [
-  whole(
-    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----BEGIN)[^]){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g,
-  ),
-  afterPrefix(
-    /(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)(?:(?:\s|\\[rn]){0,8}[A-Za-z0-9+/=]{16,200})+/g,
-  ),
-  {
-    pattern:
-      /(?:[A-Za-z0-9+/=]{16,200}(?:\s|\\[rn]){1,8})+[A-Za-z0-9+/=]{0,200}(?:\s|\\[rn]){0,8}(-----END [A-Z0-9 ]{0,40}PRIVATE KEY)/g,
-    replacement: `${redactionMark}$1`,
-  },
-  whole(/\bAGE-SECRET-KEY-1[0-9A-Z]{40,70}/gi),
-  whole(/\bPuTTY-User-Key-File-\d(?:(?!PuTTY-User-Key-File)[^]){0,20000}?Private-MAC: ?[0-9a-f]+/g),
-];
-
-/** Tokens that their issuers gave a recognisable prefix. */
-const prefixedTokens: readonly RedactionRule[] = [
-  // Models: Anthropic, OpenAI and its kin, OpenRouter, DeepSeek, Google, Groq, xAI, Hugging Face, Replicate and others.
-  whole(/\bsk-(?:ant|proj|or|svcacct|admin|lf|None)-[A-Za-z0-9_-]{8,400}/g),
-  whole(/\bsk-(?=[A-Za-z_-]{0,100}\d)[A-Za-z0-9_-]{16,400}/g),
-  whole(/\bAIza[0-9A-Za-z_-]{30,60}/g),
-  whole(/\bAQ\.Ab[0-9A-Za-z_-]{30,120}/g),
-  whole(
-    /\b(?:gsk|hf|r8|xai|pplx|nvapi|csk|fw|tgp_v1|jina|vck)[_-](?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{20,400}/g,
-  ),
-  whole(/\b(?:tvly|pcsk|lsv2_pt|lsv2_sk|voyage|phc|phx|e2b)[_-][A-Za-z0-9_-]{16,400}/g),
-  // Clouds.
-  whole(/\b(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA|AGPA|ANPA)[A-Z2-7]{16}\b/g),
-  whole(/\bABSK[A-Za-z0-9+/]{40,300}={0,2}/g),
-  whole(/\bya29\.[0-9A-Za-z_-]{20,1000}/g),
-  whole(/\b1\/\/0[0-9A-Za-z_-]{30,200}/g),
-  whole(/\bGOCSPX-[0-9A-Za-z_-]{20,60}/g),
-  whole(/\b(?:dop|doo|dor)_v1_[0-9a-f]{40,80}/g),
-  whole(/\b[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,40}/g),
-  whole(/\b(?:hvs|hvb|hvr)\.[A-Za-z0-9_-]{20,400}/g),
-  whole(/\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,100}/g),
-  whole(/\bdapi[0-9a-f]{32}(?:-\d)?\b/g),
-  whole(/\b(?:fm1|fm1a|fm1r|fm2)_[A-Za-z0-9+/=_-]{40,2000}/g),
-  whole(/\b(?:sbp|sb_secret|pscale_tkn|pscale_pw|pscale_oauth|napi|neon)_[A-Za-z0-9._-]{20,200}/g),
-  // Code hosts, registries, build services.
-  whole(/\bgh[pousr]_[A-Za-z0-9]{20,400}/g),
-  whole(/\bgithub_pat_[A-Za-z0-9_]{20,400}/g),
-  whole(/\bgl(?:pat|ptt|dt|rt|cbt|ft|soat|agent|imt|ffct|oas|wt)-[A-Za-z0-9_.-]{16,400}/g),
-  whole(/\bnpm_[A-Za-z0-9]{30,60}/g),
-  whole(/\bpypi-AgE[A-Za-z0-9_-]{40,600}/g),
-  whole(
-    /\b(?:dckr_pat|dckr_oat|rubygems|cio|sgp|oy2|CFPAT|ATCTT3xFfG[A-Z0-9]?|ATBB|ATATT3)[_-]?[A-Za-z0-9_=-]{20,400}/g,
-  ),
-  // Chat, mail, payment, shops and others.
-  whole(/\bxox[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,400}/g),
-  whole(/\bxapp-\d-[A-Za-z0-9-]{10,400}/g),
-  afterPrefix(
-    /(https:\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/)[A-Za-z0-9/_-]{10,200}/g,
-  ),
-  afterPrefix(
-    /(https:\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/)\d+\/[A-Za-z0-9_-]{20,200}/g,
-  ),
-  afterPrefix(/(https:\/\/[a-z0-9.-]{1,100}\.webhook\.office\.com\/)[A-Za-z0-9/@_-]{20,400}/g),
-  whole(/\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}\b/g),
-  whole(/\b\d{8,10}:A[A-Za-z0-9_-]{34}\b/g),
-  whole(/\bSG\.[A-Za-z0-9_-]{16,40}\.[A-Za-z0-9_-]{16,80}/g),
-  whole(/\bkey-[0-9a-f]{32}\b/g),
-  whole(/\b[0-9a-f]{32}-us\d{1,2}\b/g),
-  whole(/\bxkeysib-[0-9a-f]{40,80}-[A-Za-z0-9]{10,30}/g),
-  whole(/\b(?:sk|rk|pk)_(?:live|test|prod)_[A-Za-z0-9]{10,300}/g),
-  whole(/\bwhsec_[A-Za-z0-9+/=]{20,100}/g),
-  whole(/\bSK[0-9a-f]{32}\b/g),
-  whole(/\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,60}/g),
-  whole(/\bshp(?:at|ca|pa|ss)_[A-Fa-f0-9]{32}/g),
-  whole(
-    /\b(?:lin_api|lin_oauth|figd|figo|ntn|secret|PMAK|NRAK|glsa|glc|sntrys|sntryu|tskey|pat-(?:na|eu)\d|dp\.(?:pt|st|ct|sa|scim|audit)(?:\.[a-z0-9_-]{2,35})?|ops|EZAK|EZTK|duffel_live|duffel_test|shippo_live|rnd|railway|re)[._-](?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.=-]{20,600}/g,
-  ),
-  // Signed tokens: JWT, JWE, PASETO.
-  whole(/\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,8000}){0,3}/g),
-  whole(/\bv[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{20,8000}(?:\.[A-Za-z0-9_-]{1,2000})?/g),
-];
-
-/** Secrets told by where they stand: headers, URLs, and values of names such as `password`. */
-const placed: readonly RedactionRule[] = [
-  afterPrefix(
-    /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|digest|token|negotiate|ntlm|apikey|api-key|key|hmac|aws4-hmac-sha256)\s{1,4})(?:[^\r\n"'\\]|\\[^rn\s]){4,4000}/gi,
-  ),
-  afterPrefix(
-    /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"'\\,;[\]{}()]{16,4000}/gi,
-  ),
-  afterPrefix(
-    /(\b(?:bearer|basic)\s{1,4})(?=[A-Za-z_.~+/-]{0,200}\d)[A-Za-z0-9_.~+/-]{12,4000}={0,2}/gi,
-  ),
-  afterPrefix(
-    /(\b(?:set-)?cookie2?["']?\s{0,4}[:=]\s{0,4}\[?["']?)[\w!#$%&*+.^|~-]{1,200}=[^\r\n"']{1,8000}/gi,
-  ),
-  afterPrefix(/(\bcurl\b[^\r\n]{0,400}?\s(?:-u|--user)[ =]?["']?[^\s:"']{1,100}:)[^\s"']{1,200}/g),
-  {
-    pattern:
-      /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'<>:[\]]{0,256}:(?!\d{1,5}(?:[/\s"'?#]|$))[^\s"'<>`]{1,512}(@[^\s@/"'<>`])/gi,
-    replacement: `$1${redactionMark}$2`,
-  },
-  {
-    pattern: /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'<>:[\]]{16,512}(@[a-z0-9.-])/gi,
-    replacement: `$1${redactionMark}$2`,
-  },
-  afterPrefix(
-    /([?&#;](?:[a-z0-9_.-]{0,40}[_.-])?(?:key|apikey|api-key|token|accesstoken|auth|sig|signature|credential|secret|password|passwd|pwd|jwt|sid|session|sessionid|code|assertion)=)[^&\s"'#<>`;[\]]{4,8000}/gi,
-  ),
-];
-
-const secretNames =
-  '(?:password|passwd|passphrase|pwd|secret|token(?!s)|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key|account[_-]?key|signing[_-]?key|encryption[_-]?key|shared[_-]?access[_-]?(?:key|signature)|client[_-]?secret|auth[_-]?key|master[_-]?key|service[_-]?key|credentials?|session[_-]?id|connection[_-]?string)';
-
-/** A value that is code or a place-holder and no secret: a call, a type, a reference, a template. */
-const noSecret =
-  '(?!\\[redacted\\]|\\d{1,7}\\b|\\$|<|\\{|%|process\\.|os\\.|env[.[(]|import\\.|(?:null|undefined|none|true|false|string|number|boolean|unknown|required|optional|missing|invalid|expired)\\b)';
-
-/** Values of names that hold secrets: in JSON, YAML, env files, connection strings and code with quoted literals. */
-const namedValues: readonly RedactionRule[] = [
-  {
-    // "apiKey": "…", password = '…': the value is quoted, so it is a literal.
-    pattern: new RegExp(
-      `(${secretNames}[\\w-]{0,20}\\\\?["']?\\]?\\s{0,4}(?::|=|=>|:=)\\s{0,4}(?:\\\\?["'\`]))${noSecret}(?=[^\\s"'\`\\\\]{0,200}[^a-z\\s"'\`\\\\]|[^\\s"'\`\\\\]{12})[^\\s"'\`\\\\]{4,4000}`,
-      'gi',
-    ),
-    replacement: `$1${redactionMark}`,
-  },
-  {
-    // DB_PASSWORD=…, Password=…;, --token=…: no blank round the sign and no code behind it.
-    pattern: new RegExp(
-      `(${secretNames}[\\w-]{0,20}=)${noSecret}(?!["'\`=(])[^\\s"'\`;,&()]{4,4000}`,
-      'gi',
-    ),
-    replacement: `$1${redactionMark}`,
-  },
-  {
-    // password: …, --token …: unquoted, so only values that look made by a machine.
-    pattern: new RegExp(
-      `(${secretNames}[\\w-]{0,20}["']?(?:\\s{0,4}[:=]\\s{0,4}|\\s{1,4}))${noSecret}(?=[^\\s"'\`;,()[\\]{}<>]{0,200}\\d)(?=[^\\s"'\`;,()[\\]{}<>]{0,200}[A-Za-z])(?![\\w$]{1,100}[.(])[^\\s"'\`;,()[\\]{}<>]{8,4000}`,
-      'gi',
-    ),
-    replacement: `$1${redactionMark}`,
-  },
-];
-
-const rules: readonly RedactionRule[] = [
-  ...privateKeys,
-  ...prefixedTokens,
-  ...placed,
-  ...namedValues,
-];
+import { redactByKeptRules } from './kept-secret-rules';
+import { ownSecretRules } from './own-secret-rules';
+import { redactionMark } from './redaction-mark';
 
 /**
- * Replaces secrets of common shapes by `[redacted]`: private keys, issuers' tokens, signed tokens, passwords in connection
+ * Replaces secrets by `[redacted]`: what gitleaks' rules know, then what they lack (ADR 0023): private keys, issuers' tokens, signed tokens, passwords in connection
  * strings and URLs, Authorization and Cookie headers, and values of names such as `password`.
  *
  * Contract: pure; doing it twice changes nothing more; every pattern is bounded, so that the time grows with the length of
  * the text alone. Zero-width and control characters must be gone before (`sanitiseText` does so). Never throws.
  */
 export function redactText(text: string): string {
-  let clean = text;
-  for (const rule of rules) {
+  let clean = redactByKeptRules(text, redactionMark);
+  for (const rule of ownSecretRules) {
     clean = clean.replace(rule.pattern, rule.replacement);
   }
   return clean;

@@ -1,6 +1,7 @@
 /** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
 import type { RunToolInput } from '../workflows/core/ports';
 import { sanitiseText } from './sanitise';
+import { sanitiseWhole } from './sanitise-whole';
 import { fenceToolOutput } from './fence';
 import type { Store } from './store';
 
@@ -50,7 +51,7 @@ export async function showOutput(
   const plain = sanitiseText(text, { maxChars: modelOutputChars, ...root });
   if (text.length <= modelOutputChars)
     return { content: fenceToolOutput(call.name, plain, call.toolCallId), bytes, plain };
-  const blob = await store.putBlob(sanitiseText(text, { maxChars: text.length * 2, ...root }));
+  const blob = await store.putBlob(await sanitiseWhole(text, workspace));
   const readOn = `\n[The whole output has ${bytes} bytes. Read on with read_output, ref "${blob}".]`;
   return {
     content: fenceToolOutput(call.name, plain, call.toolCallId) + readOn,

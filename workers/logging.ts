@@ -8,6 +8,7 @@ import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { DestinationStream, Logger } from 'pino';
 import { destination, pino } from 'pino';
 import { redactText } from '../activities/redact';
+import { stripHidden } from '../activities/sanitise';
 import type { LogLevel } from './env';
 
 const standardErrorFd = 2;
@@ -15,12 +16,12 @@ const standardErrorFd = 2;
 /**
  * A logger that writes one JSON object per line.
  *
- * Contract: secrets of known shapes never reach the output. Default output: standard error, so that standard output
+ * Contract: secrets of known shapes, terminal sequences and hidden characters never reach the output. Default output: standard error, so that standard output
  * stays for results.
  */
 export function createLogger(level: LogLevel, output?: DestinationStream): Logger {
   return pino(
-    { level, base: { pid: process.pid }, hooks: { streamWrite: redactText } },
+    { level, base: { pid: process.pid }, hooks: { streamWrite: cleanLine } },
     output ?? destination({ fd: standardErrorFd, sync: true }),
   );
 }
@@ -76,6 +77,22 @@ export function installRuntime(
     },
   });
   return true;
+}
+
+/** A line that holds what only an escape or a character beyond ASCII can: then its texts are cleaned one by one. */
+const maybeHidden = /\\u|[^\x20-\x7e\n]/;
+
+/** One line of JSON without secrets and hidden characters. A token must not be split by what a reader does not see. */
+function cleanLine(line: string): string {
+  if (!maybeHidden.test(line)) return redactText(line);
+  try {
+    const visible = JSON.stringify(JSON.parse(line), (_key, value: unknown) =>
+      typeof value === 'string' ? redactText(stripHidden(value)) : value,
+    );
+    return `${redactText(visible)}\n`;
+  } catch {
+    return redactText(line);
+  }
 }
 
 /** What JSON can carry; the SDK puts BigInts and symbols into its metadata. */

@@ -2,7 +2,8 @@
 import type { FailoverReason, InfraError } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { InfraException } from '../infra-exception';
-import { redactionMark, redactText } from '../redact';
+import { redactText } from '../redact';
+import { redactionMark } from '../redaction-mark';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
 import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
 import { toldDelayMs } from './retry-after';

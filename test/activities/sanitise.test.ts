@@ -1,6 +1,7 @@
 /** Hidden characters, machine paths, stacks and length: what every sink is spared. Fences that no content can close. */
 import fc from 'fast-check';
 import { fenceToolOutput } from '../../activities/fence';
+import { sanitiseWhole } from '../../activities/sanitise-whole';
 import { boundText, sanitiseText } from '../../activities/sanitise';
 
 const root = '/home/ann/ws';
@@ -69,6 +70,35 @@ test('trims stacks to five frames, its own before foreign ones', () => {
   expect(text).toBe(
     'Error: no\n    at f0 (src/a.ts:0:1)\n    at f1 (src/a.ts:1:1)\n    at f2 (src/a.ts:2:1)\n    … 8 more frames\nend',
   );
+});
+
+describe('a text of many megabytes', () => {
+  test('is cleaned whole, and the event loop turns meanwhile', async () => {
+    let turns = 0;
+    const timer = setInterval(() => (turns += 1), 1);
+    const line = `${root}/src/a.ts: token ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9 \u{1f600}\n`;
+    const text = line.repeat(20_000);
+    const cleaned = await sanitiseWhole(text, root);
+    clearInterval(timer);
+    expect(cleaned).toBe('src/a.ts: token [redacted] \u{1f600}\n'.repeat(20_000));
+    expect(turns).toBeGreaterThan(3);
+  });
+
+  test('is not cut inside a token where it has no lines', async () => {
+    const secret = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9';
+    for (const before of [131_040, 131_060, 131_071]) {
+      const cleaned = await sanitiseWhole(
+        `${'x'.repeat(before - 1)} ${secret} ${'y'.repeat(99)}`,
+        root,
+      );
+      expect(cleaned).toBe(`${'x'.repeat(before - 1)} [redacted] ${'y'.repeat(99)}`);
+    }
+  });
+
+  test('is not cut inside a surrogate pair', async () => {
+    const text = '\u{1f600}'.repeat(100_000);
+    expect(await sanitiseWhole(`a${text}`, root)).toBe(`a${text}`);
+  });
 });
 
 describe('length', () => {

@@ -1,0 +1,69 @@
+/** Takes out secrets by the rules that the gitleaks project keeps: its table as data, applied as a redactor needs it (ADR 0023). */
+import gitleaks from './gitleaks-rules.json';
+
+interface KeptRule {
+  /** The pattern can match only where one of these stands, in lower case. */
+  readonly keywords: readonly string[];
+  readonly pattern: RegExp;
+  /** Group that holds the secret; without it the first group that took part, without groups the whole match. */
+  readonly secretGroup: number | undefined;
+  /** Bits per character that a secret has more of than a placeholder. */
+  readonly entropy: number;
+}
+
+type TableRow = (typeof gitleaks.rules)[number] & {
+  readonly entropy?: number;
+  readonly secretGroup?: number;
+};
+
+const rules: readonly KeptRule[] = gitleaks.rules.map((row: TableRow) => ({
+  keywords: row.keywords,
+  pattern: new RegExp(row.pattern, 'g'),
+  secretGroup: row.secretGroup,
+  entropy: row.entropy ?? 0,
+}));
+
+/** Shannon entropy of a text in bits per character. */
+function entropyOf(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) {
+    const share = count / text.length;
+    bits -= share * Math.log2(share);
+  }
+  return bits;
+}
+
+function secretOf({ secretGroup }: KeptRule, match: string, groups: readonly unknown[]): string {
+  const taken =
+    secretGroup === undefined
+      ? groups.find((group) => typeof group === 'string' && group !== '')
+      : groups[secretGroup - 1];
+  return typeof taken === 'string' ? taken : match;
+}
+
+function redactBy(rule: KeptRule, text: string, mark: string): string {
+  return text.replace(rule.pattern, (match: string, ...rest: readonly unknown[]) => {
+    const offsetAt = rest.findIndex((value) => typeof value === 'number');
+    const secret = secretOf(rule, match, rest.slice(0, offsetAt));
+    if (secret.includes(mark) || entropyOf(secret) <= rule.entropy) return match;
+    const at = match.lastIndexOf(secret);
+    return match.slice(0, at) + mark + match.slice(at + secret.length);
+  });
+}
+
+/**
+ * Replaces what the kept rules know as secrets by `mark`; the context that a pattern needs stays.
+ *
+ * Contract: pure. Source: gitleaks, version in the table; entropy thresholds are its own.
+ */
+export function redactByKeptRules(text: string, mark: string): string {
+  const lower = text.toLowerCase();
+  let clean = text;
+  for (const rule of rules) {
+    if (rule.keywords.some((keyword) => lower.includes(keyword)))
+      clean = redactBy(rule, clean, mark);
+  }
+  return clean;
+}

@@ -1,0 +1,77 @@
+/** The kept rules come first; our own are only there for what those lack. */
+import { redactByKeptRules } from '../../../activities/kept-secret-rules';
+import { ownSecretRules } from '../../../activities/own-secret-rules';
+import { redactText } from '../../../activities/redact';
+import { redactionMark } from '../../../activities/redaction-mark';
+import { stripHidden } from '../../../activities/sanitise';
+import { secretShapes } from '../../../bench/scorecard/sanitise/secret-shapes';
+import { re2ToJavascript } from './re2-to-javascript';
+
+const body = 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7cD0fG';
+
+/** Shapes beside the scorecard's 200, which none of these rules is made from. */
+const more: readonly (readonly [text: string, secret: string])[] = [
+  [`token ghp_${body.slice(0, 20)}…`, body.slice(0, 20)],
+  [`AQ.Ab${body}${body}`, body],
+  [`v4.local.${body}${body}`, body],
+  [`authorization: ${body}`, body],
+  [`Authorization: ApiKey ${body}`, body],
+  [`Authorization: Basic YWxhZGRpbjpvcGVuc2VzYW1l`, 'YWxhZGRpbjpvcGVuc2VzYW1l'],
+  [`pplx-${body}${body}`, body],
+  [`hvr.${body}`, body],
+  [`secret aB38Q~${body}ab;next`, body],
+  [`https://hooks.slack.com/services/T0/B0/${body.slice(0, 20)}…`, body.slice(0, 20)],
+  [`SG.${body.slice(0, 22)}.${body}`, body],
+];
+
+const samples = [
+  ...secretShapes().map(({ text, secrets }) => ({ text: stripHidden(text), secrets })),
+  ...more.map(([text, secret]) => ({ text, secrets: [secret] })),
+].flatMap((sample) => [sample, { ...sample, text: `(${sample.text}).` }]);
+
+const left = (text: string, secrets: readonly string[]): number =>
+  secrets.filter((secret) => text.includes(secret)).length;
+
+test.each(ownSecretRules.map((rule) => [rule.pattern.source.slice(0, 60), rule] as const))(
+  'the kept rules lack what %s takes',
+  (_source, { pattern, replacement }) => {
+    const proof = samples.find(({ text, secrets }) => {
+      const kept = redactByKeptRules(text, redactionMark);
+      const before = left(kept, secrets);
+      return before > 0 && left(kept.replace(pattern, replacement), secrets) < before;
+    });
+    expect(proof).toBeDefined();
+  },
+);
+
+test('the kept rules alone take a good part of the shapes', () => {
+  const taken = secretShapes().filter(
+    ({ text, secrets }) => left(redactByKeptRules(stripHidden(text), redactionMark), secrets) === 0,
+  );
+  expect(taken.length).toBeGreaterThanOrEqual(60);
+});
+
+test('both together leave none, whatever stands behind the secret', () => {
+  for (const { text, secrets } of samples) {
+    expect([text, left(redactText(text), secrets)]).toEqual([text, 0]);
+  }
+});
+
+test('a placeholder has too little entropy for a kept rule', () => {
+  const text =
+    'adafruit_key = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"; github ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx';
+  expect(redactByKeptRules(text, redactionMark)).toContain('ghp_xxxx');
+});
+
+describe('re2ToJavascript', () => {
+  test.each([
+    ['(?i)ab[c-d]1', '[aA][bB][c-dC-D]1'],
+    ['x(?i:y)z', 'x(?:[yY])z'],
+    ['(?i)a(?-i:B)c', '[aA](?:B)[cC]'],
+    ['(?s:.)\\z', '(?:[^])(?![^])'],
+    ['(?P<name>a)[[:alnum:]]', '(a)[a-zA-Z0-9]'],
+    ['(?i)[^\\w"\\]x]\\x41\\b', '[^\\w"\\]xX]\\x41\\b'],
+  ])('rewrites %s', (re2, javascript) => {
+    expect(re2ToJavascript(re2)).toBe(javascript);
+  });
+});
