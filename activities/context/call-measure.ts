@@ -75,7 +75,8 @@ function learned(
   measure: RequestMeasure,
   contextTokens: number,
 ): TokenFactors | undefined {
-  const before = call.input.tokenFactors ?? initialTokenFactors(call.provider.wire);
+  const before =
+    call.input.tokenFactors ?? initialTokenFactors(call.provider.wire, call.request.model);
   const billed = contextTokens - measure.countedTokens - measure.newImageTokens;
   const says = totalTextTokens(measure.newText) >= leastSampleTokens && billed > 0;
   if (!says || !isTrustworthy(call, measure)) return call.input.tokenFactors;

@@ -52,13 +52,29 @@ function pieceEnd(text: string, start: number): number {
 /** First code unit behind Latin with all its accents. */
 const endOfLatin = 0x250;
 
+/** A run of letters with digits in it is an id, not a word, to every tokenizer. */
 function charactersOf(piece: string): TextTokens {
-  let [words, scripts] = [0, 0];
-  for (let at = 0; at < piece.length; at += 1) {
-    const unit = piece.charCodeAt(at);
-    const isLetter = (unit | 32) >= 97 && (unit | 32) <= 122;
-    if (isLetter || unit === 32 || (unit >= 0xc0 && unit < endOfLatin)) words += 1;
-    else if (unit >= endOfLatin) scripts += 1;
+  let [words, scripts, letters] = [0, 0, 0];
+  let hasDigit = false;
+  for (let at = 0; at <= piece.length; at += 1) {
+    const kind = kindOf(piece.charCodeAt(at));
+    if (kind === 'letter') letters += 1;
+    else if (kind === 'digit') hasDigit = true;
+    else {
+      words += (hasDigit ? 0 : letters) + (kind === 'blank' ? 1 : 0);
+      scripts += kind === 'script' ? 1 : 0;
+      letters = 0;
+      hasDigit = false;
+    }
   }
   return { words, scripts, marks: piece.length - words - scripts };
+}
+
+/** Of a code unit; not a number behind the end. */
+function kindOf(unit: number): 'letter' | 'digit' | 'blank' | 'script' | 'mark' {
+  if (unit === 32) return 'blank';
+  if (unit >= 48 && unit <= 57) return 'digit';
+  const isLetter = (unit | 32) >= 97 && (unit | 32) <= 122;
+  if (isLetter || (unit >= 0xc0 && unit < endOfLatin)) return 'letter';
+  return unit >= endOfLatin ? 'script' : 'mark';
 }

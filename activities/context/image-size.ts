@@ -34,17 +34,18 @@ const readers: Readonly<Record<ImageBlock['mediaType'], Reader>> = {
 };
 
 function pngSize(bytes: Buffer): ImageSize | undefined {
-  if (bytes.length < 24) return undefined;
+  if (bytes.length < 24 || bytes.toString('latin1', 1, 4) !== 'PNG') return undefined;
   return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
 }
 
 function gifSize(bytes: Buffer): ImageSize | undefined {
-  if (bytes.length < 10) return undefined;
+  if (bytes.length < 10 || bytes.toString('latin1', 0, 4) !== 'GIF8') return undefined;
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
 }
 
 /** Walks the segments to the frame header: C0 to CF, but the tables C4, C8 and CC. */
 function jpegSize(bytes: Buffer): ImageSize | undefined {
+  if (bytes.toString('latin1', 0, 2) !== '\xff\xd8') return undefined;
   let at = 2;
   while (at + 9 <= bytes.length) {
     if (bytes[at] !== 0xff) return undefined;
@@ -57,7 +58,7 @@ function jpegSize(bytes: Buffer): ImageSize | undefined {
 }
 
 function webpSize(bytes: Buffer): ImageSize | undefined {
-  if (bytes.length < 30) return undefined;
+  if (bytes.length < 30 || bytes.toString('latin1', 8, 12) !== 'WEBP') return undefined;
   switch (bytes.toString('latin1', 12, 16)) {
     case 'VP8X':
       return { width: 1 + bytes.readUIntLE(24, 3), height: 1 + bytes.readUIntLE(27, 3) };

@@ -2,14 +2,8 @@
 import type { ImageBlock } from '../../workflows/core/message';
 import type { ProviderWire } from '../providers/provider';
 import type { ImageSize } from './image-size';
+import { isNewerClaude } from './claude-generation';
 import { imageSizeOf } from './image-size';
-
-/** Taken where the header does not tell: what a full image costs at most, by wire. */
-const unknownImageTokens: Readonly<Record<ProviderWire, number>> = {
-  anthropic: 1_600,
-  responses: 1_600,
-  chat: 1_600,
-};
 
 /**
  * Tokens of an image, calibration aside: a vendor bills images by size, not by its tokenizer.
@@ -22,21 +16,25 @@ export function imageTokens(
   model: string,
 ): number {
   const size = imageSizeOf(image);
-  if (size === undefined) return unknownImageTokens[wire];
-  if (wire === 'anthropic') return anthropicImageTokens(size);
-  return openAiImageTokens(size, model);
+  if (wire === 'anthropic') return anthropicImageTokens(size, isNewerClaude(model));
+  return size === undefined ? unknownImageTokens : openAiImageTokens(size, model);
 }
 
-/** Longest edge and most tokens of an image before Anthropic scales it down (vision guide: 1,568 px, about 1,600 tokens). */
-const anthropicLongEdge = 1_568;
-const anthropicMostTokens = 1_600;
+/** Taken where the header does not tell: what OpenAI's usual models charge for a large image, and some more. */
+const unknownImageTokens = 1_600;
+
+/** Longest edge in pixels, and most tokens, beyond which Anthropic scales an image down (vision guide). */
+const olderClaude = { longEdge: 1_568, mostTokens: 1_600 };
+const newerClaude = { longEdge: 2_576, mostTokens: 4_784 };
 /** Pixels of one token (vision guide: width x height / 750). */
 const anthropicPixelsPerToken = 750;
 
-function anthropicImageTokens({ width, height }: ImageSize): number {
-  const scale = Math.min(1, anthropicLongEdge / Math.max(width, height));
-  const tokens = Math.ceil((width * scale * height * scale) / anthropicPixelsPerToken);
-  return Math.min(anthropicMostTokens, tokens);
+function anthropicImageTokens(size: ImageSize | undefined, isNewer: boolean): number {
+  const { longEdge, mostTokens } = isNewer ? newerClaude : olderClaude;
+  if (size === undefined) return mostTokens;
+  const scale = Math.min(1, longEdge / Math.max(size.width, size.height));
+  const tokens = Math.ceil((size.width * size.height * scale * scale) / anthropicPixelsPerToken);
+  return Math.min(mostTokens, tokens);
 }
 
 /** Models that OpenAI bills by patches of 32 px, with the factor on them (images and vision guide). */

@@ -4,6 +4,7 @@ import type { AssistantMessage, Message, UserMessage } from '../../workflows/cor
 import type { CountedContext, TextTokens, TokenFactors } from '../../workflows/core/token-factors';
 import { addTextTokens, noTextTokens, weighTextTokens } from '../../workflows/core/token-factors';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
+import { isNewerClaude } from './claude-generation';
 import { countTextTokens } from './count-tokens';
 import { imageTokens } from './image-tokens';
 
@@ -50,18 +51,16 @@ export interface MessagesMeasure {
   readonly largestImageBytes: number;
 }
 
+/** OpenAI counts by the very table that we do. */
 const sameTable: TokenFactors = { words: 1, marks: 1, scripts: 1 };
+/** Claude up to 4.6, and from 4.7 on. Source: ADR 0024, published measurements by the vendor's own counting endpoint. */
+const olderClaude: TokenFactors = { words: 1.2, marks: 1.2, scripts: 1.25 };
+const newerClaude: TokenFactors = { words: 1.6, marks: 1.2, scripts: 1.25 };
 
-/** Vendor's tokens per token of ours before anything is learned. Source: ADR 0024, published measurements of Claude's tokenizers. */
-const initialFactors: Readonly<Record<ProviderWire, TokenFactors>> = {
-  anthropic: { words: 1.5, marks: 1.2, scripts: 1.2 },
-  responses: sameTable,
-  chat: sameTable,
-};
-
-/** Factors of a wire on which nothing has been learned yet. */
-export function initialTokenFactors(wire: ProviderWire = 'anthropic'): TokenFactors {
-  return initialFactors[wire];
+/** Vendor's tokens per token of ours before anything is learned; the dearest where nothing is known of the provider. */
+export function initialTokenFactors(wire: ProviderWire | undefined, model: string): TokenFactors {
+  if (wire === 'responses' || wire === 'chat') return sameTable;
+  return wire === 'anthropic' && !isNewerClaude(model) ? olderClaude : newerClaude;
 }
 
 /** Tokens by which each message is wrapped (OpenAI's cookbook: 3, and 3 that begin the reply). */
@@ -83,7 +82,7 @@ const toolsOverhead: Readonly<Record<ProviderWire, number>> = {
  */
 export function measureRequest(request: ModelRequest, known: MeasureKnown): RequestMeasure {
   const wire = known.wire ?? 'anthropic';
-  const factors = known.factors ?? initialTokenFactors(known.wire);
+  const factors = known.factors ?? initialTokenFactors(known.wire, request.model);
   const counted = usableCount(known, request.messages.length);
   const fixed = fixedOf(request, wire);
   const whole = measureMessages(request.messages, wire, request.model);
@@ -132,7 +131,7 @@ export function probableTokens(
 ): number {
   const { text, imageTokens: images } = measureMessages(messages, known.wire ?? 'anthropic', model);
   return Math.ceil(
-    weighTextTokens(text, known.factors ?? initialTokenFactors(known.wire)) + images,
+    weighTextTokens(text, known.factors ?? initialTokenFactors(known.wire, model)) + images,
   );
 }
 

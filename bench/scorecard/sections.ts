@@ -2,6 +2,7 @@
 import { scoreProviderFaults } from './provider/score-provider-faults';
 import { providerFaults } from './provider/provider-faults';
 import type { ScorecardSection } from './section';
+import { countedModels, scoreTokens } from './tokens/score-tokens';
 
 /** All sections. */
 export const sections: readonly ScorecardSection[] = [
@@ -9,5 +10,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'provider',
     about: 'faults of a model provider: status x body x wire x moment',
     score: () => scoreProviderFaults(providerFaults()),
+  },
+  {
+    name: 'tokens',
+    about: 'estimated against billed tokens: model x content',
+    score: () => scoreTokens(countedModels, ['a', 'b', 'c']),
   },
 ];

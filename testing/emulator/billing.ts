@@ -48,13 +48,17 @@ function textWithoutImages(text: string): string {
   return text.replace(/"(data|url|image_url)":"[A-Za-z0-9+/=:;,-]{512,}"/g, '"$1":""');
 }
 
+function tableTokens({ text, extraTokens }: PromptBlock): number {
+  const counted = extraTokens > 0 ? textWithoutImages(text) : text;
+  return countTokens(counted) + extraTokens + tokensPerBlock;
+}
+
 function countBlocks(blocks: readonly PromptBlock[]): readonly CountedBlock[] {
   let prefix = '';
   return blocks.map((block) => {
     prefix = createHash('sha256').update(prefix).update(block.text).digest('base64');
-    const text = block.extraTokens > 0 ? textWithoutImages(block.text) : block.text;
     return {
-      tokens: countTokens(text) + block.extraTokens + tokensPerBlock,
+      tokens: block.tokens ?? tableTokens(block),
       prefix,
       breakpoint: block.breakpoint,
     };

@@ -225,6 +225,7 @@ function conversation(body: JsonObject): Conversation {
 function promptBlocks(body: JsonObject): readonly PromptBlock[] {
   const tools = listOf(body['tools']).map((tool) => ({
     text: `tool:${JSON.stringify(tool)}`,
+    content: objectOf(tool),
     extraTokens: 0,
     breakpoint: false,
   }));
@@ -232,6 +233,7 @@ function promptBlocks(body: JsonObject): readonly PromptBlock[] {
     .map(objectOf)
     .map((message) => ({
       text: JSON.stringify(message),
+      content: message,
       extraTokens:
         imageTokens *
         blocksOf(message['content']).filter((block) => block['type'] === 'image_url').length,

@@ -17,7 +17,8 @@ import type { ReplyStep, Step, VendorError } from './step';
 import type { ScriptKey, ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
 import { Seal } from './seal';
-import type { ReplyContext, WireName } from './wire';
+import type { PromptBlock, ReplyContext, WireName } from './wire';
+import { vendorPrompt, vendorTextTokens } from './vendor-counting';
 import { producedText } from './wire';
 
 /** How an emulator behaves. */
@@ -32,6 +33,8 @@ export interface EmulatorOptions {
   readonly apiKeys?: readonly string[];
   /** Default true: requests are checked as strictly as the vendors do. */
   readonly validate?: boolean;
+  /** `vendor`: tokens as the real vendors were seen to count them. Default `table`: o200k on every wire. */
+  readonly counting?: 'table' | 'vendor';
   /** Shortest prompt prefix that Anthropic's cache takes, in tokens; default 0 (real: 1,024 and more, by model). */
   readonly cacheMinimumTokens?: number;
   /** The newest requests keep their bodies up to so many bytes together, the last one always; default 64 MB. */
@@ -257,8 +260,19 @@ export class VendorEmulator {
     }
     const windowTokens = this.#options.windows?.[request.model];
     if (windowTokens === undefined || route.counts) return undefined;
-    const tokens = promptTokens(route.wire.promptBlocks(request.body));
+    const tokens = promptTokens(this.#prompt(route, request));
     return route.wire.refuseOverflow(tokens, request.body, windowTokens);
+  }
+
+  #prompt({ wire }: Route, { body, model }: RecordedRequest): readonly PromptBlock[] {
+    const blocks = wire.promptBlocks(body);
+    return this.#options.counting === 'vendor' ? vendorPrompt(wire.name, model, blocks) : blocks;
+  }
+
+  #count(request: RecordedRequest | undefined, text: string): number {
+    return request !== undefined && this.#options.counting === 'vendor'
+      ? vendorTextTokens(request.wire, request.model, text)
+      : countTokens(text);
   }
 
   async #refuseStray(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -297,7 +311,7 @@ export class VendorEmulator {
     request.answer = { type: 'step', step };
     const works = step.type === 'reply' || step.type === 'stream-fault';
     const input = works
-      ? this.#cache.price(route.wire.name, request.model, route.wire.promptBlocks(request.body))
+      ? this.#cache.price(route.wire.name, request.model, this.#prompt(route, request))
       : undefined;
     const context = this.#planContext(route, request, input);
     const actions = step.type === 'reply' ? planReply(context, step) : planFault(context, step);
@@ -310,7 +324,7 @@ export class VendorEmulator {
     request: RecordedRequest,
     response: ServerResponse,
   ): Promise<void> {
-    const tokens = promptTokens(route.wire.promptBlocks(request.body));
+    const tokens = promptTokens(this.#prompt(route, request));
     request.answer = { type: 'count', tokens };
     const context = this.#planContext(route, request, undefined);
     await this.#send(request, response, [
@@ -328,7 +342,7 @@ export class VendorEmulator {
     const isWhole = step.type === 'reply' && report.complete;
     const usage: Usage = {
       ...input,
-      outputTokens: countTokens(report.produced),
+      outputTokens: this.#count(request, report.produced),
       ...(isWhole ? step.usage : {}),
     };
     this.bill.charge(request.model, usage);
@@ -374,7 +388,7 @@ export class VendorEmulator {
           cacheReadTokens: 0,
           cacheWriteTokens: 0,
           ...input,
-          outputTokens: countTokens(producedText(reply)),
+          outputTokens: this.#count(request, producedText(reply)),
           ...reply.usage,
         },
         body: request?.body ?? {},

@@ -170,17 +170,21 @@ function conversation(body: JsonObject): Conversation {
 }
 
 function promptBlocks(body: JsonObject): readonly PromptBlock[] {
-  const block = (text: string, extraTokens = 0): PromptBlock => ({
+  const block = (text: string, content: JsonObject, extraTokens = 0): PromptBlock => ({
     text,
+    content,
     extraTokens,
     breakpoint: false,
   });
   return [
-    ...listOf(body['tools']).map((tool) => block(`tool:${JSON.stringify(tool)}`)),
-    block(`instructions:${stringOf(body['instructions'])}`),
+    ...listOf(body['tools']).map((tool) => block(`tool:${JSON.stringify(tool)}`, objectOf(tool))),
+    block(`instructions:${stringOf(body['instructions'])}`, {
+      text: body['instructions'] ?? '',
+    }),
     ...inputItems(body).map((item) =>
       block(
         JSON.stringify(item),
+        item,
         imageTokens *
           blocksOf(item['content']).filter((part) => part['type'] === 'input_image').length,
       ),

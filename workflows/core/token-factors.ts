@@ -7,7 +7,7 @@
 export interface TextTokens {
   /** Of Latin letters and the blanks between words. */
   readonly words: number;
-  /** Of digits, punctuation and line ends. */
+  /** Of digits, ids, punctuation and line ends. */
   readonly marks: number;
   /** Of every other script. */
   readonly scripts: number;
