@@ -31,6 +31,7 @@ export async function withHeartbeat<Result>(
   try {
     return await work();
   } catch (thrown) {
+    if (thrown instanceof CancelledFailure) throw thrown;
     throw boundaryFailure(interruption() ?? thrown);
   } finally {
     clearInterval(timer);

@@ -2,11 +2,15 @@
 import type { Limits } from '../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../workflows/core/limits';
 import type { Completion, RouteConfig, ToolPolicy } from '../workflows/core/ports';
+import type { Budget } from '../workflows/core/spend';
 import type { AgentDefinition, RouteDefinition } from './agent';
 import { checkLimits } from './check-limits';
 import { fenceExplanation } from './fence';
+import type { PriceTable } from './model-prices';
+import { checkPrices, priceOf } from './model-prices';
 import { windowOf } from './model-windows';
 import type { Provider, ToolSpec } from './providers/provider';
+import { checkBudget, checkPriced } from './spending/check-budget';
 import { askUserSpec, completeTaskSpec } from './tools/built-in-tools';
 import { readOutput } from './tools/read-output';
 import type { ToolRegistry } from './tools/registry';
@@ -21,6 +25,7 @@ export interface ResolvedAgent {
   readonly chain: readonly RouteConfig[];
   readonly policies: readonly ToolPolicy[];
   readonly limits: Limits;
+  readonly budget?: Budget;
   readonly registry: ToolRegistry;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
@@ -72,10 +77,16 @@ function checkWholeNumber(where: string, name: string, value: number): number {
   return value;
 }
 
+/** What agents are resolved with. */
+interface CatalogParts {
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly prices: PriceTable;
+}
+
 function resolveRoute(
   agent: string,
   route: RouteDefinition,
-  providers: ReadonlyMap<string, Provider>,
+  { providers, prices }: CatalogParts,
 ): RouteConfig {
   const where = `Agent "${agent}", route "${route.provider}/${route.model}"`;
   const provider = providers.get(route.provider);
@@ -91,6 +102,10 @@ function resolveRoute(
     throw new UserError(
       `${where}: the context window of this model is not known; set windowTokens on the route.`,
     );
+  const price =
+    route.prices === undefined
+      ? priceOf(route.provider, route.model, prices)
+      : checkPrices(`${where}, prices`, route.prices);
   return {
     provider: route.provider,
     model: route.model,
@@ -102,13 +117,22 @@ function resolveRoute(
     ),
     windowTokens: checkWholeNumber(where, 'windowTokens', windowTokens),
     ...(route.temperature === undefined ? {} : { temperature: route.temperature }),
+    ...(price === undefined ? {} : { price }),
   };
 }
 
-function resolveAgent(
+function resolveBudget(
   definition: AgentDefinition,
-  providers: ReadonlyMap<string, Provider>,
-): ResolvedAgent {
+  chain: readonly RouteConfig[],
+): { budget?: Budget } {
+  if (definition.budget === undefined) return {};
+  const where = `Agent "${definition.name}"`;
+  const budget = checkBudget(where, definition.budget);
+  checkPriced(where, budget, chain);
+  return { budget };
+}
+
+function resolveAgent(definition: AgentDefinition, parts: CatalogParts): ResolvedAgent {
   const { name, completion = 'text' } = definition;
   if (!/^[\w.-]{1,100}$/.test(name))
     throw new UserError(
@@ -120,7 +144,7 @@ function resolveAgent(
     throw new UserError(
       `Agent "${name}" has an output schema but completion "text"; set completion: "tool".`,
     );
-  const chain = definition.chain.map((route) => resolveRoute(name, route, providers));
+  const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
   const tools = definition.tools.length > 0 ? [...definition.tools, readOutput] : [];
   const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
   const iterations =
@@ -135,6 +159,7 @@ function resolveAgent(
       ...iterations,
       ...definition.limits,
     }),
+    ...resolveBudget(definition, chain),
     registry: createToolRegistry(tools),
     coreTools,
     system: systemPrompt(definition, completion),
@@ -159,16 +184,18 @@ function byName<Named extends { readonly name: string }>(
  * Checks and resolves every agent.
  *
  * Errors: `UserError` that names agent, thing, value and remedy: a name twice, an unknown provider, a provider without key,
- * a model without window, a tool that vendors refuse, a limit out of range.
+ * a model without window, a tool that vendors refuse, a limit or budget out of range, a model without price under a budget in
+ * money.
  */
 export function createAgentCatalog(
   agents: readonly AgentDefinition[],
   providers: readonly Provider[],
+  prices: PriceTable = {},
 ): AgentCatalog {
   const providerByName = byName('Provider', providers);
   const resolved = byName(
     'Agent',
-    agents.map((agent) => resolveAgent(agent, providerByName)),
+    agents.map((agent) => resolveAgent(agent, { providers: providerByName, prices })),
   );
   return {
     agent: (name) => resolved.get(name),

@@ -2,6 +2,8 @@
 import type { z } from 'zod';
 import type { Limits } from '../workflows/core/limits';
 import type { Completion } from '../workflows/core/ports';
+import type { Budget } from '../workflows/core/spend';
+import type { PriceDefinition } from './model-prices';
 import type { Tool } from './tools/tool';
 
 /** One route of a chain, as people write it. */
@@ -15,6 +17,8 @@ export interface RouteDefinition {
   /** Context window in tokens; needed for models that the window table does not know. */
   readonly windowTokens?: number;
   readonly temperature?: number;
+  /** What the model costs; needed under a budget in money for models that the price table does not know. */
+  readonly prices?: PriceDefinition;
 }
 
 /** An agent as its author writes it. Resolved once at the start of a run; a later deploy changes new runs only. */
@@ -29,4 +33,6 @@ export interface AgentDefinition {
   /** For completion `tool`: schema of `complete_task`'s `result`. */
   readonly output?: z.ZodType;
   readonly limits?: Partial<Limits>;
+  /** What each run may spend, the runs below it counted. A run's own budget replaces it, field by field. */
+  readonly budget?: Budget;
 }

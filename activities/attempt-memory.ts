@@ -1,6 +1,9 @@
 /** What one attempt of a model call hands to the next: carried by heartbeat details, so it survives a worker. */
+import { z } from 'zod';
 import type { InfraError } from '../workflows/core/failure';
 import { infraPolicies } from '../workflows/core/failure-policy';
+import type { CallSpend } from '../workflows/core/spend';
+import { noSpend } from '../workflows/core/spend';
 
 /** Memory of earlier attempts of one model call on one route. */
 export interface AttemptMemory {
@@ -8,10 +11,19 @@ export interface AttemptMemory {
   readonly failures: readonly InfraError['code'][];
   /** Text that had arrived when the last attempt broke. */
   readonly partialText: string;
+  /** What the attempts so far have consumed. */
+  readonly spend: CallSpend;
+  /** Attempts that ended and told what they consumed; of any other, its worker died on the way. */
+  readonly settledAttempts: number;
 }
 
 /** Nothing happened yet. */
-export const freshMemory: AttemptMemory = { failures: [], partialText: '' };
+export const freshMemory: AttemptMemory = {
+  failures: [],
+  partialText: '',
+  spend: noSpend,
+  settledAttempts: 0,
+};
 
 /** Characters of partial text that travel in heartbeat details. */
 export const memoryTextChars = 2_000;
@@ -20,12 +32,27 @@ function isCode(value: unknown): value is InfraError['code'] {
   return typeof value === 'string' && Object.hasOwn(infraPolicies, value);
 }
 
+const amount = z.number().int().min(0);
+const spendSchema = z.object({
+  usage: z.object({
+    inputTokens: amount,
+    outputTokens: amount,
+    cacheReadTokens: amount,
+    cacheWriteTokens: amount,
+  }),
+  nanoUsd: amount.exactOptional(),
+  estimated: z.object({ nanoUsd: amount, tokens: amount }).exactOptional(),
+});
+
 /** Reads the heartbeat details of the attempt before; anything unreadable counts as nothing. */
 export function readMemory(details: unknown): AttemptMemory {
   if (typeof details !== 'object' || details === null) return freshMemory;
-  const { failures, partialText } = details as Record<string, unknown>;
+  const { failures, partialText, spend, settledAttempts } = details as Record<string, unknown>;
+  const settled = spendSchema.safeParse(spend);
   return {
     failures: Array.isArray(failures) ? failures.filter(isCode) : [],
     partialText: typeof partialText === 'string' ? partialText : '',
+    spend: settled.success ? settled.data : noSpend,
+    settledAttempts: typeof settledAttempts === 'number' ? settledAttempts : 0,
   };
 }

@@ -1,6 +1,9 @@
 /** The activity `callModel`: appends what is pending, sends one request, checks the reply and stores it. */
 import { Context } from '@temporalio/activity';
+import { CancelledFailure } from '@temporalio/common';
+import type { InfraError } from '../workflows/core/failure';
 import type { Limits } from '../workflows/core/limits';
+import { totalTokens } from '../workflows/core/model-price';
 import type { CallModelInput, CallModelResult, RouteConfig } from '../workflows/core/ports';
 import { routeName } from '../workflows/core/provider-health';
 import { decideRetry, retryNudge } from '../workflows/core/stream-recovery';
@@ -14,12 +17,13 @@ import { countOfCall, measureCall } from './context/call-measure';
 import { applicationFailure } from './error-mapping';
 import { InfraException } from './infra-exception';
 import { appendPending } from './pending-results';
-import type { ModelReply, ModelRequest, Provider } from './providers/provider';
+import type { BrokenReply, ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/text-tool-protocol';
 import { redactText } from './redact';
 import { takeReply } from './reply-intake';
 import type { RouteCall } from './shared-health';
 import { admitCall, reportAnsweredCall, reportFailedCall } from './shared-health';
+import { CallMeter } from './spending/call-meter';
 import type { Store } from './store';
 
 function providerOf(deps: ActivityDeps, name: string): Provider {
@@ -75,18 +79,30 @@ interface Attempt {
   /** Retries of a probe are the next prober's. */
   readonly retries: number;
   readonly clock: () => number;
+  readonly meter: CallMeter;
   /** End of the text so far. */
   partialText: string;
   memory: AttemptMemory;
+  broken?: BrokenReply;
+}
+
+/** What a failure tells of the call's consumption: nothing, where there was none. */
+function spendOfCall(meter: CallMeter): Pick<InfraError, 'spend'> {
+  const { spend } = meter;
+  return totalTokens(spend.usage) === 0 ? {} : { spend };
 }
 
 /** Fails the attempt as the recovery policy says: repeated by Temporal after a delay, or handed to the core. */
 async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
+  const { provider, memory, call, meter } = attempt;
   const interrupted = interruption();
-  if (interrupted !== undefined) throw interrupted;
-  const { provider, memory, call } = attempt;
+  if (interrupted !== undefined) {
+    meter.broke(attempt.broken, undefined);
+    throw interrupted;
+  }
   const seen = thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
-  const failure = { ...seen, route: call.route };
+  meter.broke(attempt.broken, seen);
+  const failure = { ...seen, route: call.route, ...spendOfCall(meter) };
   const { streamRetryBaseMs } = call.limits;
   const timing = { streamRetryBaseMs, streamRetries: attempt.retries };
   const decision = decideRetry(failure, memory.failures.length, timing);
@@ -95,10 +111,10 @@ async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
     throw applicationFailure(failure);
   }
   attempt.memory = {
+    ...memory,
     failures: [...memory.failures, failure.code],
     partialText: redactText(attempt.partialText),
   };
-  Context.current().heartbeat(attempt.memory);
   throw applicationFailure(failure, { delayMs: decision.delayMs });
 }
 
@@ -132,6 +148,9 @@ async function send(attempt: Attempt, request: ModelRequest): Promise<ModelReply
       onText: (text) => {
         attempt.partialText = (attempt.partialText + text).slice(-memoryTextChars);
       },
+      onBroken: (broken) => {
+        attempt.broken = broken;
+      },
     });
   } catch (thrown) {
     return await failAttempt(attempt, thrown);
@@ -153,7 +172,7 @@ function serverClock(deps: ActivityDeps): () => number {
 async function callRoute(
   deps: ActivityDeps,
   input: CallModelInput,
-  attempting: { memory: AttemptMemory; attempt?: Attempt },
+  attempting: Attempting,
 ): Promise<CallModelResult> {
   const clock = serverClock(deps);
   const store = storeOf(deps, input.storeId);
@@ -163,7 +182,7 @@ async function callRoute(
   const { limits, completion } = definition.config;
   const headBefore = await appendPending(store, input);
   const messages = await store.loadTranscript(headBefore);
-  const request = requestOf(input, definition, messages, attempting.memory);
+  const wanted = requestOf(input, definition, messages, attempting.memory);
   const call: RouteCall = {
     route: routeName(route),
     holder: `${input.idPrefix}/${input.iteration}`,
@@ -178,14 +197,22 @@ async function callRoute(
     call,
     retries,
     clock,
+    meter: attempting.meter,
     partialText: '',
     memory: attempting.memory,
   };
   attempting.attempt = attempt;
-  const measured: MeasuredCall = { request, route: call.route, provider, input };
+  const measured: MeasuredCall = { request: wanted, route: call.route, provider, input };
   const measure = measureCall(measured);
+  const { maxOutputTokens } = wanted;
+  const { price } = route;
+  const request = {
+    ...wanted,
+    maxOutputTokens: attempt.meter.admit({ measure, price, maxOutputTokens }),
+  };
   const isTextProtocol = route.toolProtocol === 'text';
   const reply = await send(attempt, isTextProtocol ? renderTextProtocolRequest(request) : request);
+  attempt.meter.answered(reply);
   const taken = await takeReply(store, definition.agent, input, {
     reply,
     headBefore,
@@ -193,11 +220,41 @@ async function callRoute(
     isTextProtocol,
     requireCall: completion === 'tool',
   });
-  const result = { ...taken, ...countOfCall(measured, measure, taken) };
+  const count = countOfCall(measured, measure, taken);
+  const result = { ...taken, ...count, ...attempt.meter.beyondReply() };
   await reportAnsweredCall(store, call, clock());
   const { failures } = attempting.memory;
   return failures.length === 0 ? result : { ...result, healedRetries: failures };
 }
+
+/** The attempt that is going on, and what it knows from those before. */
+interface Attempting {
+  readonly memory: AttemptMemory;
+  readonly meter: CallMeter;
+  attempt?: Attempt;
+}
+
+/** Tells the next attempt, or the core, what this one and those before it consumed. Returns what is to be thrown. */
+function settleAttempt({ memory, meter, attempt }: Attempting, thrown: unknown): unknown {
+  const context = Context.current();
+  context.heartbeat({
+    ...(attempt?.memory ?? memory),
+    spend: meter.spend,
+    settledAttempts: meter.hasAdmitted ? context.info.attempt : memory.settledAttempts + 1,
+  } satisfies AttemptMemory);
+  const interrupted = interruption();
+  if (interrupted instanceof CancelledFailure)
+    return new CancelledFailure('CANCELLED', [{ ...abandoned, ...spendOfCall(meter) }]);
+  if (interrupted !== undefined || !(thrown instanceof InfraException)) return thrown;
+  return new InfraException({ ...thrown.failure, ...spendOfCall(meter) }, { cause: thrown });
+}
+
+/** What a cancelled call says of itself, beside what it consumed. */
+const abandoned: InfraError = {
+  kind: 'infra',
+  code: 'worker_lost',
+  message: 'The activity was cancelled.',
+};
 
 /** What a beat tells: the failures so far, and the end of the text that has arrived, for people and for the next attempt. */
 function heartbeatDetails(attempt: Attempt | undefined): AttemptMemory | undefined {
@@ -216,10 +273,22 @@ export async function callModel(
   deps: ActivityDeps,
   input: CallModelInput,
 ): Promise<CallModelResult> {
-  const memory = readMemory(Context.current().info.heartbeatDetails ?? freshMemory);
-  const attempting: { memory: AttemptMemory; attempt?: Attempt } = { memory };
+  const { info } = Context.current();
+  const memory = readMemory(info.heartbeatDetails ?? freshMemory);
+  const meter = new CallMeter({
+    allowance: input.allowance,
+    spend: memory.spend,
+    lostAttempts: Math.max(info.attempt - 1 - memory.settledAttempts, 0),
+  });
+  const attempting: Attempting = { memory, meter };
   return withHeartbeat(
     () => heartbeatDetails(attempting.attempt) ?? memory,
-    () => callRoute(deps, input, attempting),
+    async () => {
+      try {
+        return await callRoute(deps, input, attempting);
+      } catch (thrown) {
+        throw settleAttempt(attempting, thrown);
+      }
+    },
   );
 }

@@ -5,6 +5,7 @@ import { createAgentCatalog } from './agent-catalog';
 import { boundaryFailure } from './error-mapping';
 import type { ActivityDeps } from './activity-deps';
 import { callModel } from './call-model';
+import type { PriceTable } from './model-prices';
 import { prepareRun } from './prepare-run';
 import type { Provider } from './providers/provider';
 import { runTool } from './run-tool';
@@ -15,6 +16,8 @@ export interface ActivitiesConfig {
   readonly store: Store;
   readonly providers: readonly Provider[];
   readonly agents: readonly AgentDefinition[];
+  /** What models cost, before the built-in list: by the beginning of a model's name, or of `provider/model`. */
+  readonly prices?: PriceTable;
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly clock?: () => number;
 }
@@ -28,7 +31,7 @@ export interface ActivitiesConfig {
 export function createActivities(config: ActivitiesConfig): Activities {
   const deps: ActivityDeps = {
     store: config.store,
-    catalog: createAgentCatalog(config.agents, config.providers),
+    catalog: createAgentCatalog(config.agents, config.providers, config.prices),
     clock: config.clock ?? Date.now,
     definitions: new Map(),
   };
@@ -46,6 +49,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
 }
 
 export type { AgentDefinition, RouteDefinition } from './agent';
+export type { PriceDefinition, PriceTable } from './model-prices';
 export { InfraException } from './infra-exception';
 export type { Provider } from './providers/provider';
 export { anthropicProvider } from './providers/anthropic/anthropic-provider';

@@ -4,6 +4,7 @@ import { isAbsolute, resolve } from 'node:path';
 import type { Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/ports';
+import type { Allowance } from '../workflows/core/spend';
 import { currentRules } from '../workflows/core/rules';
 import { checkLimits } from './check-limits';
 import type { ActivityDeps } from './activity-deps';
@@ -12,6 +13,7 @@ import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
 import { wellFormedText } from './providers/well-formed';
 import { runConfigJson } from './run-config';
+import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
 import { UserError } from './user-error';
 
 async function checkWorkspace(workspace: string): Promise<string> {
@@ -55,6 +57,18 @@ function limitsOf(agent: ResolvedAgent, input: PrepareRunInput): Limits {
   }
 }
 
+function budgetOf(agent: ResolvedAgent, input: PrepareRunInput): Allowance | undefined {
+  try {
+    const wanted = input.budget === undefined ? {} : checkBudget('This run', input.budget);
+    const budget = { ...agent.budget, ...wanted };
+    checkPriced('This run', budget, agent.chain);
+    return allowanceOf(budget, undefined);
+  } catch (thrown) {
+    if (thrown instanceof UserError) throw configInvalid(thrown.message);
+    throw thrown;
+  }
+}
+
 /**
  * Prepares a run.
  *
@@ -67,6 +81,7 @@ export async function prepareRun(
   const store = storeOf(deps, input.storeId ?? deps.store.id);
   const agent = agentOf(deps, input);
   const limits = limitsOf(agent, input);
+  const budget = budgetOf(agent, input);
   const { goal } = input;
   if (goal.trim() === '') throw configInvalid('The goal is empty. Say what the agent is to do.');
   if (goal.length > personTextChars)
@@ -100,6 +115,7 @@ export async function prepareRun(
       chain: agent.chain,
       tools: agent.policies,
       limits,
+      ...(budget === undefined ? {} : { budget }),
       ...(workspace === undefined ? {} : { workspace }),
     },
   };

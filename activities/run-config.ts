@@ -19,6 +19,17 @@ export interface RunConfig {
   readonly workspace?: string | undefined;
 }
 
+const prices = {
+  input: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  output: z.number(),
+};
+const priceSchema = z.object({
+  ...prices,
+  longPrompt: z.object({ ...prices, aboveTokens: z.number() }).exactOptional(),
+});
+
 const routeSchema = z.object({
   provider: z.string(),
   model: z.string(),
@@ -26,6 +37,7 @@ const routeSchema = z.object({
   maxOutputTokens: z.number(),
   windowTokens: z.number(),
   temperature: z.number().exactOptional(),
+  price: priceSchema.exactOptional(),
 });
 
 /** Limits are read apart, since an earlier release may not have known each of them. */

@@ -178,10 +178,18 @@ async function readActivityFailure(
   }
   const cancelled = event.activityTaskCanceledEventAttributes;
   if (cancelled == null) return undefined;
+  const scheduledEventId = idOf(cancelled.scheduledEventId);
+  const details = await decodeFromPayloadsAtIndex<unknown>(
+    source.converter,
+    0,
+    cancelled.details?.payloads,
+    activityContext(source, activityIds.get(scheduledEventId)),
+  );
+  const told = details === undefined ? [] : [details];
   return {
     type: 'activity-failed',
-    scheduledEventId: idOf(cancelled.scheduledEventId),
-    thrown: new CancelledFailure('Activity cancelled'),
+    scheduledEventId,
+    thrown: new CancelledFailure('Activity cancelled', told),
   };
 }
 

@@ -46,6 +46,16 @@ export interface ModelReply {
   readonly requestId?: string;
 }
 
+/** How far a request got that brought no whole reply: what the vendor may bill all the same. */
+export interface BrokenReply {
+  /** A successful answer had begun. */
+  readonly wasAccepted: boolean;
+  /** What the vendor had counted by then, where it tells before the end. */
+  readonly usage?: Usage;
+  /** Everything that the model had said: text, reasoning, names and arguments of calls. */
+  readonly said: string;
+}
+
 /** How a caller watches and limits one send. */
 export interface SendOptions {
   /** Aborts the request; the adapter then rejects with the signal's reason. */
@@ -56,6 +66,8 @@ export interface SendOptions {
   readonly betweenBytesMs: number;
   /** Called for each piece of text, with the text. Contract: must not throw. */
   readonly onText: (text: string) => void;
+  /** Called once before `send` rejects, if a request went out. Contract: must not throw. */
+  readonly onBroken?: (broken: BrokenReply) => void;
 }
 
 /** The wire that a provider speaks: it decides how a request is measured and how large it may be. */

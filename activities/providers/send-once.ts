@@ -29,13 +29,22 @@ export async function sendOnce(call: WireCall, options: SendOptions): Promise<Mo
   try {
     await withDeadlines(options, (watch) => readStream(call, options, watch, answer));
   } catch (thrown) {
+    if (!call.assembly.isComplete || options.signal.aborted) tellBroken(call, options, answer.seen);
     if (options.signal.aborted) throw options.signal.reason;
     if (!call.assembly.isComplete) throw sorted(thrown, call, answer.seen);
   }
-  if (!call.assembly.isComplete) throw cutOff(call, answer.seen);
+  if (!call.assembly.isComplete) {
+    tellBroken(call, options, answer.seen);
+    throw cutOff(call, answer.seen);
+  }
   const requestId = answer.seen?.requestId();
   const reply = call.assembly.reply();
   return requestId === undefined ? reply : { ...reply, requestId };
+}
+
+function tellBroken(call: WireCall, options: SendOptions, seen: ObservedFetch | undefined): void {
+  const status = seen?.seen().status ?? 0;
+  options.onBroken?.({ wasAccepted: status >= 200 && status < 300, ...call.assembly.partial() });
 }
 
 async function readStream(

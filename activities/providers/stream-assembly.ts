@@ -1,6 +1,6 @@
 /** What every wire's reader of a stream has in common. */
 import type { AssistantMessage } from '../../workflows/core/message';
-import type { ModelReply, RawToolCall } from './provider';
+import type { BrokenReply, ModelReply, RawToolCall } from './provider';
 
 /** A block of a reply that is no tool call. */
 export type SaidBlock = Exclude<AssistantMessage['blocks'][number], { type: 'tool-call' }>;
@@ -25,6 +25,8 @@ export interface StreamAssembly {
   readonly isComplete: boolean;
   /** Number of events taken. */
   readonly eventCount: number;
+  /** What has come so far, at any time. */
+  partial(): Omit<BrokenReply, 'wasAccepted'>;
   /** The reply. Contract: only after `isComplete`. */
   reply(): ModelReply;
 }

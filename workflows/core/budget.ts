@@ -151,7 +151,7 @@ export function chargeReservation(state: RunState, callId: string): RunState {
   });
 }
 
-/** Charges a call that was answered. Workers of release 0.1.0 tell only what the reply itself consumed. */
+/** Charges a call that was answered. */
 export function chargeReply(
   state: RunState,
   callId: string,

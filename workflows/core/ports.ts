@@ -190,7 +190,7 @@ export interface CallModelResult {
   readonly answer?: string;
   /** Of the reply alone. */
   readonly usage: Usage;
-  /** What all attempts of this call consumed, this reply included; absent from workers of release 0.1.0. */
+  /** What all attempts of this call consumed, this reply included; absent where it is just `usage` at the route's price. */
   readonly spend?: CallSpend;
   /** Tokens of the request as the vendor counted them. */
   readonly contextTokens: number;

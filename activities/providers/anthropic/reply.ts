@@ -43,6 +43,7 @@ export class AnthropicReplyAssembly implements StreamAssembly {
   private model: string;
   private stopReason: string | undefined;
   private usage: Usage = noUsage;
+  private hasUsage = false;
 
   constructor(
     private readonly vendor: string,
@@ -71,6 +72,11 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     }
   }
 
+  partial(): { readonly usage?: Usage; readonly said: string } {
+    const said = [...this.blocks.values()].map((block) => block.name + block.text).join('');
+    return this.hasUsage ? { usage: this.usage, said } : { said };
+  }
+
   reply(): ModelReply {
     const opened = [...this.blocks.entries()].sort(([left], [right]) => left - right);
     const toolCalls = opened.flatMap(([, block]) =>
@@ -88,7 +94,9 @@ export class AnthropicReplyAssembly implements StreamAssembly {
 
   private start(message: unknown): EventMeaning {
     this.model = asText(property(message, 'model')) || this.model;
-    this.usage = mergedUsage(this.usage, property(message, 'usage'));
+    const usage = property(message, 'usage');
+    this.hasUsage = isRecord(usage);
+    this.usage = mergedUsage(this.usage, usage);
     return { isContent: true };
   }
 

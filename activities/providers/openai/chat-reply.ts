@@ -86,6 +86,12 @@ export class ChatReplyAssembly implements StreamAssembly {
       : meaning;
   }
 
+  partial(): { readonly usage?: Usage; readonly said: string } {
+    const calls = this.calls.rawCalls().map((call) => call.name + call.argumentsText);
+    const said = this.reasoning + this.text + this.refusal + calls.join('');
+    return this.usage === noUsage ? { said } : { usage: this.usage, said };
+  }
+
   reply(): ModelReply {
     const toolCalls = this.calls.rawCalls();
     return {

@@ -62,6 +62,14 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     }
   }
 
+  partial(): { readonly said: string } {
+    const said = [...this.items.values()].map(
+      ({ item, text, refusal, argumentsText }) =>
+        asText(property(item, 'name')) + text + refusal + argumentsText,
+    );
+    return { said: said.join('') };
+  }
+
   reply(): ModelReply {
     const gathered = [...this.items.entries()]
       .sort(([left], [right]) => left - right)
