@@ -45,6 +45,17 @@ const limits = z
   })
   .optional();
 
+const budget = z
+  .strictObject({
+    usd: z
+      .number({ error: 'must be an amount in US dollars' })
+      .min(0.000_001, { error: 'must be more than 0' })
+      .max(1_000_000, { error: 'must be at most 1,000,000' })
+      .optional(),
+    tokens: wholeNumber.min(1, { error: 'must be at least 1' }).optional(),
+  })
+  .optional();
+
 /** A run's id: it is the workflow's id. */
 export const runIdSchema = bounded('The run id', idChars).regex(/^[^\s\p{C}]+$/u, {
   error: 'The run id must not hold spaces or control characters',
@@ -56,6 +67,7 @@ export const startSchema = z.object({
   goal: bounded('The goal', personTextChars),
   workspace: bounded('The workspace', nameChars).optional(),
   limits,
+  budget,
   head: bounded('The head', 200).optional(),
   storeId: bounded('The store id', 200).optional(),
   runId: runIdSchema.optional(),
@@ -81,7 +93,7 @@ export function check<Schema extends z.ZodType>(
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map(({ path, message }) =>
-    path[0] === 'limits' ? `${path.join('.')}: ${message}` : message,
+    path[0] === 'limits' || path[0] === 'budget' ? `${path.join('.')}: ${message}` : message,
   );
   throw new ClientError(
     'invalid-input',

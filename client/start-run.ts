@@ -78,12 +78,13 @@ export function checkStart(options: StartOptions): void {
 }
 
 function requestOf(options: StartOptions): RunRequest {
-  const { agent, goal, workspace, limits, head, storeId } = options;
+  const { agent, goal, workspace, limits, budget, head, storeId } = options;
   return {
     agent,
     goal,
     ...(workspace === undefined ? {} : { workspace }),
     ...(limits === undefined ? {} : { limits }),
+    ...(budget === undefined ? {} : { budget }),
     ...(head === undefined ? {} : { head }),
     ...(storeId === undefined ? {} : { storeId }),
   };

@@ -1,4 +1,5 @@
 /** A run's end as people read it: the answer or the reason, then what worked and what did not. */
+import { costText } from '../../workflows/core/run-cost';
 import type { RunOutcome } from '../../workflows/core/run-outcome';
 import type { Paint } from './terminal-text';
 import { duration, printable, shortNumber } from './terminal-text';
@@ -33,6 +34,7 @@ export function outcomeText(outcome: RunOutcome, paint: Paint): string {
     `${report.iterations} iterations`,
     `${report.toolCallsSucceeded} tool calls succeeded, ${report.toolCallsFailed} failed`,
     `${shortNumber(input)} tokens in, ${shortNumber(usage.outputTokens)} out`,
+    ...(report.cost === undefined ? [] : [`cost ${costText(report.cost)}`]),
     duration(report.elapsedMs),
   ];
   const lines = ['', headline(outcome, paint), '', paint('dim', facts.join(' · '))];

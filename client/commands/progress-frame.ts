@@ -1,4 +1,5 @@
 /** The lines at the foot of a live display: where the run is, what it used, what was healed. Pure. */
+import { costText } from '../../workflows/core/run-cost';
 import type { RunStatusView } from '../../workflows/core/status-view';
 import type { Paint } from './terminal-text';
 import { cutTo, duration, printable, shortNumber } from './terminal-text';
@@ -34,9 +35,10 @@ function iterationText(status: RunStatusView | undefined): string {
 function detailText({ status, elapsedMs }: FrameInput): string {
   const parts = [duration(elapsedMs)];
   if (status !== undefined) {
-    const { usage, healed } = status;
+    const { usage, healed, cost } = status;
     const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
     parts.push(`${shortNumber(input)} in ${shortNumber(usage.outputTokens)} out`);
+    if (cost !== undefined) parts.push(costText(cost));
     parts.push(`tools ${status.toolCallsSucceeded} ok ${status.toolCallsFailed} failed`);
     const codes = Object.entries(healed).map(([code, count]) => `${code} x${count}`);
     if (codes.length > 0) parts.push(`healed ${codes.join(', ')}`);

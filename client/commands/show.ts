@@ -1,5 +1,6 @@
 /** `holdfast show`: where one run is, what waits, and how it went. */
 import type { Command } from 'commander';
+import { costText } from '../../workflows/core/run-cost';
 import type { PendingItem, RunStatusView } from '../../workflows/core/status-view';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { CommandContext, CommonOptions } from './command-context';
@@ -56,6 +57,7 @@ function showText(
     ['provider', status.route && `${status.route}${status.isFallback ? ' (fallback)' : ''}`],
     ['tools', `${status.toolCallsSucceeded} succeeded, ${status.toolCallsFailed} failed`],
     ['tokens', `${shortNumber(input)} in, ${shortNumber(usage.outputTokens)} out`],
+    ['cost', status.cost && costText(status.cost)],
     ['healed', healed.length === 0 ? undefined : healed.join(', ')],
     ['failovers', status.failovers === 0 ? undefined : String(status.failovers)],
     ['last error', status.lastError],

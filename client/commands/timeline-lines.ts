@@ -1,5 +1,6 @@
 /** One line per entry of a run's story, and what a person can do about what waits. */
 import type { Failure } from '../../workflows/core/failure';
+import { nanoUsdOf, usdText } from '../../workflows/core/model-price';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { PendingItem } from '../../workflows/core/status-view';
 import type { Colour } from './terminal-text';
@@ -18,6 +19,10 @@ const line = (text: string, colour?: Colour): StoryLine => ({
 
 function failureText({ code, message }: Failure): string {
   return `${code}: ${message}`;
+}
+
+function costOfReply({ usd }: { readonly usd?: number }): string {
+  return usd === undefined ? '' : ` (${usdText(nanoUsdOf(usd))})`;
 }
 
 /** Undefined for an entry that another line says already. */
@@ -40,7 +45,7 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
         'cyan',
       );
     case 'ModelRepliedEvent':
-      return entry.text === '' ? undefined : line(`model: ${entry.text}`);
+      return entry.text === '' ? undefined : line(`model${costOfReply(entry)}: ${entry.text}`);
     case 'ToolCallStartedEvent':
       return line(`run ${entry.summary}`);
     case 'ToolCallSucceededEvent':

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { countTokens as countByTable } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Usage } from '../../workflows/core/usage';
 import { addUsage, noUsage } from '../../workflows/core/usage';
+import type { PriceList } from './price-list';
+import { billedUnits, dollars, publicPrices } from './price-list';
 import type { PromptBlock, WireName } from './wire';
 
 /** Tokens by which a vendor wraps each block (role and separators; OpenAI's cookbook says 3). */
@@ -141,10 +143,29 @@ export function promptTokens(blocks: readonly PromptBlock[]): number {
 /** What every model has cost so far. */
 export class Bill {
   readonly #byModel = new Map<string, Usage>();
+  readonly #prices: PriceList;
+  readonly #unpriced = new Set<string>();
+  #units = 0n;
+
+  constructor(prices: PriceList = publicPrices) {
+    this.#prices = prices;
+  }
 
   /** Adds what one request consumed. */
   charge(model: string, usage: Usage): void {
     this.#byModel.set(model, addUsage(this.of(model), usage));
+    const units = billedUnits(this.#prices, model, usage);
+    if (units === undefined) this.#unpriced.add(model);
+    else this.#units += units;
+  }
+
+  /** US dollars of all requests together. Errors: throws where a model was called that has no price on the list. */
+  get usd(): number {
+    if (this.#unpriced.size > 0)
+      throw new Error(
+        `The emulator's price list has no ${[...this.#unpriced].join(', ')}; give it prices.`,
+      );
+    return dollars(this.#units);
   }
 
   /** Totals of one model. */

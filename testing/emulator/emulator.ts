@@ -13,6 +13,7 @@ import { planError, planFault, planReply } from './faults';
 import type { ParsedBody, Route } from './http-intake';
 import { nearestWire, parseBody, pathOf, readBody, redactedHeaders, routeOf } from './http-intake';
 import { RecordedRequest } from './recorded-request';
+import type { PriceList } from './price-list';
 import type { ReplyStep, Step, VendorError } from './step';
 import type { ScriptKey, ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
@@ -45,6 +46,8 @@ export interface EmulatorOptions {
   readonly seed?: string;
   /** Whose seal reasoning carries: an emulator accepts reasoning of emulators with the same name. Default `emulator`. */
   readonly vendor?: string;
+  /** What models cost; default the vendors' public prices of the models that tests use. */
+  readonly prices?: PriceList;
   /** Largest body in bytes; default 32 MB (Anthropic's limit). */
   readonly maxBodyBytes?: number;
 }
@@ -60,7 +63,7 @@ interface Waiter {
 /** The emulator. Start one per test or suite; stop it at the end. */
 export class VendorEmulator {
   /** What every model has cost so far. */
-  readonly bill = new Bill();
+  readonly bill: Bill;
   readonly #options: EmulatorOptions;
   readonly #server: Server;
   readonly #requests: RecordedRequest[] = [];
@@ -75,6 +78,7 @@ export class VendorEmulator {
 
   private constructor(options: EmulatorOptions) {
     this.#options = options;
+    this.bill = new Bill(options.prices);
     this.#seed = options.seed ?? randomUUID();
     this.#cache = new PromptCache(options.cacheMinimumTokens ?? 0);
     this.#server = createServer((request, response) => {

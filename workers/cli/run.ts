@@ -28,6 +28,8 @@ interface Options {
   readonly model?: string;
   readonly id?: string;
   readonly maxIterations?: number;
+  readonly budgetUsd?: number;
+  readonly budgetTokens?: number;
   readonly detach?: boolean;
   readonly json?: boolean;
 }
@@ -54,6 +56,8 @@ export function addRun(program: Command, context: CommandContext): void {
       'at most so many model calls with their tool calls',
       iterations,
     )
+    .option('--budget-usd <amount>', 'at most so many US dollars, subagents included', dollars)
+    .option('--budget-tokens <count>', 'at most so many tokens, subagents included', tokens)
     .option('--detach', 'only start it; a `holdfast worker` does the work')
     .option('--json', 'JSON lines: each entry of the story, then the outcome')
     .action((goal: string, options: Options) => run(context, goal, options));
@@ -67,6 +71,29 @@ function iterations(text: string): number {
   return value;
 }
 
+function dollars(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
+    throw new InvalidArgumentError('Give an amount in US dollars, such as 0.50.');
+  return value;
+}
+
+function tokens(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('Give a whole number of at least 1.');
+  return value;
+}
+
+/** Undefined where no limit is given. */
+function budgetOf({ budgetUsd, budgetTokens }: Options): StartOptions['budget'] {
+  if (budgetUsd === undefined && budgetTokens === undefined) return undefined;
+  return {
+    ...(budgetUsd === undefined ? {} : { usd: budgetUsd }),
+    ...(budgetTokens === undefined ? {} : { tokens: budgetTokens }),
+  };
+}
+
 async function run(context: CommandContext, goal: string, options: Options): Promise<void> {
   const environment = readEnvironment();
   const start = startOptions(goal, options);
@@ -78,12 +105,14 @@ async function run(context: CommandContext, goal: string, options: Options): Pro
 
 function startOptions(goal: string, options: Options): StartOptions {
   const { workspace, id, maxIterations } = options;
+  const budget = budgetOf(options);
   return {
     agent: options.agent ?? builtInAgentName,
     goal,
     ...(workspace === undefined ? {} : { workspace: path.resolve(workspace) }),
     ...(id === undefined ? {} : { runId: id }),
     ...(maxIterations === undefined ? {} : { limits: { maxIterations } }),
+    ...(budget === undefined ? {} : { budget }),
   };
 }
 

@@ -8,6 +8,7 @@ import { totalTokens, usdOf, usdText } from './model-price';
 import type { CallModelResult } from './ports';
 import type { GuardStop } from './safety-guard';
 import { forcedStopMessage } from './safety-guard';
+import type { RunCost } from './run-cost';
 import type { RunState } from './run-state';
 import type { Allowance, CallSpend } from './spend';
 import { noSpend, spendOf } from './spend';
@@ -166,19 +167,6 @@ export function chargeFailure(state: RunState, callId: string, failure: InfraErr
   return failure.spendUnknown === true
     ? chargeReservation(state, callId)
     : charge(state, callId, failure.spend ?? noSpend);
-}
-
-/** What a run has cost, for its report, the queries and people. */
-export interface RunCost {
-  /** US dollars; absent where a model without a known price was called. */
-  readonly usd?: number;
-  /** US dollars of it that are an estimate: the vendor did not tell what a broken call consumed. */
-  readonly estimatedUsd?: number;
-  /** Calls of models without a known price; `pricedUsd` is then what the others cost. */
-  readonly unpricedCalls?: number;
-  readonly pricedUsd?: number;
-  readonly budgetUsd?: number;
-  readonly budgetTokens?: number;
 }
 
 /** The cost so far. */

@@ -1,5 +1,5 @@
 /** How a run ended, in a form that a person can read and a program can switch on. */
-import type { RunCost } from './budget';
+import type { RunCost } from './run-cost';
 import type { Failure } from './failure';
 import type { JsonValue } from './json';
 import type { Head } from './message';

@@ -1,5 +1,8 @@
 /** What people see of a run: the answer of the queries, the search attributes' values and the Web UI's current details. */
+import { costOf } from './budget';
 import { routeName } from './provider-health';
+import type { RunCost } from './run-cost';
+import { costText } from './run-cost';
 import type { RunPhase, RunState, ToolCallProgress } from './run-state';
 import type { Usage } from './usage';
 
@@ -27,6 +30,8 @@ export interface RunStatusView {
   readonly failovers: number;
   readonly healed: { readonly [code: string]: number };
   readonly usage: Usage;
+  /** What it has cost so far, and of which budget; absent from workers of release 0.1.0. */
+  readonly cost?: RunCost;
   readonly segments: number;
   readonly ring: readonly string[];
   readonly head?: string;
@@ -164,6 +169,7 @@ export function statusView(state: RunState): RunStatusView {
     failovers: state.counters.failovers,
     healed: state.healed,
     usage: state.usage,
+    cost: costOf(state),
     segments: state.counters.segments,
     ring: state.breaker.ring,
     ...(state.head === undefined ? {} : { head: state.head }),
@@ -178,6 +184,10 @@ const detailChars = 500;
 export function escapeMarkdown(text: string): string {
   const line = text.slice(0, detailChars).replace(/\s+/g, ' ');
   return line.replace(/[\\`*_<>[\]|#~]/g, (character) => `\\${character}`);
+}
+
+function tokenBudget(cost: RunCost | undefined): string {
+  return cost?.budgetTokens === undefined ? '' : ` of ${cost.budgetTokens} in all`;
 }
 
 /** The Web UI's current details: what a person wants to know of a run at one look, in Markdown. */
@@ -204,8 +214,9 @@ export function statusMarkdown(state: RunState): string {
     ['Error ring', view.ring.length === 0 ? undefined : `${view.ring.length} of 5`],
     [
       'Tokens',
-      `${view.usage.inputTokens + view.usage.cacheReadTokens + view.usage.cacheWriteTokens} in, ${view.usage.outputTokens} out`,
+      `${view.usage.inputTokens + view.usage.cacheReadTokens + view.usage.cacheWriteTokens} in, ${view.usage.outputTokens} out${tokenBudget(view.cost)}`,
     ],
+    ['Cost', view.cost && costText(view.cost)],
     ['Segment', view.segments > 1 ? String(view.segments) : undefined],
   ];
   const lines = rows.flatMap(([name, value]) =>
