@@ -1,9 +1,10 @@
 /** The agents of a worker, checked at its start: whatever could not work is refused before anything is spent. */
 import type { Limits } from '../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../workflows/core/limits';
-import type { Completion, RouteConfig, ToolPolicy } from '../workflows/core/ports';
+import type { Completion, DecisionPolicy, RouteConfig, ToolPolicy } from '../workflows/core/ports';
 import type { Budget } from '../workflows/core/spend';
 import type { AgentDefinition, RouteDefinition } from './agent';
+import { checkDecisionPolicy } from './check-decision-policy';
 import { checkLimits } from './check-limits';
 import { fenceExplanation } from './fence';
 import type { PriceTable } from './model-prices';
@@ -26,6 +27,8 @@ export interface ResolvedAgent {
   readonly policies: readonly ToolPolicy[];
   readonly limits: Limits;
   readonly budget?: Budget;
+  readonly approvals: DecisionPolicy | undefined;
+  readonly questions: DecisionPolicy | undefined;
   readonly registry: ToolRegistry;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
@@ -68,6 +71,7 @@ function toolPolicy(tool: Tool): ToolPolicy {
     ...(tool.editsFile === undefined ? {} : { editsFile: tool.editsFile }),
     ...(tool.maxCalls === undefined ? {} : { maxCalls: tool.maxCalls }),
     ...(tool.onUnknown === 'ask-person' ? { onUnknown: tool.onUnknown } : {}),
+    ...(tool.approvals === undefined ? {} : { approvals: tool.approvals }),
   };
 }
 
@@ -121,6 +125,14 @@ function resolveRoute(
   };
 }
 
+function policyOf(
+  agent: string,
+  option: 'approvals' | 'questions',
+  policy: DecisionPolicy | undefined,
+): DecisionPolicy | undefined {
+  return policy && checkDecisionPolicy(`Agent "${agent}": ${option}`, policy);
+}
+
 function resolveBudget(
   definition: AgentDefinition,
   chain: readonly RouteConfig[],
@@ -160,6 +172,8 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
       ...definition.limits,
     }),
     ...resolveBudget(definition, chain),
+    approvals: policyOf(name, 'approvals', definition.approvals),
+    questions: policyOf(name, 'questions', definition.questions),
     registry: createToolRegistry(tools),
     coreTools,
     system: systemPrompt(definition, completion),

@@ -1,7 +1,7 @@
 /** How people define agents: instructions, a chain of routes, tools and limits. */
 import type { z } from 'zod';
 import type { Limits } from '../workflows/core/limits';
-import type { Completion } from '../workflows/core/ports';
+import type { Completion, DecisionPolicy } from '../workflows/core/ports';
 import type { Budget } from '../workflows/core/spend';
 import type { PriceDefinition } from './model-prices';
 import type { Tool } from './tools/tool';
@@ -35,4 +35,8 @@ export interface AgentDefinition {
   readonly limits?: Partial<Limits>;
   /** What each run may spend, the runs below it counted. A run's own budget replaces it, field by field. */
   readonly budget?: Budget;
+  /** How long approvals wait, and what happens then. Default: without limit. A tool may say otherwise. */
+  readonly approvals?: DecisionPolicy;
+  /** The same for the questions of `ask_user`. */
+  readonly questions?: DecisionPolicy;
 }

@@ -219,6 +219,7 @@ async function callRoute(
     vendor: provider.vendor,
     isTextProtocol,
     requireCall: completion === 'tool',
+    workspace: definition.config.workspace,
   });
   const count = countOfCall(measured, measure, taken);
   const result = { ...taken, ...count, ...attempt.meter.beyondReply() };

@@ -5,6 +5,7 @@ import { createAgentCatalog } from './agent-catalog';
 import { boundaryFailure } from './error-mapping';
 import type { ActivityDeps } from './activity-deps';
 import { callModel } from './call-model';
+import { checkEdit } from './check-edit';
 import type { PriceTable } from './model-prices';
 import { prepareRun } from './prepare-run';
 import type { Provider } from './providers/provider';
@@ -22,6 +23,15 @@ export interface ActivitiesConfig {
   readonly clock?: () => number;
 }
 
+/** A short activity, whose failures cross the boundary as every other's. */
+async function crossing<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw boundaryFailure(thrown);
+  }
+}
+
 /**
  * Makes the activities of one worker.
  *
@@ -36,15 +46,10 @@ export function createActivities(config: ActivitiesConfig): Activities {
     definitions: new Map(),
   };
   return {
-    prepareRun: async (input) => {
-      try {
-        return await prepareRun(deps, input);
-      } catch (thrown) {
-        throw boundaryFailure(thrown);
-      }
-    },
+    prepareRun: (input) => crossing(() => prepareRun(deps, input)),
     callModel: (input) => callModel(deps, input),
     runTool: (input) => runTool(deps, input),
+    checkEdit: (input) => crossing(() => checkEdit(deps, input)),
   } satisfies Activities;
 }
 

@@ -17,7 +17,16 @@ function isStoredResult(
   );
 }
 
+/** A result as the model reads it: what a person changed in the call comes first. */
 async function resultBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
+  const block = await contentBlock(store, pending);
+  const { notice } = pending;
+  return notice === undefined
+    ? block
+    : { ...block, content: `${wellFormedText(notice)}\n${block.content}` };
+}
+
+async function contentBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
   const { toolCallId, name } = pending;
   if (pending.result === undefined)
     return {

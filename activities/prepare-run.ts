@@ -117,6 +117,8 @@ export async function prepareRun(
       limits,
       ...(budget === undefined ? {} : { budget }),
       ...(workspace === undefined ? {} : { workspace }),
+      ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
+      ...(agent.questions === undefined ? {} : { questions: agent.questions }),
     },
   };
 }

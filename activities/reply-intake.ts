@@ -21,6 +21,8 @@ export interface ReplyArrival {
   readonly isTextProtocol: boolean;
   /** A reply without a tool call is a mistake. */
   readonly requireCall: boolean;
+  /** Absolute path of the run's workspace, where it has one. */
+  readonly workspace?: string | undefined;
 }
 
 function textOf(blocks: AssistantMessage['blocks']): string {
@@ -95,10 +97,10 @@ export async function takeReply(
   input: Pick<CallModelInput, 'idPrefix' | 'iteration'>,
   arrival: ReplyArrival,
 ): Promise<CallModelResult> {
-  const { headBefore, vendor } = arrival;
+  const { headBefore, vendor, workspace } = arrival;
   const reply = readTextProtocol(arrival.reply, arrival);
   const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
-  const calls = runs ? await takeToolCalls(store, agent, reply.toolCalls, input) : [];
+  const calls = runs ? await takeToolCalls(store, agent, reply.toolCalls, input, workspace) : [];
   const kept = keptMessage(reply, calls, vendor);
   const head = kept === undefined ? headBefore : await store.appendNode(headBefore, [kept]);
   const text = wellFormedText(textOf(reply.blocks));

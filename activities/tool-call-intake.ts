@@ -1,20 +1,17 @@
 /** Turns the raw tool calls of a reply into calls that can run, or into errors that the model can correct. */
 import type { AgentError } from '../workflows/core/failure';
-import { normaliseText, shortHash } from '../workflows/core/fingerprint';
 import type { JsonObject } from '../workflows/core/json';
 import { failureMessageChars, inlineInputBytes, maxCallsPerReply } from '../workflows/core/limits';
 import type { ToolCallBlock } from '../workflows/core/message';
 import type { ProposedToolCall } from '../workflows/core/ports';
 import type { ResolvedAgent } from './agent-catalog';
+import { actionDigest, callIdentity } from './call-identity';
 import type { RawToolCall } from './providers/provider';
 import { sanitiseText } from './sanitise';
 import type { Store } from './store';
-import { canonicalJson, contentHash } from './stores/content-hash';
+import { canonicalJson } from './stores/content-hash';
 import { isJsonObject } from './tools/input-schema';
-import type { Tool } from './tools/tool';
-
-/** Characters of a call's label in the Web UI. */
-const labelChars = 80;
+import type { ApprovalContext, Tool } from './tools/tool';
 
 /** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
 const wireNameChars = 64;
@@ -99,12 +96,6 @@ function findTool(agent: ResolvedAgent, name: string): Tool | undefined {
   return agent.registry.get(name) ?? agent.coreTools.find((tool) => tool.name === name);
 }
 
-function label(tool: Tool | undefined, input: JsonObject): string | undefined {
-  const value = tool?.label === undefined ? undefined : input[tool.label];
-  if (typeof value !== 'string' || value === '') return undefined;
-  return sanitiseText(value.replace(/\s+/g, ' '), { maxChars: labelChars });
-}
-
 interface CheckedCall {
   readonly tool: Tool | undefined;
   readonly input: JsonObject;
@@ -120,7 +111,11 @@ interface PlacedCall {
   readonly total: number;
 }
 
-function checkCall(agent: ResolvedAgent, { raw, index, total }: PlacedCall): CheckedCall {
+function checkCall(
+  agent: ResolvedAgent,
+  { raw, index, total }: PlacedCall,
+  context: ApprovalContext,
+): CheckedCall {
   const refused = (error: AgentError, input: JsonObject = {}, tool?: Tool): CheckedCall => ({
     tool,
     input,
@@ -155,7 +150,7 @@ function checkCall(agent: ResolvedAgent, { raw, index, total }: PlacedCall): Che
       input,
       tool,
     );
-  return { tool, input, needsApproval: tool.needsApproval(checked.value) };
+  return { tool, input, needsApproval: tool.needsApproval(checked.value, context) };
 }
 
 /** A name that every wire accepts, for a call to a tool that does not exist. */
@@ -185,26 +180,28 @@ async function takeCall(
   store: Store,
   agent: ResolvedAgent,
   placed: PlacedCall,
-  toolCallId: string,
+  context: ApprovalContext,
   inlineRoomBytes: number,
 ): Promise<TakenCall> {
   const { raw, total } = placed;
-  const { tool, input, error, needsApproval } = checkCall(agent, placed);
+  const { toolCallId } = context;
+  const { tool, input, error, needsApproval } = checkCall(agent, placed, context);
   const json = canonicalJson(input);
   const isInline =
     Buffer.byteLength(json) <= Math.min(inlineLimit(agent, raw.name), inlineRoomBytes);
   const name = tool?.name ?? wireName(raw.name);
-  const shown = label(tool, input);
+  const call = { toolCallId, name, input };
+  const { privileged, ...identity } = callIdentity(tool, call);
   const runnable = error === undefined;
   const proposed: ProposedToolCall = {
     toolCallId,
     name,
-    ...(shown === undefined ? {} : { label: shown }),
+    ...identity,
+    ...(runnable && privileged !== undefined ? { privileged } : {}),
     ...(runnable && isInline ? { input } : {}),
     ...(runnable && !isInline ? { inputBlob: await store.putBlob(json) } : {}),
-    fingerprint: shortHash(normaliseText(`${name} ${json}`)),
     ...(error === undefined ? {} : { error: shortened(error, total) }),
-    ...(needsApproval ? { approvalDigest: contentHash(toolCallId, '\n', name, '\n', json) } : {}),
+    ...(needsApproval ? { approvalDigest: actionDigest(call) } : {}),
   };
   return { proposed, block: { type: 'tool-call', toolCallId, name, input } };
 }
@@ -220,12 +217,20 @@ export async function takeToolCalls(
   agent: ResolvedAgent,
   calls: readonly RawToolCall[],
   ids: { readonly idPrefix: string; readonly iteration: number },
+  workspace?: string,
 ): Promise<readonly TakenCall[]> {
   const taken: TakenCall[] = [];
   let roomBytes = replyInlineBytes;
   for (const [index, raw] of calls.slice(0, maxCallsPerReply + 1).entries()) {
-    const id = `${ids.idPrefix}_${ids.iteration}_${index}`;
-    const call = await takeCall(store, agent, { raw, index, total: calls.length }, id, roomBytes);
+    const context: ApprovalContext = {
+      tool: raw.name,
+      toolCallId: `${ids.idPrefix}_${ids.iteration}_${index}`,
+      agent: agent.name,
+      iteration: ids.iteration,
+      workspace,
+    };
+    const placed = { raw, index, total: calls.length };
+    const call = await takeCall(store, agent, placed, context, roomBytes);
     const { input } = call.proposed;
     if (input !== undefined) roomBytes -= Buffer.byteLength(canonicalJson(input));
     taken.push(call);

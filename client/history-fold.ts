@@ -3,7 +3,12 @@ import { CancelledFailure } from '@temporalio/common';
 import type { AgentRunInput } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
 import { prepareCallId } from '../workflows/core/iteration';
-import type { CallModelResult, PrepareRunResult, RunToolResult } from '../workflows/core/ports';
+import type {
+  CallModelResult,
+  CheckEditResult,
+  PrepareRunResult,
+  RunToolResult,
+} from '../workflows/core/ports';
 import { restoreRunState } from '../workflows/core/restore-run-state';
 import type {
   RunCommand,
@@ -40,7 +45,10 @@ interface Activation {
   readonly outputs: HistoryFact[];
 }
 
-type ActivityCommand = Extract<RunCommand, { type: 'prepare-run' | 'call-model' | 'run-tool' }>;
+type ActivityCommand = Extract<
+  RunCommand,
+  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' }
+>;
 
 /**
  * Folds one segment of a run, fact by fact, in the order of history.
@@ -244,7 +252,10 @@ export class SegmentFold {
 
 function isActivityCommand(command: RunCommand): command is ActivityCommand {
   return (
-    command.type === 'prepare-run' || command.type === 'call-model' || command.type === 'run-tool'
+    command.type === 'prepare-run' ||
+    command.type === 'call-model' ||
+    command.type === 'run-tool' ||
+    command.type === 'check-edit'
   );
 }
 
@@ -285,6 +296,8 @@ function completed(command: ActivityCommand, result: unknown): UnstampedEvent {
         toolCallId: command.toolCallId,
         result: result as RunToolResult,
       };
+    case 'check-edit':
+      return { type: 'edit-checked', callId: command.callId, result: result as CheckEditResult };
   }
 }
 
@@ -305,6 +318,12 @@ function failed(command: ActivityCommand, thrown: unknown): UnstampedEvent {
       return {
         type: 'tool-call-failed',
         toolCallId: command.toolCallId,
+        failure: failureFromActivity(thrown, 'tool_infrastructure'),
+      };
+    case 'check-edit':
+      return {
+        type: 'edit-check-failed',
+        callId: command.callId,
         failure: failureFromActivity(thrown, 'tool_infrastructure'),
       };
   }

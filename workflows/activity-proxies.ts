@@ -1,7 +1,13 @@
 /** One place for how each activity is scheduled: timeouts, heartbeat, retry, identity. */
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import { prepareCallId } from './core/iteration';
-import type { Activities, CallModelResult, PrepareRunResult, RunToolResult } from './core/ports';
+import type {
+  Activities,
+  CallModelResult,
+  CheckEditResult,
+  PrepareRunResult,
+  RunToolResult,
+} from './core/ports';
 import type { RunCommand } from './core/run-protocol';
 
 /**
@@ -31,7 +37,7 @@ const activities = proxyActivities<Activities>({
 /** A command that an activity carries out. */
 export type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'run-tool' }
+  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' }
 >;
 
 /** Resolves the agent's definition. */
@@ -73,6 +79,16 @@ export function runTool(
       startToCloseTimeout: command.timeoutMs + graceMs,
       heartbeatTimeout: command.heartbeatTimeoutMs,
     },
+    [command.input],
+  );
+}
+
+/** Checks arguments that a person changed; a person waits for the answer, so a lost worker is given up soon. */
+export function checkEdit(
+  command: Extract<ActivityCommand, { type: 'check-edit' }>,
+): Promise<CheckEditResult> {
+  return activities.checkEdit.executeWithOptions(
+    { activityId: command.callId, summary: command.summary.slice(0, summaryChars) },
     [command.input],
   );
 }

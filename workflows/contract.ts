@@ -1,4 +1,5 @@
 /** Names and types that a client and the workflow `agentRun` share. Plain data, so that both sides may import it. */
+import type { JsonObject } from './core/json';
 import type { RunRequest } from './core/run-protocol';
 import type { RunState } from './core/run-state';
 
@@ -45,11 +46,15 @@ export interface MessageSignal {
   readonly by?: string;
 }
 
-/** Argument of `resolveApproval`. `digest` binds the decision to the action that the person saw. */
+/**
+ * Argument of `resolveApproval`. `digest` binds the decision to the action that the person saw. `input`, with `approve` only:
+ * the whole arguments that the call is to run with instead, at most `editedInputChars` of JSON.
+ */
 export interface ResolveApproval {
   readonly approvalId: string;
   readonly digest: string;
   readonly decision: 'approve' | 'reject';
+  readonly input?: JsonObject;
   readonly reason?: string;
   readonly by?: string;
 }

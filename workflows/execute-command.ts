@@ -1,6 +1,6 @@
 /** Turns each command of the core into an activity, a timer or nothing; what comes back becomes an event. */
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
-import { callModel, prepareRun, runTool } from './activity-proxies';
+import { callModel, checkEdit, prepareRun, runTool } from './activity-proxies';
 import { prepareCallId } from './core/iteration';
 import type { RunCommand, UnstampedEvent } from './core/run-protocol';
 import { failureFromActivity } from './failure-from-activity';
@@ -48,6 +48,64 @@ function createWorkInFlight(emit: (event: UnstampedEvent) => void): WorkInFlight
   };
 }
 
+type ActivityCommand = Extract<
+  RunCommand,
+  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' }
+>;
+
+/** Starts an activity; what comes of it is an event. */
+function startActivity(work: WorkInFlight, command: ActivityCommand): void {
+  switch (command.type) {
+    case 'prepare-run':
+      work.activity(
+        prepareCallId,
+        () => prepareRun(command),
+        (result) => ({ type: 'run-prepared', result }),
+        (thrown) => ({
+          type: 'run-preparation-failed',
+          failure: failureFromActivity(thrown, 'worker_lost'),
+        }),
+      );
+      return;
+    case 'call-model':
+      work.activity(
+        command.callId,
+        () => callModel(command),
+        (result) => ({ type: 'model-call-completed', callId: command.callId, result }),
+        (thrown) => ({
+          type: 'model-call-failed',
+          callId: command.callId,
+          failure: failureFromActivity(thrown, 'timeout'),
+        }),
+      );
+      return;
+    case 'run-tool':
+      work.activity(
+        command.callId,
+        () => runTool(command),
+        (result) => ({ type: 'tool-call-completed', toolCallId: command.toolCallId, result }),
+        (thrown) => ({
+          type: 'tool-call-failed',
+          toolCallId: command.toolCallId,
+          failure: failureFromActivity(thrown, 'tool_infrastructure'),
+        }),
+      );
+      return;
+    case 'check-edit':
+      work.activity(
+        command.callId,
+        () => checkEdit(command),
+        (result) => ({ type: 'edit-checked', callId: command.callId, result }),
+        (thrown) => ({
+          type: 'edit-check-failed',
+          callId: command.callId,
+          failure: failureFromActivity(thrown, 'tool_infrastructure'),
+        }),
+      );
+      return;
+  }
+}
+
 /** Carries out one command of the core. */
 export type CommandExecutor = (command: RunCommand) => void;
 
@@ -61,39 +119,10 @@ export function createCommandExecutor(emit: (event: UnstampedEvent) => void): Co
   return (command) => {
     switch (command.type) {
       case 'prepare-run':
-        work.activity(
-          prepareCallId,
-          () => prepareRun(command),
-          (result) => ({ type: 'run-prepared', result }),
-          (thrown) => ({
-            type: 'run-preparation-failed',
-            failure: failureFromActivity(thrown, 'worker_lost'),
-          }),
-        );
-        return;
       case 'call-model':
-        work.activity(
-          command.callId,
-          () => callModel(command),
-          (result) => ({ type: 'model-call-completed', callId: command.callId, result }),
-          (thrown) => ({
-            type: 'model-call-failed',
-            callId: command.callId,
-            failure: failureFromActivity(thrown, 'timeout'),
-          }),
-        );
-        return;
       case 'run-tool':
-        work.activity(
-          command.callId,
-          () => runTool(command),
-          (result) => ({ type: 'tool-call-completed', toolCallId: command.toolCallId, result }),
-          (thrown) => ({
-            type: 'tool-call-failed',
-            toolCallId: command.toolCallId,
-            failure: failureFromActivity(thrown, 'tool_infrastructure'),
-          }),
-        );
+      case 'check-edit':
+        startActivity(work, command);
         return;
       case 'start-timer':
         work.timer(command.timerId, command.delayMs, command.summary);

@@ -14,14 +14,16 @@ import type {
   UpdateAccepted,
 } from './contract';
 import { queryNames, signalNames, updateNames } from './contract';
-import { personTextChars } from './core/limits';
-import { rejectAnswer, rejectDecision } from './core/people';
+import type { Verdict } from './core/decisions';
+import { verdictOnAnswer, verdictOnDecision } from './core/decisions';
 import type { UnstampedEvent } from './core/run-protocol';
 import type { RunState } from './core/run-state';
 import type { PendingItem, RunStatusView } from './core/status-view';
 import { pendingItems, statusView } from './core/status-view';
 import { invalidInput } from './invalid-input';
-import { eventOfSignal, eventOfUpdate, field } from './people-events';
+import type { DecisionEvent } from './people-events';
+import { eventOfSignal, eventOfUpdate } from './people-events';
+import { problemOfAnswer, problemOfDecision } from './update-problems';
 
 /** What handlers may use of the run. */
 export interface RunHandle {
@@ -33,17 +35,6 @@ export interface RunHandle {
 
 function reject(problem: string): never {
   throw invalidInput(problem);
-}
-
-function requireText(argument: unknown, update: string, name: string, maxChars: number): string {
-  const value = field(argument, name);
-  if (typeof value !== 'string' || value === '')
-    return reject(`${update}: "${name}" must be a non-empty text, got ${typeof value}.`);
-  if (value.length > maxChars)
-    return reject(
-      `${update}: "${name}" has ${value.length} characters; at most ${maxChars} are allowed.`,
-    );
-  return value;
 }
 
 function registerSignals({ emit }: RunHandle): void {
@@ -61,59 +52,55 @@ function registerSignals({ emit }: RunHandle): void {
   });
 }
 
-/** Waits for the core to take an update's event; a run that ended first never takes it, and waits for its handlers. */
-async function digest(
+function verdictOn(state: RunState, event: DecisionEvent): Verdict {
+  return event.type === 'approval-resolved'
+    ? verdictOnDecision(state, event)
+    : verdictOnAnswer(state, event);
+}
+
+/**
+ * Waits until what a person sent took effect, and answers as it came out: of two that contradict each other in one workflow
+ * task, only one is accepted. A run that ended first never takes it, and waits for its handlers.
+ */
+async function settle(
   { state, isDigested }: RunHandle,
-  event: UnstampedEvent,
+  event: DecisionEvent,
 ): Promise<UpdateAccepted> {
-  await condition(() => isDigested(event) || state().phase.type === 'ended');
-  if (!isDigested(event)) throw invalidInput('The run ended before this took effect.', 'RunEnded');
-  return { accepted: true };
-}
-
-function checkDecision(handle: RunHandle, update: unknown): void {
-  const approvalId = requireText(update, updateNames.resolveApproval, 'approvalId', 200);
-  const decision = requireText(update, updateNames.resolveApproval, 'decision', 20);
-  if (decision !== 'approve' && decision !== 'reject')
-    reject(
-      `${updateNames.resolveApproval}: "decision" must be "approve" or "reject", got "${decision}".`,
-    );
-  const digestOfAction = requireText(update, updateNames.resolveApproval, 'digest', 200);
-  const problem = rejectDecision(handle.state(), { approvalId, digest: digestOfAction, decision });
-  if (problem !== undefined) reject(problem);
-}
-
-function checkAnswer(handle: RunHandle, update: unknown): void {
-  const questionId = requireText(update, updateNames.answer, 'questionId', 200);
-  requireText(update, updateNames.answer, 'answer', personTextChars);
-  const problem = rejectAnswer(handle.state(), questionId);
-  if (problem !== undefined) reject(problem);
+  const verdict = (): Verdict =>
+    isDigested(event) ? verdictOn(state(), event) : { type: 'undecided' };
+  await condition(() => verdict().type !== 'undecided' || state().phase.type === 'ended');
+  const now = verdict();
+  if (now.type === 'accepted') return { accepted: true };
+  if (state().phase.type === 'ended')
+    throw invalidInput('The run ended before this took effect.', 'RunEnded');
+  return reject(now.type === 'refused' ? now.problem : 'This did not take effect.');
 }
 
 function registerUpdates(handle: RunHandle): void {
-  const emitUpdate = (name: string, update: unknown): Promise<UpdateAccepted> => {
+  const take = (name: string, update: unknown): Promise<UpdateAccepted> => {
     const event = eventOfUpdate(name, update);
     if (event === undefined) return Promise.resolve({ accepted: true });
     handle.emit(event);
-    return digest(handle, event);
+    return settle(handle, event);
   };
-  setHandler(
-    defineUpdate<UpdateAccepted, [ResolveApproval]>(updateNames.resolveApproval),
-    (update) => emitUpdate(updateNames.resolveApproval, update),
-    {
-      validator: (update) => {
-        checkDecision(handle, update);
-      },
+  const validated = (
+    problem: typeof problemOfDecision,
+  ): { validator: (update: unknown) => void } => ({
+    validator: (update) => {
+      const found = problem(handle.state(), update);
+      if (found !== undefined) reject(found);
     },
+  });
+  const { resolveApproval, answer } = updateNames;
+  setHandler(
+    defineUpdate<UpdateAccepted, [ResolveApproval]>(resolveApproval),
+    (update) => take(resolveApproval, update),
+    validated(problemOfDecision),
   );
   setHandler(
-    defineUpdate<UpdateAccepted, [AnswerQuestion]>(updateNames.answer),
-    (update) => emitUpdate(updateNames.answer, update),
-    {
-      validator: (update) => {
-        checkAnswer(handle, update);
-      },
-    },
+    defineUpdate<UpdateAccepted, [AnswerQuestion]>(answer),
+    (update) => take(answer, update),
+    validated(problemOfAnswer),
   );
 }
 

@@ -1,5 +1,6 @@
 /** What people send, as events: one reading of signals and updates for the workflow and for the client's fold of history. */
 import { signalNames, updateNames } from './contract';
+import type { JsonObject } from './core/json';
 import type { UnstampedEvent } from './core/run-protocol';
 
 /** Characters of a reason or a name that a person gives; the rest is cut. */
@@ -10,6 +11,11 @@ export function field(argument: unknown, name: string): unknown {
   return typeof argument === 'object' && argument !== null
     ? (argument as Record<string, unknown>)[name]
     : undefined;
+}
+
+/** Whatever came over the wire is JSON. */
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function textField(argument: unknown, name: string): string {
@@ -25,10 +31,23 @@ function optionalText<Name extends string>(
   return value === '' ? {} : ({ [name]: value } as { [Key in Name]?: string });
 }
 
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : typeof value;
+}
+
+function messageEvent(argument: unknown, by: { by?: string }): UnstampedEvent {
+  const text = field(argument, 'text');
+  if (typeof text === 'string' && text.trim() !== '') return { type: 'message-added', text, ...by };
+  const got = typeof text === 'string' ? 'an empty one' : `${kindOf(text)} in ${kindOf(argument)}`;
+  const problem = `${signalNames.addMessage} takes { text } with a text that is not empty, got ${got}`;
+  return { type: 'signal-dropped', signal: signalNames.addMessage, problem };
+}
+
 /**
- * The event of a signal; undefined for an unknown signal and for one that says nothing.
+ * The event of a signal; undefined for an unknown signal.
  *
- * Contract: total: whatever the argument is, a readable event comes of it.
+ * Contract: total: whatever the argument is, a readable event comes of it, if only that the signal was dropped.
  */
 export function eventOfSignal(name: string, argument: unknown): UnstampedEvent | undefined {
   const by = optionalText(argument, 'by');
@@ -45,31 +64,42 @@ export function eventOfSignal(name: string, argument: unknown): UnstampedEvent |
       const reason = textField(argument, 'reason').slice(0, reasonChars);
       return { type: 'stop-requested', reason: reason || 'a person stopped the run', ...by };
     }
-    case signalNames.addMessage: {
-      const text = textField(argument, 'text');
-      return text.trim() === '' ? undefined : { type: 'message-added', text, ...by };
-    }
+    case signalNames.addMessage:
+      return messageEvent(argument, by);
     default:
       return undefined;
   }
 }
+
+function decisionEvent(argument: unknown): Extract<UnstampedEvent, { type: 'approval-resolved' }> {
+  const input = field(argument, 'input');
+  const approves = textField(argument, 'decision') === 'approve';
+  return {
+    type: 'approval-resolved',
+    approvalId: textField(argument, 'approvalId'),
+    decision: approves ? 'approve' : 'reject',
+    ...(approves && isObject(input) ? { input } : {}),
+    ...optionalText(argument, 'reason'),
+    ...optionalText(argument, 'by'),
+  };
+}
+
+/** What an update comes to. */
+export type DecisionEvent = Extract<
+  UnstampedEvent,
+  { type: 'approval-resolved' | 'question-answered' }
+>;
 
 /**
  * The event of an update; undefined for an unknown update.
  *
  * Contract: the argument has passed the update's validator.
  */
-export function eventOfUpdate(name: string, argument: unknown): UnstampedEvent | undefined {
+export function eventOfUpdate(name: string, argument: unknown): DecisionEvent | undefined {
   const by = optionalText(argument, 'by');
   switch (name) {
     case updateNames.resolveApproval:
-      return {
-        type: 'approval-resolved',
-        approvalId: textField(argument, 'approvalId'),
-        decision: textField(argument, 'decision') === 'approve' ? 'approve' : 'reject',
-        ...optionalText(argument, 'reason'),
-        ...by,
-      };
+      return decisionEvent(argument);
     case updateNames.answer:
       return {
         type: 'question-answered',

@@ -2,11 +2,13 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
 import { UserError } from '../user-error';
+import { checkDecisionPolicy } from '../check-decision-policy';
 import { defaultCallCaps } from './call-caps';
 import { parametersHint, pathText, problemTexts, structuralProblems } from './input-problems';
 import type { InputProblem } from './input-problems';
-import { inputSchemaFromZod, isJsonObject } from './input-schema';
-import type { ParsedInput, Tool, ToolDefinition } from './tool';
+import { inputSchemaFromZod, isJsonObject, plainSchemaFromZod } from './input-schema';
+import { privilegedFinder } from './privileged-parameters';
+import type { ApprovalContext, ParsedInput, Tool, ToolDefinition } from './tool';
 
 /** Names that every vendor accepts. */
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -118,11 +120,13 @@ function parseWith(schema: z.ZodType, inputSchema: JsonObject, input: unknown): 
   };
 }
 
-/** An approval rule that fails asks a person: the safe reading. */
-function askWhere(rule: (input: unknown) => boolean): (input: unknown) => boolean {
-  return (input) => {
+/** An approval rule that fails, or gives no plain answer, asks a person: the safe reading. */
+function askWhere(
+  rule: (input: unknown, context: ApprovalContext) => unknown,
+): Tool['needsApproval'] {
+  return (input, context) => {
     try {
-      return rule(input);
+      return rule(input, context) !== false;
     } catch {
       return true;
     }
@@ -169,12 +173,19 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     effect,
     timeoutMs: definition.timeoutMs ?? defaultTimeoutMs,
     approval: isRule ? 'rule' : approval,
+    approvals:
+      definition.approvals === undefined
+        ? undefined
+        : checkDecisionPolicy(`Tool "${name}": approvals`, definition.approvals),
     editsFile: definition.editsFile,
     maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),
     onUnknown: definition.onUnknown ?? 'tell-model',
     label: definition.label,
     parse: (input) => parseWith(definition.input, inputSchema, input),
-    needsApproval: isRule ? askWhere((input) => approval(own(input))) : () => approval === 'always',
+    needsApproval: isRule
+      ? askWhere((input, context) => approval(own(input), context))
+      : () => approval === 'always',
+    privilegedIn: privilegedFinder(plainSchemaFromZod(name, definition.input)),
     hintFor: hintFrom(definition.hint),
     execute: (input, context) => definition.execute(own(input), context),
     probe: probe && ((key, input, context) => probe(key, own(input), context)),

@@ -98,7 +98,10 @@ function withoutNoise(node: JsonObject): JsonObject {
         (value === Number.MIN_SAFE_INTEGER || value === Number.MAX_SAFE_INTEGER);
       const isPlainNames =
         key === 'propertyNames' && isJsonObject(value) && Object.keys(value).join() === 'type';
-      return !isSafeIntegerBound && !isPlainNames && key !== '$schema' && key !== '$id';
+      // For the runtime, not for the model (`privileged-parameters.ts`).
+      const isMark = key === 'privileged' && typeof value === 'boolean';
+      const isNoise = isSafeIntegerBound || isPlainNames || isMark;
+      return !isNoise && key !== '$schema' && key !== '$id';
     }),
   );
 }
@@ -233,6 +236,23 @@ function closeObjects(node: JsonObject): JsonObject {
  * `^[a-zA-Z0-9_.-]{1,64}$`; arrays need `items`.
  */
 export function inputSchemaFromZod(tool: string, schema: z.ZodType): JsonObject {
+  const converted = convert(plainSchemaFromZod(tool, schema), {
+    tool,
+    refuse: (construct, path, remedy) => {
+      throw new UserError(
+        `Tool "${tool}": its input schema has ${construct} (at ${path}), which model vendors refuse; ${remedy}.`,
+      );
+    },
+  });
+  return closeObjects(converted);
+}
+
+/**
+ * A zod schema as JSON Schema, as its author means it.
+ *
+ * Errors: `UserError` for what JSON Schema cannot say.
+ */
+export function plainSchemaFromZod(tool: string, schema: z.ZodType): JsonObject {
   let json: unknown;
   try {
     json = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: 'input' })));
@@ -244,15 +264,7 @@ export function inputSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
       { cause: thrown },
     );
   }
-  const converted = convert(isJsonObject(json) ? json : {}, {
-    tool,
-    refuse: (construct, path, remedy) => {
-      throw new UserError(
-        `Tool "${tool}": its input schema has ${construct} (at ${path}), which model vendors refuse; ${remedy}.`,
-      );
-    },
-  });
-  return closeObjects(converted);
+  return isJsonObject(json) ? json : {};
 }
 
 /** Says the alternatives of a top level as one object: all their properties, required where every alternative requires it. */

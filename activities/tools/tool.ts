@@ -1,7 +1,8 @@
 /** How people define tools: a zod schema, an effect class, a time limit, and a function. */
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
-import type { ToolEffect } from '../../workflows/core/ports';
+import type { DecisionPolicy, ToolEffect } from '../../workflows/core/ports';
+import type { PrivilegedParameter } from './privileged-parameters';
 
 /** What a tool may use while it runs. */
 export interface ToolContext {
@@ -24,6 +25,16 @@ export interface ToolContext {
   ) => Promise<{ text: string; totalBytes: number }>;
 }
 
+/** What an approval rule may look at beside the input. */
+export interface ApprovalContext {
+  readonly tool: string;
+  readonly toolCallId: string;
+  readonly agent: string;
+  readonly iteration: number;
+  /** Absolute path of the run's workspace, where it has one. */
+  readonly workspace: string | undefined;
+}
+
 /** What a probe found out about an earlier attempt. */
 export type ProbeAnswer =
   | { readonly type: 'applied'; readonly output: unknown }
@@ -44,7 +55,11 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   readonly effect?: ToolEffect;
   /** Milliseconds that one execution may take. Default 60,000. */
   readonly timeoutMs?: number;
-  readonly approval?: 'never' | 'always' | ((input: z.output<Input>) => boolean);
+  /** Whether a person must approve a call. A rule that throws, or answers anything but `false`, asks. Default `never`. */
+  readonly approval?:
+    'never' | 'always' | ((input: z.output<Input>, context: ApprovalContext) => boolean);
+  /** How long approvals of this tool wait, and what happens then. Default: as the agent says. */
+  readonly approvals?: DecisionPolicy;
   /** Trusted advice for the model when this tool fails, by the tool's author. */
   readonly hint?: string | ((error: unknown, input: unknown) => string | undefined);
   /** Input property that names the file which this tool changes. */
@@ -86,13 +101,16 @@ export interface Tool {
   readonly effect: ToolEffect;
   readonly timeoutMs: number;
   readonly approval: 'never' | 'always' | 'rule';
+  readonly approvals: DecisionPolicy | undefined;
   readonly editsFile: string | undefined;
   readonly maxCalls: number | undefined;
   readonly onUnknown: OnUnknown;
   readonly label: string | undefined;
   /** Checks input: the parsed value, or what is wrong in words for the model. */
   readonly parse: (input: unknown) => ParsedInput;
-  readonly needsApproval: (input: unknown) => boolean;
+  readonly needsApproval: (input: unknown, context: ApprovalContext) => boolean;
+  /** Parameters of this input, as the model gave it, that the schema marks `privileged`. */
+  readonly privilegedIn: (input: JsonObject) => readonly PrivilegedParameter[];
   readonly hintFor: (error: unknown, input: unknown) => string | undefined;
   readonly execute: (input: unknown, context: ToolContext) => unknown;
   readonly probe:

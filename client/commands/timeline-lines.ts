@@ -67,6 +67,12 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
       return line(`message: ${entry.text}`);
     case 'EscalatedEvent':
       return line(`escalated: ${entry.reason}`, 'yellow');
+    case 'ReminderEvent':
+      return line(`still waiting for ${entry.waitingFor}`, 'yellow');
+    case 'EditRefusedEvent':
+      return line(`changed arguments of ${entry.summary} cannot run: ${entry.problems}`, 'yellow');
+    case 'SignalDroppedEvent':
+      return line(`signal ${entry.signal} dropped: ${entry.problem}`, 'yellow');
     case 'SegmentStartedEvent':
       return line(`segment ${entry.segment} of the history begins`, 'dim');
     case 'RunEndedEvent':

@@ -76,7 +76,11 @@ function told(entry: TimelineEntry): Told | undefined {
       return { label: 'escalated', style: 'yellow', text: entry.reason };
     case 'GuardWarnedEvent':
       return { label: 'guard', style: 'yellow', text: entry.message };
+    case 'ReminderEvent':
+      return { label: 'wait', style: 'yellow', text: entry.waitingFor };
     case 'NoToolCallEvent':
+    case 'EditRefusedEvent':
+    case 'SignalDroppedEvent':
     case 'ToolResultErrorEvent':
     case 'RunStartedEvent':
     case 'IterationStartedEvent':

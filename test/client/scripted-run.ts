@@ -11,6 +11,8 @@ import type {
   Activities,
   CallModelInput,
   CallModelResult,
+  CheckEditInput,
+  CheckEditResult,
   PrepareRunInput,
   PrepareRunResult,
   ProposedToolCall,
@@ -38,6 +40,8 @@ export interface Script {
     nth: number,
   ) => Awaitable<string | readonly ScriptedCall[]>;
   readonly tool?: (input: RunToolInput) => Awaitable<Partial<RunToolResult>>;
+  /** Problems of changed arguments; none by default. */
+  readonly check?: (input: CheckEditInput['input']) => Awaitable<string | undefined>;
   readonly prepare?: (input: PrepareRunInput) => Awaitable<Partial<PrepareRunResult['snapshot']>>;
 }
 
@@ -112,6 +116,14 @@ function scriptedActivities(script: Script): Activities {
         fingerprint: input.toolCallId,
         ...result,
       };
+    },
+    async checkEdit({ name, toolCallId, input }): Promise<CheckEditResult> {
+      const problems = await script.check?.(input);
+      if (problems !== undefined) return { type: 'refused', problems };
+      const fingerprint = `${name}:${JSON.stringify(input)}`;
+      const approvalDigest = `edited-${toolCallId}`;
+      const editNotice = 'a person changed it';
+      return { type: 'accepted', call: { input, fingerprint, approvalDigest, editNotice } };
     },
   };
 }

@@ -1,5 +1,6 @@
 /** People and failures at the worst moment, in each phase. */
-import { rejectAnswer, rejectDecision } from '../../workflows/core/people';
+import { rejectDecision } from '../../workflows/core/decisions';
+import { rejectAnswer } from '../../workflows/core/people';
 import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems, statusMarkdown } from '../../workflows/core/status-view';
 import {
@@ -279,7 +280,7 @@ describe('tool calls', () => {
     }));
     const [, commands] = takeAll(asked, ...answers);
     expect(Buffer.byteLength(JSON.stringify(commands.at(-1)))).toBeLessThan(600_000);
-    expect(rejectAnswer(asked, 'q99')).toMatch(/No question/);
+    expect(rejectAnswer(asked, { questionId: 'q99', answer: 'a' })).toMatch(/No question/);
   });
 
   test('of complete_task end the run only alone, and only with an input that travels', () => {

@@ -32,7 +32,7 @@ test('a person is asked with the evidence, and the answer is the result', () => 
   const [item] = pendingItems(waiting);
   expect(item).toMatchObject({ type: 'question', questionId: 'a' });
   expect(JSON.stringify(item)).toContain('the worker died');
-  expect(rejectAnswer(waiting, 'a')).toBeUndefined();
+  expect(rejectAnswer(waiting, { questionId: 'a', answer: 'It was paid.' })).toBeUndefined();
   const [after, commands] = takeAll(waiting, {
     type: 'question-answered',
     questionId: 'a',

@@ -4,7 +4,8 @@ import type { AgentErrorCode, InfraError } from '../../workflows/core/failure';
 import { infraPolicies, recoveryInstructions } from '../../workflows/core/failure-policy';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { AgentSnapshot } from '../../workflows/core/ports';
+import type { AgentSnapshot, DecisionPolicy } from '../../workflows/core/ports';
+import { currentRules } from '../../workflows/core/rules';
 import { pendingItems } from '../../workflows/core/status-view';
 import type { UnstampedEvent } from './builders';
 import { aRoute, aSnapshot, anAgentError, anInfraError } from './builders';
@@ -43,6 +44,12 @@ const agentError = fc
 const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ name: 'search', input: { query: 'x' } }) },
   { weight: 2, arbitrary: fc.constant({ name: 'calculator', needsApproval: true }) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom('admin', 'force')
+      .map((use) => ({ name: 'calculator', privileged: [use] })),
+  },
   { weight: 1, arbitrary: fc.constant({ name: 'ask_user', input: { question: 'which?' } }) },
   { weight: 1, arbitrary: fc.constant({ name: 'ask_user', input: { question: ' ' } }) },
   { weight: 1, arbitrary: fc.constant({ name: 'complete_task', input: { summary: 'done' } }) },
@@ -84,6 +91,10 @@ const toolResult: fc.Arbitrary<ScriptedToolResult | InfraError> = fc.oneof(
 /** Something a person does: to what waits, or out of the blue. */
 const personAct = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('decide' as const), yes: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant('edit' as const), to: fc.constantFrom(1, 2) }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -135,10 +146,18 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
     ),
     completion: fc.constantFrom('text' as const, 'tool' as const),
     routes: fc.constantFrom(0, 1, 2, 2, 3),
+    approvals: fc.constantFrom<(DecisionPolicy | undefined)[]>(
+      undefined,
+      { expiresAfterMs: 2_000, onExpiry: 'reject' },
+      { expiresAfterMs: 2_000, onExpiry: 'escalate' },
+      { expiresAfterMs: 2_000, onExpiry: 'wait' },
+    ),
   })
-  .map(({ routes, ...rest }) =>
+  .map(({ routes, approvals, ...rest }) =>
     aSnapshot({
       ...rest,
+      rules: currentRules,
+      ...(approvals === undefined ? {} : { approvals, questions: approvals }),
       chain: Array.from({ length: routes }, (_, index) => aRoute({ provider: `p${index}` })),
     }),
   );
@@ -184,6 +203,14 @@ function eventsOf(driver: RunDriver, act: Exclude<RandomAct, { type: 'next' }>):
       return [{ type: 'stop-requested', reason: 'enough' }];
     case 'cancel':
       return [{ type: 'cancel-requested', reason: 'cancelled' }];
+    case 'edit': {
+      const item = pendingItems(driver.state).find(({ type }) => type === 'approval');
+      if (item?.type !== 'approval') return [];
+      const { approvalId } = item;
+      return [
+        { type: 'approval-resolved', approvalId, decision: 'approve', input: { to: act.to } },
+      ];
+    }
     case 'decide': {
       const [item] = pendingItems(driver.state);
       if (item === undefined) return [];
@@ -213,12 +240,17 @@ export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
   const nextReply = cycle([...run.replies, { text: 'done' }], { text: 'done' });
   const nextResult = cycle([...run.toolResults, { output: 'ok' }], { output: 'ok' });
   const nextPick = cycle(run.picks, 0);
+  const nextProblem = cycle<string | InfraError>(
+    ['too much', anInfraError('store_unavailable')],
+    'x',
+  );
   const nextRollOver = cycle(run.rollOvers, false);
   const driver = new RunDriver({
     prepare: (attempt) =>
       run.prepares[attempt - 1] === true ? anInfraError('store_unavailable') : run.snapshot,
     model: nextReply,
     tool: nextResult,
+    check: ({ input }) => (input['to'] === 1 ? undefined : nextProblem()),
     pick: (count) => nextPick() % Math.max(count, 1),
     wantsRollOver: () => options.rollsOver === true && nextRollOver(),
     ...(options.watch === undefined ? {} : { watch: options.watch }),

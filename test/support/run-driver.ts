@@ -8,6 +8,8 @@ import type { AssistantMessage, Message, ToolResultBlock } from '../../workflows
 import type {
   CallModelInput,
   CallModelResult,
+  CheckEditInput,
+  CheckEditResult,
   PendingResult,
   PrepareRunResult,
   ProposedToolCall,
@@ -34,6 +36,8 @@ export interface ScriptedCall {
   readonly byReference?: boolean;
   readonly error?: AgentError;
   readonly needsApproval?: boolean;
+  /** Uses of privileged parameters. */
+  readonly privileged?: readonly string[];
 }
 
 /** A reply of the scripted model; a plain answer if it makes no call. */
@@ -60,6 +64,8 @@ export interface DrivenWorld {
   readonly prepare?: (attempt: number) => PrepareRunResult['snapshot'] | InfraError;
   readonly model: (request: SentRequest, call: number) => ScriptedReply | InfraError;
   readonly tool?: (input: RunToolInput, call: number) => ScriptedToolResult | InfraError;
+  /** Problems of changed arguments; none by default. */
+  readonly check?: (input: CheckEditInput) => string | InfraError | undefined;
   /** Which of so many things in flight comes back next; the oldest activity, then the earliest timer, by default. */
   readonly pick?: (count: number) => number;
   /** Whether the server wants a new segment, asked at each event. */
@@ -72,7 +78,10 @@ export interface DrivenWorld {
   readonly watch?: (state: RunState, commands: readonly RunCommand[], event: RunEvent) => void;
 }
 
-type ActivityCommand = Extract<RunCommand, { type: 'prepare-run' | 'call-model' | 'run-tool' }>;
+type ActivityCommand = Extract<
+  RunCommand,
+  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' }
+>;
 
 const modelCallMs = 1_000;
 const toolCallMs = 100;
@@ -160,7 +169,8 @@ export class RunDriver {
   step(): boolean {
     if (this.state.phase.type === 'ended') return false;
     if (this.rollOverWanted) this.rollOver();
-    const ids = [...this.inFlight.keys(), ...this.timersByTime()];
+    const all = [...this.inFlight.keys(), ...this.timersByTime()];
+    const ids = this.onlyReminds ? all : all.filter((each) => !this.reminders.includes(each));
     const id = ids[this.world.pick === undefined ? 0 : this.world.pick(ids.length)];
     if (id === undefined) return false;
     const command = this.inFlight.get(id);
@@ -169,9 +179,23 @@ export class RunDriver {
     return true;
   }
 
+  /** Timers that only remind people: there is no end of them, so they come when nothing else does. */
+  private get reminders(): readonly string[] {
+    const wait = this.state.snapshot?.approvals?.onExpiry === 'wait';
+    const tools = this.state.snapshot?.tools.some(({ approvals }) => approvals !== undefined);
+    return [...this.timers.keys()].filter(
+      (id) => wait && tools !== true && id.startsWith('decision-'),
+    );
+  }
+
+  private get onlyReminds(): boolean {
+    const { reminders, outstanding } = this;
+    return reminders.length > 0 && reminders.length === outstanding.length;
+  }
+
   /** Runs until the run ends or only a person can go on. */
   run(maxSteps = 20_000): this {
-    for (let steps = 0; this.step(); steps += 1)
+    for (let steps = 0; !this.onlyReminds && this.step(); steps += 1)
       check(steps < maxSteps, `a run comes to rest, but it took ${maxSteps} steps`);
     return this;
   }
@@ -221,6 +245,13 @@ export class RunDriver {
           ? { type: 'model-call-failed', callId, failure: reply }
           : { type: 'model-call-completed', callId, result: reply };
       }
+      case 'check-edit': {
+        const { callId } = command;
+        const result = stopped ?? this.checkEdit(command.input);
+        return isInfra(result)
+          ? { type: 'edit-check-failed', callId, failure: result }
+          : { type: 'edit-checked', callId, result };
+      }
       case 'run-tool': {
         const { toolCallId } = command;
         const result = stopped ?? this.runTool(command.input);
@@ -253,9 +284,11 @@ export class RunDriver {
     return this.transcripts.get(head) ?? [];
   }
 
-  private resultBlock({ toolCallId, name, result, text, isError }: PendingResult): ToolResultBlock {
-    const content = result === undefined ? text : this.blobs.get(result);
-    return { type: 'tool-result', toolCallId, name, content: content ?? '', isError };
+  private resultBlock(pending: PendingResult): ToolResultBlock {
+    const { toolCallId, name, result, text, isError, notice } = pending;
+    const plain = (result === undefined ? text : this.blobs.get(result)) ?? '';
+    const content = notice === undefined ? plain : `${notice}\n${plain}`;
+    return { type: 'tool-result', toolCallId, name, content, isError };
   }
 
   private callModel(input: CallModelInput): CallModelResult | InfraError {
@@ -316,6 +349,23 @@ export class RunDriver {
     };
   }
 
+  private checkEdit(given: CheckEditInput): CheckEditResult | InfraError {
+    const problems = this.world.check?.(given);
+    if (typeof problems === 'string') return { type: 'refused', problems };
+    if (problems !== undefined) return problems;
+    const { input, toolCallId } = given;
+    const json = JSON.stringify(input);
+    return {
+      type: 'accepted',
+      call: {
+        input,
+        fingerprint: shortHash(json),
+        approvalDigest: `edited-${toolCallId}`,
+        editNotice: `changed to ${json.slice(0, 100)}`,
+      },
+    };
+  }
+
   private take([state, commands]: Transition, event: RunEvent): void {
     this.state = state;
     this.events.push(event);
@@ -332,6 +382,7 @@ export class RunDriver {
     switch (command.type) {
       case 'prepare-run':
       case 'call-model':
+      case 'check-edit':
       case 'run-tool': {
         const id = activityId(command);
         check(!this.inFlight.has(id), `activity id ${id} is in flight once only`);
@@ -341,7 +392,8 @@ export class RunDriver {
       case 'start-timer':
         check(!this.timers.has(command.timerId), `timer ${command.timerId} runs once only`);
         check(command.delayMs >= 1, 'a timer has a positive delay');
-        this.timers.set(command.timerId, this.nowMs + command.delayMs);
+        // The shortest delay that there is means at once.
+        this.timers.set(command.timerId, this.nowMs + (command.delayMs > 1 ? command.delayMs : 0));
         return;
       case 'cancel-timer':
         this.timers.delete(command.timerId);
@@ -395,7 +447,9 @@ function awaited(state: RunState): readonly string[] {
     case 'running-tools':
       return phase.calls.flatMap(({ status }, index) => {
         if (status.type === 'running') return [toolCallActivityId(counters.iterations, index)];
-        return status.type === 'paused' ? [status.timerId] : [];
+        if (status.type === 'checking-edit') return [status.callId];
+        if (status.type === 'paused') return [status.timerId];
+        return 'expiry' in status ? [status.expiry.timerId] : [];
       });
     case 'ready':
     case 'ended':
@@ -414,6 +468,14 @@ function proposed(input: CallModelInput, call: ScriptedCall, index: number): Pro
         : { input: call.input ?? {} }
       : { error: call.error }),
     ...(call.needsApproval === true ? { approvalDigest: `digest-${toolCallId}` } : {}),
+    ...(call.privileged === undefined
+      ? {}
+      : {
+          privileged: {
+            digest: `digest-${toolCallId}`,
+            parameters: call.privileged.map((use) => ({ name: use.slice(0, 5), use })),
+          },
+        }),
     fingerprint: shortHash(`${call.name} ${JSON.stringify(call.input ?? {})}`),
   };
 }

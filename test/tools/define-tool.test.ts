@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool, ToolDefinition } from '../../activities/tools/tool';
 import { UserError } from '../../activities/user-error';
+import type { DecisionPolicy } from '../../workflows/core/ports';
+import { approvalContext } from './tool-context';
 
 const define = (input: z.ZodType, more: Partial<ToolDefinition> = {}): Tool =>
   defineTool({ name: 'post', description: 'Posts.', input, execute: () => 'ok', ...more });
@@ -95,7 +97,35 @@ describe('defineTool: definitions', () => {
       },
     });
     expect(tool.approval).toBe('rule');
-    expect(tool.needsApproval({})).toBe(true);
+    expect(tool.needsApproval({}, approvalContext())).toBe(true);
+  });
+
+  test('tells an approval rule where the call comes from, and asks unless it says false', () => {
+    const answers: unknown[] = [false, undefined, Promise.resolve(false), true];
+    const seen: unknown[] = [];
+    const tool = define(z.object({ path: z.string() }), {
+      // A rule that is written without types may answer anything.
+      approval: (input, context) => {
+        seen.push([input, context.agent, context.iteration, context.workspace]);
+        return answers.shift() as boolean;
+      },
+    });
+    const context = approvalContext({ agent: 'writer', iteration: 3, workspace: '/work' });
+    const ask = (): boolean => tool.needsApproval({ path: 'a' }, context);
+    expect([ask(), ask(), ask(), ask()]).toEqual([false, true, true, true]);
+    expect(seen[0]).toEqual([{ path: 'a' }, 'writer', 3, '/work']);
+  });
+
+  test.each([
+    ['a time that nobody can decide in', { expiresAfterMs: 10, onExpiry: 'reject' }, '1000'],
+    ['an end without a time', { onExpiry: 'escalate' }, 'needs expiresAfterMs'],
+    ['an end that nobody knows', { expiresAfterMs: 5_000, onExpiry: 'approve' }, 'onExpiry'],
+    ['a word too many', { expiresAfterMs: 5_000, onExpiry: 'wait', then: 'run' }, 'then'],
+    ['no number', { expiresAfterMs: Number.NaN, onExpiry: 'wait' }, 'expiresAfterMs'],
+  ])('refuses %s for its approvals', (_what, approvals, message) => {
+    const made = (): unknown => define(z.object({}), { approvals: approvals as DecisionPolicy });
+    expect(made).toThrow(UserError);
+    expect(made).toThrow(message);
   });
 });
 

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Tool, ToolContext } from '../../activities/tools/tool';
+import type { ApprovalContext, Tool, ToolContext } from '../../activities/tools/tool';
 import { ToolError } from '../../activities/tools/tool-error';
 
 /** A context with harmless defaults. */
@@ -15,6 +15,18 @@ export function toolContext(given: Partial<ToolContext> = {}): ToolContext {
     attempt: 1,
     progress: () => undefined,
     readBlob: () => Promise.reject(new Error('no blob in this test')),
+    ...given,
+  };
+}
+
+/** What an approval rule is told, with harmless defaults. */
+export function approvalContext(given: Partial<ApprovalContext> = {}): ApprovalContext {
+  return {
+    tool: 'tool',
+    toolCallId: 'run_1_0',
+    agent: 'helper',
+    iteration: 1,
+    workspace: undefined,
     ...given,
   };
 }

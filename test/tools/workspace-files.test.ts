@@ -9,7 +9,7 @@ import { searchFiles } from '../../activities/tools/workspace/search-files';
 import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';
 import { writeFile } from '../../activities/tools/workspace/write-file';
 import type { Tool } from '../../activities/tools/tool';
-import { callTool, makeWorkspace, toolContext, toolErrorOf } from './tool-context';
+import { approvalContext, callTool, makeWorkspace, toolContext, toolErrorOf } from './tool-context';
 import type { TestWorkspace } from './tool-context';
 
 let ws: TestWorkspace;
@@ -337,6 +337,6 @@ describe('workspaceTools', () => {
     const asking = workspaceTools({ approval: ['delete_file'], maxCalls: { delete_file: 1 } });
     const tool = asking.find(({ name }) => name === 'delete_file');
     expect(tool).toMatchObject({ approval: 'always', maxCalls: 1 });
-    expect(tool?.needsApproval({})).toBe(true);
+    expect(tool?.needsApproval({}, approvalContext())).toBe(true);
   });
 });

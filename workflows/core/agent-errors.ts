@@ -4,6 +4,7 @@ import { buildErrorRecoveryMessage, shownToolName } from './error-context';
 import type { AgentError } from './failure';
 import { normaliseText } from './fingerprint';
 import { addNote } from './notes';
+import { noteError } from './privileged';
 import { endFailed } from './run-end';
 import type { RunState } from './run-state';
 import type { Step } from './step';
@@ -69,7 +70,7 @@ export function takeAgentErrors(
   const noted =
     first === undefined
       ? tracked
-      : addNote(tracked, buildErrorRecoveryMessage(errors, availableTools(state)));
+      : addNote(noteError(tracked), buildErrorRecoveryMessage(errors, availableTools(state)));
   const entries = errors.map((error) =>
     publish(noted, atMs, { type: 'ErrorEvent', failure: error }),
   );

@@ -1,4 +1,5 @@
 /** Ends a run in which something may be in flight: it is asked to stop, and lands first. */
+import { checksInFlight, timersOfCall } from './decision-wait';
 import { prepareCallId } from './iteration';
 import { endByPerson, endFailed } from './run-end';
 import type { RunCommand } from './run-protocol';
@@ -19,13 +20,13 @@ function runningCalls(phase: RunPhase, iteration: number): Landing {
 function outstandingIds(phase: RunPhase, landing: Landing): readonly string[] {
   if (phase.type === 'calling-model') return [phase.callId];
   if (phase.type === 'preparing') return [prepareCallId];
-  return landing.map(({ callId }) => callId);
+  return [...landing.map(({ callId }) => callId), ...checksInFlight(phase)];
 }
 
 function timersOf(phase: RunPhase): readonly string[] {
   if (phase.type === 'waiting') return phase.timerId === undefined ? [] : [phase.timerId];
   if (phase.type !== 'running-tools') return [];
-  return phase.calls.flatMap(({ status }) => (status.type === 'paused' ? [status.timerId] : []));
+  return phase.calls.flatMap(timersOfCall);
 }
 
 /** How a run ends once nothing is in flight. */

@@ -1,10 +1,12 @@
 /** Slices of the state that releases after 0.1.0 added: their first value, also for a state that an earlier release handed on. */
 import { initialBudget } from './budget';
+import { initialApprovals } from './decisions-made';
 import { initialGuard } from './guard-state';
 import type { RunState } from './run-state';
 
 /** First value of each added slice. */
 export const initialSlices = {
+  approvals: initialApprovals,
   budget: initialBudget,
   guard: initialGuard,
 } satisfies Partial<RunState>;

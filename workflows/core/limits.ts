@@ -95,3 +95,9 @@ export const textsPerCallChars = 64_000;
 
 /** Characters of people's texts that may wait; a text beyond is refused and reported (ADR 0003). */
 export const inboxChars = 128_000;
+
+/** Characters of JSON that arguments may have which a person wants instead of the model's (ADR 0022). */
+export const editedInputChars = 128_000;
+
+/** Levels of JSON that such arguments may have: what the payload adds stays far from what a parser's stack takes (ADR 0022). */
+export const editedInputDepth = 64;

@@ -1,4 +1,7 @@
 /** What people do to a run: messages, answers, approvals, escalation, stop and cancel. */
+import { onDecided, onQuestionAnswered, recordAnswer, verdictOnAnswer } from './decisions';
+import { decisionOn } from './decisions-made';
+import { onEditApproved } from './edit-approval';
 import { inboxChars, personTextChars } from './limits';
 import { emptyAnswer, personText } from './person-text';
 import type { Moment } from './iteration';
@@ -8,7 +11,7 @@ import type { RunState } from './run-state';
 import { escalationQuestionId, pendingItems } from './status-view';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
-import { findCall, onApprovalResolved, onQuestionAnswered, pauseTimer } from './tool-phase';
+import { callTimer, findCall } from './tool-phase';
 
 /** A text of a person joins the transcript before the next model call. */
 export function onMessageAdded(state: RunState, text: string, atMs: number): Step {
@@ -36,6 +39,17 @@ function refuseMessage(state: RunState, text: string, atMs: number): Step {
   );
 }
 
+/** A signal that cannot be used: signals have no answer, so people read it in the run's story. */
+export function onSignalDropped(
+  state: RunState,
+  { signal, problem, atMs }: Extract<RunEvent, { type: 'signal-dropped' }>,
+): Step {
+  return step(
+    { ...state, lastError: `signal dropped: ${problem}` },
+    publish(state, atMs, { type: 'SignalDroppedEvent', signal, problem }),
+  );
+}
+
 /** Hands the run to a person: at once where it only waits, else at the next iteration. */
 export function onEscalationRequested(state: RunState, reason: string, atMs: number): Step {
   const { phase } = state;
@@ -54,22 +68,23 @@ export function onEscalationRequested(state: RunState, reason: string, atMs: num
 /** Answers the question of an escalated run, or of `ask_user`. */
 export function onAnswer(
   state: RunState,
-  questionId: string,
-  answer: string,
+  event: Extract<RunEvent, { type: 'question-answered' }>,
   moment: Moment,
 ): Step {
   const { phase } = state;
+  const { questionId, answer } = event;
   if (questionId === escalationQuestionId) {
     if (phase.type !== 'waiting' || phase.on !== 'person') return step(state);
     const text = answer.trim() === '' ? emptyAnswer : answer;
     // An answer finds room where a flood of messages has left none.
     const roomChars = inboxChars + personTextChars;
-    return andThen(takeText(state, text, roomChars, moment.atMs), (after) =>
+    const recorded = recordAnswer(state, questionId, event, moment.atMs);
+    return andThen(takeText(recorded, text, roomChars, moment.atMs), (after) =>
       endWait(after, moment),
     );
   }
   const call = findCall(state, questionId, 'awaiting-answer');
-  return call === undefined ? step(state) : onQuestionAnswered(state, call, answer, moment);
+  return call === undefined ? step(state) : onQuestionAnswered(state, call, event, moment);
 }
 
 /** Takes a decision on a waiting approval; a second decision on the same one changes nothing. */
@@ -78,27 +93,24 @@ export function onApproval(
   event: Extract<RunEvent, { type: 'approval-resolved' }>,
 ): Step {
   const call = findCall(state, event.approvalId, 'awaiting-approval');
-  return call === undefined ? step(state) : onApprovalResolved(state, call, event, event);
-}
-
-/** Whether an update of a person can apply now: undefined, or what is wrong and what to do. */
-export function rejectDecision(
-  state: RunState,
-  decision: { approvalId: string; digest: string; decision: string },
-): string | undefined {
-  const waiting = pendingItems(state).filter((item) => item.type === 'approval');
-  const item = waiting.find((candidate) => candidate.approvalId === decision.approvalId);
-  if (item === undefined)
-    return `No approval "${decision.approvalId.slice(0, 100)}" waits in this run. Waiting: ${waiting.map((candidate) => candidate.approvalId).join(', ') || 'none'}.`;
-  if (item.digest !== decision.digest)
-    return `The digest does not belong to approval "${item.approvalId}": the action is not the one that was shown. Look at the pending action again.`;
-  return undefined;
+  if (call === undefined) return step(state);
+  return event.input === undefined || event.decision === 'reject'
+    ? onDecided(state, call, event)
+    : onEditApproved(state, call, event.input, event);
 }
 
 /** Whether an answer can apply now: undefined, or what is wrong and what to do. */
-export function rejectAnswer(state: RunState, questionId: string): string | undefined {
+export function rejectAnswer(
+  state: RunState,
+  given: { questionId: string; answer: string },
+): string | undefined {
+  const { questionId } = given;
   const waiting = pendingItems(state).filter((item) => item.type === 'question');
   if (waiting.some((item) => item.questionId === questionId)) return undefined;
+  if (decisionOn(state.approvals, questionId) !== undefined) {
+    const verdict = verdictOnAnswer(state, given);
+    return verdict.type === 'refused' ? verdict.problem : undefined;
+  }
   return `No question "${questionId.slice(0, 100)}" waits in this run. Waiting: ${waiting.map((item) => item.questionId).join(', ') || 'none'}.`;
 }
 
@@ -114,6 +126,6 @@ export function resumeSegment(state: RunState, moment: Moment): Step {
       summary: `wait for ${phase.on}: ${phase.reason}`.slice(0, 200),
     });
   if (phase.type === 'running-tools')
-    return step(state, ...phase.calls.flatMap((call) => pauseTimer(call, moment.atMs)));
+    return step(state, ...phase.calls.flatMap((call) => callTimer(call, moment.atMs)));
   return step(state);
 }

@@ -25,3 +25,11 @@ function cut(text: string, maxChars: number): string {
 export function personText(text: string, maxChars: number = personTextChars): string {
   return cut(text, maxChars).replace(control, ' ').replace(loneSurrogate, '\uFFFD');
 }
+
+/** Bidi controls and tags: they make a text look other than it reads. */
+const disguises = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e007f}]/gu;
+
+/** A person's words inside one of the runtime's own sentences: in quotes, on one line, bounded. */
+export function quotedText(text: string, maxChars: number): string {
+  return JSON.stringify(personText(text.replace(disguises, ''), maxChars).replace(/\s+/g, ' '));
+}

@@ -36,6 +36,16 @@ export interface RouteConfig {
   readonly price?: ModelPrice;
 }
 
+/** How long a run waits for a person, and what happens then. */
+export interface DecisionPolicy {
+  /** Milliseconds until the wait expires. Absent: it never does. */
+  readonly expiresAfterMs?: number;
+  readonly onExpiry: ExpiryAction;
+}
+
+/** `reject`: the model is told that nobody decided. `escalate`: marked, and waits on. `wait`: reminds, and waits on. */
+export type ExpiryAction = 'reject' | 'escalate' | 'wait';
+
 /** What the core must know of a tool. Its description and schema stay in the definition blob. */
 export interface ToolPolicy {
   readonly name: string;
@@ -48,6 +58,8 @@ export interface ToolPolicy {
   readonly maxCalls?: number;
   /** A person is asked what came of a call whose outcome is unknown; absent = the model is told. */
   readonly onUnknown?: 'ask-person';
+  /** Of its approvals; absent = the agent's. */
+  readonly approvals?: DecisionPolicy;
 }
 
 /** An agent's definition as it was when the run started. */
@@ -68,6 +80,10 @@ export interface AgentSnapshot {
   readonly workspace?: string;
   /** How the run gets out of a rut; absent: not at all. */
   readonly recovery?: RecoveryPolicy;
+  /** Of approvals; absent = they wait without limit. */
+  readonly approvals?: DecisionPolicy;
+  /** Of `ask_user`; absent = questions wait without limit. */
+  readonly questions?: DecisionPolicy;
 }
 
 /** Input of the activity that resolves an agent at the start of a run. */
@@ -98,6 +114,8 @@ export interface PendingResult {
   /** Content itself, for short results made by the core (a call that never ran, an answer). */
   readonly text?: string;
   readonly isError: boolean;
+  /** What a person changed in the call, told to the model before the content. */
+  readonly notice?: string;
 }
 
 /** Input of a model call. */
@@ -157,6 +175,22 @@ export interface ProposedToolCall {
   readonly error?: AgentError;
   /** Set when a person must approve: the digest of the exact action. */
   readonly approvalDigest?: ContentHash;
+  /** Parameters in use that the tool's schema marks `privileged`. */
+  readonly privileged?: PrivilegedUse;
+  /** A person changed the arguments: what the model is told with the result. */
+  readonly editNotice?: string;
+}
+
+/** Privileged parameters that a call uses. */
+export interface PrivilegedUse {
+  /** Digest of the exact action, for the approval that the core may ask for. */
+  readonly digest: ContentHash;
+  readonly parameters: readonly {
+    /** Its path: `options.force`. */
+    readonly name: string;
+    /** Identity of tool, path and value. */
+    readonly use: string;
+  }[];
 }
 
 /** Weaker identities of a call: what is left of it without the parts in which calls that repeat each other differ. */
@@ -279,11 +313,42 @@ export interface PlanRecoveryResult {
   readonly routeIndex?: number;
 }
 
+/** Input of the check of arguments that a person changed before approving. */
+export interface CheckEditInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly toolCallId: string;
+  readonly name: string;
+  /** What the person wants to run. */
+  readonly input: JsonObject;
+  /** What the model asked for. */
+  readonly original?: JsonObject;
+  readonly originalBlob?: ContentHash;
+}
+
+/** Whether changed arguments can run: what is wrong with them, or the call as it then is. */
+export type CheckEditResult =
+  | { readonly type: 'refused'; readonly problems: string }
+  | {
+      readonly type: 'accepted';
+      readonly call: Pick<
+        ProposedToolCall,
+        | 'label'
+        | 'input'
+        | 'inputBlob'
+        | 'fingerprint'
+        | 'privileged'
+        | 'editNotice'
+        | 'approvalDigest'
+      >;
+    };
+
 /** The activities of a run. */
 export interface Activities {
   prepareRun(input: PrepareRunInput): Promise<PrepareRunResult>;
   callModel(input: CallModelInput): Promise<CallModelResult>;
   runTool(input: RunToolInput): Promise<RunToolResult>;
+  checkEdit(input: CheckEditInput): Promise<CheckEditResult>;
 }
 
 /** Name and input of the tools that the core itself answers. */

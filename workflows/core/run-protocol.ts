@@ -1,9 +1,12 @@
 /** What comes into the core (events), what it asks for (commands), and what it tells people (timeline entries). */
 import type { AgentError, Failure, InfraError } from './failure';
+import type { JsonObject } from './json';
 import type { Limits } from './limits';
 import type {
   CallModelInput,
   CallModelResult,
+  CheckEditInput,
+  CheckEditResult,
   PrepareRunInput,
   PrepareRunResult,
   RunToolInput,
@@ -50,15 +53,21 @@ export type RunEvent = Stamped &
         readonly type: 'approval-resolved';
         readonly approvalId: string;
         readonly decision: 'approve' | 'reject';
+        /** Only with `approve`: arguments that the person wants instead of the model's. */
+        readonly input?: JsonObject;
         readonly reason?: string;
         readonly by?: string;
       }
+    | { readonly type: 'edit-checked'; readonly callId: string; readonly result: CheckEditResult }
+    | { readonly type: 'edit-check-failed'; readonly callId: string; readonly failure: InfraError }
     | {
         readonly type: 'question-answered';
         readonly questionId: string;
         readonly answer: string;
         readonly by?: string;
       }
+    /** A signal that says nothing usable. */
+    | { readonly type: 'signal-dropped'; readonly signal: string; readonly problem: string }
     | { readonly type: 'escalation-requested'; readonly reason: string; readonly by?: string }
     | { readonly type: 'stop-requested'; readonly reason: string; readonly by?: string }
     | { readonly type: 'cancel-requested'; readonly reason: string }
@@ -90,6 +99,13 @@ export type RunCommand =
       readonly timeoutMs: number;
       readonly heartbeatTimeoutMs: number;
       readonly input: RunToolInput;
+    }
+  | {
+      readonly type: 'check-edit';
+      /** Short activity id, such as `e3.0`. */
+      readonly callId: string;
+      readonly summary: string;
+      readonly input: CheckEditInput;
     }
   | {
       readonly type: 'start-timer';
@@ -149,7 +165,19 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
   /** The model is told that a limit is near; `message` says which. */
   | { readonly type: 'GuardWarnedEvent'; readonly message: string }
   | { readonly type: 'MessageAddedEvent'; readonly text: string }
-  | { readonly type: 'EscalatedEvent'; readonly reason: string }
+  | { readonly type: 'EscalatedEvent'; readonly reason: string; readonly approvalId?: string }
+  | {
+      readonly type: 'ReminderEvent';
+      readonly waitingFor: string;
+      readonly waitedMs: number;
+    }
+  | {
+      readonly type: 'EditRefusedEvent';
+      readonly approvalId: string;
+      readonly summary: string;
+      readonly problems: string;
+    }
+  | { readonly type: 'SignalDroppedEvent'; readonly signal: string; readonly problem: string }
   | { readonly type: 'SegmentStartedEvent'; readonly segment: number }
   | {
       readonly type: 'RunEndedEvent';

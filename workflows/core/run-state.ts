@@ -1,6 +1,7 @@
 /** The whole state of a run: JSON only, carried from segment to segment, owned slice by slice. */
 import type { BudgetState } from './budget';
 import type { CircuitBreakerState } from './circuit-breaker';
+import type { ApprovalsState } from './decisions-made';
 import type { AgentError, InfraError } from './failure';
 import type { GuardState } from './guard-state';
 import type { Head } from './message';
@@ -10,12 +11,32 @@ import type { FailureReason, RunOutcome } from './run-outcome';
 import type { RunRequest } from './run-protocol';
 import type { Usage } from './usage';
 
+/** A wait for a person's decision on one call. */
+export interface DecisionWait {
+  /** When the wait expires, where it does. */
+  readonly expiry?: { readonly timerId: string; readonly atMs: number };
+  /** Nobody decided in time, and the policy hands it to other people. */
+  readonly escalated?: true;
+  /** Times that people were reminded. */
+  readonly reminders?: number;
+  /** Edits of this call that were checked so far, for activity ids. */
+  readonly checks?: number;
+}
+
 /** A tool call of the current iteration and how far it is. */
 export interface ToolCallProgress {
   readonly call: ProposedToolCall;
   readonly status:
-    | { readonly type: 'awaiting-approval' }
-    | { readonly type: 'awaiting-answer'; readonly question: string }
+    | ({ readonly type: 'awaiting-approval' } & DecisionWait)
+    /** A person approved with other arguments, which are being checked. */
+    | ({
+        readonly type: 'checking-edit';
+        readonly callId: string;
+        /** Identity of the decision: `edit:<hash>`. */
+        readonly decision: string;
+        readonly by?: string;
+      } & DecisionWait)
+    | ({ readonly type: 'awaiting-answer'; readonly question: string } & DecisionWait)
     | { readonly type: 'running' }
     /** The store is down; tried again when the timer fires. */
     | { readonly type: 'paused'; readonly timerId: string; readonly untilMs: number }
@@ -134,6 +155,8 @@ export interface RunState {
   /** Provider reasons of this iteration that failover is getting over. */
   readonly failedOver: readonly string[];
   readonly lastError?: string;
+  /** Decisions of people, and what they must be asked for. */
+  readonly approvals: ApprovalsState;
   /** A person asked for this run to be handed over; honoured at the next iteration boundary. */
   readonly escalation?: string;
   /** What the guard has counted and seen. */

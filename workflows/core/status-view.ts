@@ -1,9 +1,12 @@
 /** What people see of a run: the answer of the queries, the search attributes' values and the Web UI's current details. */
 import { costOf } from './budget';
+import { decisionText } from './decisions-made';
+import { digestOf, policyOf } from './decision-wait';
+import type { ExpiryAction } from './ports';
 import { routeName } from './provider-health';
 import type { RunCost } from './run-cost';
 import { costText } from './run-cost';
-import type { RunPhase, RunState, ToolCallProgress } from './run-state';
+import type { DecisionWait, RunPhase, RunState, ToolCallProgress } from './run-state';
 import type { Usage } from './usage';
 
 /** One word for where a run is, as search attribute `HoldfastStatus`. */
@@ -36,38 +39,105 @@ export interface RunStatusView {
   readonly ring: readonly string[];
   readonly head?: string;
   readonly storeId?: string;
+  /** The last decisions of people, oldest first. */
+  readonly decisions?: readonly DecisionView[];
+}
+
+/** A decision that took effect, as people read it. */
+export interface DecisionView {
+  /** Id of the approval or the question. */
+  readonly id: string;
+  /** Digest of the action decided on. */
+  readonly digest?: string;
+  /** `approved by Ada`. */
+  readonly what: string;
+  readonly atMs: number;
+}
+
+/** Decisions that the status shows: more than a person may have to look back at (ADR 0022). */
+const shownDecisions = 8;
+
+function decisionViews(state: RunState): readonly DecisionView[] {
+  return state.approvals.made.slice(-shownDecisions).map((made) => ({
+    id: made.id,
+    ...(made.digest === undefined ? {} : { digest: made.digest }),
+    what: decisionText(made),
+    atMs: made.atMs,
+  }));
 }
 
 /** One thing that waits for a person: an entry of the query `pending`. */
 export type PendingItem =
-  | {
+  | ({
       readonly type: 'approval';
       readonly approvalId: string;
       readonly digest: string;
       readonly tool: string;
       readonly label?: string;
       readonly input?: unknown;
-    }
-  | { readonly type: 'question'; readonly questionId: string; readonly question: string };
+      /** Parameters that the tool's schema marks privileged. */
+      readonly privileged?: readonly string[];
+      /** Changed arguments are being checked. */
+      readonly checkingEdit?: true;
+    } & Limited)
+  | ({
+      readonly type: 'question';
+      readonly questionId: string;
+      readonly question: string;
+    } & Limited);
+
+/** The limit of a wait, where it has one. */
+interface Limited {
+  /** Milliseconds since the epoch at which the wait expires. */
+  readonly expiresAtMs?: number;
+  /** What happens then. */
+  readonly onExpiry?: ExpiryAction;
+  /** Nobody decided in time. It can still be decided. */
+  readonly escalated?: true;
+}
 
 /** Id of the question that an escalated run asks. */
 export const escalationQuestionId = 'escalation';
 
-function callItem({ call, status }: ToolCallProgress): PendingItem[] {
+function limitOf(state: RunState, progress: ToolCallProgress, wait: DecisionWait): Limited {
+  const { expiry, escalated } = wait;
+  const onExpiry = policyOf(state, progress)?.onExpiry;
+  return {
+    ...(expiry === undefined ? {} : { expiresAtMs: expiry.atMs }),
+    ...(expiry === undefined || onExpiry === undefined ? {} : { onExpiry }),
+    ...(escalated === undefined ? {} : { escalated }),
+  };
+}
+
+function callItem(state: RunState, progress: ToolCallProgress): PendingItem[] {
+  const { call, status } = progress;
   switch (status.type) {
     case 'awaiting-approval':
+    case 'checking-edit':
       return [
         {
           type: 'approval',
           approvalId: call.toolCallId,
-          digest: call.approvalDigest ?? '',
+          digest: digestOf(call),
           tool: call.name,
           ...(call.label === undefined ? {} : { label: call.label }),
           ...(call.input === undefined ? {} : { input: call.input }),
+          ...(call.privileged === undefined
+            ? {}
+            : { privileged: call.privileged.parameters.map(({ name }) => name) }),
+          ...(status.type === 'checking-edit' ? { checkingEdit: true } : {}),
+          ...limitOf(state, progress, status),
         },
       ];
     case 'awaiting-answer':
-      return [{ type: 'question', questionId: call.toolCallId, question: status.question }];
+      return [
+        {
+          type: 'question',
+          questionId: call.toolCallId,
+          question: status.question,
+          ...limitOf(state, progress, status),
+        },
+      ];
     case 'running':
     case 'paused':
     case 'settled':
@@ -78,7 +148,7 @@ function callItem({ call, status }: ToolCallProgress): PendingItem[] {
 /** Everything that waits for a person. */
 export function pendingItems(state: RunState): readonly PendingItem[] {
   const { phase } = state;
-  if (phase.type === 'running-tools') return phase.calls.flatMap(callItem);
+  if (phase.type === 'running-tools') return phase.calls.flatMap((call) => callItem(state, call));
   if (phase.type === 'waiting' && phase.on === 'person')
     return [{ type: 'question', questionId: escalationQuestionId, question: phase.reason }];
   return [];
@@ -98,7 +168,8 @@ function toolWork(calls: readonly ToolCallProgress[]): string {
     const what = call.label === undefined ? call.name : `${call.name} ${call.label}`;
     if (status.type === 'settled') return [];
     if (status.type === 'running') return [what];
-    if (status.type === 'awaiting-approval') return [`approval of ${what}`];
+    if (status.type === 'awaiting-approval' || status.type === 'checking-edit')
+      return [`approval of ${what}`];
     if (status.type === 'awaiting-answer') return [`an answer: ${status.question}`];
     return [`the store, then ${what}`];
   });
@@ -174,6 +245,7 @@ export function statusView(state: RunState): RunStatusView {
     ring: state.breaker.ring,
     ...(state.head === undefined ? {} : { head: state.head }),
     ...(state.snapshot === undefined ? {} : { storeId: state.snapshot.storeId }),
+    ...(state.approvals.made.length === 0 ? {} : { decisions: decisionViews(state) }),
   };
 }
 

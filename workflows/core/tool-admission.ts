@@ -3,6 +3,7 @@ import { toToolResponse } from './error-context';
 import type { AgentError } from './failure';
 import type { PendingResult, ProposedToolCall } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
+import { newPrivileges } from './privileged';
 import type { RunState, ToolCallProgress } from './run-state';
 
 /** A call with its result; `ran` tells whether the tool really ran, or a person answered. */
@@ -17,6 +18,7 @@ export function settle(
     name: call.name,
     text,
     isError: error !== undefined,
+    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
   };
   return {
     call,
@@ -66,6 +68,7 @@ export function admitCall(call: ProposedToolCall, state: RunState): ToolCallProg
       ? { call, status: { type: 'awaiting-answer', question } }
       : settleWithError(call, unreadableQuestion);
   }
-  if (call.approvalDigest !== undefined) return { call, status: { type: 'awaiting-approval' } };
+  if (call.approvalDigest !== undefined || newPrivileges(state, call).length > 0)
+    return { call, status: { type: 'awaiting-approval' } };
   return { call, status: { type: 'running' } };
 }

@@ -1,29 +1,25 @@
 /** The tool calls of one iteration: which run, which wait for a person, and what their results come to. */
+import { callSummary } from './call-summary';
+import { armWaits, rearmed, timersOfCall, waitText, withoutExpiry } from './decision-wait';
 import { endIfTripped, healErrors, takeAgentErrors } from './agent-errors';
 import { toToolResponse } from './error-context';
 import type { AgentError, InfraError } from './failure';
-import { failureMessageChars, personTextChars, previewChars } from './limits';
+import { failureMessageChars, previewChars } from './limits';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
 import type { Head } from './message';
-import { emptyAnswer, personText } from './person-text';
 import { endIfLooping, resultIdentity, watchForLoops } from './loop-guard';
 import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
-import { askUserTool } from './ports';
+import { rememberPrivileges } from './privileged';
 import { nextStoreWaitMs, recordInfraError } from './provider-failure';
 import { endFailed } from './run-end';
 import type { RunCommand } from './run-protocol';
 import type { RunState, ToolCallProgress } from './run-state';
 import { admitCall, settle, settleWithError } from './tool-admission';
 import { guardBeforeTools } from './safety-guard';
-import { answerText, questionAboutOutcome } from './unknown-outcome';
+import { questionAboutOutcome } from './unknown-outcome';
 import type { Step } from './step';
 import { andThen, appendLine, count, publish, step } from './step';
-
-/** Name and label of a call, as people read it. */
-export function callSummary(call: ProposedToolCall): string {
-  return call.label === undefined ? call.name : `${call.name} ${call.label}`;
-}
 
 function toolPolicy(state: RunState, name: string): ToolPolicy | undefined {
   return state.snapshot?.tools.find((tool) => tool.name === name);
@@ -80,17 +76,26 @@ function dispatch(
   return step(counted, ...commands);
 }
 
+/** Starts one call, which a person approved. */
+export function startCall(state: RunState, toolCallId: string, atMs: number): Step {
+  return dispatch(state, ({ call }) => call.toolCallId === toolCallId, atMs);
+}
+
 /** A person must know that a call waits for them. */
 function announceWaits(state: RunState, atMs: number): Step {
   if (state.phase.type !== 'running-tools') return step(state);
-  const waits = state.phase.calls.flatMap(({ call, status }) => {
-    if (status.type === 'awaiting-approval') return [`approval of ${callSummary(call)}`];
-    return status.type === 'awaiting-answer' ? [`an answer: ${status.question}`] : [];
+  const waits = state.phase.calls.flatMap((progress) => {
+    const { type } = progress.status;
+    return type === 'awaiting-approval' || type === 'awaiting-answer' ? [waitText(progress)] : [];
   });
   const entries = waits.map((waitingFor) =>
     publish(state, atMs, { type: 'WaitStartedEvent', waitingFor }),
   );
   return step(state, ...entries);
+}
+
+function runningCalls(calls: readonly ToolCallProgress[]): readonly ProposedToolCall[] {
+  return calls.flatMap(({ call, status }) => (status.type === 'running' ? [call] : []));
 }
 
 /**
@@ -111,15 +116,20 @@ export function runToolCalls(
   ).length;
   const stop = guardBeforeTools(snapshot.limits, state.counters, state.activeMs, mayRun);
   if (stop !== undefined) return endFailed(state, moment.atMs, stop.reason, stop.message);
-  const entered: RunState = { ...state, head, phase: { type: 'running-tools', calls } };
+  const entered: RunState = {
+    ...rememberPrivileges(state, runningCalls(calls)),
+    head,
+    phase: { type: 'running-tools', calls },
+  };
   const started = andThen(
     dispatch(entered, () => true, moment.atMs),
-    (after) => announceWaits(after, moment.atMs),
+    (after) => andThen(announceWaits(after, moment.atMs), (told) => armWaits(told, moment.atMs)),
   );
   return andThen(started, (after) => settleIfDone(after, moment));
 }
 
-function replaceCall(state: RunState, toolCallId: string, next: ToolCallProgress): RunState {
+/** The state with one call of the phase replaced. */
+export function replaceCall(state: RunState, toolCallId: string, next: ToolCallProgress): RunState {
   if (state.phase.type !== 'running-tools') return state;
   const calls = state.phase.calls.map((progress) =>
     progress.call.toolCallId === toolCallId ? next : progress,
@@ -156,6 +166,7 @@ export function onToolCallCompleted(
       ? { text: result.text ?? result.preview }
       : { result: result.result }),
     isError: error !== undefined,
+    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
   };
   const settled = replaceCall(state, call.toolCallId, {
     call,
@@ -188,7 +199,13 @@ function askAboutOutcome(
   return step(asking, publish(asking, atMs, { type: 'WaitStartedEvent', waitingFor }));
 }
 
-function noteSuccess(state: RunState, call: ProposedToolCall, preview: string, atMs: number): Step {
+/** A call's success, counted and told. */
+export function noteSuccess(
+  state: RunState,
+  call: ProposedToolCall,
+  preview: string,
+  atMs: number,
+): Step {
   const summary = callSummary(call);
   const noted = count(
     { ...state, worked: appendLine(state.worked, summary) },
@@ -205,7 +222,8 @@ function noteSuccess(state: RunState, call: ProposedToolCall, preview: string, a
   );
 }
 
-function noteFailure(
+/** A call's failure, counted and told. */
+export function noteFailure(
   state: RunState,
   call: ProposedToolCall,
   error: AgentError,
@@ -248,37 +266,41 @@ export function onToolCallFailed(
   return andThen(failed, (after) => settleIfDone(after, moment));
 }
 
+/** A call that never runs, because the run fails. */
+export function abandoned(call: ProposedToolCall): ToolCallProgress {
+  return settleWithError(call, {
+    kind: 'agent',
+    code: 'tool_denied',
+    message: 'The call was not run, because the run ended with a system error.',
+    recoverable: false,
+    toolName: call.name,
+  });
+}
+
 /** The run will fail: calls that have not started never do, and nobody is asked for anything any more. */
 function abandonWaits(state: RunState, failure: InfraError): Step {
   const { phase } = state;
   if (phase.type !== 'running-tools') return step(state);
-  const timers = phase.calls.flatMap(({ status }): RunCommand[] =>
-    status.type === 'paused' ? [{ type: 'cancel-timer', timerId: status.timerId }] : [],
-  );
+  const timers = phase.calls
+    .flatMap(timersOfCall)
+    .map((timerId): RunCommand => ({ type: 'cancel-timer', timerId }));
   const calls = phase.calls.map((progress) => {
     const { call, status } = progress;
     if (status.type === 'running' || status.type === 'settled') return progress;
-    return settleWithError(call, {
-      kind: 'agent',
-      code: 'tool_denied',
-      message: 'The call was not run, because the run ended with a system error.',
-      recoverable: false,
-      toolName: call.name,
-    });
+    if (status.type === 'checking-edit') return withoutExpiry(progress);
+    return abandoned(call);
   });
-  const abandoned: RunState = {
+  const failed: RunState = {
     ...state,
     phase: { ...phase, calls, failure: phase.failure ?? failure },
   };
-  return step(abandoned, ...timers);
+  return step(failed, ...timers);
 }
 
-/** The timer after which a paused call runs again. */
-export function pauseTimer(
-  { call, status }: ToolCallProgress,
-  atMs: number,
-): readonly RunCommand[] {
-  if (status.type !== 'paused') return [];
+/** The timer of a call: after which a paused one runs again, or a person's time to decide is over. */
+export function callTimer(progress: ToolCallProgress, atMs: number): readonly RunCommand[] {
+  const { call, status } = progress;
+  if (status.type !== 'paused') return rearmed(progress, atMs);
   const { timerId, untilMs } = status;
   const delayMs = Math.max(untilMs - atMs, 1);
   const summary = `wait for store, then ${callSummary(call)}`.slice(0, 200);
@@ -307,7 +329,7 @@ function pauseCall(
     step(
       noted,
       publish(noted, atMs, { type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
-      ...pauseTimer(waiting, atMs),
+      ...callTimer(waiting, atMs),
     ),
   );
 }
@@ -331,79 +353,8 @@ export function resumePausedCall(state: RunState, timerId: string, moment: Momen
   );
 }
 
-/** Answers an approval of a waiting call. */
-export function onApprovalResolved(
-  state: RunState,
-  { call }: ToolCallProgress,
-  decision: { decision: 'approve' | 'reject'; reason?: string },
-  moment: Moment,
-): Step {
-  const waited = publish(state, moment.atMs, {
-    type: 'WaitEndedEvent',
-    waitedFor: `approval of ${callSummary(call)}: ${decision.decision}`,
-  });
-  if (decision.decision === 'approve') {
-    const approved = replaceCall(state, call.toolCallId, { call, status: { type: 'running' } });
-    const started = dispatch(
-      approved,
-      (progress) => progress.call.toolCallId === call.toolCallId,
-      moment.atMs,
-    );
-    return { state: started.state, commands: [waited, ...started.commands] };
-  }
-  const error: AgentError = {
-    kind: 'agent',
-    code: 'tool_denied',
-    message:
-      `A person did not approve this call${decision.reason === undefined ? '.' : `: ${decision.reason}`}`.slice(
-        0,
-        failureMessageChars,
-      ),
-    hint: 'Do not repeat the call. Find another way, or ask what to do.',
-    recoverable: true,
-    toolName: call.name,
-  };
-  const denied = replaceCall(
-    state,
-    call.toolCallId,
-    settle(call, toToolResponse(error), error, false),
-  );
-  return andThen(step(denied, waited), (after) =>
-    andThen(noteFailure(after, call, error, moment.atMs), (noted) => settleIfDone(noted, moment)),
-  );
-}
-
-/** Characters that each answer may have, so that all answers of one reply together stay bounded. */
-function answerRoomChars(state: RunState): number {
-  if (state.phase.type !== 'running-tools') return personTextChars;
-  const questions = state.phase.calls.filter(
-    ({ call, status }) => call.name === askUserTool || status.type === 'awaiting-answer',
-  ).length;
-  return Math.floor(personTextChars / Math.max(questions, 1));
-}
-
-/** Answers a question of `ask_user`. */
-export function onQuestionAnswered(
-  state: RunState,
-  { call, status }: ToolCallProgress,
-  answer: string,
-  moment: Moment,
-): Step {
-  const given = answer.trim() === '' ? emptyAnswer : personText(answer, answerRoomChars(state));
-  const text = answerText(call, given);
-  const answered = replaceCall(state, call.toolCallId, settle(call, text, undefined, true));
-  const waited = publish(state, moment.atMs, {
-    type: 'WaitEndedEvent',
-    waitedFor: `an answer: ${status.type === 'awaiting-answer' ? status.question : ''}`,
-  });
-  const noted = andThen(step(answered, waited), (after) =>
-    noteSuccess(after, call, text, moment.atMs),
-  );
-  return andThen(noted, (after) => settleIfDone(after, moment));
-}
-
 /** When every call of the phase has its result: errors to the model, then the next iteration. */
-function settleIfDone(state: RunState, moment: Moment): Step {
+export function settleIfDone(state: RunState, moment: Moment): Step {
   const { phase } = state;
   if (phase.type !== 'running-tools') return step(state);
   const settled = phase.calls.flatMap(({ status }) => (status.type === 'settled' ? [status] : []));

@@ -1,7 +1,10 @@
 /** The core: one pure, total, synchronous function that decides everything a run does. */
 import { chargeFailure, chargeReply } from './budget';
+import { callSummary } from './call-summary';
 import { initialCircuitBreaker } from './circuit-breaker';
 import { endAfterLanding, endNow } from './ending';
+import { onDecisionTimer } from './decisions';
+import { onEditChecked, uncheckable } from './edit-approval';
 import type { InfraError } from './failure';
 import { initialSlices } from './initial-slices';
 import type { Moment } from './iteration';
@@ -13,6 +16,7 @@ import {
   onApproval,
   onEscalationRequested,
   onMessageAdded,
+  onSignalDropped,
   resumeSegment,
 } from './people';
 import type { CallModelResult, RunToolResult } from './ports';
@@ -22,13 +26,7 @@ import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import type { Step } from './step';
 import { andThen, appendLine, count, publish, step } from './step';
-import {
-  callSummary,
-  findCall,
-  onToolCallCompleted,
-  onToolCallFailed,
-  resumePausedCall,
-} from './tool-phase';
+import { findCall, onToolCallCompleted, onToolCallFailed, resumePausedCall } from './tool-phase';
 import { stoppedLine } from './unknown-outcome';
 import { noUsage } from './usage';
 
@@ -108,7 +106,9 @@ export function transition(state: RunState, event: RunEvent): Transition {
  * not use up the events that the guard allows.
  */
 function isOwnEvent(event: RunEvent): boolean {
-  if (event.type === 'timer-fired' || event.type === 'segment-started') return true;
+  const { type } = event;
+  if (type === 'timer-fired' || type === 'segment-started' || type === 'signal-dropped')
+    return true;
   return 'failure' in event && event.failure.code === 'store_unavailable';
 }
 
@@ -121,7 +121,9 @@ function isActive(state: RunState): boolean {
     case 'ending':
       return true;
     case 'running-tools':
-      return phase.calls.some((call) => call.status.type === 'running');
+      return phase.calls.some(
+        ({ status }) => status.type === 'running' || status.type === 'checking-edit',
+      );
     case 'ready':
     case 'waiting':
     case 'ended':
@@ -181,7 +183,17 @@ function decide(state: RunState, event: RunEvent): Step {
     case 'approval-resolved':
       return onApproval(state, event);
     case 'question-answered':
-      return onAnswer(state, event.questionId, event.answer, event);
+      return onAnswer(state, event, event);
+    case 'edit-checked':
+      return isEnding(state)
+        ? returned(state, event.callId, event.atMs)
+        : onEditChecked(state, event.callId, event.result, event);
+    case 'edit-check-failed':
+      return isEnding(state)
+        ? returned(state, event.callId, event.atMs)
+        : onEditChecked(state, event.callId, uncheckable(event.failure), event);
+    case 'signal-dropped':
+      return onSignalDropped(state, event);
     case 'escalation-requested':
       return isEnding(state) ? step(state) : onEscalationRequested(state, event.reason, event.atMs);
     case 'stop-requested':
@@ -311,5 +323,7 @@ function onTimerFired(state: RunState, event: Extract<RunEvent, { type: 'timer-f
       phase.on === 'store' && delayMs !== undefined ? { ...state, storeWaitMs: delayMs } : state;
     return endWait(remembered, event);
   }
-  return resumePausedCall(state, event.timerId, event);
+  return (
+    onDecisionTimer(state, event.timerId, event) ?? resumePausedCall(state, event.timerId, event)
+  );
 }

@@ -19,6 +19,7 @@ import { ToolError } from '../tool-error';
 import { mcpConnection } from './mcp-connection';
 import type { HttpServer, McpConnection, StdioServer } from './mcp-connection';
 import { resultText } from './mcp-result';
+import { privilegedFinder } from '../privileged-parameters';
 import { mcpToolNames } from './mcp-tool-names';
 
 /** Which server, and how its tools are used. */
@@ -243,12 +244,14 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
     effect: effectOf(tool),
     timeoutMs: use.timeoutMs + connectAllowanceMs,
     approval,
+    approvals: undefined,
     editsFile: undefined,
     maxCalls: defaultCallCaps.get(name),
     onUnknown: use.options.onUnknown ?? 'tell-model',
     label: undefined,
     parse: (input) => parseBy(told, validate, input),
     needsApproval: () => approval === 'always',
+    privilegedIn: privilegedFinder(schema),
     hintFor: () => undefined,
     execute: (input, context) => execute(use, tool, input, context),
     probe: undefined,

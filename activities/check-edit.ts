@@ -1,0 +1,109 @@
+/** The activity `checkEdit`: whether arguments that a person changed can run, and what the model is told of the change. */
+import { failureMessageChars, inlineInputBytes } from '../workflows/core/limits';
+import type { JsonObject } from '../workflows/core/json';
+import type { CheckEditInput, CheckEditResult } from '../workflows/core/ports';
+import type { ActivityDeps } from './activity-deps';
+import { loadDefinition, storeOf } from './activity-deps';
+import { actionDigest, callIdentity } from './call-identity';
+import { fenceToolOutput } from './fence';
+import { InfraException } from './infra-exception';
+import { sanitiseText } from './sanitise';
+import type { Store } from './store';
+import { canonicalJson } from './stores/content-hash';
+import { isJsonObject } from './tools/input-schema';
+import type { Tool } from './tools/tool';
+
+/** Characters of the new values that the model is shown (ADR 0022). */
+const shownChangeChars = 1_000;
+/** Characters of the names of the changed arguments (ADR 0022). */
+const shownNamesChars = 200;
+/** Levels of JSON that a transcript needs round the input of a call, with room to spare. */
+const messageDepth = 32;
+
+async function originalOf(store: Store, given: CheckEditInput): Promise<JsonObject> {
+  if (given.originalBlob === undefined) return given.original ?? {};
+  const value: unknown = JSON.parse((await store.getBlob(given.originalBlob)).toString('utf8'));
+  return isJsonObject(value) ? value : {};
+}
+
+/** What JSON cannot carry further, in words; undefined where it can. */
+function carriageProblem(input: JsonObject): string | undefined {
+  try {
+    canonicalJson(input, messageDepth);
+    return undefined;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown.message : 'not JSON';
+  }
+}
+
+function problemsOf(tool: Tool, input: JsonObject): string | undefined {
+  const unusable = carriageProblem(input);
+  if (unusable !== undefined) return unusable;
+  const checked = tool.parse(input);
+  return checked.ok ? undefined : checked.problems.join('; ');
+}
+
+function same(one: JsonObject, other: JsonObject, name: string): boolean {
+  return (
+    Object.hasOwn(one, name) === Object.hasOwn(other, name) &&
+    canonicalJson({ value: one[name] ?? null }) === canonicalJson({ value: other[name] ?? null })
+  );
+}
+
+/** What the model reads before the result, so that it knows what really ran. */
+function noticeOf(given: CheckEditInput, original: JsonObject): string | undefined {
+  const { input, name, toolCallId } = given;
+  const names = [...new Set([...Object.keys(original), ...Object.keys(input)])];
+  const changed = names.filter((each) => !same(original, input, each));
+  if (changed.length === 0) return undefined;
+  const values = Object.fromEntries(
+    changed.flatMap((each) => {
+      const value = input[each];
+      return value === undefined ? [] : [[each, value] as const];
+    }),
+  );
+  const bound = (text: string, maxChars: number): string => sanitiseText(text, { maxChars });
+  const removed = changed.filter((each) => !Object.hasOwn(input, each));
+  return [
+    `[Agent runtime: a person changed these arguments of the call before approving it: ${bound(changed.join(', '), shownNamesChars)}. It ran with the values below, not with yours.]`,
+    ...(removed.length === 0 ? [] : [`Removed: ${bound(removed.join(', '), shownNamesChars)}`]),
+    fenceToolOutput(name, bound(JSON.stringify(values), shownChangeChars), `${toolCallId}/edit`),
+  ].join('\n');
+}
+
+/**
+ * Checks changed arguments against the tool's schema.
+ *
+ * Contract: nothing runs. Arguments above `inlineInputBytes` are stored and travel on by reference.
+ * Errors: ApplicationFailure with a system failure code; what is wrong with the arguments is in the result.
+ */
+export async function checkEdit(
+  deps: ActivityDeps,
+  given: CheckEditInput,
+): Promise<CheckEditResult> {
+  const store = storeOf(deps, given.storeId);
+  const { agent } = await loadDefinition(deps, given.definition);
+  const { name, input, toolCallId } = given;
+  const tool = agent.registry.get(name);
+  if (tool === undefined)
+    throw new InfraException({
+      code: 'tool_infrastructure',
+      message: `The tool "${name}" of agent "${agent.name}" is not on this worker. Deploy a worker that has it.`,
+    });
+  const problems = problemsOf(tool, input);
+  if (problems !== undefined)
+    return { type: 'refused', problems: sanitiseText(problems, { maxChars: failureMessageChars }) };
+  const json = canonicalJson(input);
+  const isInline = Buffer.byteLength(json) <= inlineInputBytes;
+  const notice = noticeOf(given, await originalOf(store, given));
+  const call = { toolCallId, name, input };
+  return {
+    type: 'accepted',
+    call: {
+      ...callIdentity(tool, call),
+      ...(isInline ? { input } : { inputBlob: await store.putBlob(json) }),
+      approvalDigest: actionDigest(call),
+      ...(notice === undefined ? {} : { editNotice: notice }),
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** What is wrong with an update, before it enters history: its shape, its size, and whether it can apply. */
+import { updateNames } from './contract';
+import { editedInputChars, editedInputDepth, personTextChars } from './core/limits';
+import { rejectDecision } from './core/decisions';
+import { rejectAnswer } from './core/people';
+import type { RunState } from './core/run-state';
+import { eventOfUpdate, field } from './people-events';
+
+/** Characters of an id or a digest. */
+const idChars = 200;
+
+function problemOfText(
+  argument: unknown,
+  update: string,
+  name: string,
+  maxChars: number,
+): string | undefined {
+  const value = field(argument, name);
+  if (typeof value !== 'string' || value === '')
+    return `${update}: "${name}" must be a non-empty text, got ${typeof value}.`;
+  if (value.length > maxChars)
+    return `${update}: "${name}" has ${value.length} characters; at most ${maxChars} are allowed.`;
+  return undefined;
+}
+
+function valuesIn(item: unknown): readonly unknown[] {
+  if (typeof item !== 'object' || item === null) return [];
+  return Object.values({ ...item });
+}
+
+/** Whether JSON has at most so many levels; iterative, since it is asked of whatever comes. */
+function isWithinDepth(value: unknown, maxDepth: number): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) return false;
+    level = level.flatMap(valuesIn);
+  }
+  return true;
+}
+
+function problemOfInput(argument: unknown): string | undefined {
+  const name = updateNames.resolveApproval;
+  const input = field(argument, 'input');
+  if (input === undefined) return undefined;
+  if (field(argument, 'decision') !== 'approve')
+    return `${name}: "input" goes with "approve" only.`;
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    return `${name}: "input" must be a JSON object with all the arguments of the call.`;
+  if (!isWithinDepth(input, editedInputDepth))
+    return `${name}: "input" has more than ${editedInputDepth} levels.`;
+  const chars = JSON.stringify(input).length;
+  if (chars > editedInputChars)
+    return `${name}: "input" has ${chars} characters of JSON; at most ${editedInputChars} are allowed. Put long material into a file of the workspace.`;
+  return undefined;
+}
+
+/** What is wrong with a decision on an approval, for whoever sent it; undefined where nothing is. */
+export function problemOfDecision(state: RunState, argument: unknown): string | undefined {
+  const name = updateNames.resolveApproval;
+  const decision = field(argument, 'decision');
+  const shape =
+    problemOfText(argument, name, 'approvalId', idChars) ??
+    problemOfText(argument, name, 'decision', idChars) ??
+    (decision === 'approve' || decision === 'reject'
+      ? undefined
+      : `${name}: "decision" must be "approve" or "reject", got "${String(decision)}".`) ??
+    problemOfText(argument, name, 'digest', idChars) ??
+    problemOfInput(argument);
+  const event = eventOfUpdate(name, argument);
+  const digest = field(argument, 'digest');
+  if (shape !== undefined || event?.type !== 'approval-resolved' || typeof digest !== 'string')
+    return shape;
+  return rejectDecision(state, { ...event, digest });
+}
+
+/** What is wrong with an answer, for whoever sent it; undefined where nothing is. */
+export function problemOfAnswer(state: RunState, argument: unknown): string | undefined {
+  const name = updateNames.answer;
+  const shape =
+    problemOfText(argument, name, 'questionId', idChars) ??
+    problemOfText(argument, name, 'answer', personTextChars);
+  const event = eventOfUpdate(name, argument);
+  if (shape !== undefined || event?.type !== 'question-answered') return shape;
+  return rejectAnswer(state, event);
+}
