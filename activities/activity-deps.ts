@@ -2,6 +2,7 @@
 import type { ContentHash } from '../workflows/core/message';
 import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
 import { InfraException } from './infra-exception';
+import type { WorkerNotifiers } from './notifiers/worker-notifiers';
 import type { RunConfig } from './run-config';
 import { parseRunConfig } from './run-config';
 import type { Store } from './store';
@@ -11,6 +12,7 @@ export interface ActivityDeps {
   readonly store: Store;
   readonly catalog: AgentCatalog;
   readonly clock: () => number;
+  readonly notifiers: WorkerNotifiers;
   /** Definitions read so far, by hash; content-addressed, so never stale. */
   readonly definitions: Map<ContentHash, RunConfig>;
 }

@@ -30,6 +30,8 @@ export interface ResolvedAgent {
   readonly approvals: DecisionPolicy | undefined;
   readonly questions: DecisionPolicy | undefined;
   readonly registry: ToolRegistry;
+  /** Whether its runs learn. */
+  readonly learns: boolean;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
   /** What the model is told. */
@@ -175,6 +177,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     approvals: policyOf(name, 'approvals', definition.approvals),
     questions: policyOf(name, 'questions', definition.questions),
     registry: createToolRegistry(tools),
+    learns: definition.patterns !== 'off',
     coreTools,
     system: systemPrompt(definition, completion),
     tools: [...tools, ...coreTools].map(toolSpec),

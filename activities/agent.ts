@@ -39,4 +39,6 @@ export interface AgentDefinition {
   readonly approvals?: DecisionPolicy;
   /** The same for the questions of `ask_user`. */
   readonly questions?: DecisionPolicy;
+  /** Whether its runs tell the corpus of their errors and use what was learned from it. Default `on`. */
+  readonly patterns?: 'on' | 'off';
 }

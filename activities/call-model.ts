@@ -16,6 +16,7 @@ import type { MeasuredCall } from './context/call-measure';
 import { countOfCall, measureCall } from './context/call-measure';
 import { applicationFailure } from './error-mapping';
 import { InfraException } from './infra-exception';
+import { tellCorpus } from './learning/tell-corpus';
 import { appendPending } from './pending-results';
 import type { BrokenReply, ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/text-tool-protocol';
@@ -182,6 +183,7 @@ async function callRoute(
   const { limits, completion } = definition.config;
   const headBefore = await appendPending(store, input);
   const messages = await store.loadTranscript(headBefore);
+  await tellCorpus(store, definition.config, messages, input.endedErrors);
   const wanted = requestOf(input, definition, messages, attempting.memory);
   const call: RouteCall = {
     route: routeName(route),

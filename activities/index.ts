@@ -7,13 +7,17 @@ import type { ActivityDeps } from './activity-deps';
 import { callModel } from './call-model';
 import { checkEdit } from './check-edit';
 import type { PriceTable } from './model-prices';
+import { recordObservations } from './learning/tell-corpus';
+import type { NotifierOptions } from './notifiers/worker-notifiers';
+import { workerNotifiers } from './notifiers/worker-notifiers';
+import { notify } from './notify';
 import { prepareRun } from './prepare-run';
 import type { Provider } from './providers/provider';
 import { runTool } from './run-tool';
 import type { Store } from './store';
 
 /** What a worker's activities are made of. */
-export interface ActivitiesConfig {
+export interface ActivitiesConfig extends NotifierOptions {
   readonly store: Store;
   readonly providers: readonly Provider[];
   readonly agents: readonly AgentDefinition[];
@@ -43,6 +47,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
     store: config.store,
     catalog: createAgentCatalog(config.agents, config.providers, config.prices),
     clock: config.clock ?? Date.now,
+    notifiers: workerNotifiers(config),
     definitions: new Map(),
   };
   return {
@@ -50,12 +55,21 @@ export function createActivities(config: ActivitiesConfig): Activities {
     callModel: (input) => callModel(deps, input),
     runTool: (input) => runTool(deps, input),
     checkEdit: (input) => crossing(() => checkEdit(deps, input)),
+    notify: (input) => notify(deps, input),
+    recordObservations: (input) => recordObservations(deps, input),
   } satisfies Activities;
 }
 
 export type { AgentDefinition, RouteDefinition } from './agent';
 export type { PriceDefinition, PriceTable } from './model-prices';
 export { InfraException } from './infra-exception';
+export { logNotifier } from './notifiers/log-notifier';
+export type { Notification, Notifier } from './notifiers/notifier';
+export { NotifierError } from './notifiers/notifier';
+export type { SlackOptions } from './notifiers/slack-notifier';
+export { slackNotifier } from './notifiers/slack-notifier';
+export type { WebhookOptions } from './notifiers/webhook-notifier';
+export { webhookNotifier } from './notifiers/webhook-notifier';
 export type { Provider } from './providers/provider';
 export { anthropicProvider } from './providers/anthropic/anthropic-provider';
 export { openaiProvider } from './providers/openai/openai-provider';

@@ -11,6 +11,7 @@ import type { ActivityDeps } from './activity-deps';
 import type { ResolvedAgent } from './agent-catalog';
 import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
+import { notifiersOfRun } from './notifiers/worker-notifiers';
 import { wellFormedText } from './providers/well-formed';
 import { runConfigJson } from './run-config';
 import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
@@ -69,6 +70,14 @@ function budgetOf(agent: ResolvedAgent, input: PrepareRunInput): Allowance | und
   }
 }
 
+/** Whose run it is; absent for the default. */
+function tenantOf({ tenant }: PrepareRunInput): string | undefined {
+  if (tenant === undefined || /^[\w.@:-]{1,100}$/.test(tenant)) return tenant;
+  throw configInvalid(
+    `The tenant ${JSON.stringify(tenant.slice(0, 120))} is not usable; use 1 to 100 letters, digits, "_", "-", ".", "@" and ":".`,
+  );
+}
+
 /**
  * Prepares a run.
  *
@@ -99,6 +108,8 @@ export async function prepareRun(
       chain: agent.chain,
       limits,
       workspace,
+      tenant: tenantOf(input),
+      learns: agent.learns,
     }),
   );
   const head = await store.appendNode(input.head, [
@@ -119,6 +130,8 @@ export async function prepareRun(
       ...(workspace === undefined ? {} : { workspace }),
       ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
       ...(agent.questions === undefined ? {} : { questions: agent.questions }),
+      ...(agent.learns ? { learns: true } : {}),
+      ...notifiersOfRun(deps.notifiers),
     },
   };
 }

@@ -17,6 +17,10 @@ export interface RunConfig {
   readonly chain: readonly RouteConfig[];
   readonly limits: Limits;
   readonly workspace?: string | undefined;
+  /** Absent = `default`. */
+  readonly tenant?: string | undefined;
+  /** Learned patterns are used; absent = not. */
+  readonly learns?: boolean | undefined;
 }
 
 const prices = {
@@ -55,6 +59,8 @@ const configSchema = z.object({
   chain: z.array(routeSchema),
   limits: z.record(z.string(), z.unknown()),
   workspace: z.string().optional(),
+  tenant: z.string().optional(),
+  learns: z.boolean().optional(),
 });
 
 /** JSON text of a config; equal configs give equal text. */

@@ -193,13 +193,16 @@ async function takeCall(
   const call = { toolCallId, name, input };
   const { privileged, ...identity } = callIdentity(tool, call);
   const runnable = error === undefined;
+  // Of a refused call nothing else is left that learning could compare with the call that then works.
+  const isLesson = agent.learns && error !== undefined && json !== '{}';
+  const keepsBlob = runnable ? !isInline : isLesson;
   const proposed: ProposedToolCall = {
     toolCallId,
     name,
     ...identity,
     ...(runnable && privileged !== undefined ? { privileged } : {}),
     ...(runnable && isInline ? { input } : {}),
-    ...(runnable && !isInline ? { inputBlob: await store.putBlob(json) } : {}),
+    ...(keepsBlob ? { inputBlob: await store.putBlob(json) } : {}),
     ...(error === undefined ? {} : { error: shortened(error, total) }),
     ...(needsApproval ? { approvalDigest: actionDigest(call) } : {}),
   };

@@ -70,6 +70,7 @@ export const startSchema = z.object({
   budget,
   head: bounded('The head', 200).optional(),
   storeId: bounded('The store id', 200).optional(),
+  tenant: bounded('The tenant', 100).optional(),
   runId: runIdSchema.optional(),
   taskQueue: bounded('The task queue', 200).optional(),
   ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),

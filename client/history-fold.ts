@@ -6,6 +6,7 @@ import { prepareCallId } from '../workflows/core/iteration';
 import type {
   CallModelResult,
   CheckEditResult,
+  NotifyResult,
   PrepareRunResult,
   RunToolResult,
 } from '../workflows/core/ports';
@@ -47,7 +48,7 @@ interface Activation {
 
 type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' }
+  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' | 'notify' }
 >;
 
 /**
@@ -255,7 +256,8 @@ function isActivityCommand(command: RunCommand): command is ActivityCommand {
     command.type === 'prepare-run' ||
     command.type === 'call-model' ||
     command.type === 'run-tool' ||
-    command.type === 'check-edit'
+    command.type === 'check-edit' ||
+    command.type === 'notify'
   );
 }
 
@@ -298,6 +300,12 @@ function completed(command: ActivityCommand, result: unknown): UnstampedEvent {
       };
     case 'check-edit':
       return { type: 'edit-checked', callId: command.callId, result: result as CheckEditResult };
+    case 'notify':
+      return {
+        type: 'notification-completed',
+        callId: command.callId,
+        result: result as NotifyResult,
+      };
   }
 }
 
@@ -323,6 +331,12 @@ function failed(command: ActivityCommand, thrown: unknown): UnstampedEvent {
     case 'check-edit':
       return {
         type: 'edit-check-failed',
+        callId: command.callId,
+        failure: failureFromActivity(thrown, 'tool_infrastructure'),
+      };
+    case 'notify':
+      return {
+        type: 'notification-failed',
         callId: command.callId,
         failure: failureFromActivity(thrown, 'tool_infrastructure'),
       };

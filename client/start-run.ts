@@ -78,7 +78,7 @@ export function checkStart(options: StartOptions): void {
 }
 
 function requestOf(options: StartOptions): RunRequest {
-  const { agent, goal, workspace, limits, budget, head, storeId } = options;
+  const { agent, goal, workspace, limits, budget, head, storeId, tenant } = options;
   return {
     agent,
     goal,
@@ -87,6 +87,7 @@ function requestOf(options: StartOptions): RunRequest {
     ...(budget === undefined ? {} : { budget }),
     ...(head === undefined ? {} : { head }),
     ...(storeId === undefined ? {} : { storeId }),
+    ...(tenant === undefined ? {} : { tenant }),
   };
 }
 

@@ -1,11 +1,17 @@
 /** One place for how each activity is scheduled: timeouts, heartbeat, retry, identity. */
-import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  proxyActivities,
+  proxyLocalActivities,
+} from '@temporalio/workflow';
 import { prepareCallId } from './core/iteration';
 import type {
   Activities,
   CallModelResult,
   CheckEditResult,
+  NotifyResult,
   PrepareRunResult,
+  RecordObservationsInput,
   RunToolResult,
 } from './core/ports';
 import type { RunCommand } from './core/run-protocol';
@@ -37,7 +43,7 @@ const activities = proxyActivities<Activities>({
 /** A command that an activity carries out. */
 export type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' }
+  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' | 'notify' }
 >;
 
 /** Resolves the agent's definition. */
@@ -91,4 +97,38 @@ export function checkEdit(
     { activityId: command.callId, summary: command.summary.slice(0, summaryChars) },
     [command.input],
   );
+}
+
+/**
+ * Tells people that the run waits for one of them. A receiver that is down is tried again for an hour; the run never waits for
+ * it (ADR 0027).
+ */
+export function notify(
+  command: Extract<ActivityCommand, { type: 'notify' }>,
+): Promise<NotifyResult> {
+  return activities.notify.executeWithOptions(
+    {
+      activityId: command.callId,
+      summary: command.summary,
+      scheduleToCloseTimeout: '1 hour',
+      heartbeatTimeout: '20 seconds',
+      retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    },
+    [command.input],
+  );
+}
+
+/** What a run's end leaves to the corpus: a local activity, as the run ends at once and waits a few seconds at most. */
+const atTheEnd = proxyLocalActivities<Activities>({
+  startToCloseTimeout: '5 seconds',
+  retry: { maximumAttempts: 1 },
+});
+
+/** Tells the corpus of the run's last errors. Never rejects: what is learned is worth less than the run's end. */
+export async function recordObservations(input: RecordObservationsInput): Promise<void> {
+  try {
+    await atTheEnd.recordObservations(input);
+  } catch {
+    // The corpus lacks these; the run's own history has them.
+  }
 }

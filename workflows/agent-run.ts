@@ -7,6 +7,7 @@ import {
   continueAsNew,
   workflowInfo,
 } from '@temporalio/workflow';
+import { recordObservations } from './activity-proxies';
 import type { AgentRunInput } from './contract';
 import { restoreRunState } from './core/restore-run-state';
 import type { RunOutcome } from './core/run-outcome';
@@ -96,6 +97,7 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
     });
     for (;;) {
       if (state.phase.type === 'ended') {
+        await tellLastErrors(state);
         await condition(allHandlersFinished);
         return state.phase.outcome;
       }
@@ -111,6 +113,13 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
     emit({ type: 'cancel-requested', reason });
   });
   return conclude(await CancellationScope.nonCancellable(loop));
+}
+
+/** Errors that only the end closed are told before the run is gone. */
+async function tellLastErrors({ learning, snapshot, head }: RunState): Promise<void> {
+  if (learning.waiting.length === 0 || snapshot === undefined || head === undefined) return;
+  const { storeId, definition } = snapshot;
+  await recordObservations({ storeId, definition, head, observations: learning.waiting });
 }
 
 /** A wanted roll-over stays wanted while only people's words come in between. */

@@ -1,6 +1,6 @@
 /** Turns each command of the core into an activity, a timer or nothing; what comes back becomes an event. */
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
-import { callModel, checkEdit, prepareRun, runTool } from './activity-proxies';
+import { callModel, checkEdit, notify, prepareRun, runTool } from './activity-proxies';
 import { prepareCallId } from './core/iteration';
 import type { RunCommand, UnstampedEvent } from './core/run-protocol';
 import { failureFromActivity } from './failure-from-activity';
@@ -106,6 +106,23 @@ function startActivity(work: WorkInFlight, command: ActivityCommand): void {
   }
 }
 
+function startNotification(
+  work: WorkInFlight,
+  command: Extract<RunCommand, { type: 'notify' }>,
+): void {
+  const { callId } = command;
+  work.activity(
+    callId,
+    () => notify(command),
+    (result) => ({ type: 'notification-completed', callId, result }),
+    (thrown) => ({
+      type: 'notification-failed',
+      callId,
+      failure: failureFromActivity(thrown, 'tool_infrastructure'),
+    }),
+  );
+}
+
 /** Carries out one command of the core. */
 export type CommandExecutor = (command: RunCommand) => void;
 
@@ -123,6 +140,9 @@ export function createCommandExecutor(emit: (event: UnstampedEvent) => void): Co
       case 'run-tool':
       case 'check-edit':
         startActivity(work, command);
+        return;
+      case 'notify':
+        startNotification(work, command);
         return;
       case 'start-timer':
         work.timer(command.timerId, command.delayMs, command.summary);

@@ -73,6 +73,13 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
       return line(`changed arguments of ${entry.summary} cannot run: ${entry.problems}`, 'yellow');
     case 'SignalDroppedEvent':
       return line(`signal ${entry.signal} dropped: ${entry.problem}`, 'yellow');
+    case 'NotifiedEvent':
+      return line(`told ${entry.notifiers.join(', ')} of the ${entry.about}`, 'dim');
+    case 'NotificationFailedEvent':
+      return line(
+        `warning: ${entry.notifiers.join(', ')} could not be told of the ${entry.about}: ${entry.message}`,
+        'yellow',
+      );
     case 'SegmentStartedEvent':
       return line(`segment ${entry.segment} of the history begins`, 'dim');
     case 'RunEndedEvent':

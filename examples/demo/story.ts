@@ -86,6 +86,8 @@ function told(entry: TimelineEntry): Told | undefined {
     case 'IterationStartedEvent':
     case 'WaitEndedEvent':
     case 'MessageAddedEvent':
+    case 'NotifiedEvent':
+    case 'NotificationFailedEvent':
     case 'SegmentStartedEvent':
     case 'RunEndedEvent':
       return undefined;

@@ -152,12 +152,18 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
       { expiresAfterMs: 2_000, onExpiry: 'escalate' },
       { expiresAfterMs: 2_000, onExpiry: 'wait' },
     ),
+    learns: fc.boolean(),
+    notifies: fc.boolean(),
   })
-  .map(({ routes, approvals, ...rest }) =>
+  .map(({ routes, approvals, learns, notifies, ...rest }) =>
     aSnapshot({
       ...rest,
       rules: currentRules,
       ...(approvals === undefined ? {} : { approvals, questions: approvals }),
+      ...(learns ? { learns: true } : {}),
+      ...(notifies
+        ? { notifiers: { names: ['log'], on: ['escalation', 'question', 'approval'] } }
+        : {}),
       chain: Array.from({ length: routes }, (_, index) => aRoute({ provider: `p${index}` })),
     }),
   );
@@ -251,6 +257,7 @@ export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
     model: nextReply,
     tool: nextResult,
     check: ({ input }) => (input['to'] === 1 ? undefined : nextProblem()),
+    failsToNotify: () => nextPick() % 3 === 0,
     pick: (count) => nextPick() % Math.max(count, 1),
     wantsRollOver: () => options.rollsOver === true && nextRollOver(),
     ...(options.watch === undefined ? {} : { watch: options.watch }),

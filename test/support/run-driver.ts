@@ -74,6 +74,8 @@ export interface DrivenWorld {
   readonly rollsOverNow?: () => boolean;
   /** Whether a cancelled activity still completes. */
   readonly completesWhenCancelled?: () => boolean;
+  /** Whether nobody can be told that the run waits. */
+  readonly failsToNotify?: () => boolean;
   /** Called after every step with the state and what was sent. */
   readonly watch?: (state: RunState, commands: readonly RunCommand[], event: RunEvent) => void;
 }
@@ -111,6 +113,8 @@ export class RunDriver {
   private readonly transcripts = new Map<string, readonly Message[]>();
   private readonly blobs = new Map<string, ToolResultBlock['content']>();
   private readonly inFlight = new Map<string, ActivityCommand>();
+  /** Beside the run: nothing waits for them, and a segment's end takes them back. */
+  private readonly notifications = new Map<string, Extract<RunCommand, { type: 'notify' }>>();
   private readonly cancelled = new Set<string>();
   private readonly timers = new Map<string, number>();
   private rollOverWanted = false;
@@ -169,12 +173,14 @@ export class RunDriver {
   step(): boolean {
     if (this.state.phase.type === 'ended') return false;
     if (this.rollOverWanted) this.rollOver();
-    const all = [...this.inFlight.keys(), ...this.timersByTime()];
+    const all = [...this.inFlight.keys(), ...this.notifications.keys(), ...this.timersByTime()];
     const ids = this.onlyReminds ? all : all.filter((each) => !this.reminders.includes(each));
     const id = ids[this.world.pick === undefined ? 0 : this.world.pick(ids.length)];
     if (id === undefined) return false;
     const command = this.inFlight.get(id);
-    if (command === undefined) this.fire(id);
+    const notification = this.notifications.get(id);
+    if (notification !== undefined) this.notified(id, notification);
+    else if (command === undefined) this.fire(id);
     else this.complete(id, command);
     return true;
   }
@@ -203,6 +209,7 @@ export class RunDriver {
   private rollOver(): void {
     check(this.inFlight.size === 0, 'nothing is in flight at a roll-over');
     this.timers.clear();
+    this.notifications.clear();
     this.rollOverWanted = false;
     this.rollOvers += 1;
     this.state = restoreRunState(JSON.parse(JSON.stringify(this.state)));
@@ -260,6 +267,24 @@ export class RunDriver {
           : { type: 'tool-call-completed', toolCallId, result };
       }
     }
+  }
+
+  private notified(callId: string, { input }: Extract<RunCommand, { type: 'notify' }>): void {
+    this.notifications.delete(callId);
+    const failed = this.cancelled.delete(callId) || this.world.failsToNotify?.() === true;
+    this.say(
+      failed
+        ? {
+            type: 'notification-failed',
+            callId,
+            failure: { kind: 'infra', code: 'tool_infrastructure', message: 'nobody there' },
+          }
+        : {
+            type: 'notification-completed',
+            callId,
+            result: { delivered: input.notifiers, failed: [] },
+          },
+    );
   }
 
   private prepare(): PrepareRunResult | InfraError {
@@ -380,6 +405,13 @@ export class RunDriver {
 
   private execute(command: RunCommand): void {
     switch (command.type) {
+      case 'notify':
+        check(
+          !this.notifications.has(command.callId),
+          `notification ${command.callId} is sent once only`,
+        );
+        this.notifications.set(command.callId, command);
+        return;
       case 'prepare-run':
       case 'call-model':
       case 'check-edit':
@@ -400,7 +432,10 @@ export class RunDriver {
         return;
       case 'cancel-activities':
         for (const id of command.callIds) {
-          check(this.inFlight.has(id), `only what is in flight is cancelled, not ${id}`);
+          check(
+            this.inFlight.has(id) || this.notifications.has(id),
+            `only what is in flight is cancelled, not ${id}`,
+          );
           this.cancelled.add(id);
         }
         return;
@@ -422,6 +457,8 @@ export class RunDriver {
       `state equals its JSON round trip, also when it is ${phase.type}`,
     );
     if (phase.type === 'ended') return;
+    for (const { callId } of state.notifications.inFlight)
+      check(this.notifications.has(callId), `notification ${callId} is on its way`);
     for (const id of awaited(state))
       check(this.inFlight.has(id) || this.timers.has(id), `${phase.type}: ${id} is on its way`);
     const wakes = this.outstanding.length > 0 || this.rollOverWanted;

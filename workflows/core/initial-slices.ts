@@ -2,6 +2,8 @@
 import { initialBudget } from './budget';
 import { initialApprovals } from './decisions-made';
 import { initialGuard } from './guard-state';
+import { initialLearning } from './learning';
+import { initialNotifications } from './notifications';
 import type { RunState } from './run-state';
 
 /** First value of each added slice. */
@@ -9,4 +11,6 @@ export const initialSlices = {
   approvals: initialApprovals,
   budget: initialBudget,
   guard: initialGuard,
+  learning: initialLearning,
+  notifications: initialNotifications,
 } satisfies Partial<RunState>;

@@ -3,6 +3,7 @@ import { budgetStop, reserve } from './budget';
 import { infraPolicies } from './failure-policy';
 import { shortHash } from './fingerprint';
 import { invariant } from './invariant';
+import { sendObservations } from './learning';
 import { textsPerCallChars } from './limits';
 import type { Head } from './message';
 import type { AgentSnapshot, CallModelInput, RouteConfig } from './ports';
@@ -62,7 +63,7 @@ export function issueModelCall(state: RunState, atMs: number): Step {
   invariant(route !== undefined, 'a decided route is in the chain');
   const callId = nextCallId(state);
   const name = routeName(route);
-  const { state: paid, allowance } = reserve(state, callId);
+  const { state: paid, allowance } = reserve(sendObservations(state), callId);
   const called = count(
     {
       ...paid,
@@ -137,6 +138,7 @@ function modelInput(
     idPrefix: shortHash(state.runKey),
     ...nextRequestInput(state.next),
     ...(userTexts.length === 0 ? {} : { userTexts }),
+    ...(state.learning.waiting.length === 0 ? {} : { endedErrors: state.learning.waiting }),
     ...(allowance === undefined ? {} : { allowance }),
   };
 }

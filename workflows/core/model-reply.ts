@@ -5,6 +5,7 @@ import type { AgentError } from './failure';
 import type { JsonValue } from './json';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
+import { observationsTold, observeCalls, refusedCalls } from './learning';
 import type { Head } from './message';
 import type { ModelPrice } from './model-price';
 import { usdOf } from './model-price';
@@ -44,7 +45,7 @@ function takeReply(
   const codes = [...state.failedOver, ...retries];
   const healed = { ...state.healed };
   for (const code of codes) healed[code] = (healed[code] ?? 0) + 1;
-  const { storeWaitMs: _recovered, ...rest } = state;
+  const { storeWaitMs: _recovered, ...rest } = observationsTold(state);
   const taken: RunState = {
     ...chargeReply(rest, call.callId, result, route?.price),
     phase: { type: 'ready' },
@@ -158,11 +159,17 @@ function onTruncated(state: RunState, moment: Moment): Step {
 }
 
 /** A reply of which nothing can run leaves no trace in the transcript; the model reads why in the next request only. */
-function rejectReply(state: RunState, errors: readonly AgentError[], moment: Moment): Step {
+function rejectReply(
+  state: RunState,
+  errors: readonly AgentError[],
+  moment: Moment,
+  calls: readonly ProposedToolCall[] = [],
+): Step {
   const { atMs } = moment;
   const noCall = errors.filter((error) => error.code === 'no_tool_call');
   const entries = noCall.map((error) => publish(state, atMs, { type: 'NoToolCallEvent', error }));
-  const taken = andThen(step(state, ...entries), (before) =>
+  const observed = observeCalls(state, refusedCalls(errors, calls), atMs);
+  const taken = andThen(step(observed, ...entries), (before) =>
     takeAgentErrors(before, errors, false, atMs),
   );
   return andThen(taken, (after) => endIfTripped(after, atMs) ?? beginIteration(after, moment));
@@ -208,7 +215,7 @@ function onAnswer(state: RunState, result: CallModelResult, moment: Moment): Ste
 function onToolCalls(state: RunState, result: CallModelResult, moment: Moment): Step {
   const { toolCalls } = result;
   const errors = toolCalls.flatMap((call) => (call.error === undefined ? [] : [call.error]));
-  if (errors.length === toolCalls.length) return rejectReply(state, errors, moment);
+  if (errors.length === toolCalls.length) return rejectReply(state, errors, moment, toolCalls);
   const [only] = toolCalls;
   if (toolCalls.length === 1 && only?.name === completeTaskTool)
     return onTaskComplete(state, only, result.head, moment);

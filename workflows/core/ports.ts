@@ -1,5 +1,5 @@
 /** The activities as the core sees them: their inputs and results. Both sides meet here and nowhere else. */
-import type { AgentError } from './failure';
+import type { AgentError, AgentErrorCode } from './failure';
 import type { JsonObject } from './json';
 import type { Limits } from './limits';
 import type { ContentHash, Head } from './message';
@@ -84,6 +84,13 @@ export interface AgentSnapshot {
   readonly approvals?: DecisionPolicy;
   /** Of `ask_user`; absent = questions wait without limit. */
   readonly questions?: DecisionPolicy;
+  /** The run tells the corpus of its errors. */
+  readonly learns?: true;
+  /** Who is told when the run waits for a person, and of which waits; absent: nobody is, and no activity runs. */
+  readonly notifiers?: {
+    readonly names: readonly string[];
+    readonly on: readonly PersonNotice['kind'][];
+  };
 }
 
 /** Input of the activity that resolves an agent at the start of a run. */
@@ -97,6 +104,8 @@ export interface PrepareRunInput {
   /** Continue this transcript; without it a new one is begun. */
   readonly head?: Head;
   readonly storeId?: string;
+  /** Whose run it is: what is learned of it serves no other tenant. Default `default`. */
+  readonly tenant?: string;
 }
 
 /** A run that can begin: its config snapshot and the transcript that holds the goal. */
@@ -137,6 +146,8 @@ export interface CallModelInput {
   readonly note?: string;
   /** Replaces the route's `maxOutputTokens` for this call. */
   readonly maxOutputTokens?: number;
+  /** Errors that ended since the last call, for the corpus. */
+  readonly endedErrors?: readonly ObservedError[];
   /** What this call, all its attempts together, may spend. */
   readonly allowance?: Allowance;
   /** What a vendor last counted of this transcript, as the last call on this route returned it. */
@@ -154,6 +165,71 @@ export interface RuntimeResult {
   readonly pending: PendingResult;
   /** What the model is told of it, before the result. */
   readonly introduction: string;
+}
+
+/** An error of a run and what became of it; the activity that carries it looks the calls up in the transcript. */
+export interface ObservedError {
+  /** Unique in all runs. */
+  readonly key: string;
+  /** Tool whose call failed; empty where the reply as a whole was wrong. */
+  readonly tool: string;
+  readonly code: AgentErrorCode;
+  readonly message: string;
+  /** The call that failed, where there was one. */
+  readonly callId?: string;
+  /** Its input, where the transcript has not got the call. */
+  readonly inputBlob?: ContentHash;
+  readonly fixedBy: 'model' | 'action' | 'person' | 'none';
+  /** The call that worked; with `none`, the one that was tried in vain. */
+  readonly fix?: { readonly tool: string; readonly callId?: string };
+  /** Iterations from the error to its end. */
+  readonly steps: number;
+  /** Learned pattern that the recovery action came from. */
+  readonly patternId?: string;
+  readonly atMs: number;
+}
+
+/** Input of the activity that tells the corpus of what a run's end left. */
+export interface RecordObservationsInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly head: Head;
+  readonly observations: readonly ObservedError[];
+}
+
+/** What a person is told when a run begins to wait for one. All of it is bounded and sanitised. */
+export interface PersonNotice {
+  readonly kind: 'escalation' | 'question' | 'approval';
+  /** Id of the question or approval that the answer names. */
+  readonly itemId: string;
+  readonly agent: string;
+  readonly goal: string;
+  /** What is asked. */
+  readonly asked: string;
+  readonly lastError?: string;
+  /** What was tried, newest last. */
+  readonly worked: readonly string[];
+  readonly didNotWork: readonly string[];
+  readonly iteration: number;
+  readonly route?: string;
+  readonly sinceMs: number;
+}
+
+/** Input of the activity that tells people. */
+export interface NotifyInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  /** Names of the worker's notifiers. */
+  readonly notifiers: readonly string[];
+  /** Stable over attempts, workers and segments, so that receivers can tell repeats. */
+  readonly idempotencyKey: string;
+  readonly notice: PersonNotice;
+}
+
+/** Who was told, and who could not be. */
+export interface NotifyResult {
+  readonly delivered: readonly string[];
+  readonly failed: readonly { readonly notifier: string; readonly message: string }[];
 }
 
 /** A tool call of a reply, already checked against its schema. */
@@ -349,6 +425,8 @@ export interface Activities {
   callModel(input: CallModelInput): Promise<CallModelResult>;
   runTool(input: RunToolInput): Promise<RunToolResult>;
   checkEdit(input: CheckEditInput): Promise<CheckEditResult>;
+  notify(input: NotifyInput): Promise<NotifyResult>;
+  recordObservations(input: RecordObservationsInput): Promise<void>;
 }
 
 /** Name and input of the tools that the core itself answers. */

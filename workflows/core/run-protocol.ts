@@ -7,6 +7,9 @@ import type {
   CallModelResult,
   CheckEditInput,
   CheckEditResult,
+  NotifyInput,
+  NotifyResult,
+  PersonNotice,
   PrepareRunInput,
   PrepareRunResult,
   RunToolInput,
@@ -45,6 +48,16 @@ export type RunEvent = Stamped &
     | {
         readonly type: 'tool-call-failed';
         readonly toolCallId: string;
+        readonly failure: InfraError;
+      }
+    | {
+        readonly type: 'notification-completed';
+        readonly callId: string;
+        readonly result: NotifyResult;
+      }
+    | {
+        readonly type: 'notification-failed';
+        readonly callId: string;
         readonly failure: InfraError;
       }
     | { readonly type: 'timer-fired'; readonly timerId: string }
@@ -106,6 +119,13 @@ export type RunCommand =
       readonly callId: string;
       readonly summary: string;
       readonly input: CheckEditInput;
+    }
+  | {
+      readonly type: 'notify';
+      /** Short activity id, such as `n1`. */
+      readonly callId: string;
+      readonly summary: string;
+      readonly input: NotifyInput;
     }
   | {
       readonly type: 'start-timer';
@@ -178,6 +198,17 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly problems: string;
     }
   | { readonly type: 'SignalDroppedEvent'; readonly signal: string; readonly problem: string }
+  | {
+      readonly type: 'NotifiedEvent';
+      readonly about: PersonNotice['kind'];
+      readonly notifiers: readonly string[];
+    }
+  | {
+      readonly type: 'NotificationFailedEvent';
+      readonly about: PersonNotice['kind'];
+      readonly notifiers: readonly string[];
+      readonly message: string;
+    }
   | { readonly type: 'SegmentStartedEvent'; readonly segment: number }
   | {
       readonly type: 'RunEndedEvent';

@@ -4,7 +4,9 @@ import type { CircuitBreakerState } from './circuit-breaker';
 import type { ApprovalsState } from './decisions-made';
 import type { AgentError, InfraError } from './failure';
 import type { GuardState } from './guard-state';
+import type { LearningState } from './learning';
 import type { Head } from './message';
+import type { NotificationState } from './notifications';
 import type { AgentSnapshot, PendingResult, ProposedToolCall, ResultIdentity } from './ports';
 import type { ProviderHealthState } from './provider-health';
 import type { FailureReason, RunOutcome } from './run-outcome';
@@ -161,4 +163,8 @@ export interface RunState {
   readonly escalation?: string;
   /** What the guard has counted and seen. */
   readonly guard: GuardState;
+  /** Errors that are followed for the corpus. */
+  readonly learning: LearningState;
+  /** Who is being told of what waits. */
+  readonly notifications: NotificationState;
 }

@@ -7,6 +7,7 @@ import type { AgentError, InfraError } from './failure';
 import { failureMessageChars, previewChars } from './limits';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
+import { observeSettled } from './learning';
 import type { Head } from './message';
 import { endIfLooping, resultIdentity, watchForLoops } from './loop-guard';
 import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
@@ -361,7 +362,7 @@ export function settleIfDone(state: RunState, moment: Moment): Step {
   if (settled.length < phase.calls.length) return step(state);
   const { storeWaitMs: _recovered, ...rest } = state;
   const gathered: RunState = {
-    ...rest,
+    ...observeSettled(rest, phase.calls, moment.atMs),
     phase: { type: 'ready' },
     next: { ...state.next, pendingResults: settled.map((status) => status.pending) },
   };

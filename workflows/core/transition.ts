@@ -6,11 +6,13 @@ import { endAfterLanding, endNow } from './ending';
 import { onDecisionTimer } from './decisions';
 import { onEditChecked, uncheckable } from './edit-approval';
 import type { InfraError } from './failure';
+import { followUp, heard } from './follow-up';
 import { initialSlices } from './initial-slices';
 import type { Moment } from './iteration';
 import { withEveryLimit } from './limits-upgrade';
 import { beginIteration, endWait, prepareCallId, prepareRun } from './iteration';
 import { onModelReplied } from './model-reply';
+import { onNotified } from './notifications';
 import {
   onAnswer,
   onApproval,
@@ -96,7 +98,7 @@ export function transition(state: RunState, event: RunEvent): Transition {
   const counted = isOwnEvent(event)
     ? clocked
     : count(clocked, { events: state.counters.events + 1 });
-  const decided = decide(counted, event);
+  const decided = followUp(counted, decide(heard(counted, event), event), event);
   const rolled = rollOverIfIdle(decided, event);
   return [stampActive(rolled.state, event.atMs), rolled.commands];
 }
@@ -109,6 +111,7 @@ function isOwnEvent(event: RunEvent): boolean {
   const { type } = event;
   if (type === 'timer-fired' || type === 'segment-started' || type === 'signal-dropped')
     return true;
+  if (type === 'notification-completed' || type === 'notification-failed') return true;
   return 'failure' in event && event.failure.code === 'store_unavailable';
 }
 
@@ -176,6 +179,10 @@ function decide(state: RunState, event: RunEvent): Step {
       return onToolResult(state, event.toolCallId, { result: event.result }, event);
     case 'tool-call-failed':
       return onToolResult(state, event.toolCallId, { failure: event.failure }, event);
+    case 'notification-completed':
+      return onNotified(state, event.callId, { result: event.result }, event.atMs);
+    case 'notification-failed':
+      return onNotified(state, event.callId, { failure: event.failure }, event.atMs);
     case 'timer-fired':
       return onTimerFired(state, event);
     case 'message-added':

@@ -1,0 +1,17 @@
+/** Writes notifications to the worker's log, for those who watch it, and for trying things out. */
+import { log } from '@temporalio/activity';
+import type { Notifier } from './notifier';
+
+/** A notifier that needs no receiver. */
+export function logNotifier(name = 'log'): Notifier {
+  return {
+    name,
+    notify(notification) {
+      const { runId, kind, asked, answerWith, id } = notification;
+      log.warn(`run ${runId} waits for a person (${kind}): ${asked}. Answer with: ${answerWith}`, {
+        notificationId: id,
+      });
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/** One POST of JSON to a receiver of notifications: bounded in time, no redirects, errors without the address's secrets. */
+import { NotifierError } from './notifier';
+
+/** Milliseconds that a receiver may take (ADR 0027). */
+export const receiverTimeoutMs = 10_000;
+
+/** Statuses that only a person can cure: everything of 4xx but a timeout, too early, and throttling. */
+function isPermanent(status: number): boolean {
+  return status >= 300 && status < 500 && ![408, 409, 425, 429].includes(status);
+}
+
+/** Longest wait that a receiver may ask for. */
+const longestWaitMs = 600_000;
+
+/** `Retry-After` in seconds; a date is not waited for, the usual pause is. */
+function retryAfterMs(headers: Headers): number | undefined {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0
+    ? Math.min(seconds * 1_000, longestWaitMs)
+    : undefined;
+}
+
+/** The host alone: paths and queries of webhooks are secrets. */
+function hostOf(url: string): string {
+  return new URL(url).host;
+}
+
+/** A network failure as its innermost cause tells it. */
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const { cause } = thrown;
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string')
+    return cause.code;
+  return thrown.name === 'TimeoutError' ? 'no answer in time' : thrown.name;
+}
+
+/**
+ * Posts a body and takes any status of 2xx as delivered.
+ *
+ * Errors: `NotifierError`.
+ */
+export async function postJson(
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+  options: { readonly signal: AbortSignal; readonly timeoutMs: number },
+): Promise<void> {
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]);
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+      redirect: 'manual',
+      signal,
+    });
+    await response.body?.cancel();
+  } catch (thrown) {
+    throw new NotifierError(`${hostOf(url)} cannot be reached: ${reasonOf(thrown)}`);
+  }
+  const { status } = response;
+  if (status >= 200 && status < 300) return;
+  throw new NotifierError(`${hostOf(url)} answered ${status}`, {
+    permanent: isPermanent(status),
+    retryAfterMs: retryAfterMs(response.headers),
+  });
+}
+
+/**
+ * Checks the address of a receiver when its notifier is made.
+ *
+ * Errors: TypeError that does not show the address.
+ */
+export function checkedUrl(notifier: string, url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol === 'https:' || parsed?.protocol === 'http:') return url;
+  throw new TypeError(
+    `Notifier "${notifier}": its url is no http or https address (${url.length} characters, not shown).`,
+  );
+}

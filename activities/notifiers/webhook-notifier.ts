@@ -1,0 +1,70 @@
+/** Posts notifications as JSON, signed as Standard Webhooks has it, so that receivers can check them with a library. */
+import { createHmac } from 'node:crypto';
+import type { Notifier } from './notifier';
+import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
+
+/** A receiver of signed JSON. */
+export interface WebhookOptions {
+  /** Default `webhook`. */
+  readonly name?: string;
+  readonly url: string;
+  /** Shared with the receiver. `whsec_` and base64, or any text, which is taken as its UTF-8 bytes. */
+  readonly secret: string;
+  /** Milliseconds. Default 10,000. */
+  readonly timeoutMs?: number;
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  readonly clock?: () => number;
+}
+
+const encodedSecret = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
+
+function keyOf(secret: string): Buffer {
+  const encoded = encodedSecret.exec(secret)?.[1];
+  return encoded === undefined ? Buffer.from(secret, 'utf8') : Buffer.from(encoded, 'base64');
+}
+
+/**
+ * Signature of a message: HMAC-SHA256 over id, time and body.
+ *
+ * Source: Standard Webhooks 1.0.0 (`webhook-id`, `webhook-timestamp` in seconds, `webhook-signature: v1,<base64>`).
+ */
+export function webhookSignature(
+  secret: string,
+  id: string,
+  timestamp: number,
+  body: string,
+): string {
+  const signed = `${id}.${timestamp}.${body}`;
+  return `v1,${createHmac('sha256', keyOf(secret)).update(signed).digest('base64')}`;
+}
+
+/**
+ * A notifier that posts `{ type: 'holdfast.waiting', timestamp, data: Notification }`. `webhook-id` is the notification's id: a
+ * receiver that has seen it has a repeat.
+ *
+ * Errors: TypeError at once for an address or secret that cannot be used.
+ */
+export function webhookNotifier(options: WebhookOptions): Notifier {
+  const { name = 'webhook', secret, timeoutMs = receiverTimeoutMs, clock = Date.now } = options;
+  const url = checkedUrl(name, options.url);
+  if (secret.length < 16)
+    throw new TypeError(`Notifier "${name}": its secret has fewer than 16 characters.`);
+  return {
+    name,
+    async notify(notification, signal) {
+      const timestamp = Math.floor(clock() / 1_000);
+      const body = JSON.stringify({
+        type: 'holdfast.waiting',
+        timestamp: new Date(timestamp * 1_000).toISOString(),
+        data: notification,
+      });
+      const { id } = notification;
+      const headers = {
+        'webhook-id': id,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': webhookSignature(secret, id, timestamp, body),
+      };
+      await postJson(url, body, headers, { signal, timeoutMs });
+    },
+  };
+}

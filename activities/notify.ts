@@ -1,0 +1,181 @@
+/** The activity `notify`: tells people by each notifier once, and says who could not be told. */
+import { Context } from '@temporalio/activity';
+import type { NotifyInput, NotifyResult } from '../workflows/core/ports';
+import type { ActivityDeps } from './activity-deps';
+import { storeOf } from './activity-deps';
+import { interruption, withHeartbeat } from './activity-lifecycle';
+import { applicationFailure } from './error-mapping';
+import type { Notification } from './notifiers/notifier';
+import { NotifierError } from './notifiers/notifier';
+import { sanitiseText } from './sanitise';
+import type { Store } from './store';
+import { contentHash } from './stores/content-hash';
+
+/** Milliseconds after which a notification that nobody takes is given up: five minutes before its activity ends (ADR 0027). */
+const patienceMs = 55 * 60_000;
+
+/** Longest pause between two tries in milliseconds; the first is a second, doubled each time (ADR 0027). */
+const longestPauseMs = 60_000;
+
+/** Characters of a sanitised text. */
+const textChars = 1_000;
+const lineChars = 200;
+
+/** An argument as a POSIX shell takes it. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
+}
+
+function answerCommand(runId: string, { kind, itemId }: NotifyInput['notice']): string {
+  const run = quoted(runId);
+  switch (kind) {
+    case 'approval':
+      return `holdfast approve ${run} ${quoted(itemId)}`;
+    case 'question':
+      return `holdfast answer ${run} --question ${quoted(itemId)} TEXT`;
+    case 'escalation':
+      return `holdfast answer ${run} TEXT`;
+  }
+}
+
+function linkTo(base: string | undefined, namespace: string, runId: string): { link?: string } {
+  if (base === undefined) return {};
+  const path = ['namespaces', namespace, 'workflows', runId].map(encodeURIComponent).join('/');
+  return { link: `${base.replace(/\/+$/, '')}/${path}` };
+}
+
+/** What is delivered: the notice, sanitised, with how to answer. */
+export function notificationOf(
+  { notice, idempotencyKey }: Pick<NotifyInput, 'notice' | 'idempotencyKey'>,
+  place: { readonly runId: string; readonly namespace: string; readonly webUiUrl?: string },
+): Notification {
+  const { runId, namespace, webUiUrl } = place;
+  const clean = (text: string): string => sanitiseText(text, { maxChars: textChars });
+  const lines = (texts: readonly string[]): readonly string[] =>
+    texts.map((text) => sanitiseText(text, { maxChars: lineChars }));
+  return {
+    ...notice,
+    id: `msg_${contentHash(idempotencyKey).slice(0, 27)}`,
+    goal: clean(notice.goal),
+    asked: clean(notice.asked),
+    ...(notice.lastError === undefined ? {} : { lastError: clean(notice.lastError) }),
+    worked: lines(notice.worked),
+    didNotWork: lines(notice.didNotWork),
+    runId,
+    namespace,
+    answerWith: answerCommand(runId, notice),
+    ...linkTo(webUiUrl, namespace, runId),
+  };
+}
+
+/** Whether a notifier has delivered already; a store that is down cannot say, and a repeat is better than silence. */
+async function isDelivered(store: Store, key: string, atMs: number): Promise<boolean> {
+  try {
+    const known = await store.beginTool({
+      key,
+      tool: 'notify',
+      inputDigest: contentHash(key),
+      startedAtMs: atMs,
+    });
+    return known.type === 'finished';
+  } catch {
+    return false;
+  }
+}
+
+async function noteDelivered(store: Store, key: string): Promise<void> {
+  try {
+    await store.finishTool(key, '"delivered"');
+  } catch {
+    // A repeat carries the same id.
+  }
+}
+
+type Delivery =
+  { readonly type: 'delivered' } | { readonly type: 'failed'; readonly error: NotifierError };
+
+async function deliver(
+  deps: ActivityDeps,
+  store: Store,
+  { name, key }: { readonly name: string; readonly key: string },
+  notification: Notification,
+): Promise<Delivery> {
+  const notifier = deps.notifiers.byName.get(name);
+  if (notifier === undefined) {
+    const message = `this worker has no notifier "${name}"`;
+    return { type: 'failed', error: new NotifierError(message, { permanent: true }) };
+  }
+  if (await isDelivered(store, key, deps.clock())) return { type: 'delivered' };
+  try {
+    await notifier.notify(notification, Context.current().cancellationSignal);
+  } catch (thrown) {
+    if (thrown instanceof NotifierError) return { type: 'failed', error: thrown };
+    const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+    return { type: 'failed', error: new NotifierError(text) };
+  }
+  await noteDelivered(store, key);
+  return { type: 'delivered' };
+}
+
+function pauseMs(errors: readonly NotifierError[], attempt: number): number {
+  const asked = errors.map(({ retryAfterMs }) => retryAfterMs ?? 0);
+  return Math.max(Math.min(1_000 * 2 ** (attempt - 1), longestPauseMs), ...asked);
+}
+
+/**
+ * Tells people.
+ *
+ * Contract: at least once per notifier, and once where the store answers; each repeat carries the same id. A notifier that fails
+ * for good, or for an hour, is named in the result.
+ * Errors: ApplicationFailure `tool_infrastructure` that Temporal repeats, while a notifier may still deliver.
+ */
+export async function notify(deps: ActivityDeps, input: NotifyInput): Promise<NotifyResult> {
+  return withHeartbeat(
+    () => undefined,
+    async () => {
+      const { info } = Context.current();
+      const store = storeOf(deps, input.storeId);
+      const { webUiUrl } = deps.notifiers;
+      const notification = notificationOf(input, {
+        runId: info.workflowExecution?.workflowId ?? 'unknown',
+        namespace: info.namespace,
+        ...(webUiUrl === undefined ? {} : { webUiUrl }),
+      });
+      const deliveries = await Promise.all(
+        input.notifiers.map(async (name) => {
+          const key = `${input.idempotencyKey}/${name}`;
+          return { name, delivery: await deliver(deps, store, { name, key }, notification) };
+        }),
+      );
+      const told = interruption();
+      if (told !== undefined) throw told;
+      const failed = deliveries.flatMap(({ name, delivery }) =>
+        delivery.type === 'failed' ? [{ name, error: delivery.error }] : [],
+      );
+      const worthTrying = failed.filter(({ error }) => !error.permanent);
+      const waitedMs = info.currentAttemptScheduledTimestampMs - info.scheduledTimestampMs;
+      if (worthTrying.length > 0 && waitedMs < patienceMs) {
+        const message = worthTrying
+          .map(({ name, error }) => `${name}: ${error.message}`)
+          .join('; ');
+        const delayMs = pauseMs(
+          worthTrying.map(({ error }) => error),
+          info.attempt,
+        );
+        throw applicationFailure(
+          { kind: 'infra', code: 'tool_infrastructure', message },
+          { delayMs },
+        );
+      }
+      return {
+        delivered: deliveries.flatMap(({ name, delivery }) =>
+          delivery.type === 'delivered' ? [name] : [],
+        ),
+        failed: failed.map(({ name, error }) => ({
+          notifier: name,
+          message: sanitiseText(error.message, { maxChars: lineChars }),
+        })),
+      };
+    },
+  );
+}
