@@ -66,6 +66,19 @@ function readTextProtocol(
   }
 }
 
+/** As the model said it: vendors bind a thought to the call that it led to. Blank texts are left out, which no vendor takes back. */
+function inSaidOrder(reply: ReadReply, calls: readonly TakenCall[]): AssistantMessage['blocks'] {
+  const before = (index: number): number => reply.toolCalls[index]?.blocksBefore ?? Infinity;
+  const placed = [
+    ...reply.blocks.map((block, index) => ({ block, place: index + 1 })),
+    ...calls.map(({ block }, index) => ({ block, place: before(index) + 0.5 })),
+  ];
+  return placed
+    .toSorted((left, right) => (left.place === right.place ? 0 : left.place - right.place))
+    .map(({ block }) => block)
+    .filter((block) => block.type !== 'text' || block.text.trim() !== '');
+}
+
 /** What of a reply may enter the transcript; undefined where nothing may. */
 function keptMessage(
   reply: ReadReply,
@@ -78,10 +91,7 @@ function keptMessage(
   if (reply.error !== undefined) return undefined;
   if (calls.length > 0 && calls.every(({ proposed }) => proposed.error !== undefined))
     return undefined;
-  const blocks: AssistantMessage['blocks'] = [
-    ...reply.blocks.filter((block) => block.type !== 'text' || block.text.trim() !== ''),
-    ...calls.map(({ block }) => block),
-  ];
+  const blocks = inSaidOrder(reply, calls);
   if (!blocks.some((block) => block.type !== 'reasoning')) return undefined;
   return { role: 'assistant', vendor, model: reply.model, blocks };
 }

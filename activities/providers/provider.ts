@@ -33,6 +33,8 @@ export interface RawToolCall {
   readonly name: string;
   /** Raw text of the arguments, exactly as streamed. */
   readonly argumentsText: string;
+  /** How many of the reply's `blocks` stand before it; absent where all do. */
+  readonly blocksBefore?: number;
 }
 
 /** A reply that ended with the vendor's closing event. */

@@ -25,8 +25,8 @@ const continueText = '(Continue.)';
 type AssistantBlock = AssistantMessage['blocks'][number];
 
 /**
- * Rebuilds a transcript so that it holds what every wire demands: each tool call stands at the end of its message and is
- * followed at once by its one result, in the order of the calls; ids are unique; no text is blank; no message is empty; the first and the last message are not the
+ * Rebuilds a transcript so that it holds what every wire demands: each message with tool calls is
+ * followed at once by their results, one each, in the order of the calls; ids are unique; no text is blank; no message is empty; the first and the last message are not the
  * model's; every string is well formed.
  *
  * Contract: pure; a transcript that holds all this already comes back equal. A missing result is filled in by a text that says
@@ -91,19 +91,18 @@ function repairedAssistant(
   results: ResultFinder,
   ids: Set<string>,
 ): { assistant: AssistantMessage; answers: readonly ToolResultBlock[] } {
-  const calls: ToolCallBlock[] = [];
   const answers: ToolResultBlock[] = [];
-  const said: AssistantBlock[] = [];
+  const kept: AssistantBlock[] = [];
   for (const block of message.blocks) {
     if (block.type === 'tool-call') {
       const call = repairedCall(block, ids);
-      calls.push(call);
+      kept.push(call);
       answers.push(resultOf(call, results.take(block.toolCallId, index)));
     } else if (block.type === 'reasoning' || !isBlank(block.text)) {
-      said.push({ ...block, text: wellFormedText(block.text) });
+      kept.push({ ...block, text: wellFormedText(block.text) });
     }
   }
-  return { assistant: { ...message, blocks: withoutBareReasoning([...said, ...calls]) }, answers };
+  return { assistant: { ...message, blocks: withoutBareReasoning(kept) }, answers };
 }
 
 /** Reasoning that led to nothing that was kept cannot stand alone on any wire. */

@@ -162,7 +162,7 @@ describe('a Responses stream', () => {
       done(0, call('a', '{"a":1}')),
       completed({}),
     ).reply();
-    expect(reply.toolCalls).toEqual([{ vendorId: 'a', name: 'n', argumentsText: '{"a":' }]);
+    expect(reply.toolCalls).toMatchObject([{ vendorId: 'a', name: 'n', argumentsText: '{"a":' }]);
   });
 
   it('takes items that only the finished response holds', () => {

@@ -73,6 +73,12 @@ test.each(routes)(
         { type: 'reasoning', text: 'hidden', redacted: true },
         { type: 'tool-call', name: 'work', argumentsText: '{"n": 99}' },
       ]),
+      reply.parts([
+        { type: 'reasoning', text: 'Before the first call.' },
+        { type: 'tool-call', name: 'work', argumentsText: '{"n": 100}' },
+        { type: 'reasoning', text: 'Before the second call.' },
+        { type: 'tool-call', name: 'work', argumentsText: '{"n": 101}' },
+      ]),
       reply.text('done', { reasoning: 'The last thought.' }),
     ]);
     const outcome = await world.run({ agent: `${provider}-${model}`, goal: 'Work.' });
@@ -81,7 +87,7 @@ test.each(routes)(
       status: 'completed',
       answer: 'done',
       report: {
-        iterations: 10,
+        iterations: 11,
         healed: { tool_execution_failed: 2, invalid_json: 1, invalid_tool: 1, network: 1 },
       },
     });
@@ -92,7 +98,7 @@ test.each(routes)(
     );
     // After a failed call, after a failure beside a success, after each mistake; never twice.
     expect(notes).toEqual(
-      [3, 4, 5, 9].reduce((all, index) => all.with(index, true), Array<boolean>(11).fill(false)),
+      [3, 4, 5, 9].reduce((all, index) => all.with(index, true), Array<boolean>(12).fill(false)),
     );
     const last = JSON.stringify(requests.at(-1)?.body);
     expect(last).not.toContain('A bad thought.');

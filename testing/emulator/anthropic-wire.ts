@@ -73,6 +73,23 @@ function parsedInput(text: string): JsonValue {
   }
 }
 
+function signatureOf(text: string, context: ReplyContext): string {
+  return signThinking(context.seal, text, context.body, context.callsBefore ?? 0);
+}
+
+/** The context of each part: a thought is bound to its place among the calls. */
+function placedParts(
+  reply: ReplyStep,
+  context: ReplyContext,
+): readonly { readonly part: ReplyPart; readonly context: ReplyContext }[] {
+  let callsBefore = 0;
+  return spokenParts(reply).map((part) => {
+    const placed = { part, context: { ...context, callsBefore } };
+    if (part.type === 'tool-call') callsBefore += 1;
+    return placed;
+  });
+}
+
 function wholeBlock(part: ReplyPart, context: ReplyContext): JsonObject {
   switch (part.type) {
     case 'text':
@@ -84,7 +101,7 @@ function wholeBlock(part: ReplyPart, context: ReplyContext): JsonObject {
         : {
             type: 'thinking',
             thinking: part.text,
-            signature: signThinking(context.seal, part.text, context.body),
+            signature: signatureOf(part.text, context),
           };
     case 'tool-call':
       return {
@@ -131,7 +148,7 @@ function bodyOfBlock(
           index,
           delta: {
             type: 'signature_delta',
-            signature: signThinking(context.seal, part.text, context.body),
+            signature: signatureOf(part.text, context),
           },
         }),
       ];
@@ -196,8 +213,8 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   return [
     frame({ type: 'message_start', message: message(reply, context) }),
     frame({ type: 'ping' }),
-    ...spokenParts(reply).flatMap((part, index) =>
-      blockFrames(part, index, reply.charactersPerDelta, context),
+    ...placedParts(reply, context).flatMap((placed, index) =>
+      blockFrames(placed.part, index, reply.charactersPerDelta, placed.context),
     ),
     frame(
       {
@@ -219,7 +236,7 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
 function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
   return {
     ...message(reply, context),
-    content: spokenParts(reply).map((part) => wholeBlock(part, context)),
+    content: placedParts(reply, context).map((placed) => wholeBlock(placed.part, placed.context)),
     stop_reason: stopReasons[reply.stop],
     ...stopDetails(reply),
     usage: usageOf(context.usage, context.usage.outputTokens),

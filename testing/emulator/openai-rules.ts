@@ -102,6 +102,21 @@ export function* stringRules(
   }
 }
 
+/** A list must not have more entries. */
+export function* lengthRules(
+  value: JsonValue | undefined,
+  param: string,
+  maximum: number,
+): Refusals {
+  const { length } = listOf(value);
+  if (length <= maximum) return;
+  yield refusal(
+    `Invalid '${param}': array too long. Expected an array with maximum length ${maximum}, but got an array with length ${length} instead.`,
+    param,
+    'array_above_max_length',
+  );
+}
+
 /** A tool's or function's name. */
 export function* nameRules(value: JsonValue | undefined, param: string): Refusals {
   yield* stringRules(value, param, maxNameCharacters);
@@ -175,13 +190,7 @@ export function* toolRules(body: JsonObject, nested: boolean): Refusals {
   }
   const list = listOf(tools).map(objectOf);
   if (nested && list.length === 0) yield emptyArray('tools');
-  if (list.length > maxTools) {
-    yield refusal(
-      `Invalid 'tools': array too long. Expected an array with maximum length ${maxTools}, but got an array with length ${list.length} instead.`,
-      'tools',
-      'array_above_max_length',
-    );
-  }
+  yield* lengthRules(tools, 'tools', maxTools);
   for (const [index, tool] of list.entries()) {
     if (tool['type'] === undefined) yield missing(`tools[${index}].type`);
     if (tool['type'] === 'function') yield* definitionRules(tool, `tools[${index}]`, nested);

@@ -125,14 +125,20 @@ function toolItem(
   };
 }
 
+/** What the seal of a reasoning item says of the item behind it: another one, or what it led to. */
+export function sealSubject(id: string, follower: 'reasoning' | 'item'): string {
+  return `${id}~${follower}`;
+}
+
 function reasoningItem(
   part: Extract<ReplyPart, { type: 'reasoning' }>,
+  follower: 'reasoning' | 'item',
   reply: ReplyStep,
   context: ReplyContext,
 ): StreamedItem {
   const id = context.newId('rs_');
   const base = { id, type: 'reasoning' };
-  const sealed = { encrypted_content: context.seal.seal(id) };
+  const sealed = { encrypted_content: context.seal.seal(sealSubject(id, follower)) };
   if (part.redacted === true || part.text === '') {
     return {
       added: { ...base, summary: [] },
@@ -163,11 +169,16 @@ function reasoningItem(
 
 /** The items of a reply in order. */
 export function responseItems(reply: ReplyStep, context: ReplyContext): readonly StreamedItem[] {
-  return sources(reply).map((source) => {
+  const all = sources(reply);
+  return all.map((source, index) => {
     if (source.type === 'message') return messageItem(source.parts, reply, context);
     const { part } = source;
     if (part.type === 'tool-call') return toolItem(part, reply, context);
-    if (part.type === 'reasoning') return reasoningItem(part, reply, context);
+    if (part.type === 'reasoning') {
+      const next = all[index + 1];
+      const isBeforeAnother = next?.type === 'single' && next.part.type === 'reasoning';
+      return reasoningItem(part, isBeforeAnother ? 'reasoning' : 'item', reply, context);
+    }
     return messageItem([part], reply, context);
   });
 }

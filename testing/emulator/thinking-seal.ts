@@ -22,10 +22,15 @@ export function prefixOf(body: JsonObject, messageIndex: number): string {
     .digest('base64url');
 }
 
-/** Signature of new thinking in answer to a request. */
-export function signThinking(seal: Seal, text: string, body: JsonObject): string {
+/** Signature of new thinking in answer to a request, behind so many tool calls of the same reply. */
+export function signThinking(
+  seal: Seal,
+  text: string,
+  body: JsonObject,
+  callsBefore: number,
+): string {
   const prefix = prefixOf(body, Infinity);
-  return `${prefix}.${seal.sign(`${prefix}:${text}`)}`;
+  return `${prefix}.${callsBefore}.${seal.sign(`${prefix}:${callsBefore}:${text}`)}`;
 }
 
 /** What a signature says about a thinking block that comes back. */
@@ -34,8 +39,10 @@ export function checkThinking(
   text: string,
   isSigned: (text: string, signature: string) => boolean,
   prefix: string,
-): 'valid' | 'foreign' | 'bound-elsewhere' {
-  const [bound = '', signed = ''] = signature.split('.');
-  if (!isSigned(`${bound}:${text}`, signed)) return 'foreign';
+  callsBefore: number,
+): 'valid' | 'foreign' | 'moved' | 'bound-elsewhere' {
+  const [bound = '', place = '', signed = ''] = signature.split('.');
+  if (!isSigned(`${bound}:${place}:${text}`, signed)) return 'foreign';
+  if (place !== String(callsBefore)) return 'moved';
   return bound === prefix ? 'valid' : 'bound-elsewhere';
 }

@@ -128,6 +128,10 @@ interface MessageScope {
   readonly context: ValidationContext;
   /** Hash of everything before the message, where the model binds its thinking to it. */
   readonly boundPrefix: () => string | undefined;
+  /** Tool calls before the block in its message. */
+  readonly callsBefore: number;
+  /** The vendor compares the places of thoughts only here. */
+  readonly isLatestReply: boolean;
 }
 
 function* sealProblems({ block, place, type }: PlacedBlock, scope: MessageScope): Problems {
@@ -142,7 +146,11 @@ function* sealProblems({ block, place, type }: PlacedBlock, scope: MessageScope)
   if (block['signature'] === undefined) yield `${place}.thinking.signature: Field required`;
   const prefix = scope.boundPrefix();
   const text = stringOf(block['thinking']);
-  const verdict = checkThinking(signature, text, context.isSigned, prefix ?? '');
+  const { callsBefore } = scope;
+  const verdict = checkThinking(signature, text, context.isSigned, prefix ?? '', callsBefore);
+  if (verdict === 'moved' && scope.isLatestReply) {
+    yield `${place}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`;
+  }
   if (verdict === 'foreign') yield `${place}: Invalid \`signature\` in \`thinking\` block`;
   if (verdict === 'bound-elsewhere' && prefix !== undefined) {
     yield (
@@ -216,6 +224,7 @@ export function* contentProblems(body: JsonObject, context: ValidationContext): 
     for (const block of blocksOf(body['system'])) yield* textProblems(block['text'], 'system');
   }
   const messages = messagesWithBlocks(body);
+  const latestReply = messages.findLastIndex(({ role }) => role === 'assistant');
   for (const [index, message] of messages.entries()) {
     const content = objectOf(listOf(body['messages'])[index])['content'];
     if (content === undefined) yield `messages.${index}.content: Field required`;
@@ -227,8 +236,11 @@ export function* contentProblems(body: JsonObject, context: ValidationContext): 
     }
     const boundPrefix = (): string | undefined =>
       bindsThinking(body) ? prefixOf(body, index) : undefined;
+    const isLatestReply = index === latestReply;
+    let callsBefore = 0;
     for (const block of message.blocks) {
-      yield* blockProblems(block, { context, boundPrefix });
+      yield* blockProblems(block, { context, boundPrefix, callsBefore, isLatestReply });
+      if (block.type === 'tool_use') callsBefore += 1;
       yield* citationProblems(block, message.role);
     }
   }

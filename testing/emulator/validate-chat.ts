@@ -7,6 +7,7 @@ import {
   emptyArray,
   firstOf,
   imageRules,
+  lengthRules,
   missing,
   nameRules,
   reasoningModelRules,
@@ -19,6 +20,12 @@ import {
 } from './openai-rules';
 import type { VendorError } from './step';
 
+/** Most messages of a request ("$.messages is too long. Maximum length is 2048", Azure OpenAI). */
+const maxMessages = 2_048;
+/** Most calls of one message ("array too long. Expected an array with maximum length 128"). */
+const maxCalls = 128;
+/** Characters of a message's text ("string too long. Expected a string with maximum length 1048576"). */
+const maxContentCharacters = 1_048_576;
 /** Longest id of a tool call (quoted by public reports as 40). */
 const maxIdCharacters = 40;
 
@@ -85,6 +92,7 @@ function* fieldRules(body: JsonObject): Refusals {
   if (!isList(body['messages']))
     yield wrongType('messages', 'an array of objects', body['messages']);
   if (listOf(body['messages']).length === 0) yield emptyArray('messages');
+  yield* lengthRules(body['messages'], 'messages', maxMessages);
   yield* reasoningModelRules(body);
   yield* limitRules(body);
   if (body['stream_options'] !== undefined && body['stream'] !== true) {
@@ -151,7 +159,11 @@ function* contentRules(message: JsonObject, index: number): Refusals {
     }
     return;
   }
-  if (typeof content === 'string') return;
+  if (typeof content === 'string') {
+    if (content.length > maxContentCharacters)
+      yield* stringRules(content, `messages[${index}].content`, maxContentCharacters);
+    return;
+  }
   if (!isList(content)) {
     yield wrongType(`messages[${index}].content`, 'one of a string or array of objects', content);
     return;
@@ -173,6 +185,7 @@ function* callRules(message: JsonObject, index: number): Refusals {
   if (calls === undefined) return;
   const list = `messages[${index}].tool_calls`;
   if (listOf(calls).length === 0) yield emptyArray(list);
+  yield* lengthRules(calls, list, maxCalls);
   const ids = new Set<string>();
   for (const [place, entry] of listOf(calls).entries()) {
     const call = objectOf(entry);

@@ -17,11 +17,14 @@ import {
   unsupportedWord,
   wrongType,
 } from './openai-rules';
+import { sealSubject } from './responses-items';
 import type { VendorError } from './step';
 import type { ValidationContext } from './wire';
 
 /** Longest `call_id` and item id (quoted by public reports as 64). */
 const maxIdCharacters = 64;
+/** Characters of one text ("string too long. Expected a string with maximum length 10485760"). */
+const maxTextCharacters = 10_485_760;
 /** Smallest `max_output_tokens` (API reference). */
 const minOutputTokens = 16;
 
@@ -144,7 +147,11 @@ function* messageRules(item: JsonObject, at: string): Refusals {
   if (!roles.includes(role)) yield unsupportedWord(at, role, roles);
   const { content } = item;
   if (content === undefined) yield missing(`${at}.content`);
-  if (typeof content === 'string') return;
+  if (typeof content === 'string') {
+    if (content.length > maxTextCharacters)
+      yield* stringRules(content, `${at}.content`, maxTextCharacters);
+    return;
+  }
   if (!isList(content)) yield wrongType(`${at}.content`, 'a string or array', content);
   const supported = role === 'assistant' ? outputParts : inputParts;
   for (const [index, entry] of listOf(content).entries()) {
@@ -172,6 +179,8 @@ function* callRules(item: JsonObject, at: string): Refusals {
     if (typeof output !== 'string' && !isList(output)) {
       yield wrongType(`${at}.output`, 'one of a string or array of objects', output);
     }
+    if (stringOf(output).length > maxTextCharacters)
+      yield* stringRules(output, `${at}.output`, maxTextCharacters);
     return;
   }
   yield* nameRules(item['name'], `${at}.name`);
@@ -179,6 +188,11 @@ function* callRules(item: JsonObject, at: string): Refusals {
   if (typeof item['arguments'] !== 'string') {
     yield wrongType(`${at}.arguments`, 'a string', item['arguments']);
   }
+}
+
+/** Sealed without a name, or before another reasoning item. */
+function isSealedElse(sealed: string, id: string, { isSealed }: ValidationContext): boolean {
+  return isSealed(sealed, id === '' ? undefined : sealSubject(id, 'reasoning'));
 }
 
 function* reasoningRules(
@@ -200,7 +214,8 @@ function* reasoningRules(
       status: 404,
     };
   }
-  if (!context.isSealed(stringOf(sealed), id === '' ? undefined : id)) {
+  const ledToItem = context.isSealed(stringOf(sealed), sealSubject(id, 'item'));
+  if (!ledToItem && !isSealedElse(stringOf(sealed), id, context)) {
     const what = id === '' ? `${stringOf(sealed).slice(0, 4)}...` : `for item ${id}`;
     yield refusal(
       `The encrypted content ${what} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`,
@@ -210,7 +225,7 @@ function* reasoningRules(
   }
   const follows =
     next !== undefined && (next['type'] === 'function_call' || next['role'] === 'assistant');
-  if (!follows && next?.['type'] !== 'reasoning') {
+  if (!follows && (ledToItem || next?.['type'] !== 'reasoning')) {
     yield refusal(
       `Item '${id}' of type 'reasoning' was provided without its required following item.`,
       'input',

@@ -26,6 +26,8 @@ export interface ReplyContext {
   /** New vendor id with the given prefix. */
   readonly newId: (prefix: string) => string;
   readonly seal: Seal;
+  /** Tool calls that the reply has before the part that is rendered. */
+  readonly callsBefore?: number;
 }
 
 /** A tool call as it stands in a request. */

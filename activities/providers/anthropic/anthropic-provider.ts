@@ -6,7 +6,8 @@ import { configProblem } from '../provider-config';
 import { providerFailure } from '../provider-failure';
 import { sendOnce } from '../send-once';
 import { AnthropicReplyAssembly } from './reply';
-import { anthropicRequest, type AnthropicThinking } from './request';
+import { withPrefix } from './bound-prefix';
+import { anthropicRequest, promptPrefix, type AnthropicThinking } from './request';
 
 /** Configuration of a provider that speaks Anthropic's wire. Nothing is read from the environment. */
 export interface AnthropicProviderConfig {
@@ -58,7 +59,10 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
       },
       options,
     );
-    return (request.note ?? '').trim() === '' ? reply : withoutReasoning(reply);
+    if (!reply.blocks.some((block) => block.type === 'reasoning')) return reply;
+    return (request.note ?? '').trim() === ''
+      ? withPrefix(reply, promptPrefix(request, vendor))
+      : withoutReasoning(reply);
   };
   return {
     name,

@@ -2,7 +2,7 @@
 import type { StopReason } from '../../../workflows/core/ports';
 import type { Usage } from '../../../workflows/core/usage';
 import { noUsage } from '../../../workflows/core/usage';
-import type { ModelReply } from '../provider';
+import type { ModelReply, RawToolCall } from '../provider';
 import {
   BrokenStream,
   noContent,
@@ -79,10 +79,14 @@ export class AnthropicReplyAssembly implements StreamAssembly {
 
   reply(): ModelReply {
     const opened = [...this.blocks.entries()].sort(([left], [right]) => left - right);
-    const toolCalls = opened.flatMap(([, block]) =>
-      block.type === 'tool_use' ? [rawToolCall(block.id, block.name, argumentsOf(block))] : [],
-    );
-    const blocks = opened.flatMap(([, block]) => this.saidBlock(block));
+    const blocks: SaidBlock[] = [];
+    const toolCalls: RawToolCall[] = [];
+    for (const [, block] of opened) {
+      blocks.push(...this.saidBlock(block));
+      if (block.type !== 'tool_use') continue;
+      const call = rawToolCall(block.id, block.name, argumentsOf(block));
+      toolCalls.push({ ...call, blocksBefore: blocks.length });
+    }
     return {
       model: this.model,
       blocks,

@@ -8,6 +8,7 @@ import type {
   ToolResultBlock,
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
+import { BoundPrefix } from './bound-prefix';
 import { repairTranscript } from '../transcript-repair';
 import { asText } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../well-formed';
@@ -47,11 +48,11 @@ export function anthropicRequest(
   request: ModelRequest,
   options: AnthropicRequestOptions,
 ): Anthropic.MessageCreateParamsStreaming {
-  const turns = turnsOf(repairTranscript(request.messages), request.model, options.vendor);
+  const { turns } = conversationOf(request, options.vendor);
   markBreakpoints(turns);
   appendNote(turns, request.note);
   const thinking = thinkingFor(turns, options.thinking);
-  const system = wellFormedText(request.system);
+  const system = systemOf(request);
   return {
     model: request.model,
     max_tokens:
@@ -64,6 +65,10 @@ export function anthropicRequest(
   };
 }
 
+function systemOf(request: ModelRequest): string {
+  return wellFormedText(request.system);
+}
+
 function toolsOf(request: ModelRequest): Anthropic.Tool[] {
   return request.tools.map((tool, index) => ({
     name: tool.name,
@@ -73,28 +78,46 @@ function toolsOf(request: ModelRequest): Anthropic.Tool[] {
   }));
 }
 
-function turnsOf(messages: readonly Message[], model: string, vendor: string): Turn[] {
+/** Digest of everything that a reply to this request is bound to, its note aside. */
+export function promptPrefix(request: ModelRequest, vendor: string): string {
+  return conversationOf(request, vendor).prefix.digest;
+}
+
+function conversationOf(
+  request: ModelRequest,
+  vendor: string,
+): { readonly turns: Turn[]; readonly prefix: BoundPrefix } {
   const turns: Turn[] = [];
-  for (const message of messages) {
-    const turn = turnOf(message, model, vendor);
+  const prefix = new BoundPrefix(systemOf(request), toolsOf(request));
+  const own = { model: request.model, vendor, prefix };
+  for (const message of repairTranscript(request.messages)) {
+    const turn = turnOf(message, own);
     const last = turns.at(-1);
     if (turn.content.length === 0) continue;
+    prefix.add(turn.role, turn.content);
     if (last?.role === 'user' && turn.role === 'user') last.content.push(...turn.content);
     else if (last?.role === 'assistant' && turn.role === 'assistant') {
       last.content.push(...turn.content);
     } else turns.push(turn);
   }
-  return turns;
+  return { turns, prefix };
 }
 
-function turnOf(message: Message, model: string, vendor: string): Turn {
+/** Whose thoughts may go back, and behind what. */
+interface Own {
+  readonly model: string;
+  readonly vendor: string;
+  readonly prefix: BoundPrefix;
+}
+
+function turnOf(message: Message, own: Own): Turn {
   switch (message.role) {
     case 'user':
       return { role: 'user', content: message.blocks.map(userBlock) };
     case 'tool':
       return { role: 'user', content: message.results.map(resultBlock) };
     case 'assistant':
-      return assistantTurn(message, model, vendor);
+      return assistantTurn(message, own);
   }
 }
 
@@ -115,9 +138,9 @@ function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {
   };
 }
 
-function assistantTurn(message: AssistantMessage, model: string, vendor: string): Turn {
-  const isOwn = isSameModel(message.model, model);
-  const content = message.blocks.flatMap((block): AssistantBlock[] => {
+function assistantTurn(message: AssistantMessage, { model, vendor, prefix }: Own): Turn {
+  const isOwn = isSameModel(message.model, model) && prefix.holds(message);
+  const content = saidOrder(message, vendor).flatMap((block): AssistantBlock[] => {
     switch (block.type) {
       case 'reasoning':
         return isOwn && block.vendor === vendor ? signedReasoning(block) : [];
@@ -131,6 +154,13 @@ function assistantTurn(message: AssistantMessage, model: string, vendor: string)
   const isBare = content.every(isReasoning);
   const isSigned = content[0] !== undefined && isReasoning(content[0]);
   return { role: 'assistant', content: isBare ? [] : content, isSigned };
+}
+
+/** The vendor's own replies stay as they were; of others, which may say something behind a call, the calls come last. */
+function saidOrder(message: AssistantMessage, vendor: string): AssistantMessage['blocks'] {
+  if (message.vendor === vendor) return message.blocks;
+  const isCall = (block: AssistantMessage['blocks'][number]): boolean => block.type === 'tool-call';
+  return [...message.blocks.filter((block) => !isCall(block)), ...message.blocks.filter(isCall)];
 }
 
 function isReasoning(block: AssistantBlock): boolean {

@@ -1,7 +1,7 @@
 /** Gathers a reply from a Responses stream, item by item. */
 import type { StopReason } from '../../../workflows/core/ports';
 import type { Usage } from '../../../workflows/core/usage';
-import type { ModelReply } from '../provider';
+import type { ModelReply, RawToolCall } from '../provider';
 import {
   BrokenStream,
   noContent,
@@ -74,12 +74,16 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     const gathered = [...this.items.entries()]
       .sort(([left], [right]) => left - right)
       .map(([, entry]) => entry);
-    const toolCalls = gathered.filter(isCall).map((entry) => {
+    const blocks: SaidBlock[] = [];
+    const toolCalls: RawToolCall[] = [];
+    for (const entry of gathered) {
+      blocks.push(...this.saidBlocks(entry));
+      if (!isCall(entry)) continue;
       const { item } = entry;
       const vendorId = asText(property(item, 'call_id')) || asText(property(item, 'id'));
-      return rawToolCall(vendorId, asText(property(item, 'name')), argumentsOf(entry));
-    });
-    const blocks = gathered.flatMap((entry) => this.saidBlocks(entry));
+      const call = rawToolCall(vendorId, asText(property(item, 'name')), argumentsOf(entry));
+      toolCalls.push({ ...call, blocksBefore: blocks.length });
+    }
     return {
       model: asText(property(this.response, 'model')) || this.requestedModel,
       blocks,
