@@ -1,10 +1,13 @@
 /** The agents of a worker, checked at its start: whatever could not work is refused before anything is spent. */
+import type { CompactionConfig } from '../workflows/core/compaction-config';
+import { defaultCompaction } from '../workflows/core/compaction-config';
 import type { Limits } from '../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../workflows/core/limits';
 import type { Completion, DecisionPolicy, RouteConfig, ToolPolicy } from '../workflows/core/ports';
 import type { Budget } from '../workflows/core/spend';
 import type { AgentDefinition, RouteDefinition } from './agent';
 import { checkDecisionPolicy } from './check-decision-policy';
+import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
 import { fenceExplanation } from './fence';
 import type { PriceTable } from './model-prices';
@@ -29,6 +32,7 @@ export interface ResolvedAgent {
   readonly budget?: Budget;
   readonly approvals: DecisionPolicy | undefined;
   readonly questions: DecisionPolicy | undefined;
+  readonly compaction: CompactionConfig;
   readonly registry: ToolRegistry;
   /** Whether its runs learn. */
   readonly learns: boolean;
@@ -176,6 +180,10 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     ...resolveBudget(definition, chain),
     approvals: policyOf(name, 'approvals', definition.approvals),
     questions: policyOf(name, 'questions', definition.questions),
+    compaction: checkCompaction(`Agent "${name}"`, {
+      ...defaultCompaction,
+      ...definition.compaction,
+    }),
     registry: createToolRegistry(tools),
     learns: definition.patterns !== 'off',
     coreTools,

@@ -1,5 +1,6 @@
 /** How people define agents: instructions, a chain of routes, tools and limits. */
 import type { z } from 'zod';
+import type { CompactionConfig } from '../workflows/core/compaction-config';
 import type { Limits } from '../workflows/core/limits';
 import type { Completion, DecisionPolicy } from '../workflows/core/ports';
 import type { Budget } from '../workflows/core/spend';
@@ -41,4 +42,6 @@ export interface AgentDefinition {
   readonly questions?: DecisionPolicy;
   /** Whether its runs tell the corpus of their errors and use what was learned from it. Default `on`. */
   readonly patterns?: 'on' | 'off';
+  /** When and how a long conversation is made smaller. */
+  readonly compaction?: Partial<CompactionConfig>;
 }

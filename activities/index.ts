@@ -11,6 +11,7 @@ import { recordObservations } from './learning/tell-corpus';
 import type { NotifierOptions } from './notifiers/worker-notifiers';
 import { workerNotifiers } from './notifiers/worker-notifiers';
 import { notify } from './notify';
+import { compact } from './context/compact';
 import { prepareRun } from './prepare-run';
 import type { Provider } from './providers/provider';
 import { runTool } from './run-tool';
@@ -53,6 +54,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
   return {
     prepareRun: (input) => crossing(() => prepareRun(deps, input)),
     callModel: (input) => callModel(deps, input),
+    compact: (input) => compact(deps, input),
     runTool: (input) => runTool(deps, input),
     checkEdit: (input) => crossing(() => checkEdit(deps, input)),
     notify: (input) => notify(deps, input),

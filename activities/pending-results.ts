@@ -58,7 +58,10 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
  *
  * Contract: idempotent: the same input gives the same head, however often an attempt is repeated.
  */
-export async function appendPending(store: Store, input: CallModelInput): Promise<Head> {
+export async function appendPending(
+  store: Store,
+  input: Pick<CallModelInput, 'head' | 'pendingResults' | 'userTexts'>,
+): Promise<Head> {
   const messages: Message[] = [];
   const results = input.pendingResults ?? [];
   if (results.length > 0)

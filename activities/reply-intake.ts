@@ -86,8 +86,7 @@ function keptMessage(
   vendor: string,
 ): AssistantMessage | undefined {
   const { stopReason } = reply;
-  if (stopReason === 'truncated' || stopReason === 'refusal' || stopReason === 'filtered')
-    return undefined;
+  if (stopReason !== 'end' && stopReason !== 'tool-use' && stopReason !== 'pause') return undefined;
   if (reply.error !== undefined) return undefined;
   if (calls.length > 0 && calls.every(({ proposed }) => proposed.error !== undefined))
     return undefined;

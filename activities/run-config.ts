@@ -1,8 +1,11 @@
 /** The config snapshot of a run as it is stored: whatever the activities need of it, so that history carries only its hash. */
 import { z } from 'zod';
+import type { CompactionConfig } from '../workflows/core/compaction-config';
+import { defaultCompaction } from '../workflows/core/compaction-config';
 import type { Limits } from '../workflows/core/limits';
 import { defaultLimits } from '../workflows/core/limits';
 import type { Completion, RouteConfig } from '../workflows/core/ports';
+import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
 import { InfraException } from './infra-exception';
 import type { ToolSpec } from './providers/provider';
@@ -16,6 +19,7 @@ export interface RunConfig {
   readonly completion: Completion;
   readonly chain: readonly RouteConfig[];
   readonly limits: Limits;
+  readonly compaction: CompactionConfig;
   readonly workspace?: string | undefined;
   /** Absent = `default`. */
   readonly tenant?: string | undefined;
@@ -58,6 +62,7 @@ const configSchema = z.object({
   completion: z.enum(['text', 'tool']),
   chain: z.array(routeSchema),
   limits: z.record(z.string(), z.unknown()),
+  compaction: z.record(z.string(), z.unknown()).optional(),
   workspace: z.string().optional(),
   tenant: z.string().optional(),
   learns: z.boolean().optional(),
@@ -73,6 +78,12 @@ function knownLimits(stored: Readonly<Record<string, unknown>>): Limits {
   return checkLimits('The stored config', { ...defaultLimits, ...Object.fromEntries(known) });
 }
 
+function knownCompaction(stored: Readonly<Record<string, unknown>>): CompactionConfig {
+  const known = Object.entries(stored).filter(([name]) => Object.hasOwn(defaultCompaction, name));
+  const whole = { ...defaultCompaction, ...Object.fromEntries(known) };
+  return checkCompaction('The stored config', whole);
+}
+
 /**
  * Reads a stored config.
  *
@@ -80,7 +91,14 @@ function knownLimits(stored: Readonly<Record<string, unknown>>): Limits {
  */
 export function parseRunConfig(hash: string, json: string): RunConfig {
   const parsed = configSchema.safeParse(JSON.parse(json));
-  if (parsed.success) return { ...parsed.data, limits: knownLimits(parsed.data.limits) };
+  if (parsed.success) {
+    const { limits, compaction = {} } = parsed.data;
+    return {
+      ...parsed.data,
+      limits: knownLimits(limits),
+      compaction: knownCompaction(compaction),
+    };
+  }
   throw new InfraException({
     code: 'store_corrupt',
     message: `The definition ${hash} is not a run's config: ${parsed.error.issues[0]?.message ?? ''}`,

@@ -3,10 +3,13 @@ import { CancelledFailure } from '@temporalio/common';
 import type { AgentRunInput } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
 import { prepareCallId } from '../workflows/core/iteration';
+import { modelCallEvent } from '../workflows/core/model-call-event';
 import type {
   CallModelResult,
   CheckEditResult,
   NotifyResult,
+  CompactResult,
+  ModelCallHeldBack,
   PrepareRunResult,
   RunToolResult,
 } from '../workflows/core/ports';
@@ -48,7 +51,7 @@ interface Activation {
 
 type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' | 'notify' }
+  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' | 'notify' }
 >;
 
 /**
@@ -251,14 +254,17 @@ export class SegmentFold {
   }
 }
 
+const activityCommands: ReadonlySet<RunCommand['type']> = new Set<ActivityCommand['type']>([
+  'prepare-run',
+  'call-model',
+  'compact',
+  'run-tool',
+  'check-edit',
+  'notify',
+]);
+
 function isActivityCommand(command: RunCommand): command is ActivityCommand {
-  return (
-    command.type === 'prepare-run' ||
-    command.type === 'call-model' ||
-    command.type === 'run-tool' ||
-    command.type === 'check-edit' ||
-    command.type === 'notify'
-  );
+  return activityCommands.has(command.type);
 }
 
 function callIdOf(command: ActivityCommand): string {
@@ -287,10 +293,12 @@ function completed(command: ActivityCommand, result: unknown): UnstampedEvent {
     case 'prepare-run':
       return { type: 'run-prepared', result: result as PrepareRunResult };
     case 'call-model':
+      return modelCallEvent(command.callId, result as CallModelResult | ModelCallHeldBack);
+    case 'compact':
       return {
-        type: 'model-call-completed',
+        type: 'compaction-completed',
         callId: command.callId,
-        result: result as CallModelResult,
+        result: result as CompactResult,
       };
     case 'run-tool':
       return {
@@ -321,6 +329,12 @@ function failed(command: ActivityCommand, thrown: unknown): UnstampedEvent {
         type: 'model-call-failed',
         callId: command.callId,
         failure: failureFromActivity(thrown, 'timeout'),
+      };
+    case 'compact':
+      return {
+        type: 'compaction-failed',
+        callId: command.callId,
+        failure: failureFromActivity(thrown, 'worker_lost'),
       };
     case 'run-tool':
       return {

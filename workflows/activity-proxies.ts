@@ -10,6 +10,8 @@ import type {
   CallModelResult,
   CheckEditResult,
   NotifyResult,
+  CompactResult,
+  ModelCallHeldBack,
   PrepareRunResult,
   RecordObservationsInput,
   RunToolResult,
@@ -43,7 +45,7 @@ const activities = proxyActivities<Activities>({
 /** A command that an activity carries out. */
 export type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' | 'notify' }
+  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' | 'notify' }
 >;
 
 /** Resolves the agent's definition. */
@@ -62,8 +64,23 @@ export function prepareRun(
 /** Calls the model; the activity keeps its own deadline and decides what is retried, and when (ADR 0004). */
 export function callModel(
   command: Extract<ActivityCommand, { type: 'call-model' }>,
-): Promise<CallModelResult> {
+): Promise<CallModelResult | ModelCallHeldBack> {
   return activities.callModel.executeWithOptions(
+    {
+      activityId: command.callId,
+      summary: command.summary,
+      startToCloseTimeout: command.limits.modelCallTimeoutMs + graceMs,
+      heartbeatTimeout: command.limits.heartbeatTimeoutMs,
+    },
+    [command.input],
+  );
+}
+
+/** Makes the conversation smaller; a summary's calls keep their own deadlines inside the activity. */
+export function compact(
+  command: Extract<ActivityCommand, { type: 'compact' }>,
+): Promise<CompactResult> {
+  return activities.compact.executeWithOptions(
     {
       activityId: command.callId,
       summary: command.summary,

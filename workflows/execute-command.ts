@@ -1,6 +1,7 @@
 /** Turns each command of the core into an activity, a timer or nothing; what comes back becomes an event. */
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
-import { callModel, checkEdit, notify, prepareRun, runTool } from './activity-proxies';
+import { callModel, checkEdit, compact, notify, prepareRun, runTool } from './activity-proxies';
+import { modelCallEvent } from './core/model-call-event';
 import { prepareCallId } from './core/iteration';
 import type { RunCommand, UnstampedEvent } from './core/run-protocol';
 import { failureFromActivity } from './failure-from-activity';
@@ -50,7 +51,7 @@ function createWorkInFlight(emit: (event: UnstampedEvent) => void): WorkInFlight
 
 type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' }
+  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' }
 >;
 
 /** Starts an activity; what comes of it is an event. */
@@ -71,11 +72,23 @@ function startActivity(work: WorkInFlight, command: ActivityCommand): void {
       work.activity(
         command.callId,
         () => callModel(command),
-        (result) => ({ type: 'model-call-completed', callId: command.callId, result }),
+        (result) => modelCallEvent(command.callId, result),
         (thrown) => ({
           type: 'model-call-failed',
           callId: command.callId,
           failure: failureFromActivity(thrown, 'timeout'),
+        }),
+      );
+      return;
+    case 'compact':
+      work.activity(
+        command.callId,
+        () => compact(command),
+        (result) => ({ type: 'compaction-completed', callId: command.callId, result }),
+        (thrown) => ({
+          type: 'compaction-failed',
+          callId: command.callId,
+          failure: failureFromActivity(thrown, 'worker_lost'),
         }),
       );
       return;
@@ -137,6 +150,7 @@ export function createCommandExecutor(emit: (event: UnstampedEvent) => void): Co
     switch (command.type) {
       case 'prepare-run':
       case 'call-model':
+      case 'compact':
       case 'run-tool':
       case 'check-edit':
         startActivity(work, command);

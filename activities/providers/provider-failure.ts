@@ -6,6 +6,7 @@ import { redactText } from '../redact';
 import { redactionMark } from '../redaction-mark';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
 import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
+import { overflowNumbers } from './overflow-numbers';
 import { toldDelayMs } from './retry-after';
 import { wellFormedText } from './well-formed';
 
@@ -83,6 +84,7 @@ export function providerFailure(
     message: failureMessage(reason, context, evidence),
     route: context.route,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(reason === 'context_overflow' ? overflowOf(evidence) : {}),
     ...(evidence.status === undefined ? {} : { status: evidence.status }),
     ...(evidence.header('x-should-retry') === 'false' ? { refusesRetry: true } : {}),
   };
@@ -106,6 +108,14 @@ export function adapterException(
 ): InfraException {
   const message = `${context.route} ${headline[reason]}: ${found}. ${remedy[reason]}`;
   return new InfraException({ code: reason, message: bounded(message), route: context.route });
+}
+
+function overflowOf(evidence: ErrorEvidence): Pick<InfraError, 'overflow'> {
+  const overflow = overflowNumbers([
+    ...evidence.bodies.map((body) => body.message),
+    ...evidence.chain.map((link) => link.message),
+  ]);
+  return overflow === undefined ? {} : { overflow };
 }
 
 function restMs(

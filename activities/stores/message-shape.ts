@@ -22,7 +22,10 @@ function isMessage(value: unknown): value is Message {
   if (!isFields(value)) return false;
   switch (value['role']) {
     case 'user':
-      return isArrayOf(value['blocks'], isUserBlock);
+      return (
+        isArrayOf(value['blocks'], isUserBlock) &&
+        isOptional(value['summary'], (summary) => typeof summary === 'string')
+      );
     case 'assistant':
       return areTexts(value, 'vendor', 'model') && isArrayOf(value['blocks'], isAssistantBlock);
     case 'tool':

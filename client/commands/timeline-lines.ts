@@ -57,6 +57,16 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
       return line(`healed ${entry.code}: ${entry.how}`, 'green');
     case 'FailoverEvent':
       return line(`failover from ${entry.from} to ${entry.to}: ${entry.reason}`, 'yellow');
+    case 'ContextWarningEvent':
+      return line(
+        `the conversation nears its window: ${entry.tokens} of ${entry.windowTokens} tokens`,
+        'yellow',
+      );
+    case 'CompactionEvent':
+      return line(
+        `compacted (tier ${entry.tier}) from ${entry.tokensBefore} to ${entry.tokensAfter} tokens: ${entry.why}`,
+        'yellow',
+      );
     case 'WaitStartedEvent':
       return line(`waiting for ${entry.waitingFor}`, 'yellow');
     case 'WaitEndedEvent':

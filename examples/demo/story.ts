@@ -72,6 +72,12 @@ function told(entry: TimelineEntry): Told | undefined {
       return { label: 'failover', style: 'yellow', text: `from ${entry.from} to ${entry.to}` };
     case 'WaitStartedEvent':
       return { label: 'wait', style: 'yellow', text: entry.waitingFor };
+    case 'CompactionEvent':
+      return {
+        label: 'compacted',
+        style: 'yellow',
+        text: `from ${entry.tokensBefore} to ${entry.tokensAfter} tokens (tier ${entry.tier})`,
+      };
     case 'EscalatedEvent':
       return { label: 'escalated', style: 'yellow', text: entry.reason };
     case 'GuardWarnedEvent':
@@ -84,6 +90,7 @@ function told(entry: TimelineEntry): Told | undefined {
     case 'ToolResultErrorEvent':
     case 'RunStartedEvent':
     case 'IterationStartedEvent':
+    case 'ContextWarningEvent':
     case 'WaitEndedEvent':
     case 'MessageAddedEvent':
     case 'NotifiedEvent':

@@ -107,6 +107,7 @@ function scriptedActivities(script: Script): Activities {
         contextTokens: 100 * input.iteration,
       };
     },
+    compact: () => Promise.reject(new Error('no script compacts')),
     async runTool(input): Promise<RunToolResult> {
       const result = (await script.tool?.(input)) ?? {};
       return {

@@ -1,5 +1,6 @@
 /** Valid defaults for everything that the core takes, so that a test names only its subject. */
 import type { AgentError, InfraError } from '../../workflows/core/failure';
+import type { ContextMeasure } from '../../workflows/core/context-measure';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import type {
@@ -32,6 +33,20 @@ export function aRoute(changes: Partial<RouteConfig> = {}): RouteConfig {
     toolProtocol: 'native',
     maxOutputTokens: 4_096,
     windowTokens: 200_000,
+    ...changes,
+  };
+}
+
+/** A measured request that fits a window of 200,000 tokens. */
+export function aMeasure(changes: Partial<ContextMeasure> = {}): ContextMeasure {
+  return {
+    tokens: 100_000,
+    fixedTokens: 5_000,
+    tailTokens: 5_000,
+    strippableTokens: 0,
+    messages: 40,
+    bytes: 400_000,
+    images: 0,
     ...changes,
   };
 }

@@ -10,6 +10,9 @@ import type {
   CallModelResult,
   CheckEditInput,
   CheckEditResult,
+  CompactInput,
+  CompactResult,
+  ModelCallHeldBack,
   PendingResult,
   PrepareRunResult,
   ProposedToolCall,
@@ -22,11 +25,13 @@ import type { RunCommand, RunEvent, TimelineEntry } from '../../workflows/core/r
 import { restoreRunState } from '../../workflows/core/restore-run-state';
 import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems } from '../../workflows/core/status-view';
+import type { ContextMeasure } from '../../workflows/core/context-measure';
+import { modelCallEvent } from '../../workflows/core/model-call-event';
 import { toolCallActivityId } from '../../workflows/core/tool-phase';
 import type { Transition } from '../../workflows/core/transition';
 import { initialTransition, transition } from '../../workflows/core/transition';
 import type { UnstampedEvent } from './builders';
-import { aRequest, aSnapshot, startMs } from './builders';
+import { aMeasure, aRequest, aSnapshot, startMs } from './builders';
 
 /** A tool call that the scripted model makes. */
 export interface ScriptedCall {
@@ -62,7 +67,12 @@ export interface SentRequest {
 /** The world that a driven run meets. */
 export interface DrivenWorld {
   readonly prepare?: (attempt: number) => PrepareRunResult['snapshot'] | InfraError;
-  readonly model: (request: SentRequest, call: number) => ScriptedReply | InfraError;
+  readonly model: (
+    request: SentRequest,
+    call: number,
+  ) => ScriptedReply | InfraError | { readonly heldBack: ContextMeasure };
+  /** What a compaction comes to; by default it halves what was due. */
+  readonly compact?: (input: CompactInput, call: number) => Partial<CompactResult> | InfraError;
   readonly tool?: (input: RunToolInput, call: number) => ScriptedToolResult | InfraError;
   /** Problems of changed arguments; none by default. */
   readonly check?: (input: CheckEditInput) => string | InfraError | undefined;
@@ -82,7 +92,7 @@ export interface DrivenWorld {
 
 type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'run-tool' | 'check-edit' }
+  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' }
 >;
 
 const modelCallMs = 1_000;
@@ -108,6 +118,7 @@ export class RunDriver {
   readonly commands: RunCommand[] = [];
   readonly requests: SentRequest[] = [];
   readonly toolRuns: RunToolInput[] = [];
+  readonly compactions: CompactInput[] = [];
   readonly events: RunEvent[] = [];
   rollOvers = 0;
   private readonly transcripts = new Map<string, readonly Message[]>();
@@ -250,7 +261,14 @@ export class RunDriver {
         const reply = stopped ?? this.callModel(command.input);
         return isInfra(reply)
           ? { type: 'model-call-failed', callId, failure: reply }
-          : { type: 'model-call-completed', callId, result: reply };
+          : modelCallEvent(callId, reply);
+      }
+      case 'compact': {
+        const { callId } = command;
+        const result = stopped ?? this.compact(command.input);
+        return isInfra(result)
+          ? { type: 'compaction-failed', callId, failure: result }
+          : { type: 'compaction-completed', callId, result };
       }
       case 'check-edit': {
         const { callId } = command;
@@ -316,7 +334,7 @@ export class RunDriver {
     return { type: 'tool-result', toolCallId, name, content, isError };
   }
 
-  private callModel(input: CallModelInput): CallModelResult | InfraError {
+  private callModel(input: CallModelInput): CallModelResult | ModelCallHeldBack | InfraError {
     const results = (input.pendingResults ?? []).map((pending) => this.resultBlock(pending));
     const added: readonly Message[] = [
       ...(results.length === 0 ? [] : [{ role: 'tool', results } as const]),
@@ -329,7 +347,36 @@ export class RunDriver {
     const request = { input, messages: this.messagesOf(headBefore) };
     this.requests.push(request);
     const reply = this.world.model(request, this.requests.length);
-    return isInfra(reply) ? reply : this.takeReply(input, headBefore, reply);
+    if (isInfra(reply)) return reply;
+    return 'heldBack' in reply
+      ? { headBefore, heldBack: reply.heldBack }
+      : this.takeReply(input, headBefore, reply);
+  }
+
+  private compact(input: CompactInput): CompactResult | InfraError {
+    this.compactions.push(input);
+    const results = (input.pendingResults ?? []).map((pending) => this.resultBlock(pending));
+    const added = results.length === 0 ? [] : [{ role: 'tool', results } as const];
+    const headBefore = this.store(input.head, added);
+    const messages = this.messagesOf(headBefore);
+    const made = this.world.compact?.(input, this.compactions.length) ?? {};
+    if (isInfra(made)) return made;
+    const summary: Message = {
+      role: 'user',
+      blocks: [{ type: 'text', text: `compaction ${this.compactions.length}` }],
+    };
+    const isSame = made.isNeedless === true || made.failure !== undefined;
+    const kept = messages.slice(-4);
+    return {
+      headBefore,
+      head: isSame ? headBefore : this.store('', [summary, ...kept]),
+      tier: input.tier,
+      ...(input.trimTail === true ? { trimmedTail: true } : {}),
+      tokensBefore: 100_000,
+      messagesBefore: messages.length,
+      measure: aMeasure({ tokens: 50_000, messages: 1 + kept.length }),
+      ...made,
+    };
   }
 
   private takeReply(
@@ -415,6 +462,7 @@ export class RunDriver {
       case 'prepare-run':
       case 'call-model':
       case 'check-edit':
+      case 'compact':
       case 'run-tool': {
         const id = activityId(command);
         check(!this.inFlight.has(id), `activity id ${id} is in flight once only`);
@@ -476,6 +524,7 @@ function awaited(state: RunState): readonly string[] {
     case 'preparing':
       return [prepareCallId];
     case 'calling-model':
+    case 'compacting':
       return [phase.callId];
     case 'ending':
       return phase.outstanding;
@@ -525,8 +574,7 @@ function keptMessage(
   calls: readonly ProposedToolCall[],
   error: AgentError | undefined,
 ): AssistantMessage | undefined {
-  if (stopReason === 'truncated' || stopReason === 'refusal' || stopReason === 'filtered')
-    return undefined;
+  if (stopReason !== 'end' && stopReason !== 'tool-use' && stopReason !== 'pause') return undefined;
   if (error !== undefined) return undefined;
   if (calls.length > 0 && calls.every((call) => call.error !== undefined)) return undefined;
   const blocks: AssistantMessage['blocks'] = [

@@ -18,7 +18,7 @@ function runningCalls(phase: RunPhase, iteration: number): Landing {
 }
 
 function outstandingIds(phase: RunPhase, landing: Landing): readonly string[] {
-  if (phase.type === 'calling-model') return [phase.callId];
+  if (phase.type === 'calling-model' || phase.type === 'compacting') return [phase.callId];
   if (phase.type === 'preparing') return [prepareCallId];
   return [...landing.map(({ callId }) => callId), ...checksInFlight(phase)];
 }

@@ -1,6 +1,8 @@
 /** Every failure of a run as plain data, and one row of policy per code: who must act, and how. */
 import type { CallSpend } from './spend';
 
+import type { ContextMeasure } from './context-measure';
+
 /** Codes that the model can see and act on. */
 export type AgentErrorCode =
   | 'no_tool_call'
@@ -45,6 +47,16 @@ export type SystemFailureCode =
   | 'chain_exhausted'
   | 'budget_exhausted';
 
+/** What is known of a request that a vendor refused as too long. All in tokens, as the vendor's own words have them. */
+export interface ContextOverflow {
+  readonly inputTokens?: number;
+  /** What the vendor took as the limit of the reply. */
+  readonly outputTokens?: number;
+  readonly windowTokens?: number;
+  /** The request as it was measured before it was sent. */
+  readonly measure?: ContextMeasure;
+}
+
 /** The model sees it, with a hint, and may correct itself. */
 export interface AgentError {
   readonly kind: 'agent';
@@ -77,6 +89,8 @@ export interface InfraError {
   readonly spend?: CallSpend;
   /** Nobody can say what the call consumed: its worker is gone. */
   readonly spendUnknown?: true;
+  /** Only with `context_overflow`. */
+  readonly overflow?: ContextOverflow;
 }
 
 /** Anything that can go wrong in a run. */

@@ -1,6 +1,7 @@
 /** Slices of the state that releases after 0.1.0 added: their first value, also for a state that an earlier release handed on. */
 import { initialBudget } from './budget';
 import { initialApprovals } from './decisions-made';
+import { initialContext } from './context-state';
 import { initialGuard } from './guard-state';
 import { initialLearning } from './learning';
 import { initialNotifications } from './notifications';
@@ -10,6 +11,7 @@ import type { RunState } from './run-state';
 export const initialSlices = {
   approvals: initialApprovals,
   budget: initialBudget,
+  context: initialContext,
   guard: initialGuard,
   learning: initialLearning,
   notifications: initialNotifications,

@@ -1,5 +1,7 @@
 /** Begins iterations and issues model calls: the guard first, then the route, then the call. */
 import { budgetStop, reserve } from './budget';
+import { gateCall, skipsRoute } from './context-gate';
+import { contextBounds, countedNow } from './context-state';
 import { infraPolicies } from './failure-policy';
 import { shortHash } from './fingerprint';
 import { invariant } from './invariant';
@@ -9,6 +11,7 @@ import type { Head } from './message';
 import type { AgentSnapshot, CallModelInput, RouteConfig } from './ports';
 import { decideRoute, isRecovering, routeName } from './provider-health';
 import type { NextRequest, RunState } from './run-state';
+import { hasRules } from './rules';
 import { endFailed } from './run-end';
 import { guardBeforeCall, guardBeforeIteration } from './safety-guard';
 import type { Allowance } from './spend';
@@ -57,9 +60,23 @@ export function issueModelCall(state: RunState, atMs: number): Step {
   const stop =
     guardBeforeCall(snapshot.limits, state.counters, state.activeMs) ?? budgetStop(state);
   if (stop !== undefined) return endFailed(state, atMs, stop.reason, stop.message);
-  const decision = decideRoute(state.health, snapshot.chain, atMs);
+  const decision = decideRoute(state.health, snapshot.chain, atMs, skipsRoute(state));
   if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
-  const route = snapshot.chain[decision.routeIndex];
+  const gate = gateCall(state, decision.routeIndex, atMs);
+  switch (gate.type) {
+    case 'send':
+      return andThen(gate.step, (after) => callRoute(after, decision.routeIndex, atMs));
+    case 'again':
+      return andThen(gate.step, (after) => issueModelCall(after, atMs));
+    case 'instead':
+      return gate.step;
+  }
+}
+
+/** Calls the model on this route. */
+function callRoute(state: RunState, routeIndex: number, atMs: number): Step {
+  const { snapshot } = prepared(state);
+  const route = snapshot.chain[routeIndex];
   invariant(route !== undefined, 'a decided route is in the chain');
   const callId = nextCallId(state);
   const name = routeName(route);
@@ -70,10 +87,10 @@ export function issueModelCall(state: RunState, atMs: number): Step {
       phase: {
         type: 'calling-model',
         callId,
-        routeIndex: decision.routeIndex,
+        routeIndex,
         sentTexts: textsThatFit(state.inbox),
       },
-      lastRouteIndex: decision.routeIndex,
+      lastRouteIndex: routeIndex,
     },
     {
       modelCalls: state.counters.modelCalls + 1,
@@ -86,7 +103,7 @@ export function issueModelCall(state: RunState, atMs: number): Step {
     publish(called, atMs, {
       type: 'IterationStartedEvent',
       route: name,
-      isFallback: decision.routeIndex > 0,
+      isFallback: routeIndex > 0,
       ...(note === undefined ? {} : { note }),
     }),
     {
@@ -95,7 +112,7 @@ export function issueModelCall(state: RunState, atMs: number): Step {
       summary: `${name} #${state.counters.iterations}`,
       input: modelInput(
         called,
-        decision.routeIndex,
+        routeIndex,
         state.inbox.slice(0, textsThatFit(state.inbox)),
         allowance,
       ),
@@ -137,9 +154,22 @@ function modelInput(
     iteration: state.counters.iterations,
     idPrefix: shortHash(state.runKey),
     ...nextRequestInput(state.next),
+    ...(route === undefined ? {} : contextInput(state, route)),
     ...(userTexts.length === 0 ? {} : { userTexts }),
     ...(state.learning.waiting.length === 0 ? {} : { endedErrors: state.learning.waiting }),
     ...(allowance === undefined ? {} : { allowance }),
+  };
+}
+
+/** What the activity must know to measure the request and to tell whether it fits. */
+function contextInput(state: RunState, route: RouteConfig): Partial<CallModelInput> {
+  if (!hasRules(state, 2)) return {};
+  const counted = countedNow(state);
+  const tokenFactors = state.context.factors[routeName(route)];
+  return {
+    bounds: contextBounds(state, route),
+    ...(counted === undefined ? {} : { counted }),
+    ...(tokenFactors === undefined ? {} : { tokenFactors }),
   };
 }
 

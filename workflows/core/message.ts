@@ -63,6 +63,8 @@ export interface ToolResultBlock {
 /** A message by the user or the runtime. */
 export interface UserMessage {
   readonly role: 'user';
+  /** Only where the runtime put a summary in the place of older messages: the blob with the structured summary. */
+  readonly summary?: ContentHash;
   readonly blocks: readonly (TextBlock | ImageBlock)[];
 }
 

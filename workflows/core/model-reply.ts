@@ -1,7 +1,9 @@
 /** What the core does with a reply that arrived whole: end, run its calls, or tell the model what was wrong. */
 import { chargeReply } from './budget';
 import { endIfTripped, healErrors, takeAgentErrors } from './agent-errors';
-import type { AgentError } from './failure';
+import { onContextOverflow } from './context-overflow';
+import { contextBounds, noteContext } from './context-state';
+import type { AgentError, InfraError } from './failure';
 import type { JsonValue } from './json';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
@@ -9,9 +11,11 @@ import { observationsTold, observeCalls, refusedCalls } from './learning';
 import type { Head } from './message';
 import type { ModelPrice } from './model-price';
 import { usdOf } from './model-price';
-import type { CallModelResult, ProposedToolCall } from './ports';
+import type { CallModelResult, ProposedToolCall, RouteConfig } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
 import { recordRouteSuccess, routeName } from './provider-health';
+import { recordInfraError } from './provider-failure';
+import { hasRules } from './rules';
 import { endCompleted, endFailed } from './run-end';
 import type { RunPhase, RunState } from './run-state';
 import { spendOf } from './spend';
@@ -53,14 +57,18 @@ function takeReply(
     next: { pendingResults: [] },
     inbox: state.inbox.slice(call.sentTexts),
     contextTokens: result.contextTokens,
+    context:
+      route === undefined ? state.context : noteContext(state.context, result, routeName(route)),
     health:
       route === undefined ? state.health : recordRouteSuccess(state.health, routeName(route), atMs),
     healed,
     failedOver: [],
     lastText: result.textPreview === '' ? state.lastText : result.textPreview,
   };
+  const warned = warnOfContext(taken, route, atMs);
   return step(
-    taken,
+    warned.state,
+    ...warned.commands,
     ...retries.map((code) =>
       publish(taken, atMs, {
         type: 'HealedEvent',
@@ -94,9 +102,29 @@ function replyCost(
   return nanoUsd === undefined || nanoUsd === 0 ? {} : { usd: usdOf(nanoUsd) };
 }
 
+/** People hear of a conversation that nears its window, once each time. Source: seed 001, 80 %. */
+function warnOfContext(state: RunState, route: RouteConfig | undefined, atMs: number): Step {
+  if (route === undefined || !hasRules(state, 2)) return step(state);
+  const { warnTokens, windowTokens } = contextBounds(state, route);
+  const isNear = state.contextTokens >= warnTokens;
+  if (isNear === state.context.warned) return step(state);
+  const noted: RunState = { ...state, context: { ...state.context, warned: isNear } };
+  if (!isNear) return step(noted);
+  return step(
+    noted,
+    publish(noted, atMs, {
+      type: 'ContextWarningEvent',
+      tokens: state.contextTokens,
+      windowTokens,
+    }),
+  );
+}
+
 function decideReply(state: RunState, result: CallModelResult, moment: Moment): Step {
   const { atMs } = moment;
   switch (result.stopReason) {
+    case 'context-full':
+      return hasRules(state, 2) ? onContextFull(state, result, atMs) : onTruncated(state, moment);
     case 'truncated':
       return onTruncated(state, moment);
     case 'refusal':
@@ -122,6 +150,27 @@ function decideReply(state: RunState, result: CallModelResult, moment: Moment): 
         ? onAnswer(state, result, moment)
         : onToolCalls(state, result, moment);
   }
+}
+
+/** The window was full before the reply was complete: nothing of it runs, and the same is asked of a smaller conversation. */
+function onContextFull(state: RunState, result: CallModelResult, atMs: number): Step {
+  const { snapshot } = prepared(state);
+  const routeIndex = state.lastRouteIndex ?? 0;
+  const route = snapshot.chain[routeIndex];
+  const { contextTokens, usage, measure } = result;
+  const failure: InfraError = {
+    kind: 'infra',
+    code: 'context_overflow',
+    message: `The reply was cut off because the window was full: ${contextTokens} tokens of the request and ${usage.outputTokens} of the reply.`,
+    ...(route === undefined ? {} : { route: routeName(route) }),
+    overflow: {
+      windowTokens: contextTokens + usage.outputTokens,
+      ...(measure === undefined ? {} : { measure }),
+    },
+  };
+  return andThen(recordInfraError(state, failure, atMs), (noted) =>
+    onContextOverflow(noted, routeIndex, failure, atMs),
+  );
 }
 
 /** What the transcript keeps behind a paused turn, so that no two replies stand side by side. */

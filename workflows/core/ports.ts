@@ -1,8 +1,12 @@
 /** The activities as the core sees them: their inputs and results. Both sides meet here and nowhere else. */
-import type { AgentError, AgentErrorCode } from './failure';
+import type { CompactionConfig } from './compaction-config';
+import type { CompactionTier } from './compaction-policy';
+import type { ContextBounds, ContextMeasure } from './context-measure';
+import type { AgentError, AgentErrorCode, InfraError } from './failure';
 import type { JsonObject } from './json';
 import type { Limits } from './limits';
 import type { ContentHash, Head } from './message';
+import type { OpenMatters } from './open-matters';
 import type { CountedContext, TokenFactors } from './token-factors';
 import type {
   ProgressEstimate,
@@ -76,6 +80,8 @@ export interface AgentSnapshot {
   readonly limits: Limits;
   /** What the run and the runs below it may spend; absent = no budget. */
   readonly budget?: Allowance;
+  /** Absent in runs that release 0.1.0 prepared. */
+  readonly compaction?: CompactionConfig;
   /** Absolute path of the run's workspace on the worker's machine. */
   readonly workspace?: string;
   /** How the run gets out of a rut; absent: not at all. */
@@ -154,6 +160,8 @@ export interface CallModelInput {
   readonly counted?: CountedContext;
   /** Vendor's tokens per token of ours on this route, as learned so far. */
   readonly tokenFactors?: TokenFactors;
+  /** The request is measured and held back where it exceeds them; absent for runs under older rules. */
+  readonly bounds?: ContextBounds;
   /** What the runtime itself ran since the last call, to append behind the results. */
   readonly runtimeResults?: readonly RuntimeResult[];
   /** For the corpus of learned recoveries; a store that cannot take them costs nothing. */
@@ -282,7 +290,15 @@ export interface CallLikeness {
 }
 
 /** Why the model stopped, in neutral words. A cut stream is a failure, never a stop reason. */
-export type StopReason = 'end' | 'tool-use' | 'truncated' | 'refusal' | 'pause' | 'filtered';
+export type StopReason =
+  | 'end'
+  | 'tool-use'
+  | 'truncated'
+  /** Cut off because the model's window was full. */
+  | 'context-full'
+  | 'refusal'
+  | 'pause'
+  | 'filtered';
 
 /** A reply that arrived whole. */
 export interface CallModelResult {
@@ -310,8 +326,67 @@ export interface CallModelResult {
   readonly counted?: CountedContext;
   /** The route's factors after what this call taught (`learnFactors`); the next call on this route takes them. */
   readonly tokenFactors?: TokenFactors;
+  /** The request in parts, from the warning threshold on. */
+  readonly measure?: ContextMeasure;
   /** Provider failures that this call's attempts healed by retry, in order. */
   readonly healedRetries?: readonly string[];
+}
+
+/** A call whose request did not fit, so that nothing was sent. */
+export interface ModelCallHeldBack {
+  /** Transcript with pending results and user texts appended. */
+  readonly headBefore: Head;
+  readonly heldBack: ContextMeasure;
+}
+
+/** Input of a compaction. */
+export interface CompactInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly head: Head;
+  readonly pendingResults?: readonly PendingResult[];
+  /** Place of the route that will be called: the request is measured as it would go there. */
+  readonly routeIndex: number;
+  readonly bounds: ContextBounds;
+  readonly counted?: CountedContext;
+  readonly tokenFactors?: TokenFactors;
+  readonly tier: CompactionTier;
+  /** Shortens the tool results and texts of the kept tail too, until the request fits. */
+  readonly trimTail?: true;
+  /** The request was measured or refused; else a request that fits after all is left as it is. */
+  readonly isDue?: true;
+  /** Who writes the summary: tiers 2 and 3. */
+  readonly summary?: {
+    readonly routeIndex: number;
+    readonly windowTokens: number;
+    readonly tokenFactors?: TokenFactors;
+  };
+  /** What every summary must hold: tiers 2 to 4. */
+  readonly matters?: OpenMatters;
+  /** What the summary may cost at most. */
+  readonly allowance?: Allowance;
+  /** Stable over attempts and workers. */
+  readonly holder: string;
+}
+
+/** What a compaction came to. */
+export interface CompactResult {
+  /** Transcript with pending results appended. */
+  readonly headBefore: Head;
+  /** The new transcript; equal to `headBefore` where nothing was changed. */
+  readonly head: Head;
+  readonly tier: CompactionTier;
+  readonly trimmedTail?: true;
+  /** The request fits as it is: nothing was done. */
+  readonly isNeedless?: true;
+  readonly tokensBefore: number;
+  readonly messagesBefore: number;
+  /** The request as it is now. */
+  readonly measure: ContextMeasure;
+  /** What the summary consumed; absent where no model was asked. */
+  readonly spend?: CallSpend;
+  /** No usable summary came; nothing was changed. */
+  readonly failure?: InfraError;
 }
 
 /** Input of one tool execution. */
@@ -422,7 +497,8 @@ export type CheckEditResult =
 /** The activities of a run. */
 export interface Activities {
   prepareRun(input: PrepareRunInput): Promise<PrepareRunResult>;
-  callModel(input: CallModelInput): Promise<CallModelResult>;
+  callModel(input: CallModelInput): Promise<CallModelResult | ModelCallHeldBack>;
+  compact(input: CompactInput): Promise<CompactResult>;
   runTool(input: RunToolInput): Promise<RunToolResult>;
   checkEdit(input: CheckEditInput): Promise<CheckEditResult>;
   notify(input: NotifyInput): Promise<NotifyResult>;

@@ -1,5 +1,7 @@
 /** What the core does when a model call failed for good: fail over, wait, or end the run with the cause. */
 import { budgetText, exhausted } from './budget';
+import { skipsRoute } from './context-gate';
+import { onContextOverflow } from './context-overflow';
 import type { FailoverReason, InfraError } from './failure';
 import { failoverReason, infraPolicy } from './failure-policy';
 import type { Moment } from './iteration';
@@ -7,6 +9,7 @@ import { issueModelCall, prepared, startWait } from './iteration';
 import { invariant } from './invariant';
 import { decideRoute, recordRouteFailure, routeName } from './provider-health';
 import { endFailed } from './run-end';
+import { hasRules } from './rules';
 import type { RunState } from './run-state';
 import type { Step } from './step';
 import { andThen, appendLine, count, publish, step } from './step';
@@ -31,7 +34,8 @@ export function recordInfraError(state: RunState, failure: InfraError, atMs: num
   return step(noted, publish(noted, atMs, { type: 'ErrorEvent', failure }));
 }
 
-function endInfra(state: RunState, failure: InfraError, atMs: number): Step {
+/** Ends the run with the cause that people must mend. */
+export function endInfra(state: RunState, failure: InfraError, atMs: number): Step {
   if (failure.code === 'budget_exhausted') {
     const stop = exhausted(state, `${failure.message}; it has ${budgetText(state)}`);
     return endFailed(state, atMs, stop.reason, stop.message, failure);
@@ -55,6 +59,8 @@ export function onModelCallFailed(
   return andThen(recordInfraError(state, failure, atMs), (noted) => {
     if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
       return callWithUsualOutput(noted, atMs);
+    if (failure.code === 'context_overflow' && hasRules(noted, 2))
+      return onContextOverflow(noted, routeIndex, failure, atMs);
     switch (infraPolicy(failure).action) {
       case 'fail-run':
         return endInfra(noted, failure, atMs);
@@ -94,7 +100,7 @@ function failOver(state: RunState, routeIndex: number, failure: InfraError, atMs
       failure.spared === true ? state.failedOver : [...state.failedOver, reason].slice(-8),
   };
   if ((health.routes[from]?.cooldownUntilMs ?? 0) <= atMs) return endInfra(cooled, failure, atMs);
-  const decision = decideRoute(health, snapshot.chain, atMs);
+  const decision = decideRoute(health, snapshot.chain, atMs, skipsRoute(cooled));
   if (decision.type === 'wait') return issueModelCall(cooled, atMs);
   const next = snapshot.chain[decision.routeIndex];
   invariant(next !== undefined, 'a decided route is in the chain');

@@ -112,13 +112,17 @@ export function isRecovering(state: ProviderHealthState, route: string): boolean
   return (state.routes[route]?.cooldownUntilMs ?? 0) > 0;
 }
 
-/** First route of the chain that may be tried, else the earliest time that one may. */
+/** First route of the chain that may be tried, else the earliest time that one may; a chain of which all is skipped counts whole. */
 export function decideRoute(
   state: ProviderHealthState,
   chain: readonly RouteConfig[],
   atMs: number,
+  skips: (route: RouteConfig) => boolean = () => false,
 ): RouteDecision {
-  const restUntil = chain.map((route) => state.routes[routeName(route)]?.probeFromMs ?? 0);
+  const passesOver = chain.every(skips) ? () => false : skips;
+  const restUntil = chain.map((route) =>
+    passesOver(route) ? Infinity : (state.routes[routeName(route)]?.probeFromMs ?? 0),
+  );
   const routeIndex = restUntil.findIndex((untilMs) => untilMs <= atMs);
   if (routeIndex >= 0) return { type: 'use', routeIndex };
   return { type: 'wait', untilMs: Math.min(...restUntil) };

@@ -1,4 +1,5 @@
 /** What comes into the core (events), what it asks for (commands), and what it tells people (timeline entries). */
+import type { CompactionTier } from './compaction-policy';
 import type { AgentError, Failure, InfraError } from './failure';
 import type { JsonObject } from './json';
 import type { Limits } from './limits';
@@ -10,6 +11,9 @@ import type {
   NotifyInput,
   NotifyResult,
   PersonNotice,
+  CompactInput,
+  CompactResult,
+  ModelCallHeldBack,
   PrepareRunInput,
   PrepareRunResult,
   RunToolInput,
@@ -39,6 +43,18 @@ export type RunEvent = Stamped &
         readonly callId: string;
         readonly result: CallModelResult;
       }
+    /** The request was too large to be sent. */
+    | {
+        readonly type: 'model-call-held-back';
+        readonly callId: string;
+        readonly result: ModelCallHeldBack;
+      }
+    | {
+        readonly type: 'compaction-completed';
+        readonly callId: string;
+        readonly result: CompactResult;
+      }
+    | { readonly type: 'compaction-failed'; readonly callId: string; readonly failure: InfraError }
     | { readonly type: 'model-call-failed'; readonly callId: string; readonly failure: InfraError }
     | {
         readonly type: 'tool-call-completed';
@@ -101,6 +117,13 @@ export type RunCommand =
       readonly callId: string;
       readonly summary: string;
       readonly input: CallModelInput;
+      readonly limits: Limits;
+    }
+  | {
+      readonly type: 'compact';
+      readonly callId: string;
+      readonly summary: string;
+      readonly input: CompactInput;
       readonly limits: Limits;
     }
   | {
@@ -179,6 +202,20 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly from: string;
       readonly to: string;
       readonly reason: string;
+    }
+  | {
+      readonly type: 'ContextWarningEvent';
+      readonly tokens: number;
+      readonly windowTokens: number;
+    }
+  | {
+      readonly type: 'CompactionEvent';
+      readonly tier: CompactionTier;
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly messagesBefore: number;
+      readonly messagesAfter: number;
+      readonly why: string;
     }
   | { readonly type: 'WaitStartedEvent'; readonly waitingFor: string }
   | { readonly type: 'WaitEndedEvent'; readonly waitedFor: string }

@@ -2,6 +2,8 @@
 import type { BudgetState } from './budget';
 import type { CircuitBreakerState } from './circuit-breaker';
 import type { ApprovalsState } from './decisions-made';
+import type { CompactionTier } from './compaction-policy';
+import type { ContextState } from './context-state';
 import type { AgentError, InfraError } from './failure';
 import type { GuardState } from './guard-state';
 import type { LearningState } from './learning';
@@ -64,6 +66,15 @@ export type RunPhase =
       readonly routeIndex: number;
       /** How many texts of the inbox this call carries. */
       readonly sentTexts: number;
+    }
+  /** The conversation is made smaller before the next model call. */
+  | {
+      readonly type: 'compacting';
+      readonly callId: string;
+      readonly tier: CompactionTier;
+      readonly why: string;
+      /** Route whose model writes the summary. */
+      readonly summaryRouteIndex?: number;
     }
   | {
       readonly type: 'running-tools';
@@ -139,6 +150,8 @@ export interface RunState {
   readonly usage: Usage;
   readonly budget: BudgetState;
   readonly contextTokens: number;
+  /** Size of the conversation, and its compactions. */
+  readonly context: ContextState;
   readonly breaker: CircuitBreakerState;
   readonly health: ProviderHealthState;
   /** Milliseconds at work, up to `activeSinceMs`. */

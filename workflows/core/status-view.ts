@@ -185,6 +185,8 @@ function doing(state: RunState): string {
       return 'about to begin an iteration';
     case 'calling-model':
       return `waiting for ${currentRoute(state) ?? 'the model'}`;
+    case 'compacting':
+      return `compacting the conversation (tier ${phase.tier}): ${phase.why}`;
     case 'running-tools':
       return statusWord(state) === 'waiting'
         ? `waiting for ${toolWork(phase.calls)}`

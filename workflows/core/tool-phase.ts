@@ -2,6 +2,7 @@
 import { callSummary } from './call-summary';
 import { armWaits, rearmed, timersOfCall, waitText, withoutExpiry } from './decision-wait';
 import { endIfTripped, healErrors, takeAgentErrors } from './agent-errors';
+import { notePendingResult } from './context-state';
 import { toToolResponse } from './error-context';
 import type { AgentError, InfraError } from './failure';
 import { failureMessageChars, previewChars } from './limits';
@@ -169,7 +170,7 @@ export function onToolCallCompleted(
     isError: error !== undefined,
     ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
   };
-  const settled = replaceCall(state, call.toolCallId, {
+  const settled = replaceCall(notePendingResult(state, result.bytes), call.toolCallId, {
     call,
     status: {
       type: 'settled',

@@ -21,7 +21,13 @@ import {
   onSignalDropped,
   resumeSegment,
 } from './people';
-import type { CallModelResult, RunToolResult } from './ports';
+import {
+  keepCompaction,
+  onCompacted,
+  onCompactionFailed,
+  onModelCallHeldBack,
+} from './compaction-phase';
+import type { CallModelResult, CompactResult, ModelCallHeldBack, RunToolResult } from './ports';
 import { initialProviderHealth } from './provider-health';
 import { onModelCallFailed, onPreparationFailed } from './provider-failure';
 import type { RunCommand, RunEvent } from './run-protocol';
@@ -121,6 +127,7 @@ function isActive(state: RunState): boolean {
   switch (phase.type) {
     case 'preparing':
     case 'calling-model':
+    case 'compacting':
     case 'ending':
       return true;
     case 'running-tools':
@@ -173,6 +180,12 @@ function decide(state: RunState, event: RunEvent): Step {
           : step(state);
     case 'model-call-completed':
       return onModelResult(state, event.callId, { result: event.result }, event);
+    case 'model-call-held-back':
+      return onHeldBack(state, event.callId, event.result, event);
+    case 'compaction-completed':
+      return onCompaction(state, event.callId, { result: event.result }, event);
+    case 'compaction-failed':
+      return onCompaction(state, event.callId, { failure: event.failure }, event);
     case 'model-call-failed':
       return onModelResult(state, event.callId, { failure: event.failure }, event);
     case 'tool-call-completed':
@@ -257,6 +270,40 @@ function onModelResult(
         came.failure,
         event,
       );
+}
+
+function onHeldBack(
+  state: RunState,
+  callId: string,
+  result: ModelCallHeldBack,
+  { atMs }: RunEvent,
+): Step {
+  const { phase } = state;
+  if (phase.type === 'ending' && phase.outstanding.includes(callId))
+    return returned({ ...state, head: result.headBefore }, callId, atMs);
+  if (phase.type !== 'calling-model' || phase.callId !== callId) return step(state);
+  return onModelCallHeldBack(state, phase, result, atMs);
+}
+
+function onCompaction(
+  state: RunState,
+  callId: string,
+  came: Came<CompactResult>,
+  { atMs }: RunEvent,
+): Step {
+  const { phase } = state;
+  if (phase.type === 'ending' && phase.outstanding.includes(callId))
+    return returned(
+      'result' in came
+        ? keepCompaction(state, callId, came.result)
+        : chargeFailure(state, callId, came.failure),
+      callId,
+      atMs,
+    );
+  if (phase.type !== 'compacting' || phase.callId !== callId) return step(state);
+  return 'result' in came
+    ? onCompacted(state, phase, came.result, atMs)
+    : onCompactionFailed(state, phase, came.failure, atMs);
 }
 
 /** A reply that lands while the run ends is still the best partial text that there is. */

@@ -30,7 +30,7 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
   stop_sequence: 'end',
   tool_use: 'tool-use',
   max_tokens: 'truncated',
-  model_context_window_exceeded: 'truncated',
+  model_context_window_exceeded: 'context-full',
   refusal: 'refusal',
   pause_turn: 'pause',
 };

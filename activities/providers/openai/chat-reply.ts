@@ -23,7 +23,7 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
   function_call: 'tool-use',
   length: 'truncated',
   max_tokens: 'truncated',
-  model_length: 'truncated',
+  model_length: 'context-full',
   content_filter: 'filtered',
   safety: 'filtered',
   recitation: 'filtered',

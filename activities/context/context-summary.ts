@@ -1,0 +1,217 @@
+/** What stands in the place of summarised messages: a structured summary, merged and never summarised again. */
+import { z } from 'zod';
+import { noteProvenance } from '../../workflows/core/error-context';
+import { fenceToolOutput } from '../fence';
+import { wellFormedText } from '../providers/well-formed';
+
+/** A structured summary. Every list is bounded; the oldest and the newest entries outlive the middle. */
+export interface ContextSummary {
+  readonly version: 1;
+  /** Head of the goal, word for word. */
+  readonly goal: string;
+  /** The whole goal, where `goal` is only its head. */
+  readonly goalRef?: string | undefined;
+  /** What people said, word for word up to a bound. */
+  readonly people: readonly string[];
+  /** What waits for a person. */
+  readonly approvals: readonly string[];
+  /** Files that tools have changed. */
+  readonly files: readonly string[];
+  readonly errors: readonly string[];
+  /** Made by a model, as are facts and progress. */
+  readonly decisions: readonly string[];
+  readonly facts: readonly string[];
+  readonly progress: readonly string[];
+  /** Compactions that it stands for. */
+  readonly compactions: number;
+}
+
+interface ListBounds {
+  readonly entries: number;
+  readonly chars: number;
+}
+
+/** Entries of each list and characters of each entry (ADR 0024). */
+const bounds = {
+  people: { entries: 60, chars: 600 },
+  approvals: { entries: 16, chars: 300 },
+  files: { entries: 300, chars: 260 },
+  errors: { entries: 30, chars: 300 },
+  decisions: { entries: 120, chars: 300 },
+  facts: { entries: 400, chars: 300 },
+  progress: { entries: 6, chars: 4_000 },
+} as const satisfies Record<string, ListBounds>;
+
+/** A list of a summary. */
+export type SummaryList = keyof typeof bounds;
+
+const listNames = Object.keys(bounds) as SummaryList[];
+
+const texts = z.array(z.string());
+
+const summarySchema = z.object({
+  version: z.literal(1),
+  goal: z.string(),
+  goalRef: z.string().optional(),
+  people: texts,
+  approvals: texts,
+  files: texts,
+  errors: texts,
+  decisions: texts,
+  facts: texts,
+  progress: texts,
+  compactions: z.number(),
+});
+
+/** Reads a stored summary; undefined for anything else. */
+export function parseSummary(json: string): ContextSummary | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  const parsed = summarySchema.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** JSON text of a summary as it is stored: readable line by line. */
+export function summaryJson(summary: ContextSummary): string {
+  return JSON.stringify(summary, undefined, 1);
+}
+
+function bounded(text: string, chars: number): string {
+  const line = wellFormedText(text).trim();
+  return line.length <= chars ? line : `${wellFormedText(line.slice(0, chars - 1))}…`;
+}
+
+function sameness(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[\s.;,]+/g, ' ')
+    .trim();
+}
+
+/** All entries once, the oldest and the newest where there are too many. */
+function union(lists: readonly (readonly string[])[], { entries, chars }: ListBounds): string[] {
+  const byMeaning = new Map<string, string>();
+  for (const text of lists.flat()) {
+    const entry = bounded(text, chars);
+    const key = sameness(entry);
+    if (key !== '' && !byMeaning.has(key)) byMeaning.set(key, entry);
+  }
+  const all = [...byMeaning.values()];
+  if (all.length <= entries) return all;
+  const oldest = Math.ceil(entries / 2);
+  return [...all.slice(0, oldest), ...all.slice(all.length - (entries - oldest))];
+}
+
+/** Lists that say how things are now: only the newest summary's count. */
+const current: ReadonlySet<SummaryList> = new Set(['approvals', 'errors']);
+
+/**
+ * Merges summaries, oldest first.
+ *
+ * Contract: pure; a union with bounds, so that no fact leaves before hundreds of others have come; what is open now is the
+ * last one's alone; goal and its ref are the last one's.
+ */
+export function mergeSummaries(
+  earlier: readonly ContextSummary[],
+  latest: ContextSummary,
+): ContextSummary {
+  const merged = { ...latest };
+  for (const name of listNames) {
+    const lists = current.has(name)
+      ? [latest[name]]
+      : [...earlier.map((summary) => summary[name]), latest[name]];
+    merged[name] = union(lists, bounds[name]);
+  }
+  return {
+    ...merged,
+    compactions: earlier.reduce((sum, { compactions }) => sum + compactions, latest.compactions),
+  };
+}
+
+interface Section {
+  readonly list: SummaryList;
+  readonly title: string;
+  /** Share of the characters that all lists get together. */
+  readonly share: number;
+  /** Made of what models and tools said: data, never instructions. */
+  readonly isData: boolean;
+}
+
+const sections: readonly Section[] = [
+  { list: 'people', title: 'What people said, word for word', share: 0.2, isData: false },
+  { list: 'approvals', title: 'Waiting for a person', share: 0.05, isData: false },
+  { list: 'files', title: 'Files that were changed', share: 0.1, isData: true },
+  { list: 'errors', title: 'Errors not yet resolved', share: 0.08, isData: true },
+  { list: 'decisions', title: 'Decisions', share: 0.12, isData: true },
+  { list: 'facts', title: 'Facts', share: 0.3, isData: true },
+  { list: 'progress', title: 'Progress so far', share: 0.15, isData: true },
+];
+
+/** As many entries as fit, the oldest and the newest first; what was left out is said. */
+function shownList(entries: readonly string[], chars: number): { lines: string[]; left: number } {
+  const size = (entry: string): number => entry.length + 3;
+  const head: string[] = [];
+  const tail: string[] = [];
+  let room = chars;
+  for (let low = 0, high = entries.length - 1; low <= high;) {
+    const fromHead = head.length <= tail.length;
+    const entry = entries[fromHead ? low : high] ?? '';
+    if (size(entry) > room && head.length + tail.length > 0) break;
+    room -= size(entry);
+    if (fromHead) {
+      head.push(`- ${bounded(entry, chars)}`);
+      low += 1;
+    } else {
+      tail.unshift(`- ${bounded(entry, chars)}`);
+      high -= 1;
+    }
+  }
+  return { lines: [...head, ...tail], left: entries.length - head.length - tail.length };
+}
+
+/** Share of a summary's characters that the goal takes at most. */
+const goalShare = 0.25;
+
+/**
+ * The text of a summary as the model reads it.
+ *
+ * Contract: pure; at most about `maxChars` characters; what did not fit is said, with the ref of the whole.
+ */
+export function renderSummary(summary: ContextSummary, maxChars: number, ref: string): string {
+  const goal = bounded(summary.goal, Math.max(200, Math.floor(maxChars * goalShare)));
+  const room = maxChars - goal.length;
+  let left = 0;
+  const shown = sections.flatMap(({ list, title, share, isData }) => {
+    const entries = summary[list];
+    if (entries.length === 0) return [];
+    const part = shownList(entries, Math.floor(room * share * spareFactor(summary)));
+    left += part.left;
+    return [{ isData, text: `${title}:\n${part.lines.join('\n')}` }];
+  });
+  const plain = shown.filter(({ isData }) => !isData).map(({ text }) => text);
+  const data = shown.filter(({ isData }) => isData).map(({ text }) => text);
+  const more =
+    left > 0 || summary.goalRef !== undefined
+      ? [
+          `[${left} entries left out here; read the whole summary with read_output, ref "${ref}".${summary.goalRef === undefined ? '' : ` The whole goal: ref "${summary.goalRef}".`}]`,
+        ]
+      : [];
+  return [
+    `${noteProvenance}\nThe conversation up to here grew too long for the model and was replaced by this summary. Go on with the work where it stands; do not begin again.`,
+    `Goal, word for word:\n${goal}`,
+    ...plain,
+    ...(data.length === 0 ? [] : [fenceToolOutput('context_summary', data.join('\n\n'))]),
+    ...more,
+  ].join('\n\n');
+}
+
+/** Lists that are empty leave their share to the others. */
+function spareFactor(summary: ContextSummary): number {
+  const used = sections.filter(({ list }) => summary[list].length > 0);
+  const share = used.reduce((sum, section) => sum + section.share, 0);
+  return share > 0 ? Math.min(3, 1 / share) : 1;
+}

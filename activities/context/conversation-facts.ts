@@ -1,0 +1,110 @@
+/** What a summary takes from the conversation without a model: people's words, changed files, earlier summaries. */
+import type { Message, ToolCallBlock, UserMessage } from '../../workflows/core/message';
+import type { OpenMatters } from '../../workflows/core/open-matters';
+import type { ToolPolicy } from '../../workflows/core/ports';
+import { askUserTool } from '../../workflows/core/ports';
+import type { Store } from '../store';
+import type { ContextSummary } from './context-summary';
+import { parseSummary } from './context-summary';
+
+/** What the runtime itself puts into a transcript begins so. */
+const runtimeText = /^\((?:The agent runtime|Continue\.|The beginning of this conversation)/;
+
+function textOf(message: UserMessage): string {
+  return message.blocks
+    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+    .join('\n')
+    .trim();
+}
+
+function peoplesTexts(messages: readonly Message[], goal: string): readonly string[] {
+  return messages.flatMap((message): readonly string[] => {
+    if (message.role === 'tool')
+      return message.results
+        .filter(({ name, isError }) => name === askUserTool && !isError)
+        .map(({ content }) => `Answer to a question: ${content}`);
+    if (message.role === 'assistant' || message.summary !== undefined) return [];
+    const text = textOf(message);
+    const isGoal = goal !== '' && text.startsWith(goal);
+    return text === '' || isGoal || runtimeText.test(text) ? [] : [text];
+  });
+}
+
+function callsOf(messages: readonly Message[]): readonly ToolCallBlock[] {
+  return messages.flatMap((message) =>
+    message.role === 'assistant'
+      ? message.blocks.flatMap((block) => (block.type === 'tool-call' ? [block] : []))
+      : [],
+  );
+}
+
+function changedFiles(
+  messages: readonly Message[],
+  policies: readonly ToolPolicy[],
+): readonly string[] {
+  const failed = new Set(
+    messages.flatMap((message) =>
+      message.role === 'tool'
+        ? message.results.flatMap((result) => (result.isError ? [result.toolCallId] : []))
+        : [],
+    ),
+  );
+  return callsOf(messages).flatMap((call) => {
+    const field = policies.find(({ name }) => name === call.name)?.editsFile;
+    const path = field === undefined ? undefined : call.input[field];
+    return typeof path === 'string' && !failed.has(call.toolCallId)
+      ? [`${path} (${call.name})`]
+      : [];
+  });
+}
+
+/** Stores the whole goal where a summary can only repeat its head. */
+async function goalRefOf(
+  store: Store,
+  messages: readonly Message[],
+  goal: string,
+): Promise<string | undefined> {
+  const whole = messages
+    .flatMap((message) =>
+      message.role === 'user' && message.summary === undefined ? [textOf(message)] : [],
+    )
+    .find((text) => text.startsWith(goal) && text.length > goal.length);
+  return whole === undefined || goal === '' ? undefined : store.putBlob(whole);
+}
+
+/** The summaries that stand among the messages, oldest first. */
+export async function earlierSummaries(
+  store: Store,
+  messages: readonly Message[],
+): Promise<readonly ContextSummary[]> {
+  const refs = messages.flatMap((message) =>
+    message.role === 'user' && message.summary !== undefined ? [message.summary] : [],
+  );
+  const found = await Promise.all(
+    refs.map(async (ref) => parseSummary((await store.getBlob(ref)).toString('utf8'))),
+  );
+  return found.filter((summary) => summary !== undefined);
+}
+
+/** The part of a summary that needs no model. Contract: as many facts as it can prove, none that it guesses. */
+export async function provenSummary(
+  store: Store,
+  messages: readonly Message[],
+  matters: OpenMatters,
+  policies: readonly ToolPolicy[],
+): Promise<ContextSummary> {
+  const goalRef = await goalRefOf(store, messages, matters.goal);
+  return {
+    version: 1,
+    goal: matters.goal,
+    ...(goalRef === undefined ? {} : { goalRef }),
+    people: peoplesTexts(messages, matters.goal),
+    approvals: matters.approvals,
+    files: changedFiles(messages, policies),
+    errors: matters.errors,
+    decisions: [],
+    facts: [],
+    progress: [],
+    compactions: 1,
+  };
+}

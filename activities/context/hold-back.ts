@@ -1,0 +1,57 @@
+/** Whether a measured request is sent, and how long its reply may be. */
+import { Context } from '@temporalio/activity';
+import type { CompactionConfig } from '../../workflows/core/compaction-config';
+import type { ContextMeasure } from '../../workflows/core/context-measure';
+import { fitsBounds } from '../../workflows/core/context-measure';
+import type { CallModelInput } from '../../workflows/core/ports';
+import type { MeasuredCall } from './call-measure';
+import type { RequestMeasure } from './measure-request';
+import { brokenLimit, measureParts } from './measure-parts';
+
+/** A request's parts, and whether it is too large to be sent. */
+export interface CheckedRequest {
+  /** Only from the warning threshold on. */
+  readonly parts?: ContextMeasure;
+  readonly isTooLarge: boolean;
+}
+
+/** Checks a measured request against the bounds of its route. */
+export function checkRequest(
+  call: MeasuredCall,
+  whole: RequestMeasure,
+  { bounds }: Pick<CallModelInput, 'bounds'>,
+  config: CompactionConfig,
+): CheckedRequest {
+  if (bounds === undefined) return { isTooLarge: false };
+  const { maxBytes = Infinity, warnTokens } = bounds;
+  const isNear = whole.tokens >= warnTokens || whole.bytes > maxBytes;
+  if (!isNear && brokenLimit(call, whole) === undefined) return { isTooLarge: false };
+  const parts = measureParts(call, whole, config);
+  const isTooLarge = !fitsBounds(parts, bounds);
+  const { tokens } = parts;
+  const { windowTokens } = bounds;
+  const route = { route: call.route };
+  if (isTooLarge)
+    Context.current().log.info('The request is too large', { tokens, windowTokens, ...route });
+  else
+    Context.current().log.warn('The conversation nears its window', {
+      tokens,
+      windowTokens,
+      ...route,
+    });
+  return { parts, isTooLarge };
+}
+
+/** Share by which a request may turn out larger than it was measured (issue CONTEXT: estimates are right within 5 %). */
+const estimateMargin = 1.05;
+
+/** Tokens that the reply may have: what is wanted, or what the window leaves, and never less than the reserve. */
+export function outputRoom(
+  wantedTokens: number,
+  whole: RequestMeasure,
+  { bounds }: Pick<CallModelInput, 'bounds'>,
+): number {
+  if (bounds === undefined) return wantedTokens;
+  const left = bounds.windowTokens - Math.ceil(whole.tokens * estimateMargin);
+  return Math.min(wantedTokens, Math.max(left, bounds.reserveTokens));
+}

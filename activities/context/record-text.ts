@@ -1,0 +1,69 @@
+/** A conversation as plain lines: what a model summarises, and what stands for it where no model can. */
+import type { AssistantMessage, Message } from '../../workflows/core/message';
+import { wellFormedText } from '../providers/well-formed';
+
+/** Characters of one line: a huge result must not crowd out everything else. */
+const lineChars = 3_000;
+
+function cut(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const head = Math.ceil((chars * 2) / 3);
+  return `${wellFormedText(text.slice(0, head))} […] ${wellFormedText(text.slice(text.length - (chars - head)))}`;
+}
+
+function assistantLines(message: AssistantMessage): readonly string[] {
+  return message.blocks.flatMap((block): readonly string[] => {
+    switch (block.type) {
+      case 'text':
+      case 'refusal':
+        return block.text.trim() === '' ? [] : [`AGENT: ${cut(block.text, lineChars)}`];
+      case 'tool-call':
+        return [`AGENT CALLS ${block.name}: ${cut(JSON.stringify(block.input), lineChars / 2)}`];
+      case 'reasoning':
+        return [];
+    }
+  });
+}
+
+/** The lines of a conversation; a summary that stands in it is left out, since it is merged as it is. */
+export function recordLines(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap((message): readonly string[] => {
+    switch (message.role) {
+      case 'user':
+        return message.summary !== undefined
+          ? []
+          : message.blocks.map((block) =>
+              block.type === 'text' ? `USER: ${cut(block.text, lineChars)}` : 'USER: (an image)',
+            );
+      case 'assistant':
+        return assistantLines(message);
+      case 'tool':
+        return message.results.map(
+          ({ name, isError, content }) =>
+            `${isError ? 'ERROR' : 'RESULT'} OF ${name}: ${cut(content, lineChars)}`,
+        );
+    }
+  });
+}
+
+/** Characters of one line of the plain description, and lines of it. */
+const plainLineChars = 160;
+const plainLines = 24;
+
+/**
+ * Tier 4: what happened, told without a model.
+ *
+ * Source: seed 001 (plain-text description where a summary cannot be made).
+ */
+export function plainDescription(messages: readonly Message[]): string {
+  const lines = recordLines(messages).map((line) => cut(line.replace(/\s+/g, ' '), plainLineChars));
+  const shown =
+    lines.length <= plainLines
+      ? lines
+      : [
+          ...lines.slice(0, plainLines / 2),
+          `(${lines.length - plainLines} more lines)`,
+          ...lines.slice(lines.length - plainLines / 2),
+        ];
+  return [`${messages.length} messages, told without a model:`, ...shown].join('\n');
+}

@@ -1,0 +1,117 @@
+/** Tier 1: takes large tool results out of old messages, and leaves what they were and where they can be read again. */
+import type {
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  TextBlock,
+  ToolResultBlock,
+  UserMessage,
+} from '../../workflows/core/message';
+import { fenceToolOutput } from '../fence';
+import { wellFormedText } from '../providers/well-formed';
+
+/** Gives the ref under which a text can be read again. */
+export type RefOf = (text: string, blob: string | undefined) => string;
+
+/** A ref of the right length, for measuring what a strip would save. */
+export const placeholderRef: RefOf = (_text, blob) => blob ?? '0'.repeat(43);
+
+function strippedText(chars: number, ref: string): string {
+  return `[The runtime took this result of ${chars} characters out to save room. Read it with read_output, ref "${ref}".]`;
+}
+
+/** Whether tier 1 takes this result out. */
+export function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
+  return (
+    result.content.length > Math.max(stripChars, strippedText(1_000_000, '0'.repeat(43)).length)
+  );
+}
+
+function strippedResult(
+  result: ToolResultBlock,
+  stripChars: number,
+  refOf: RefOf,
+): ToolResultBlock {
+  if (!isStrippable(result, stripChars)) return result;
+  const ref = refOf(result.content, result.blob);
+  return { ...result, content: strippedText(result.content.length, ref), blob: ref };
+}
+
+function withoutImage(block: TextBlock | ImageBlock): TextBlock {
+  if (block.type === 'text') return block;
+  const text = `[The runtime took an image out to save room: ${block.mediaType}, ${block.data.length} bytes of base64.]`;
+  return { type: 'text', text };
+}
+
+/** Takes large results and images out of one message. Contract: pure; a call keeps its one result. */
+export function strippedMessage(message: Message, stripChars: number, refOf: RefOf): Message {
+  switch (message.role) {
+    case 'assistant':
+      return message;
+    case 'user':
+      return { ...message, blocks: message.blocks.map(withoutImage) };
+    case 'tool':
+      return {
+        ...message,
+        results: message.results.map((result) => strippedResult(result, stripChars, refOf)),
+      };
+  }
+}
+
+/**
+ * The model's reasoning is bound to everything that stood before it (some vendors check that), so none of it outlives a
+ * change of what stood before.
+ */
+export function withoutReasoning(message: Message): Message {
+  if (message.role !== 'assistant') return message;
+  const blocks = message.blocks.filter((block) => block.type !== 'reasoning');
+  return blocks.length === message.blocks.length
+    ? message
+    : ({ ...message, blocks } satisfies AssistantMessage);
+}
+
+const fenced = /^<tool_output [^\n]*>\n([^]*)\n<\/tool_output fence="[0-9a-f]+">/;
+
+/** Head and tail of a text of at most `chars` characters together. */
+function headAndTail(text: string, chars: number): string {
+  const head = Math.ceil((chars * 2) / 3);
+  const left = text.length - chars;
+  return `${wellFormedText(text.slice(0, head))}\n[… ${left} characters left out …]\n${wellFormedText(text.slice(text.length - (chars - head)))}`;
+}
+
+function trimmedResult(result: ToolResultBlock, chars: number, refOf: RefOf): ToolResultBlock {
+  if (result.content.length <= chars * 2) return result;
+  const ref = refOf(result.content, result.blob);
+  const inside = fenced.exec(result.content)?.[1] ?? result.content;
+  const shown = fenceToolOutput(result.name, headAndTail(inside, chars), result.toolCallId);
+  const content = `${shown}\n[Shortened by the runtime to save room. Read the whole with read_output, ref "${ref}".]`;
+  return content.length < result.content.length ? { ...result, content, blob: ref } : result;
+}
+
+function trimmedBlock(block: TextBlock | ImageBlock, chars: number, refOf: RefOf): TextBlock {
+  const { text } = withoutImage(block);
+  if (text.length <= chars * 2) return { type: 'text', text };
+  const ref = refOf(text, undefined);
+  return {
+    type: 'text',
+    text: `${headAndTail(text, chars)}\n[Shortened by the runtime to save room. Read the whole with read_output, ref "${ref}".]`,
+  };
+}
+
+/** Shortens results, texts of people and images of a message that stays. Contract: pure; what is shortened says so. */
+export function trimmedMessage(message: Message, chars: number, refOf: RefOf): Message {
+  switch (message.role) {
+    case 'assistant':
+      return message;
+    case 'user':
+      return {
+        ...message,
+        blocks: message.blocks.map((block) => trimmedBlock(block, chars, refOf)),
+      } satisfies UserMessage;
+    case 'tool':
+      return {
+        ...message,
+        results: message.results.map((result) => trimmedResult(result, chars, refOf)),
+      };
+  }
+}

@@ -1,0 +1,150 @@
+/** A compaction in flight: what comes back of it, and what the run does next. */
+import { charge, chargeFailure } from './budget';
+import { withContext } from './context-gate';
+import { withoutCounts } from './context-state';
+import type { InfraError } from './failure';
+import { failoverReason, infraPolicy } from './failure-policy';
+import { issueModelCall, startWait } from './iteration';
+import type { CompactResult, ModelCallHeldBack } from './ports';
+import { recordRouteFailure, recordRouteSuccess, routeName } from './provider-health';
+import { endInfra, nextStoreWaitMs, recordInfraError } from './provider-failure';
+import type { RunPhase, RunState } from './run-state';
+import type { Step } from './step';
+import { noSpend } from './spend';
+import { andThen, publish, step } from './step';
+
+type Compacting = Extract<RunPhase, { type: 'compacting' }>;
+type CallingModel = Extract<RunPhase, { type: 'calling-model' }>;
+
+/** Takes what waited for the call and is in the transcript now. */
+function takeAppended(state: RunState, head: string, sentTexts: number): RunState {
+  const { storeWaitMs: _recovered, ...rest } = state;
+  const { pendingResults: _appended, ...next } = state.next;
+  return {
+    ...rest,
+    head,
+    next: { ...next, pendingResults: [] },
+    inbox: state.inbox.slice(sentTexts),
+  };
+}
+
+/** Answers `model-call-held-back`: the request was measured, did not fit, and was not sent. */
+export function onModelCallHeldBack(
+  state: RunState,
+  call: CallingModel,
+  result: ModelCallHeldBack,
+  atMs: number,
+): Step {
+  const unspent = charge(state, call.callId, noSpend);
+  const appended = takeAppended(unspent, result.headBefore, call.sentTexts);
+  return issueModelCall(withContext(appended, { due: result.heldBack, pendingChars: 0 }), atMs);
+}
+
+/** Answers `compaction-completed`. */
+export function onCompacted(
+  state: RunState,
+  phase: Compacting,
+  result: CompactResult,
+  atMs: number,
+): Step {
+  const charged = chargeSummary(state, phase, result, atMs);
+  if (result.failure !== undefined) {
+    const { failure } = result;
+    return andThen(recordInfraError(charged, failure, atMs), (noted) =>
+      issueModelCall(denySummary(noted, phase), atMs),
+    );
+  }
+  const taken = takeAppended(charged, result.head, 0);
+  if (result.isNeedless === true) {
+    const { due: _due, ...context } = taken.context;
+    return issueModelCall({ ...taken, context: { ...context, pendingChars: 0 } }, atMs);
+  }
+  const done = {
+    tier: result.tier,
+    ...(result.trimmedTail === true ? { trimmedTail: true as const } : {}),
+    tokensBefore: result.tokensBefore,
+    tokensAfter: result.measure.tokens,
+  };
+  const hasShrunk = result.head !== result.headBefore;
+  const compacted: RunState = {
+    ...taken,
+    context: {
+      ...(hasShrunk ? withoutCounts(taken.context) : taken.context),
+      due: result.measure,
+      done: [...taken.context.done, done],
+      refused: taken.context.refused && !hasShrunk,
+      compactions: taken.context.compactions + 1,
+    },
+  };
+  const entry = publish(compacted, atMs, {
+    type: 'CompactionEvent',
+    tier: result.tier,
+    tokensBefore: result.tokensBefore,
+    tokensAfter: result.measure.tokens,
+    messagesBefore: result.messagesBefore,
+    messagesAfter: result.measure.messages,
+    why: phase.why,
+  });
+  return andThen(step(compacted, entry), (after) => issueModelCall(after, atMs));
+}
+
+/** A compaction that lands while the run ends: what it cost counts, and its transcript is as good as the one before. */
+export function keepCompaction(state: RunState, callId: string, result: CompactResult): RunState {
+  return { ...charge(state, callId, result.spend ?? noSpend), head: result.head };
+}
+
+function chargeSummary(
+  state: RunState,
+  phase: Compacting,
+  result: CompactResult,
+  atMs: number,
+): RunState {
+  const charged = charge(state, phase.callId, result.spend ?? noSpend);
+  const route = state.snapshot?.chain[phase.summaryRouteIndex ?? -1];
+  if (route === undefined || result.failure !== undefined) return charged;
+  return { ...charged, health: recordRouteSuccess(state.health, routeName(route), atMs) };
+}
+
+/** The route that failed to summarise is not asked again before the model has replied. */
+function denySummary(state: RunState, phase: Compacting): RunState {
+  const route = state.snapshot?.chain[phase.summaryRouteIndex ?? -1];
+  if (route === undefined) return state;
+  return withContext(state, { noSummary: [...state.context.noSummary, routeName(route)] });
+}
+
+/**
+ * Answers `compaction-failed`.
+ *
+ * Contract: a store that is down is waited for; a provider that cannot summarise is left for the next route, and for the tier
+ * without a model where there is none; only what no tier can mend ends the run.
+ */
+export function onCompactionFailed(
+  state: RunState,
+  phase: Compacting,
+  failure: InfraError,
+  atMs: number,
+): Step {
+  const charged = chargeFailure(state, phase.callId, failure);
+  return andThen(recordInfraError(charged, failure, atMs), (noted) => {
+    const { action } = infraPolicy(failure);
+    if (action === 'wait-for-store')
+      return startWait(noted, atMs, {
+        on: 'store',
+        reason: failure.message,
+        delayMs: nextStoreWaitMs(noted.storeWaitMs),
+        then: 'call-model',
+      });
+    const reason = failoverReason(failure);
+    const route = noted.snapshot?.chain[phase.summaryRouteIndex ?? -1];
+    if (noted.snapshot === undefined || route === undefined) return endInfra(noted, failure, atMs);
+    if (reason === undefined && failure.code !== 'worker_lost')
+      return endInfra(noted, failure, atMs);
+    const { limits } = noted.snapshot;
+    const name = routeName(route);
+    const health =
+      reason === undefined
+        ? noted.health
+        : recordRouteFailure(noted.health, name, failure, reason, limits, atMs);
+    return issueModelCall(denySummary({ ...noted, health }, phase), atMs);
+  });
+}

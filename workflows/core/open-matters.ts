@@ -1,0 +1,34 @@
+/** What a summary of the conversation must hold whatever a model leaves out: read off the run's state. */
+import type { RunState } from './run-state';
+import { pendingItems } from './status-view';
+
+/** Matters of a run that are open now. Every text is bounded. */
+export interface OpenMatters {
+  /** Head of the goal, word for word. */
+  readonly goal: string;
+  /** What waits for a person, in words. */
+  readonly approvals: readonly string[];
+  /** Errors that nothing has healed yet. */
+  readonly errors: readonly string[];
+}
+
+/** Characters of the goal that every summary repeats (ADR 0024); the whole stays readable in the store. */
+export const goalHeadChars = 4_000;
+
+const mostErrors = 8;
+const matterChars = 300;
+
+/** Reads the open matters. Contract: pure; at most about 10,000 characters. */
+export function openMatters(state: RunState): OpenMatters {
+  const errors = state.unhealed.length === 0 ? [] : state.didNotWork.slice(-mostErrors);
+  const approvals = pendingItems(state).map((item) =>
+    item.type === 'approval'
+      ? `approval of ${item.tool} ${item.label ?? ''} (${item.approvalId})`.trim()
+      : `an answer: ${item.question}`,
+  );
+  return {
+    goal: state.request.goal.slice(0, goalHeadChars),
+    approvals: approvals.slice(0, mostErrors).map((text) => text.slice(0, matterChars)),
+    errors: errors.map((text) => text.slice(0, matterChars)),
+  };
+}
