@@ -7,6 +7,8 @@ import type { ActivityDeps } from './activity-deps';
 import { callModel } from './call-model';
 import { checkEdit } from './check-edit';
 import type { PriceTable } from './model-prices';
+import { withHeartbeat } from './activity-lifecycle';
+import { extractPatterns } from './learning/extract-patterns';
 import { recordObservations } from './learning/tell-corpus';
 import type { NotifierOptions } from './notifiers/worker-notifiers';
 import { workerNotifiers } from './notifiers/worker-notifiers';
@@ -59,6 +61,11 @@ export function createActivities(config: ActivitiesConfig): Activities {
     checkEdit: (input) => crossing(() => checkEdit(deps, input)),
     notify: (input) => notify(deps, input),
     recordObservations: (input) => recordObservations(deps, input),
+    extractPatterns: () =>
+      withHeartbeat(
+        () => undefined,
+        () => extractPatterns(deps.store.patterns, deps.clock()),
+      ),
   } satisfies Activities;
 }
 

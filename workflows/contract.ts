@@ -6,6 +6,14 @@ import type { RunState } from './core/run-state';
 /** Workflow type that a client starts. */
 export const agentRunWorkflow = 'agentRun';
 
+/** Workflow type that the schedule of patterns starts. */
+export const extractPatternsWorkflow = 'extractPatterns';
+
+/** Id of the schedule of patterns of one task queue's store. */
+export function patternScheduleId(taskQueue: string): string {
+  return `holdfast-extract-patterns-${taskQueue}`;
+}
+
 /** Task queue of workers that were not told another. */
 export const defaultTaskQueue = 'holdfast';
 

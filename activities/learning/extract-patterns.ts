@@ -1,6 +1,7 @@
 /** Draws patterns from the corpus: clusters errors by tenant, tool and kind, and counts for each fix how often it worked. */
+import type { ExtractionReport } from '../../workflows/core/ports';
 import { canonicalJson, contentHash } from '../stores/content-hash';
-import { judged, lowerBound, noEvidence, rehabilitated, trustIn, weightAt } from './evidence';
+import { judged, lowerBound, noEvidence, rehabilitated, weightAt } from './evidence';
 import type { Evidence, Fix, Observation, Pattern, PatternStore } from './pattern-store';
 
 /** Patterns kept per tenant; new ones beyond it are not added (ADR 0027). */
@@ -9,13 +10,8 @@ const keptPatterns = 500;
 /** Successes since its demotion that give a demoted pattern another chance (ADR 0027). */
 const rehabilitatingSuccesses = 3;
 
-/** What an extraction did. */
-export interface ExtractionReport {
-  readonly tenants: number;
-  readonly observations: number;
-  readonly patterns: number;
-  readonly active: number;
-}
+/** Errors that no fix may be learned for: a person's no, and calls of which nobody knows whether they took effect. */
+const unlearnable: ReadonlySet<string> = new Set(['tool_denied', 'outcome_unknown']);
 
 /** A person's answer is what helped, whatever call followed it. */
 function fixOf({ fix, fixedBy, tool }: Observation): Fix | undefined {
@@ -23,9 +19,7 @@ function fixOf({ fix, fixedBy, tool }: Observation): Fix | undefined {
 }
 
 /** Identity of a pattern. */
-export function patternId(
-  of: Pick<Pattern, 'tenant' | 'tool' | 'errorFingerprint' | 'fix'>,
-): string {
+function patternId(of: Pick<Pattern, 'tenant' | 'tool' | 'errorFingerprint' | 'fix'>): string {
   const { tenant, tool, errorFingerprint, fix } = of;
   return contentHash(canonicalJson([tenant, tool, errorFingerprint, fix])).slice(0, 16);
 }
@@ -41,13 +35,12 @@ interface FixEvidence {
  *
  * Contract: pure; equal observations in any order give equal evidence. Uses of patterns are not counted here.
  */
-export function gatherFixes(
-  observations: readonly Observation[],
-): ReadonlyMap<string, FixEvidence> {
+function gatherFixes(observations: readonly Observation[]): ReadonlyMap<string, FixEvidence> {
   const byId = new Map<string, { fix: Fix; observations: Observation[] }>();
   for (const observation of observations) {
     const fix = fixOf(observation);
     if (fix === undefined || observation.patternId !== undefined) continue;
+    if (unlearnable.has(observation.errorCode)) continue;
     const id = patternId({ ...observation, fix });
     const known = byId.get(id);
     if (known === undefined) byId.set(id, { fix, observations: [observation] });
@@ -151,9 +144,4 @@ export async function extractPatterns(
     active += extracted.patterns.filter(({ status }) => status === 'active').length;
   }
   return { tenants: tenants.length, observations, patterns, active };
-}
-
-/** What a pattern is worth now, rounded for people. */
-export function shownTrust(pattern: Pattern, nowMs: number): number {
-  return Math.round(trustIn(pattern, nowMs) * 100) / 100;
 }

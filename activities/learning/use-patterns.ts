@@ -60,7 +60,12 @@ function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): Pat
   };
 }
 
-/** What a pattern that has gone wrong lately is worth against one that proposes a concrete call. */
+/** Whether the agent has what a fix needs. */
+function isPossible({ strategy, toolName }: Fix, { tools }: PatternContext): boolean {
+  return strategy === 'escalate' || tools.includes(toolName);
+}
+
+/** A concrete call goes before advice in words, the surer before the less sure. */
 function rank(advice: PatternAdvice): number {
   return advice.confidence + (advice.action.parameters === undefined ? 0 : 1);
 }
@@ -79,7 +84,7 @@ export async function lookupPattern(
   const kind = errorFingerprint(context.errorCode, context.errorMessage);
   const found = await store.patterns({ tenant, tool, errorFingerprint: kind });
   const advices = found
-    .filter(({ status, fix }) => status === 'active' && context.tools.includes(fix.toolName))
+    .filter(({ status, fix }) => status === 'active' && isPossible(fix, context))
     .map((pattern) => adviceOf(pattern, context, nowMs))
     .filter(({ confidence }) => confidence >= leastConfidence)
     .sort((left, right) => rank(right) - rank(left));

@@ -25,6 +25,15 @@ function costOfReply({ usd }: { readonly usd?: number }): string {
   return usd === undefined ? '' : ` (${usdText(nanoUsdOf(usd))})`;
 }
 
+function notificationLine(
+  entry: Extract<TimelineEntry, { type: 'NotifiedEvent' | 'NotificationFailedEvent' }>,
+): StoryLine {
+  const who = entry.notifiers.join(', ');
+  return entry.type === 'NotifiedEvent'
+    ? line(`told ${who} of the ${entry.about}`, 'dim')
+    : line(`warning: ${who} could not be told of the ${entry.about}: ${entry.message}`, 'yellow');
+}
+
 /** Undefined for an entry that another line says already. */
 export function storyLine(entry: TimelineEntry): StoryLine | undefined {
   switch (entry.type) {
@@ -84,12 +93,8 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
     case 'SignalDroppedEvent':
       return line(`signal ${entry.signal} dropped: ${entry.problem}`, 'yellow');
     case 'NotifiedEvent':
-      return line(`told ${entry.notifiers.join(', ')} of the ${entry.about}`, 'dim');
     case 'NotificationFailedEvent':
-      return line(
-        `warning: ${entry.notifiers.join(', ')} could not be told of the ${entry.about}: ${entry.message}`,
-        'yellow',
-      );
+      return notificationLine(entry);
     case 'SegmentStartedEvent':
       return line(`segment ${entry.segment} of the history begins`, 'dim');
     case 'RunEndedEvent':

@@ -128,6 +128,7 @@ function scriptedActivities(script: Script): Activities {
     },
     notify: (input) => Promise.resolve({ delivered: input.notifiers, failed: [] }),
     recordObservations: () => Promise.resolve(),
+    extractPatterns: () => Promise.resolve({ tenants: 0, observations: 0, patterns: 0, active: 0 }),
   };
 }
 

@@ -18,6 +18,7 @@ import { connectClient } from '../connection';
 import { readEnvironment } from '../env';
 import { createLogger, installRuntime } from '../logging';
 import { processOutput } from './process-output';
+import { addPatterns } from './patterns';
 import { addReplay } from './replay';
 import { addRun } from './run';
 import { addSetup } from './setup';
@@ -70,6 +71,7 @@ function createProgram(context: CommandContext): Command {
     addEscalate,
     addStop,
     addCancel,
+    addPatterns,
     addReplay,
   ];
   for (const add of adders) add(program, context);

@@ -62,8 +62,8 @@ export async function createLocalWorker(
   }
 }
 
-/** At the start a store that does not open is a fault of the set-up: nothing runs yet that could wait for it. */
-async function openEnvironmentStore({ store }: Environment): Promise<Store> {
+/** Opens the store of the environment. At the start a store that does not open is a fault of the set-up: nothing runs yet that could wait for it. */
+export async function openEnvironmentStore({ store }: Environment): Promise<Store> {
   try {
     return await openStore(store);
   } catch (thrown) {

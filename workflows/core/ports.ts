@@ -223,6 +223,15 @@ export interface PersonNotice {
   readonly sinceMs: number;
 }
 
+/** What an extraction of patterns came to. */
+export interface ExtractionReport {
+  readonly tenants: number;
+  readonly observations: number;
+  readonly patterns: number;
+  /** Of the patterns, those that are used. */
+  readonly active: number;
+}
+
 /** Input of the activity that tells people. */
 export interface NotifyInput {
   readonly storeId: string;
@@ -503,6 +512,7 @@ export interface Activities {
   checkEdit(input: CheckEditInput): Promise<CheckEditResult>;
   notify(input: NotifyInput): Promise<NotifyResult>;
   recordObservations(input: RecordObservationsInput): Promise<void>;
+  extractPatterns(): Promise<ExtractionReport>;
 }
 
 /** Name and input of the tools that the core itself answers. */

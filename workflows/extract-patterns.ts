@@ -1,0 +1,24 @@
+/** The workflow `extractPatterns`: one extraction of patterns, started by a schedule. */
+import { proxyActivities } from '@temporalio/workflow';
+import type { Activities, ExtractionReport } from './core/ports';
+
+/** An extraction reads at most a bounded corpus per tenant; a worker's death costs one attempt. */
+const { extractPatterns: extract } = proxyActivities<Activities>({
+  startToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '20 seconds',
+  retry: {
+    initialInterval: '5 seconds',
+    backoffCoefficient: 2,
+    maximumInterval: '1 minute',
+    maximumAttempts: 20,
+  },
+});
+
+/**
+ * Brings the patterns of every tenant up to date.
+ *
+ * Contract: idempotent; overlapping ones disturb each other in nothing.
+ */
+export async function extractPatterns(): Promise<ExtractionReport> {
+  return extract();
+}
