@@ -2,6 +2,7 @@
 import { normaliseText, shortHash } from '../workflows/core/fingerprint';
 import type { JsonObject } from '../workflows/core/json';
 import type { PrivilegedUse, ProposedToolCall } from '../workflows/core/ports';
+import { callLikeness } from './call-likeness';
 import { sanitiseText } from './sanitise';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import type { Tool } from './tools/tool';
@@ -29,9 +30,9 @@ export function callLabel(tool: Tool | undefined, input: JsonObject): string | u
   return sanitiseText(value.replace(/\s+/g, ' '), { maxChars: labelChars });
 }
 
-/** Normalised identity of name and input. */
-export function callFingerprint(name: string, json: string): string {
-  return shortHash(normaliseText(`${name} ${json}`));
+/** Normalised identity of a call to a tool that does not exist. */
+function unknownCall({ name, input }: NamedCall): Pick<ProposedToolCall, 'fingerprint'> {
+  return { fingerprint: shortHash(normaliseText(`${name} ${canonicalJson(input)}`)) };
 }
 
 /** Digest of the exact action: an approval is bound to it. */
@@ -64,12 +65,12 @@ export function privilegedUse(tool: Tool | undefined, call: NamedCall): Privileg
 export function callIdentity(
   tool: Tool | undefined,
   call: NamedCall,
-): Pick<ProposedToolCall, 'label' | 'fingerprint' | 'privileged'> {
+): Pick<ProposedToolCall, 'label' | 'fingerprint' | 'alike' | 'privileged'> {
   const label = callLabel(tool, call.input);
   const privileged = privilegedUse(tool, call);
   return {
     ...(label === undefined ? {} : { label }),
-    fingerprint: callFingerprint(call.name, canonicalJson(call.input)),
+    ...(tool === undefined ? unknownCall(call) : callLikeness(tool, call.input)),
     ...(privileged === undefined ? {} : { privileged }),
   };
 }

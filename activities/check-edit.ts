@@ -6,6 +6,7 @@ import type { ActivityDeps } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
 import { actionDigest, callIdentity } from './call-identity';
 import { fenceToolOutput } from './fence';
+import { editedFileOf } from './tools/edits-file';
 import { InfraException } from './infra-exception';
 import { sanitiseText } from './sanitise';
 import type { Store } from './store';
@@ -82,7 +83,7 @@ export async function checkEdit(
   given: CheckEditInput,
 ): Promise<CheckEditResult> {
   const store = storeOf(deps, given.storeId);
-  const { agent } = await loadDefinition(deps, given.definition);
+  const { agent, config } = await loadDefinition(deps, given.definition);
   const { name, input, toolCallId } = given;
   const tool = agent.registry.get(name);
   if (tool === undefined)
@@ -101,6 +102,7 @@ export async function checkEdit(
     type: 'accepted',
     call: {
       ...callIdentity(tool, call),
+      ...(await editedFileOf(tool, input, config.workspace)),
       ...(isInline ? { input } : { inputBlob: await store.putBlob(json) }),
       approvalDigest: actionDigest(call),
       ...(notice === undefined ? {} : { editNotice: notice }),

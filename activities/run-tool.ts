@@ -1,15 +1,15 @@
 /** The activity `runTool`: at most the effect that the tool's class allows, whatever dies in between. */
 import { toToolResponse } from '../workflows/core/error-context';
-import { normaliseText, shortHash } from '../workflows/core/fingerprint';
 import type { JsonObject } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';
-import type { RunToolInput, RunToolResult } from '../workflows/core/ports';
+import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/core/ports';
 import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
 import { withHeartbeat } from './activity-lifecycle';
 import { fenceToolOutput } from './fence';
 import { InfraException } from './infra-exception';
 import { keepTrying } from './keep-trying';
+import { resultIdentityOf } from './result-identity';
 import { boundText, sanitiseText } from './sanitise';
 import type { Store, ToolRecord } from './store';
 import { canonicalJson, contentHash } from './stores/content-hash';
@@ -67,7 +67,11 @@ function errorOf(execution: Execution): Pick<RunToolResult, 'error' | 'isOutcome
   return { error, ...(isOutcomeUnknown === true ? { isOutcomeUnknown } : {}) };
 }
 
-async function resultOf(place: ExecutionPlace, execution: Execution): Promise<RunToolResult> {
+async function resultOf(
+  place: ExecutionPlace,
+  execution: Execution,
+  came: ResultIdentity,
+): Promise<RunToolResult> {
   const isError = execution.type === 'error';
   const { content, blob, bytes, plain } = await contentOf(place, execution);
   return {
@@ -78,13 +82,17 @@ async function resultOf(place: ExecutionPlace, execution: Execution): Promise<Ru
     }),
     preview: boundText(plain, previewChars),
     bytes,
-    fingerprint: shortHash(normaliseText(plain)),
+    ...came,
     ...errorOf(execution),
   };
 }
 
 /** The result of an execution whose store is down: bounded, fenced, inline, and honest about what was left out. */
-function inlineResult({ input, workspace }: ExecutionPlace, execution: Execution): RunToolResult {
+function inlineResult(
+  { input, workspace }: ExecutionPlace,
+  execution: Execution,
+  came: ResultIdentity,
+): RunToolResult {
   const isError = execution.type === 'error';
   const root = workspace === undefined ? {} : { root: workspace };
   const plain = isError
@@ -96,7 +104,7 @@ function inlineResult({ input, workspace }: ExecutionPlace, execution: Execution
       : fenceToolOutput(input.name, plain, input.toolCallId),
     preview: boundText(plain, previewChars),
     bytes: Buffer.byteLength(plain),
-    fingerprint: shortHash(normaliseText(plain)),
+    ...came,
     ...errorOf(execution),
   };
 }
@@ -112,16 +120,17 @@ async function keepResult(
   place: ExecutionPlace,
   tool: Tool,
   execution: Execution,
+  came: ResultIdentity,
 ): Promise<RunToolResult> {
   try {
     return await keepTrying(storePatienceMs, isStoreDown, async () => {
-      const result = await resultOf(place, execution);
+      const result = await resultOf(place, execution, came);
       if (tool.effect !== 'read')
         await place.store.finishTool(place.input.idempotencyKey, JSON.stringify(result));
       return result;
     });
   } catch (thrown) {
-    if (isStoreDown(thrown)) return inlineResult(place, execution);
+    if (isStoreDown(thrown)) return inlineResult(place, execution, came);
     throw thrown;
   }
 }
@@ -176,12 +185,13 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
         const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
           hint: checked.hint,
         });
-        return resultOf(place, { type: 'error', error });
+        const refused: Execution = { type: 'error', error };
+        return resultOf(place, refused, resultIdentityOf(tool, value, refused));
       }
       const record = await begin(deps, store, tool, input, canonicalJson(value));
       if (record.type === 'finished') return recordedResult(record.outcome);
       const execution = await decideExecution(tool, checked.value, record, place);
-      return keepResult(place, tool, execution);
+      return keepResult(place, tool, execution, resultIdentityOf(tool, value, execution));
     },
   );
 }

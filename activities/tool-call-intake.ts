@@ -10,6 +10,7 @@ import type { RawToolCall } from './providers/provider';
 import { sanitiseText } from './sanitise';
 import type { Store } from './store';
 import { canonicalJson } from './stores/content-hash';
+import { editedFileOf } from './tools/edits-file';
 import { isJsonObject } from './tools/input-schema';
 import type { ApprovalContext, Tool } from './tools/tool';
 
@@ -176,6 +177,12 @@ function shortened(error: AgentError, total: number): AgentError {
   };
 }
 
+function privilegedPart(
+  privileged: ProposedToolCall['privileged'],
+): Pick<ProposedToolCall, 'privileged'> {
+  return privileged === undefined ? {} : { privileged };
+}
+
 async function takeCall(
   store: Store,
   agent: ResolvedAgent,
@@ -193,6 +200,7 @@ async function takeCall(
   const call = { toolCallId, name, input };
   const { privileged, ...identity } = callIdentity(tool, call);
   const runnable = error === undefined;
+  const edited = await editedFileOf(tool, input, context.workspace);
   // Of a refused call nothing else is left that learning could compare with the call that then works.
   const isLesson = agent.learns && error !== undefined && json !== '{}';
   const keepsBlob = runnable ? !isInline : isLesson;
@@ -200,7 +208,7 @@ async function takeCall(
     toolCallId,
     name,
     ...identity,
-    ...(runnable && privileged !== undefined ? { privileged } : {}),
+    ...(runnable ? { ...privilegedPart(privileged), ...edited } : {}),
     ...(runnable && isInline ? { input } : {}),
     ...(keepsBlob ? { inputBlob: await store.putBlob(json) } : {}),
     ...(error === undefined ? {} : { error: shortened(error, total) }),

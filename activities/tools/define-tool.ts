@@ -4,6 +4,7 @@ import type { JsonObject } from '../../workflows/core/json';
 import { UserError } from '../user-error';
 import { checkDecisionPolicy } from '../check-decision-policy';
 import { defaultCallCaps } from './call-caps';
+import { editedFileField } from './edits-file';
 import { parametersHint, pathText, problemTexts, structuralProblems } from './input-problems';
 import type { InputProblem } from './input-problems';
 import { inputSchemaFromZod, isJsonObject, plainSchemaFromZod } from './input-schema';
@@ -62,17 +63,23 @@ function checkWholeNumber(
   }
 }
 
+/** Names of a tool's inputs. */
+export function inputNamesOf(schema: JsonObject): readonly string[] {
+  const properties = schema['properties'];
+  return isJsonObject(properties) ? Object.keys(properties) : [];
+}
+
 function checkPropertyNamed(
   name: string,
   option: string,
   property: string | undefined,
   schema: JsonObject,
 ): void {
-  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {};
-  if (property !== undefined && !Object.hasOwn(properties, property)) {
+  const names = inputNamesOf(schema);
+  if (property !== undefined && !names.includes(property)) {
     throw new UserError(
       `Tool "${name}": ${option} names the input property "${property}", which its schema does not have; ` +
-        `it has ${Object.keys(properties).join(', ') || 'none'}.`,
+        `it has ${names.join(', ') || 'none'}.`,
     );
   }
 }
@@ -146,6 +153,16 @@ function hintFrom(hint: ToolDefinition['hint']): Tool['hintFor'] {
   };
 }
 
+/** Inputs that the guard must know: which names the edited file, which are mere labels. */
+function guardedInputs(
+  { name, editsFile, cosmetic = [] }: Pick<ToolDefinition, 'name' | 'editsFile' | 'cosmetic'>,
+  effect: Tool['effect'],
+  schema: JsonObject,
+): Pick<Tool, 'editsFile' | 'cosmetic'> {
+  for (const label of cosmetic) checkPropertyNamed(name, 'cosmetic', label, schema);
+  return { editsFile: editsFile ?? editedFileField(name, effect, inputNamesOf(schema)), cosmetic };
+}
+
 /**
  * Makes a tool of a definition: fills in defaults, converts the schema, checks all of it.
  *
@@ -177,7 +194,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
       definition.approvals === undefined
         ? undefined
         : checkDecisionPolicy(`Tool "${name}": approvals`, definition.approvals),
-    editsFile: definition.editsFile,
+    ...guardedInputs(definition, effect, inputSchema),
     maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),
     onUnknown: definition.onUnknown ?? 'tell-model',
     label: definition.label,

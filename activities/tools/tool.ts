@@ -62,8 +62,10 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   readonly approvals?: DecisionPolicy;
   /** Trusted advice for the model when this tool fails, by the tool's author. */
   readonly hint?: string | ((error: unknown, input: unknown) => string | undefined);
-  /** Input property that names the file which this tool changes. */
+  /** Input property that names the file which this tool changes. Default: found by name where the tool's name says that it edits files. */
   readonly editsFile?: string;
+  /** Inputs that are mere labels: calls that differ only in them are the same call. */
+  readonly cosmetic?: readonly string[];
   /** Calls per run. Default by name from `call-caps.ts` (seed 001 caps high-risk tools), else none. */
   readonly maxCalls?: number;
   /**
@@ -103,6 +105,7 @@ export interface Tool {
   readonly approval: 'never' | 'always' | 'rule';
   readonly approvals: DecisionPolicy | undefined;
   readonly editsFile: string | undefined;
+  readonly cosmetic: readonly string[];
   readonly maxCalls: number | undefined;
   readonly onUnknown: OnUnknown;
   readonly label: string | undefined;

@@ -112,6 +112,43 @@ export function normaliseText(text: string): string {
   return result;
 }
 
+/** What differs between two results that say the same: when and how long, in which try or process, under which id. */
+const volatileInResults: readonly (readonly [RegExp, string])[] = [
+  ...times.map((pattern) => [pattern, '<time>'] as const),
+  ...temporaryPaths.map((pattern) => [pattern, '<tmp>'] as const),
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
+  [
+    /(?<=\b(?:req|request|trace|span|call|correlation|session|conn|connection|msg|evt)[\w-]{0,12}["']?[ :=_-]{1,3}["']?)(?=[\w-]{0,80}\d)[\w-]{8,80}/gi,
+    '<id>',
+  ],
+  [/\b0x[0-9a-f]{6,16}\b/gi, '<address>'],
+  [new RegExp(raw`${alone}${number} ?${unit}${aloneEnd}`, 'gi'), '<duration>'],
+  [/(?<![\w.-])1\d{9}(?:\d{3}|\.\d{1,9})?(?![\w.-])/g, '<time>'],
+  [
+    new RegExp(
+      raw`(?<=\b(?:attempts?|retry|retries|tries|nonce|tick|uptime|elapsed|pid|tid|took|duration)(?:_?(?:ms|s|id|no|count))?["']?[ :=#(]{1,3})\d{1,20}${aloneEnd}`,
+      'gi',
+    ),
+    '<n>',
+  ],
+];
+
+/**
+ * A tool's result without what does not make it new: clocks, durations, ids of the request.
+ *
+ * Contract: what tells of progress stays: percentages, counts, sizes, what remains, hashes and names. Time grows with the
+ * length of the text only.
+ * Source: ADR 0019.
+ */
+export function normaliseResult(text: string): string {
+  let result = text.replace(/\s+/g, ' ').trim();
+  const tellsRemaining = /\b(?:eta|remaining|left|to go)\b/i.test(result);
+  for (const [pattern, replacement] of volatileInResults)
+    if (!tellsRemaining || replacement !== '<duration>')
+      result = result.replace(pattern, replacement);
+  return result;
+}
+
 /**
  * A short hash for names and identities that need no cryptography: 53 bits in base 36 (cyrb53).
  *

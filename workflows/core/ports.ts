@@ -497,6 +497,8 @@ export type CheckEditResult =
         | 'input'
         | 'inputBlob'
         | 'fingerprint'
+        | 'alike'
+        | 'editedFile'
         | 'privileged'
         | 'editNotice'
         | 'approvalDigest'

@@ -11,7 +11,8 @@ import { InfraException } from '../../infra-exception';
 import { stripHidden } from '../../sanitise';
 import { UserError } from '../../user-error';
 import { defaultCallCaps } from '../call-caps';
-import { maxDescriptionChars } from '../define-tool';
+import { inputNamesOf, maxDescriptionChars } from '../define-tool';
+import { editedFileField } from '../edits-file';
 import { parametersHint, problemTexts, structuralProblems } from '../input-problems';
 import { inputSchemaFromJson, isJsonObject } from '../input-schema';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
@@ -245,7 +246,8 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
     timeoutMs: use.timeoutMs + connectAllowanceMs,
     approval,
     approvals: undefined,
-    editsFile: undefined,
+    editsFile: editedFileField(tool.name, effectOf(tool), inputNamesOf(told)),
+    cosmetic: [],
     maxCalls: defaultCallCaps.get(name),
     onUnknown: use.options.onUnknown ?? 'tell-model',
     label: undefined,

@@ -1,0 +1,101 @@
+/** Which input of a tool names the file that it changes, and which file that is on the disk. */
+import { lstat, readlink, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { shortHash } from '../../workflows/core/fingerprint';
+import type { JsonObject } from '../../workflows/core/json';
+import type { ProposedToolCall, ToolEffect } from '../../workflows/core/ports';
+import type { Tool } from './tool';
+import { foldedName } from './workspace/workspace-path';
+
+const fileNames: readonly string[] = [
+  'file_path',
+  'filePath',
+  'filepath',
+  'path',
+  'target_file',
+  'file',
+  'filename',
+];
+
+/** The input among these names that holds a file's path, if one does. */
+export function fileField(names: readonly string[]): string | undefined {
+  return fileNames.find((name) => names.includes(name));
+}
+
+const editingTool =
+  /(?=.*file)(?=.*(?:edit|write|patch|replace|append|insert|update|modify|create|overwrite))/i;
+
+/** The input that names the edited file, for a changing tool whose own name says that it edits files. */
+export function editedFileField(
+  name: string,
+  effect: ToolEffect,
+  inputNames: readonly string[],
+): string | undefined {
+  return effect !== 'read' && editingTool.test(name) ? fileField(inputNames) : undefined;
+}
+
+/** Links followed where the file behind them is not there yet. */
+const maxLinks = 8;
+
+/** The path with every link resolved, also of a file that does not exist yet. */
+async function realPathOf(path: string, links = 0): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const parent = dirname(path);
+    if (parent === path || links > maxLinks) return path;
+    const realParent = await realPathOf(parent, links);
+    const here = join(realParent, basename(path));
+    const entry = await lstat(here).catch(() => undefined);
+    if (entry?.isSymbolicLink() !== true) return here;
+    return realPathOf(resolve(realParent, await readlink(here)), links + 1);
+  }
+}
+
+function otherCase(name: string): string {
+  const upper = name.toUpperCase();
+  return upper === name ? name.toLowerCase() : upper;
+}
+
+/** Whether the file system takes names in other case for the same; asked of the nearest folder that exists. */
+async function foldsCase(path: string): Promise<boolean> {
+  const folder = await stat(path).catch(() => undefined);
+  const parent = dirname(path);
+  const other = join(parent, otherCase(basename(path)));
+  if (folder === undefined || other === path) return parent !== path && (await foldsCase(parent));
+  const same = await stat(other).catch(() => undefined);
+  return same !== undefined && same.ino === folder.ino && same.dev === folder.dev;
+}
+
+/** Characters of a path that travel with a call; a longer one is named by its hash. */
+const pathChars = 200;
+
+/**
+ * Identity of a file that a tool is about to change: `./a`, a link to it, and another case where that is the same file, are
+ * one.
+ *
+ * Contract: never throws; relative to the workspace, or without its folders outside of it. A path is looked at, never opened.
+ */
+export async function fileIdentity(workspace: string | undefined, given: string): Promise<string> {
+  const root = workspace === undefined ? sep : await realPathOf(workspace);
+  const real = await realPathOf(resolve(root, given.replaceAll('\0', '')));
+  const inside = relative(root, real).replaceAll(sep, '/');
+  const isInside = inside !== '' && !inside.startsWith('..') && !isAbsolute(inside);
+  const shown = isInside ? inside : `${basename(real)} (outside, ${shortHash(real)})`;
+  const identity = (await foldsCase(real)) ? shown.split('/').map(foldedName).join('/') : shown;
+  return identity.length <= pathChars
+    ? identity
+    : `${basename(real).slice(0, 80)} (${shortHash(identity)})`;
+}
+
+/** The file that a call edits, where its tool says which input names it. */
+export async function editedFileOf(
+  tool: Pick<Tool, 'editsFile'> | undefined,
+  input: JsonObject,
+  workspace: string | undefined,
+): Promise<Pick<ProposedToolCall, 'editedFile'>> {
+  const given = tool?.editsFile === undefined ? undefined : input[tool.editsFile];
+  return typeof given === 'string' && given !== ''
+    ? { editedFile: await fileIdentity(workspace, given) }
+    : {};
+}
