@@ -138,19 +138,31 @@ function gistInput(tool: Tool, input: PlainInput): PlainInput | undefined {
   return Object.fromEntries(kept.map((name) => [name, input[name] ?? null]));
 }
 
-function waitOf(tool: Tool, input: JsonObject): CallLikeness['waits'] {
+/** Whether the call has nothing but words and numbers for people: there is nothing in it that could repeat. */
+function isTalk(input: JsonObject, isWord: (name: string) => boolean): boolean {
+  return Object.entries(input).every(
+    ([name, value]) => isNumeric(value) || typeof value === 'boolean' || isWord(plainName(name)),
+  );
+}
+
+function idleOf(tool: Tool, input: JsonObject): CallLikeness['idle'] {
   const command = commandOf(input);
-  if (command !== undefined && onlyPause.test(command)) return 'only';
-  if (command !== undefined && pauseFirst.test(command)) return 'first';
-  const isPlainWait = Object.entries(input).every(([name, value]) => {
-    const plain = plainName(name);
-    return isNumeric(value) || reasonNames.test(plain) || labelNames.test(plain);
-  });
-  if (waitTools.test(tool.name)) return isPlainWait ? 'only' : 'first';
+  if (command !== undefined && onlyPause.test(command)) return 'waits';
+  if (command !== undefined && pauseFirst.test(command)) return 'waits-first';
+  if (waitTools.test(tool.name))
+    return isTalk(input, (name) => reasonNames.test(name) || labelNames.test(name))
+      ? 'waits'
+      : 'waits-first';
+  const names = Object.keys(input).map(plainName);
+  if (
+    names.some((name) => reasonNames.test(name)) &&
+    isTalk(input, (name) => reasonNames.test(name))
+  )
+    return 'thinks';
   const waits = Object.entries(input).some(
     ([name, value]) => waitNames.test(plainName(name)) && typeof value === 'number' && value >= 1,
   );
-  return waits ? 'first' : undefined;
+  return waits ? 'waits-first' : undefined;
 }
 
 /** What a changing tool is aimed at: the file, where it names one. */
@@ -180,12 +192,12 @@ export function callLikeness(
   const hash = (part: JsonValue | undefined): string | undefined =>
     part === undefined ? undefined : shortHash(`${tool.name} ${canonicalJson(part)}`);
   const plain = plainInput(tool, input);
-  const waits = waitOf(tool, input);
+  const idle = idleOf(tool, input);
   const alike: CallLikeness = {
     ...present('window', hash(windowInput(tool, plain))),
     ...present('gist', hash(gistInput(tool, plain))),
     ...present('target', hash(targetOf(tool, input))),
-    ...(waits === undefined ? {} : { waits }),
+    ...(idle === undefined ? {} : { idle }),
   };
   return {
     fingerprint: shortHash(`${tool.name} ${canonicalJson(plain)}`),

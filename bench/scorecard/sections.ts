@@ -1,4 +1,6 @@
 /** The sections of the scorecard, in the order in which they run. */
+import { readCallTraces } from './loops/call-trace';
+import { scoreLoops } from './loops/score-loops';
 import { scoreProviderFaults } from './provider/score-provider-faults';
 import { providerFaults } from './provider/provider-faults';
 import type { ScorecardSection } from './section';
@@ -15,5 +17,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'tokens',
     about: 'estimated against billed tokens: model x content',
     score: () => scoreTokens(countedModels, ['a', 'b', 'c']),
+  },
+  {
+    name: 'loops',
+    about: 'labelled call traces: loops, polling, outages',
+    score: () => scoreLoops(readCallTraces()),
   },
 ];

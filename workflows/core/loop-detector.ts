@@ -26,7 +26,7 @@ export interface CallEvidence {
 export interface DetectedLoop {
   /** Calls, or whole replies with parallel calls, that one round of the loop takes. */
   readonly period: number;
-  /** Rounds in a row. Rounds that the model spaced with waits, or that are alike only in their gist, weigh a third. */
+  /** Rounds in a row. Rounds that the model spaced with waits weigh a fifth, those alike only in their gist a third. */
   readonly repeats: number;
   /** In words, from names, labels and error codes only: `read_file a.ts (same result), then …`. */
   readonly description: string;
@@ -42,8 +42,9 @@ export const maxLoopPeriod = 6;
 /** Rounds from which a repetition counts as a loop (DESIGN, Stuck). */
 export const loopRepeats = 3;
 
-/** Rounds that weigh as one, where the model waits between them or only the gist is the same (ADR 0019). */
-const weakRounds = 3;
+/** Rounds that weigh as one where only the gist is the same, and where the model waits between them (ADR 0019). */
+const gistRounds = 3;
+const waitedRounds = 5;
 
 /** Share of equal lines from which a moved window shows nothing new (ADR 0019). */
 const overlapShare = 0.65;
@@ -126,9 +127,9 @@ function roundsAtEnd(
   return { count, last };
 }
 
-function weigh({ count, last }: Rounds, isWeak: boolean): number {
-  const waited = last.some((call) => call.waited === true);
-  return isWeak || waited ? Math.floor(count / weakRounds) : count;
+function weigh({ count, last }: Rounds, isGist: boolean): number {
+  if (last.some((call) => call.waited === true)) return Math.floor(count / waitedRounds);
+  return isGist ? Math.floor(count / gistRounds) : count;
 }
 
 /** Longest list of calls in a description. */
@@ -176,9 +177,9 @@ export function findLoop(
   let best: DetectedLoop | undefined;
   for (const units of replies.length < calls.length ? [calls, replies] : [calls])
     for (let period = 1; period <= Math.min(maxLoopPeriod, units.length); period += 1)
-      for (const [same, isWeak] of [[sameCall, false] as const, [sameGist, true] as const]) {
+      for (const [same, isGist] of [[sameCall, false] as const, [sameGist, true] as const]) {
         const rounds = roundsAtEnd(units, period, same);
-        const repeats = weigh(rounds, isWeak);
+        const repeats = weigh(rounds, isGist);
         if (repeats < atLeast || repeats <= (best?.repeats ?? 0)) continue;
         best = {
           period,

@@ -52,7 +52,7 @@ function resultOf({ error, came }: Settled): Pick<CallEvidence, 'result' | 'sket
 
 function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly CallEvidence[] {
   const { alike } = call;
-  if (status.type !== 'settled' || alike?.waits === 'only') return [];
+  if (status.type !== 'settled' || alike?.idle === 'waits' || alike?.idle === 'thinks') return [];
   return [
     {
       call: call.fingerprint,
@@ -60,7 +60,7 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
       ...resultOf(status),
       summary: summaryOf(call),
       reply,
-      ...(alike?.waits === 'first' ? { waited: true } : {}),
+      ...(alike?.idle === 'waits-first' ? { waited: true } : {}),
     },
   ];
 }
@@ -73,7 +73,7 @@ export function recordReply(
 ): GuardState {
   const { waited: waitedBefore, warnedLoop: _warned, ...rest } = guard;
   if (calls.some(breaksLoop)) return { ...rest, evidence: [] };
-  const waits = waitedBefore === true || calls.some(({ call }) => call.alike?.waits === 'only');
+  const waits = waitedBefore === true || calls.some(({ call }) => call.alike?.idle === 'waits');
   const fresh = calls.flatMap((call) => evidenceOf(call, reply));
   if (fresh.length === 0) return waits ? { ...guard, waited: true } : guard;
   const spaced = waits ? fresh.map((call): CallEvidence => ({ ...call, waited: true })) : fresh;

@@ -294,8 +294,8 @@ export interface CallLikeness {
   readonly gist?: string;
   /** What a changing tool is aimed at. */
   readonly target?: string;
-  /** The call only waits, or waits before it does something. */
-  readonly waits?: 'only' | 'first';
+  /** The call only waits, waits before it does something, or only thinks aloud. */
+  readonly idle?: 'waits' | 'waits-first' | 'thinks';
 }
 
 /** Why the model stopped, in neutral words. A cut stream is a failure, never a stop reason. */

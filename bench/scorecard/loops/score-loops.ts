@@ -1,0 +1,53 @@
+/** Counts which labelled call traces the guard takes for loops. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openStore } from '../../../activities/stores/open-store';
+import type { JudgedRow, SectionScore } from '../section';
+import type { CallTrace } from './call-trace';
+import { playTrace } from './play-trace';
+import type { PlayedTrace } from './play-trace';
+
+/** Both kinds of loop that the guard knows (seed 001). */
+const endings = ['guard_loop', 'guard_file_edits'];
+
+/** A loop must be ended as one; anything else must be neither ended nor warned of. */
+function judge(trace: CallTrace, played: PlayedTrace): JudgedRow {
+  const expected = trace.label === 'loop' ? 'ended as a loop' : 'left alone';
+  const { endedBy, warned, calls } = played;
+  const seen =
+    trace.label === 'loop' ? endings.includes(endedBy ?? '') : endedBy === undefined && !warned;
+  const id = trace.id;
+  if (seen) return { id, expected };
+  const got = `${endedBy ?? 'ran on'}${warned ? ', warned' : ''} after ${calls} calls`;
+  return { id, expected, wrong: { id, expected, got } };
+}
+
+/**
+ * Plays every trace.
+ *
+ * Contract: `summary` has exactly the fields that the issue GUARD names; shares are of the loops, and of all else.
+ */
+export async function scoreLoops(traces: readonly CallTrace[]): Promise<SectionScore> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-loops-'));
+  const store = await openStore(`sqlite:${path.join(folder, 'loops.db')}`);
+  try {
+    const rows: JudgedRow[] = [];
+    for (const trace of traces) rows.push(judge(trace, await playTrace(store, trace)));
+    const share = (isLoop: boolean, isWrong: boolean): number => {
+      const own = rows.filter((_, index) => (traces[index]?.label === 'loop') === isLoop);
+      return own.filter(({ wrong }) => (wrong !== undefined) === isWrong).length / own.length;
+    };
+    return {
+      rows,
+      summary: {
+        traces: rows.length,
+        recall: share(true, false),
+        falsePositives: share(false, true),
+      },
+    };
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
