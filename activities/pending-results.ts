@@ -2,7 +2,7 @@
 import type { Head, Message, ToolResultBlock } from '../workflows/core/message';
 import type { CallModelInput, PendingResult } from '../workflows/core/ports';
 import { InfraException } from './infra-exception';
-import { wellFormedText } from './providers/well-formed';
+import { stripHidden } from './sanitise';
 import type { Store } from './store';
 
 function isStoredResult(
@@ -23,7 +23,7 @@ async function resultBlock(store: Store, pending: PendingResult): Promise<ToolRe
   const { notice } = pending;
   return notice === undefined
     ? block
-    : { ...block, content: `${wellFormedText(notice)}\n${block.content}` };
+    : { ...block, content: `${stripHidden(notice)}\n${block.content}` };
 }
 
 async function contentBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
@@ -33,7 +33,7 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
       type: 'tool-result',
       toolCallId,
       name,
-      content: wellFormedText(pending.text ?? '(no output)'),
+      content: stripHidden(pending.text ?? '(no output)'),
       isError: pending.isError,
     };
   const stored: unknown = JSON.parse((await store.getBlob(pending.result)).toString('utf8'));
@@ -70,6 +70,6 @@ export async function appendPending(
       results: await Promise.all(results.map((pending) => resultBlock(store, pending))),
     });
   for (const text of input.userTexts ?? [])
-    messages.push({ role: 'user', blocks: [{ type: 'text', text: wellFormedText(text) }] });
+    messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });
   return messages.length === 0 ? input.head : store.appendNode(input.head, messages);
 }

@@ -12,7 +12,7 @@ import type { ResolvedAgent } from './agent-catalog';
 import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
 import { notifiersOfRun } from './notifiers/worker-notifiers';
-import { wellFormedText } from './providers/well-formed';
+import { stripHidden } from './sanitise';
 import { runConfigJson } from './run-config';
 import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
 import { UserError } from './user-error';
@@ -114,7 +114,7 @@ export async function prepareRun(
     }),
   );
   const head = await store.appendNode(input.head, [
-    { role: 'user', blocks: [{ type: 'text', text: wellFormedText(goal) }] },
+    { role: 'user', blocks: [{ type: 'text', text: stripHidden(goal) }] },
   ]);
   return {
     head,

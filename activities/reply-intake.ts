@@ -7,7 +7,8 @@ import type { ResolvedAgent } from './agent-catalog';
 import type { ModelReply } from './providers/provider';
 import { parseTextProtocolReply } from './providers/text-tool-protocol';
 import { wellFormedText } from './providers/well-formed';
-import { sanitiseText } from './sanitise';
+import { redactText } from './redact';
+import { sanitiseText, stripHidden } from './sanitise';
 import type { Store } from './store';
 import type { TakenCall } from './tool-call-intake';
 import { takeToolCalls } from './tool-call-intake';
@@ -121,7 +122,9 @@ export async function takeReply(
     toolCalls: calls.map(({ proposed }) => proposed),
     ...(reply.error === undefined ? {} : { error: reply.error }),
     textPreview: sanitiseText(text, { maxChars: previewChars }),
-    ...(calls.length === 0 && text !== '' ? { answer: text.slice(0, answerChars) } : {}),
+    ...(calls.length === 0 && text !== ''
+      ? { answer: redactText(stripHidden(text)).slice(0, answerChars) }
+      : {}),
     usage,
     contextTokens: usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
   };

@@ -16,6 +16,7 @@ import { applicationFailure } from './error-mapping';
 import { InfraException } from './infra-exception';
 import type { BrokenReply, ModelReply, ModelRequest, Provider } from './providers/provider';
 import { redactText } from './redact';
+import { stripHidden } from './sanitise';
 import type { RouteCall } from './shared-health';
 import { reportFailedCall } from './shared-health';
 import { CallMeter } from './spending/call-meter';
@@ -101,7 +102,7 @@ async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
   attempt.memory = {
     ...memory,
     failures: [...memory.failures, failure.code],
-    partialText: redactText(attempt.partialText),
+    partialText: redactText(stripHidden(attempt.partialText)),
   };
   throw applicationFailure(failure, { delayMs: decision.delayMs });
 }
@@ -195,7 +196,9 @@ const abandoned: InfraError = {
 function heartbeatDetails(attempt: Attempt | undefined): AttemptMemory | undefined {
   if (attempt === undefined) return undefined;
   const { memory, partialText } = attempt;
-  return partialText === '' ? memory : { ...memory, partialText: redactText(partialText) };
+  return partialText === ''
+    ? memory
+    : { ...memory, partialText: redactText(stripHidden(partialText)) };
 }
 
 /**

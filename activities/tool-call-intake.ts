@@ -7,7 +7,8 @@ import type { ProposedToolCall } from '../workflows/core/ports';
 import type { ResolvedAgent } from './agent-catalog';
 import { actionDigest, callIdentity } from './call-identity';
 import type { RawToolCall } from './providers/provider';
-import { sanitiseText } from './sanitise';
+import { redactText } from './redact';
+import { sanitiseText, stripHidden } from './sanitise';
 import type { Store } from './store';
 import { canonicalJson } from './stores/content-hash';
 import { editedFileOf } from './tools/edits-file';
@@ -165,6 +166,37 @@ function inlineLimit(agent: ResolvedAgent, name: string): number {
   return agent.coreTools.some((tool) => tool.name === name) ? coreInputBytes : inlineInputBytes;
 }
 
+/** Input with a secret in it travels by reference, so that the tool gets it whole and history never has it. */
+function holdsSecret(json: string): boolean {
+  return redactText(json) !== json;
+}
+
+function objectOf(json: string, revive?: (key: string, part: unknown) => unknown): JsonObject {
+  const value: unknown = JSON.parse(json, revive);
+  return isJsonObject(value) ? value : {};
+}
+
+/** What a person or the outcome gets of the model's words: no secrets and no hidden characters. */
+function redactedInput(json: string): JsonObject {
+  return objectOf(json, (_key, part) =>
+    typeof part === 'string' ? redactText(stripHidden(part)) : part,
+  );
+}
+
+/** How a call's input travels: inline where it is short and holds no secret, else by reference. */
+async function carried(
+  store: Store,
+  agent: ResolvedAgent,
+  name: string,
+  json: string,
+  roomBytes: number,
+): Promise<Pick<ProposedToolCall, 'input' | 'inputBlob'>> {
+  const isCore = agent.coreTools.some((core) => core.name === name);
+  const isShort = Buffer.byteLength(json) <= Math.min(inlineLimit(agent, name), roomBytes);
+  if (!isShort || (!isCore && holdsSecret(json))) return { inputBlob: await store.putBlob(json) };
+  return { input: isCore ? redactedInput(json) : objectOf(json) };
+}
+
 /** An error that leaves room for the others of its reply. */
 function shortened(error: AgentError, total: number): AgentError {
   const chars = Math.floor(replyErrorChars / Math.min(total, maxCallsPerReply));
@@ -194,8 +226,6 @@ async function takeCall(
   const { toolCallId } = context;
   const { tool, input, error, needsApproval } = checkCall(agent, placed, context);
   const json = canonicalJson(input);
-  const isInline =
-    Buffer.byteLength(json) <= Math.min(inlineLimit(agent, raw.name), inlineRoomBytes);
   const name = tool?.name ?? wireName(raw.name);
   const call = { toolCallId, name, input };
   const { privileged, ...identity } = callIdentity(tool, call);
@@ -203,14 +233,13 @@ async function takeCall(
   const edited = await editedFileOf(tool, input, context.workspace);
   // Of a refused call nothing else is left that learning could compare with the call that then works.
   const isLesson = agent.learns && error !== undefined && json !== '{}';
-  const keepsBlob = runnable ? !isInline : isLesson;
   const proposed: ProposedToolCall = {
     toolCallId,
     name,
     ...identity,
     ...(runnable ? { ...privilegedPart(privileged), ...edited } : {}),
-    ...(runnable && isInline ? { input } : {}),
-    ...(keepsBlob ? { inputBlob: await store.putBlob(json) } : {}),
+    ...(runnable ? await carried(store, agent, raw.name, json, inlineRoomBytes) : {}),
+    ...(isLesson ? { inputBlob: await store.putBlob(json) } : {}),
     ...(error === undefined ? {} : { error: shortened(error, total) }),
     ...(needsApproval ? { approvalDigest: actionDigest(call) } : {}),
   };

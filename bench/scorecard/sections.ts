@@ -1,4 +1,5 @@
 /** The sections of the scorecard, in the order in which they run. */
+import { scoreEffects } from './effects/score-effects';
 import { readCallTraces } from './loops/call-trace';
 import { scoreLoops } from './loops/score-loops';
 import { scoreProviderFaults } from './provider/score-provider-faults';
@@ -22,5 +23,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'loops',
     about: 'labelled call traces: loops, polling, outages',
     score: () => scoreLoops(readCallTraces()),
+  },
+  {
+    name: 'effects',
+    about: "workers killed at every point of a tool's life, over the four effects",
+    score: () => scoreEffects(),
   },
 ];

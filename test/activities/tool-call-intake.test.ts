@@ -1,8 +1,59 @@
-/** Arguments that are JSON, but that nothing behind can carry, are the model's mistake and never the run's end. */
+/** Arguments with a secret stay out of history. Arguments that are JSON, but that nothing behind can carry, are the model's mistake and never the run's end. */
+import { z } from 'zod';
 import { createAgentCatalog } from '../../activities/agent-catalog';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
+import type { TakenCall } from '../../activities/tool-call-intake';
 import { takeToolCalls } from '../../activities/tool-call-intake';
+import { defineTool } from '../../activities/tools/define-tool';
 import { temporaryStore } from '../support/temporary-store';
+
+/** Takes one call of an agent that has `send`. */
+async function takeOne(name: string, argumentsText: string): Promise<TakenCall | undefined> {
+  const stored = await temporaryStore();
+  const send = defineTool({
+    name: 'send',
+    description: 'Sends.',
+    input: z.object({ body: z.string() }),
+    execute: () => 'sent',
+  });
+  const catalog = createAgentCatalog(
+    [
+      {
+        name: 'worker',
+        instructions: 'You work.',
+        completion: 'tool',
+        chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
+        tools: [send],
+      },
+    ],
+    [anthropicProvider({ apiKey: 'test-key' })],
+  );
+  const agent = catalog.agent('worker');
+  if (agent === undefined) throw new Error('the agent is in its catalog');
+  const calls = [{ vendorId: 'x', name, argumentsText }];
+  const [taken] = await takeToolCalls(stored.store, agent, calls, {
+    idPrefix: 'run',
+    iteration: 1,
+  });
+  await stored.dispose();
+  return taken;
+}
+
+const key = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9';
+
+test('input with a secret travels by reference, so that the tool gets it and history does not', async () => {
+  const plain = await takeOne('send', '{"body":"hello"}');
+  expect(plain?.proposed).toMatchObject({ input: { body: 'hello' } });
+  const secret = await takeOne('send', JSON.stringify({ body: `the key is ${key}` }));
+  expect(JSON.stringify(secret?.proposed)).not.toContain(key);
+  expect(secret?.proposed.inputBlob).toBeDefined();
+  expect(secret?.block.input).toEqual({ body: `the key is ${key}` });
+});
+
+test('what the model asks a person is shown without secrets and hidden characters', async () => {
+  const asked = await takeOne('ask_user', JSON.stringify({ question: `Is ${key} right\u202e?` }));
+  expect(asked?.proposed.input).toEqual({ question: 'Is [redacted] right?' });
+});
 
 test.each([
   ['a number that is too large', '{"amount": 1e999}'],
@@ -10,26 +61,7 @@ test.each([
   ['nesting that only a message makes too deep', `{"a": ${'['.repeat(508)}${']'.repeat(508)}}`],
   ['a property called toJSON', '{"amount": {"toJSON": 1}}'],
 ])('%s is told to the model', async (_what, argumentsText) => {
-  const stored = await temporaryStore();
-  const catalog = createAgentCatalog(
-    [
-      {
-        name: 'worker',
-        instructions: 'You work.',
-        chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
-        tools: [],
-      },
-    ],
-    [anthropicProvider({ apiKey: 'test-key' })],
-  );
-  const agent = catalog.agent('worker');
-  if (agent === undefined) throw new Error('the agent is in its catalog');
-  const calls = [{ vendorId: 'x', name: 'pay', argumentsText }];
-  const [taken] = await takeToolCalls(stored.store, agent, calls, {
-    idPrefix: 'run',
-    iteration: 1,
-  });
+  const taken = await takeOne('pay', argumentsText);
   expect(taken?.proposed.error).toMatchObject({ code: 'invalid_json' });
   expect(taken?.block.input).toEqual({});
-  await stored.dispose();
 });

@@ -1,0 +1,166 @@
+/** The world outside: a bank over HTTP with a ledger of what was really applied, which also holds calls at planned moments. */
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { KillPoint, PlannedCall } from './kill-plan';
+
+/** One effect that happened. */
+export interface LedgerEntry {
+  readonly callId: string;
+  readonly key: string;
+}
+
+const effectSchema = z.object({ callId: z.string(), key: z.string(), isKeyed: z.boolean() });
+const pointSchema = z.object({ callId: z.string(), point: z.string() });
+
+/** A call that is held; its worker is to be killed. */
+interface HeldCall {
+  readonly callId: string;
+  readonly point: KillPoint;
+}
+
+/** The bank, and what the scorecard asks it. */
+export interface Bank {
+  readonly url: string;
+  readonly ledger: readonly LedgerEntry[];
+  /** Calls held at this moment. */
+  held(): readonly HeldCall[];
+  /** Plans the points of these calls. */
+  plan(calls: readonly PlannedCall[]): void;
+  /** The worker that held these calls is dead: the next point of each is planned. Returns how many were held. */
+  killed(): number;
+  /** Kills of a call so far, by the points at which it was held. */
+  killsOf(callId: string): readonly KillPoint[];
+  stop(): Promise<void>;
+}
+
+class KillSchedule {
+  private readonly planned = new Map<string, readonly KillPoint[]>();
+  private readonly done = new Map<string, readonly KillPoint[]>();
+  private readonly holding = new Map<string, KillPoint>();
+
+  add(calls: readonly PlannedCall[]): void {
+    for (const { id, points } of calls) this.planned.set(id, points);
+  }
+
+  /** Whether a call is to be held here; it then counts as held. */
+  holds(callId: string, point: KillPoint): boolean {
+    if (this.holding.has(callId) || this.planned.get(callId)?.[0] !== point) return false;
+    this.holding.set(callId, point);
+    return true;
+  }
+
+  held(): readonly HeldCall[] {
+    return [...this.holding].map(([callId, point]) => ({ callId, point }));
+  }
+
+  killed(): number {
+    const count = this.holding.size;
+    for (const [callId, point] of this.holding) {
+      this.planned.set(callId, (this.planned.get(callId) ?? []).slice(1));
+      this.done.set(callId, [...this.killsOf(callId), point]);
+    }
+    this.holding.clear();
+    return count;
+  }
+
+  killsOf(callId: string): readonly KillPoint[] {
+    return this.done.get(callId) ?? [];
+  }
+}
+
+/** Resolves when the client is gone: its process was killed. */
+function clientGone(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    response.once('close', resolve);
+  });
+}
+
+function answer(response: ServerResponse, value: object): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
+/** Takes a request for an effect: holds it, drops it or applies it, as planned. */
+async function takeEffect(
+  body: unknown,
+  response: ServerResponse,
+  schedule: KillSchedule,
+  ledger: LedgerEntry[],
+): Promise<void> {
+  const { callId, key, isKeyed } = effectSchema.parse(body);
+  const apply = (): void => {
+    if (!(isKeyed && ledger.some((entry) => entry.key === key))) ledger.push({ callId, key });
+  };
+  if (schedule.holds(callId, 'request-dropped')) return clientGone(response);
+  if (schedule.holds(callId, 'request-applied')) {
+    await clientGone(response);
+    apply();
+    return;
+  }
+  apply();
+  if (schedule.holds(callId, 'applied')) return clientGone(response);
+  answer(response, { receipt: key });
+}
+
+async function route(
+  request: IncomingMessage,
+  response: ServerResponse,
+  schedule: KillSchedule,
+  ledger: LedgerEntry[],
+): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://bank');
+  const callId = searchParams.get('call') ?? '';
+  switch (pathname) {
+    case '/effects':
+      return takeEffect(JSON.parse(await text(request)), response, schedule, ledger);
+    case '/points': {
+      const point = pointSchema.parse(JSON.parse(await text(request)));
+      if (schedule.holds(point.callId, point.point as KillPoint)) return clientGone(response);
+      answer(response, {});
+      return;
+    }
+    case '/probe':
+      if (schedule.holds(callId, 'in-probe')) return clientGone(response);
+      answer(response, { applied: ledger.some((entry) => entry.callId === callId) });
+      return;
+    case '/balance':
+      if (schedule.holds(callId, 'request-dropped')) return clientGone(response);
+      answer(response, { entries: ledger.length });
+      return;
+    default:
+      response.writeHead(404).end();
+  }
+}
+
+/** Starts the bank on loopback. */
+export async function startBank(): Promise<Bank> {
+  const ledger: LedgerEntry[] = [];
+  const schedule = new KillSchedule();
+  const server: Server = createServer((request, response) => {
+    route(request, response, schedule, ledger).catch((thrown: unknown) => {
+      response.writeHead(400).end(String(thrown));
+    });
+  });
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    ledger,
+    held: () => schedule.held(),
+    plan: (calls) => {
+      schedule.add(calls);
+    },
+    killed: () => schedule.killed(),
+    killsOf: (callId) => schedule.killsOf(callId),
+    stop: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** Worker processes of the effects section: one serves, the next one stands by with its code loaded, since a start takes seconds. */
+import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+
+/** What a worker is told when its turn comes. */
+export interface EffectsWorkerSettings {
+  readonly temporalAddress: string;
+  readonly store: string;
+  readonly emulatorUrl: string;
+  readonly bankUrl: string;
+}
+
+/** What a worker tells. */
+export type EffectsWorkerMessage =
+  | { readonly type: 'loaded' }
+  | { readonly type: 'ready' }
+  | { readonly type: 'failed'; readonly reason: string };
+
+/** Agent of the section. */
+export const effectsAgent = 'payer';
+/** Task queue of the section. */
+export const effectsTaskQueue = 'effects';
+
+/** The workers, one at a time. */
+export interface WorkerCrew {
+  /** SIGKILL for the worker that serves; the next one serves when this resolves. */
+  killAndReplace(onKilled: () => void): Promise<void>;
+  /** SIGKILLs sent so far. */
+  kills(): number;
+  dismiss(): Promise<void>;
+}
+
+const script = path.join(__dirname, `effects-worker${path.extname(__filename)}`);
+
+function isGone(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (isGone(child)) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+/** Resolves when the child says this; rejects with its reason. */
+function told(child: ChildProcess, wanted: EffectsWorkerMessage['type']): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: EffectsWorkerMessage) => {
+      if (message.type === wanted) resolve();
+      if (message.type === 'failed') reject(new Error(message.reason));
+    });
+    child.once('exit', (code, signal) => {
+      reject(
+        new Error(`a worker ended before it was ${wanted} (${signal ?? `code ${code ?? 0}`})`),
+      );
+    });
+  });
+}
+
+/** Starts the crew; `execArgv` is what Node needs to run the worker's script. */
+export async function startCrew(
+  settings: EffectsWorkerSettings,
+  execArgv: readonly string[],
+): Promise<WorkerCrew> {
+  const load = (): ChildProcess =>
+    fork(script, { execArgv: [...execArgv], stdio: ['pipe', 'ignore', 'inherit', 'ipc'] });
+  const serveWith = async (child: ChildProcess, loaded: Promise<void>): Promise<ChildProcess> => {
+    await loaded;
+    const ready = told(child, 'ready');
+    child.send(settings);
+    await ready;
+    return child;
+  };
+  const standBy = (): { child: ChildProcess; loaded: Promise<void> } => {
+    const child = load();
+    const loaded = told(child, 'loaded');
+    loaded.catch(() => undefined);
+    return { child, loaded };
+  };
+  const first = standBy();
+  let serving = await serveWith(first.child, first.loaded);
+  let next = standBy();
+  let kills = 0;
+  return {
+    killAndReplace: async (onKilled) => {
+      await next.loaded;
+      await kill(serving);
+      kills += 1;
+      onKilled();
+      serving = await serveWith(next.child, next.loaded);
+      next = standBy();
+    },
+    kills: () => kills,
+    dismiss: async () => {
+      await Promise.all([kill(serving), kill(next.child)]);
+    },
+  };
+}
