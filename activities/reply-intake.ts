@@ -1,7 +1,7 @@
 /** Turns a whole reply into what the core decides about, and stores what may be kept of it. */
 import { answerChars, failureMessageChars, previewChars } from '../workflows/core/limits';
 import type { AgentError } from '../workflows/core/failure';
-import type { AssistantMessage, Head } from '../workflows/core/message';
+import type { AssistantMessage, Head, ToolCallBlock } from '../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../workflows/core/ports';
 import type { ResolvedAgent } from './agent-catalog';
 import type { ModelReply } from './providers/provider';
@@ -68,11 +68,14 @@ function readTextProtocol(
 }
 
 /** As the model said it: vendors bind a thought to the call that it led to. Blank texts are left out, which no vendor takes back. */
-function inSaidOrder(reply: ReadReply, calls: readonly TakenCall[]): AssistantMessage['blocks'] {
+export function inSaidOrder(
+  reply: Pick<ModelReply, 'blocks' | 'toolCalls'>,
+  calls: readonly ToolCallBlock[],
+): AssistantMessage['blocks'] {
   const before = (index: number): number => reply.toolCalls[index]?.blocksBefore ?? Infinity;
   const placed = [
     ...reply.blocks.map((block, index) => ({ block, place: index + 1 })),
-    ...calls.map(({ block }, index) => ({ block, place: before(index) + 0.5 })),
+    ...calls.map((block, index) => ({ block, place: before(index) + 0.5 })),
   ];
   return placed
     .toSorted((left, right) => (left.place === right.place ? 0 : left.place - right.place))
@@ -91,7 +94,10 @@ function keptMessage(
   if (reply.error !== undefined) return undefined;
   if (calls.length > 0 && calls.every(({ proposed }) => proposed.error !== undefined))
     return undefined;
-  const blocks = inSaidOrder(reply, calls);
+  const blocks = inSaidOrder(
+    reply,
+    calls.map(({ block }) => block),
+  );
   if (!blocks.some((block) => block.type !== 'reasoning')) return undefined;
   return { role: 'assistant', vendor, model: reply.model, blocks };
 }

@@ -6,6 +6,7 @@ import { scoreProviderFaults } from './provider/score-provider-faults';
 import { providerFaults } from './provider/provider-faults';
 import type { ScorecardSection } from './section';
 import { countedModels, scoreTokens } from './tokens/score-tokens';
+import { barTranscripts, scoreTranscripts } from './transcripts/score-transcripts';
 
 /** All sections. */
 export const sections: readonly ScorecardSection[] = [
@@ -28,5 +29,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'effects',
     about: "workers killed at every point of a tool's life, over the four effects",
     score: () => scoreEffects(),
+  },
+  {
+    name: 'transcripts',
+    about: 'generated transcripts against every vendor: 10,000 with a new seed',
+    score: () => Promise.resolve(scoreTranscripts(barTranscripts, Date.now() % 1_000_000_000)),
   },
 ];

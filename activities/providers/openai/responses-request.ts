@@ -134,7 +134,7 @@ function reasoningItem(block: ReasoningBlock): Item[] {
       type: 'reasoning',
       id,
       encrypted_content: encrypted,
-      summary: summary.map((text) => ({ type: 'summary_text', text })),
+      summary: summary.map((text) => ({ type: 'summary_text', text: wellFormedText(text) })),
     },
   ];
 }

@@ -1,0 +1,123 @@
+/** Each speaker's vendor: the real adapter on one side, the emulator's replies and strict checks on the other, without a socket. */
+import { withPrefix } from '../../../activities/providers/anthropic/bound-prefix';
+import { AnthropicReplyAssembly } from '../../../activities/providers/anthropic/reply';
+import { anthropicRequest, promptPrefix } from '../../../activities/providers/anthropic/request';
+import { openaiDialect } from '../../../activities/providers/openai/chat-dialect';
+import { ChatReplyAssembly } from '../../../activities/providers/openai/chat-reply';
+import { chatRequest } from '../../../activities/providers/openai/chat-request';
+import { ResponsesReplyAssembly } from '../../../activities/providers/openai/responses-reply';
+import { responsesRequest } from '../../../activities/providers/openai/responses-request';
+import type { ModelReply, ModelRequest } from '../../../activities/providers/provider';
+import type { StreamAssembly } from '../../../activities/providers/stream-assembly';
+import { renderTextProtocolRequest } from '../../../activities/providers/text-tool-protocol';
+import { anthropicWire } from '../../../testing/emulator/anthropic-wire';
+import { chatWire } from '../../../testing/emulator/chat-wire';
+import { parseBody } from '../../../testing/emulator/http-intake';
+import { responsesWire } from '../../../testing/emulator/responses-wire';
+import type { ReplyPart } from '../../../testing/emulator/script';
+import { reply as replies } from '../../../testing/emulator/script';
+import { Seal } from '../../../testing/emulator/seal';
+import type { Wire } from '../../../testing/emulator/wire';
+import { noUsage } from '../../../workflows/core/usage';
+import type { Speaker } from './moves';
+
+interface Voice {
+  readonly wire: Wire;
+  readonly vendor: string;
+  readonly model: string;
+  readonly body: (request: ModelRequest) => object;
+  readonly assembly: () => StreamAssembly;
+}
+
+const budget = { type: 'enabled', budgetTokens: 2_000 } as const;
+
+function claude(model: string, isBudgeted: boolean): Voice {
+  const options = { vendor: 'anthropic', ...(isBudgeted ? { thinking: budget } : {}) };
+  return {
+    wire: anthropicWire,
+    vendor: 'anthropic',
+    model,
+    body: (request) => anthropicRequest(request, options),
+    assembly: () => new AnthropicReplyAssembly('anthropic', model),
+  };
+}
+
+function chat(model: string, toText: boolean): Voice {
+  return {
+    wire: chatWire,
+    vendor: 'openai',
+    model,
+    body: (request) =>
+      chatRequest(toText ? renderTextProtocolRequest(request) : request, 'openai', openaiDialect),
+    assembly: () => new ChatReplyAssembly('openai', model),
+  };
+}
+
+const voices: Readonly<Record<Speaker, Voice>> = {
+  preserving: claude('claude-opus-5-5', false),
+  budgeted: claude('claude-sonnet-4-5', true),
+  responses: {
+    wire: responsesWire,
+    vendor: 'openai',
+    model: 'gpt-5',
+    body: (request) => responsesRequest(request, 'openai'),
+    assembly: () => new ResponsesReplyAssembly('openai', 'gpt-5'),
+  },
+  chat: chat('gpt-4.1', false),
+  'text-protocol': chat('llama-4', true),
+};
+
+/** Name of the reasoning's vendor, and of the model. */
+export function voiceOf(speaker: Speaker): { readonly vendor: string; readonly model: string } {
+  return voices[speaker];
+}
+
+const headers = { 'anthropic-version': '2026-10-21' };
+
+function sealOf({ wire }: Voice): Seal {
+  return new Seal(`emulator/${wire.name}/`);
+}
+
+/** What the vendor says against a request; undefined where it takes it. */
+export function refusalOf(speaker: Speaker, request: ModelRequest): string | undefined {
+  const voice = voices[speaker];
+  const { body, problem } = parseBody(JSON.stringify(voice.body(request)));
+  if (problem !== undefined) return `not JSON: ${JSON.stringify(problem)}`;
+  const seal = sealOf(voice);
+  return voice.wire.refuseBody(body, {
+    counts: false,
+    headers,
+    isSigned: (text, signature) => seal.isSigned(text, signature),
+    isSealed: (content, subject) => seal.isSealed(content, subject),
+  })?.message;
+}
+
+/** A reply as it arrives: rendered by the emulator, event by event, and gathered by the adapter. */
+export function spoken(
+  speaker: Speaker,
+  request: ModelRequest,
+  parts: readonly ReplyPart[],
+  newId: (prefix: string) => string,
+): ModelReply {
+  const voice = voices[speaker];
+  const { body } = parseBody(JSON.stringify(voice.body(request)));
+  const assembly = voice.assembly();
+  const hasCall = parts.some(({ type }) => type === 'tool-call');
+  const frames = voice.wire.frames(replies.parts(parts, { stop: hasCall ? 'tool-use' : 'end' }), {
+    model: voice.model,
+    usage: noUsage,
+    body,
+    createdAtMs: 0,
+    newId,
+    seal: sealOf(voice),
+  });
+  for (const { text } of frames) {
+    const data = /^data: (.*)$/m.exec(text)?.[1] ?? '';
+    if (data.startsWith('{')) assembly.accept(JSON.parse(data));
+  }
+  const made = assembly.reply();
+  if (voice.wire.name !== 'anthropic') return made;
+  if (request.note?.trim() === undefined || request.note.trim() === '')
+    return withPrefix(made, promptPrefix(request, voice.vendor));
+  return { ...made, blocks: made.blocks.filter(({ type }) => type !== 'reasoning') };
+}
