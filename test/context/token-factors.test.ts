@@ -62,11 +62,12 @@ describe('learning from a count', () => {
   });
 });
 
-test.each(countedModels.filter(({ wire }) => wire !== 'responses').slice(1))(
+test.each(countedModels.filter(({ model }) => ['claude-opus-5-5', 'gpt-4.1'].includes(model)))(
   'estimates of mixed conversations on $wire $model are within 5 % after the third call',
   async (model) => {
     const { rows } = await scoreTokens([model], ['a'], ['mixed']);
     expect(rows).toHaveLength(1);
     expect(rows.flatMap(({ wrong }) => (wrong === undefined ? [] : [wrong]))).toEqual([]);
   },
+  60_000,
 );

@@ -49,6 +49,10 @@ test.each<[string, readonly Move[]]>([
     'half a character in the summary of a thought',
     [goal, reply('responses', { parts: [{ ...thought, text: 'broken \ud83d' }, call] })],
   ],
+  [
+    'a thought that led to a blank text',
+    [goal, reply('responses', { parts: [thought, { type: 'text', text: '\n\n' }, thought, call] })],
+  ],
   ['a batch of which a crash left one result', [goal, reply('responses', { recording: 'cut' })]],
   [
     'a fork whose ids come again',

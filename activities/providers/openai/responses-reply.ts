@@ -77,7 +77,9 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     const blocks: SaidBlock[] = [];
     const toolCalls: RawToolCall[] = [];
     for (const entry of gathered) {
-      blocks.push(...this.saidBlocks(entry));
+      const said = this.saidBlocks(entry);
+      if (isBlankMessage(entry, said)) dropThoughtsAtEnd(blocks);
+      blocks.push(...said);
       if (!isCall(entry)) continue;
       const { item } = entry;
       const vendorId = asText(property(item, 'call_id')) || asText(property(item, 'id'));
@@ -185,6 +187,17 @@ function newItem(item: unknown): GatheredItem {
 
 function isCall(entry: GatheredItem): boolean {
   return asText(property(entry.item, 'type')) === 'function_call';
+}
+
+/** A message that no transcript keeps. */
+function isBlankMessage({ item }: GatheredItem, said: readonly SaidBlock[]): boolean {
+  const isMessage = asText(property(item, 'type')) === 'message';
+  return isMessage && said.every((block) => block.text.trim() === '');
+}
+
+/** The vendor refuses a reasoning item without the very item that it led to. */
+function dropThoughtsAtEnd(blocks: SaidBlock[]): void {
+  while (blocks.at(-1)?.type === 'reasoning') blocks.pop();
 }
 
 /** What was streamed counts; the finished item stands in where nothing was. */
