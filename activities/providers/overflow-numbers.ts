@@ -1,7 +1,7 @@
 /** Reads the numbers in a vendor's refusal of a request as too long: exact, where every estimate is a guess. */
 import type { ContextOverflow } from '../../workflows/core/failure';
 
-type Field = 'inputTokens' | 'outputTokens' | 'windowTokens';
+type Field = 'inputTokens' | 'outputTokens' | 'totalTokens' | 'windowTokens';
 
 /** A sentence of a vendor, and which of its numbers is what. */
 interface Sentence {
@@ -26,6 +26,7 @@ const sentences: readonly Sentence[] = [
     'inputTokens',
   ),
   sentence('# (?:tokens )?(?:in the completion|in the output|for the completion)', 'outputTokens'),
+  sentence('you requested (?:about )?# tokens', 'totalTokens'),
   sentence('messages resulted in # tokens', 'inputTokens'),
   sentence('request has # input tokens', 'inputTokens'),
   sentence("max_(?:completion_)?tokens'? is too large: #", 'outputTokens'),

@@ -193,7 +193,8 @@ test("fails with every provider's reason where waiting cannot cure it", async ()
   world.emulator.assertDrained();
 }, 60_000);
 
-const tooLong = { anthropic: 'prompt is too long: 210000 tokens > 200000 maximum' } as const;
+/** Larger than the window of any route. */
+const tooLong = { anthropic: 'prompt is too long: 2100000 tokens > 2000000 maximum' } as const;
 const overflow = fault.http(400, {
   error: {
     code: 'context_length_exceeded',

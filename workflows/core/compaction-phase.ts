@@ -2,6 +2,8 @@
 import { charge, chargeFailure } from './budget';
 import { withContext } from './context-gate';
 import { withoutCounts } from './context-state';
+import type { ContextMeasure } from './context-measure';
+import { scaledMeasure } from './context-measure';
 import type { InfraError } from './failure';
 import { failoverReason, infraPolicy } from './failure-policy';
 import { issueModelCall, startWait } from './iteration';
@@ -59,6 +61,7 @@ export function onCompacted(
     const { due: _due, ...context } = taken.context;
     return issueModelCall({ ...taken, context: { ...context, pendingChars: 0 } }, atMs);
   }
+  const measure = asRefused(state, result);
   const done = {
     tier: result.tier,
     ...(result.trimmedTail === true ? { trimmedTail: true as const } : {}),
@@ -70,7 +73,7 @@ export function onCompacted(
     ...taken,
     context: {
       ...(hasShrunk ? withoutCounts(taken.context) : taken.context),
-      due: result.measure,
+      due: measure,
       done: [...taken.context.done, done],
       refused: taken.context.refused && !hasShrunk,
       compactions: taken.context.compactions + 1,
@@ -86,6 +89,14 @@ export function onCompacted(
     why: phase.why,
   });
   return andThen(step(compacted, entry), (after) => issueModelCall(after, atMs));
+}
+
+/** A vendor that refused a request counts more than we do, and so it will count of the smaller one. */
+function asRefused(state: RunState, { measure, tokensBefore }: CompactResult): ContextMeasure {
+  const { due, refused } = state.context;
+  if (!refused || due === undefined || tokensBefore <= 0 || due.tokens <= tokensBefore)
+    return measure;
+  return scaledMeasure(measure, Math.ceil((measure.tokens * due.tokens) / tokensBefore));
 }
 
 /** A compaction that lands while the run ends: what it cost counts, and its transcript is as good as the one before. */

@@ -91,7 +91,8 @@ export function decideCompaction(facts: CompactionFacts): CompactionDecision {
 export function decideTier(facts: CompactionFacts): CompactionTier | undefined {
   const { measure, config, done } = facts;
   const stripsEnough = measure.strippableTokens >= config.minShrinkShare * measure.tokens;
-  if (done.length === 0 && (stripsEnough || isOverBytes(facts))) return 1;
+  const lightens = measure.strippableTokens > 0 || measure.images > 0;
+  if (done.length === 0 && (stripsEnough || (lightens && isOverBytes(facts)))) return 1;
   return done.some(({ tier }) => tier === 2 || tier === 4) ? undefined : decideSummary(facts);
 }
 

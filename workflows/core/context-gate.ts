@@ -100,6 +100,7 @@ function largerRoute(
     index !== routeIndex &&
     !state.context.tooSmall.includes(routeName(route)) &&
     fitsBounds(measure, contextBounds(state, route, 'least'));
+  if (!chain.some(takes)) return undefined;
   const decision = decideRoute(state.health, chain, atMs, (route) => {
     return !takes(route, chain.indexOf(route));
   });
@@ -173,13 +174,14 @@ function changeRoute(
 
 function stopTooLarge(state: RunState, candidate: Candidate, atMs: number): Step {
   const { measure, bounds, route } = candidate;
-  const { done } = state.context;
+  const { done, overflows } = state.context;
   const message =
     `The conversation does not fit ${routeName(route)}: the next request has about ${measure.tokens} tokens ` +
     `(system prompt and tools ${measure.fixedTokens}, newest messages ${measure.tailTokens}) and ${measure.bytes} bytes; ` +
     `the window has ${bounds.windowTokens} tokens, of which a request may fill ${bounds.compactTokens}. ` +
-    `${done.length} compactions since the last reply did not bring it below, and no route of the chain has a larger window that answers. ` +
-    'Use a model with a larger window, shorter instructions, fewer tools, or smaller tool outputs.';
+    `${done.length} compactions since the last reply did not bring it below, and no route of the chain takes it. ` +
+    'Use a model with a larger window, shorter instructions, fewer tools, or smaller tool outputs.' +
+    (overflows === 0 ? '' : ` The last refusal: ${state.lastError ?? ''}`);
   return endFailed(state, atMs, 'context_overflow', `System error: ${message}`, {
     kind: 'infra',
     code: 'context_overflow',

@@ -31,8 +31,8 @@ export function onContextOverflow(
   const overflows = state.context.overflows + 1;
   if (route === undefined || overflows > compactionOf(state).maxCompactions)
     return endFailed(state, atMs, 'context_overflow', `System error: ${failure.message}`, failure);
-  const told = failure.overflow ?? {};
   const wanted = state.next.maxOutputTokens ?? route.maxOutputTokens;
+  const told = withInput(failure.overflow ?? {}, wanted);
   const corrected = correct(
     withContext(
       { ...state, failedOver: [...state.failedOver, 'context_overflow'].slice(-8) },
@@ -49,6 +49,13 @@ export function onContextOverflow(
     );
   const due = measureOf(told);
   return issueModelCall(withContext(corrected, { due, refused: true }), atMs);
+}
+
+/** A vendor that tells only the sum tells the input too. */
+function withInput(told: ContextOverflow, wanted: number): ContextOverflow {
+  const { inputTokens, totalTokens = 0 } = told;
+  const rest = totalTokens - wanted;
+  return inputTokens === undefined && rest > 0 ? { ...told, inputTokens: rest } : told;
 }
 
 /** The request as the vendor counted it, else as it was measured. */

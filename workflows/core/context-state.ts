@@ -80,7 +80,8 @@ const greatestReserveShare = 0.5;
 
 /** Least tokens kept free for a reply: a sixteenth of the window, 1,024 at least (ADR 0024). */
 function leastReserve(windowTokens: number, wantedTokens: number): number {
-  return Math.min(wantedTokens, Math.max(1_024, Math.floor(windowTokens / 16)));
+  const least = Math.max(1_024, Math.floor(windowTokens / 16));
+  return Math.min(wantedTokens, least, Math.floor(windowTokens * greatestReserveShare));
 }
 
 /**

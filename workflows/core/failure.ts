@@ -52,6 +52,8 @@ export interface ContextOverflow {
   readonly inputTokens?: number;
   /** What the vendor took as the limit of the reply. */
   readonly outputTokens?: number;
+  /** Input and reply limit together. */
+  readonly totalTokens?: number;
   readonly windowTokens?: number;
   /** The request as it was measured before it was sent. */
   readonly measure?: ContextMeasure;

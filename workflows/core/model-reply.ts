@@ -124,7 +124,9 @@ function decideReply(state: RunState, result: CallModelResult, moment: Moment): 
   const { atMs } = moment;
   switch (result.stopReason) {
     case 'context-full':
-      return hasRules(state, 2) ? onContextFull(state, result, atMs) : onTruncated(state, moment);
+      return isWindowFull(state, result)
+        ? onContextFull(state, result, atMs)
+        : onTruncated(state, moment);
     case 'truncated':
       return onTruncated(state, moment);
     case 'refusal':
@@ -150,6 +152,16 @@ function decideReply(state: RunState, result: CallModelResult, moment: Moment): 
         ? onAnswer(state, result, moment)
         : onToolCalls(state, result, moment);
   }
+}
+
+/** Share of the window below which a vendor's word that it is full is not believed (ADR 0024). */
+const believableShare = 0.5;
+
+function isWindowFull(state: RunState, { contextTokens, usage }: CallModelResult): boolean {
+  const route = state.snapshot?.chain[state.lastRouteIndex ?? 0];
+  if (route === undefined || !hasRules(state, 2)) return false;
+  const { windowTokens } = contextBounds(state, route);
+  return contextTokens + usage.outputTokens >= believableShare * windowTokens;
 }
 
 /** The window was full before the reply was complete: nothing of it runs, and the same is asked of a smaller conversation. */

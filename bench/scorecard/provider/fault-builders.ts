@@ -11,6 +11,8 @@ import { goodAnswer, remedies, streamRetries } from './provider-fault';
 /** What a row may change. */
 export interface RowOptions {
   readonly limits?: Partial<Limits>;
+  /** Tokens of a reply that the faulty route is asked for. */
+  readonly maxOutputTokens?: number;
   /** The fault strikes after the tool has run with this input. */
   readonly afterTool?: string;
   /** The reply that the fault breaks asks for the tool with this input; it must run once, when it has come whole. */

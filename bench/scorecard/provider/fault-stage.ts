@@ -117,7 +117,10 @@ export function stageFault(fault: ProviderFault, index: number, vendors: Vendors
     windowTokens,
     maxOutputTokens,
   });
-  const first = route(mounts.faulty, models[wire]);
+  const first = {
+    ...route(mounts.faulty, models[wire]),
+    maxOutputTokens: fault.maxOutputTokens ?? maxOutputTokens,
+  };
   const second = route(mounts.second, models[secondWire]);
   return {
     fault,

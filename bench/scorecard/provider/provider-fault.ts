@@ -54,6 +54,8 @@ export interface ProviderFault {
   /** Answers of the second route; absent: the chain has only one. */
   readonly second?: readonly Step[];
   readonly limits: Partial<Limits>;
+  /** Tokens of a reply that the faulty route is asked for; default the stage's. */
+  readonly maxOutputTokens?: number;
   readonly right: RightEnd;
   readonly needed: NeededCalls;
   /** Inputs with which the agent's tool may run, in this order, and with no others. */

@@ -1,6 +1,6 @@
 /** The public cases that concern one answer of a provider, each as a run sees it. */
 import { fault } from '../../../testing/emulator/script';
-import { corrected, declined, failedOver, retried, stoppedForAll } from './fault-builders';
+import { corrected, declined, failedOver, retried } from './fault-builders';
 import type { ProviderFault } from './provider-fault';
 import { publicHttpAnswers as answers, publicStreams as streams } from './public-answers';
 
@@ -32,11 +32,12 @@ export function publicCases(): readonly ProviderFault[] {
       { output_truncated: 1 },
       { asksTool: 'in smaller parts' },
     ),
-    stoppedForAll(
+    retried(
       'case context_overflow-01',
       'anthropic',
       fault.rawHttp(answers['context_overflow-01']),
       'context_overflow',
+      { maxOutputTokens: 64_000 },
     ),
     declined(
       'case stop_reason-01',

@@ -1,16 +1,31 @@
-/** Refusals that lie in the request: too long, filtered, malformed. Neither a retry nor another route cures them. */
-import { stoppedForAll } from './fault-builders';
+/** Refusals that lie in the request: too long, filtered, malformed. No retry of the same bytes cures them. */
+import { failedOver, stoppedForAll } from './fault-builders';
 import type { ProviderFault } from './provider-fault';
 import type { Refusal } from './vendor-bodies';
 import { anthropic, gemini, openai, page, rowsOf } from './vendor-bodies';
 
-const overflow: readonly Refusal[] = [
+/** Too long by the vendor's own count for every route of the chain. */
+const overflowEverywhere: readonly Refusal[] = [
   [
     'anthropic',
     400,
     'prompt too long',
     anthropic('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
   ],
+  [
+    'chat',
+    400,
+    'Gemini context',
+    gemini(
+      400,
+      'INVALID_ARGUMENT',
+      'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+    ),
+  ],
+];
+
+/** Too long for this route, whose window is therefore smaller than thought; the next route's is larger. */
+const overflowHere: readonly Refusal[] = [
   [
     'anthropic',
     413,
@@ -61,16 +76,6 @@ const overflow: readonly Refusal[] = [
         type: 'exceed_context_size_error',
       },
     },
-  ],
-  [
-    'chat',
-    400,
-    'Gemini context',
-    gemini(
-      400,
-      'INVALID_ARGUMENT',
-      'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
-    ),
   ],
   [
     'chat',
@@ -179,7 +184,8 @@ const malformed: readonly Refusal[] = [
 /** Rows of this kind. */
 export function requestFaults(): readonly ProviderFault[] {
   return [
-    ...rowsOf(stoppedForAll, 'context_overflow', overflow),
+    ...rowsOf(stoppedForAll, 'context_overflow', overflowEverywhere),
+    ...rowsOf(failedOver, 'context_overflow', overflowHere),
     ...rowsOf(stoppedForAll, 'content_filter', filtered),
     ...rowsOf(stoppedForAll, 'format', malformed),
   ];

@@ -2,7 +2,7 @@
 import type { StreamFaultOptions } from '../../../testing/emulator/script';
 import { fault, reply } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
-import { asking, failedOver, retried, spent, stoppedForAll } from './fault-builders';
+import { asking, failedOver, retried, spent } from './fault-builders';
 import type { RowOptions } from './fault-builders';
 import type { ProviderFault } from './provider-fault';
 
@@ -100,7 +100,7 @@ function responsesShapes(): readonly ProviderFault[] {
       fault.errorInStream({ status: 402, eventShape }),
       'billing',
     ),
-    stoppedForAll(
+    failedOver(
       `200, overflow in the ${eventShape} shape`,
       'responses',
       fault.errorInStream({ ...overflow, eventShape }),
