@@ -9,6 +9,7 @@ const architecture = { file: 'docs/architecture.md', text: sourceText('docs/arch
 const actionText: Record<InfraPolicy['action'], string> = {
   'fail-over': 'rests the route, asks the next one',
   'wait-for-store': 'waits durably, then the same again',
+  shrink: 'shortens the request, compacts, or asks a larger window',
   'fail-run': 'ends the run with the cause',
 };
 

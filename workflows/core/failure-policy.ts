@@ -8,6 +8,8 @@ type InfraAction =
   | 'fail-over'
   /** Wait for the store, then do the same again. */
   | 'wait-for-store'
+  /** Ask for less: a shorter reply, a smaller conversation, a larger window. */
+  | 'shrink'
   /** End the run with the cause. */
   | 'fail-run';
 
@@ -38,7 +40,7 @@ export const infraPolicies = {
   network: failOver(true, true),
   unknown: failOver(false, true),
   format: failRun,
-  context_overflow: failRun,
+  context_overflow: { action: 'shrink', transient: false, healsByWaiting: false },
   content_filter: failRun,
   store_unavailable: { action: 'wait-for-store', transient: true, healsByWaiting: true },
   store_corrupt: failRun,

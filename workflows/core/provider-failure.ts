@@ -59,9 +59,11 @@ export function onModelCallFailed(
   return andThen(recordInfraError(state, failure, atMs), (noted) => {
     if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
       return callWithUsualOutput(noted, atMs);
-    if (failure.code === 'context_overflow' && hasRules(noted, 2))
-      return onContextOverflow(noted, routeIndex, failure, atMs);
     switch (infraPolicy(failure).action) {
+      case 'shrink':
+        return hasRules(noted, 2)
+          ? onContextOverflow(noted, routeIndex, failure, atMs)
+          : endInfra(noted, failure, atMs);
       case 'fail-run':
         return endInfra(noted, failure, atMs);
       case 'wait-for-store':
