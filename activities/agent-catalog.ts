@@ -15,6 +15,8 @@ import { checkPrices, priceOf } from './model-prices';
 import { windowOf } from './model-windows';
 import type { Provider, ToolSpec } from './providers/provider';
 import { checkBudget, checkPriced } from './spending/check-budget';
+import type { RecoveryPolicy } from '../workflows/core/recovery-action';
+import { resolveRecovery } from './recovery/recovery-policy';
 import { askUserSpec, completeTaskSpec } from './tools/built-in-tools';
 import { readOutput } from './tools/read-output';
 import type { ToolRegistry } from './tools/registry';
@@ -33,6 +35,7 @@ export interface ResolvedAgent {
   readonly approvals: DecisionPolicy | undefined;
   readonly questions: DecisionPolicy | undefined;
   readonly compaction: CompactionConfig;
+  readonly recovery: RecoveryPolicy;
   readonly registry: ToolRegistry;
   /** Whether its runs learn. */
   readonly learns: boolean;
@@ -184,6 +187,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
       ...defaultCompaction,
       ...definition.compaction,
     }),
+    recovery: resolveRecovery(name, definition.recovery),
     registry: createToolRegistry(tools),
     learns: definition.patterns !== 'off',
     coreTools,

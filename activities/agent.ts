@@ -5,6 +5,7 @@ import type { Limits } from '../workflows/core/limits';
 import type { Completion, DecisionPolicy } from '../workflows/core/ports';
 import type { Budget } from '../workflows/core/spend';
 import type { PriceDefinition } from './model-prices';
+import type { RecoveryOptions } from './recovery/recovery-policy';
 import type { Tool } from './tools/tool';
 
 /** One route of a chain, as people write it. */
@@ -44,4 +45,6 @@ export interface AgentDefinition {
   readonly patterns?: 'on' | 'off';
   /** When and how a long conversation is made smaller. */
   readonly compaction?: Partial<CompactionConfig>;
+  /** How its runs get out of a rut. */
+  readonly recovery?: RecoveryOptions;
 }

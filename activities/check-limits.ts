@@ -30,6 +30,7 @@ const limitsSchema = z.strictObject({
   maxProviderWaitMs: rest,
   probeLeadMs: rest,
   probeLeaseMs: duration,
+  recoveryPlanTimeoutMs: timer,
   cooldownMs: z.strictObject({
     auth: rest,
     rate_limit: rest,

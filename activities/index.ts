@@ -16,6 +16,7 @@ import { notify } from './notify';
 import { compact } from './context/compact';
 import { prepareRun } from './prepare-run';
 import type { Provider } from './providers/provider';
+import { planRecovery } from './recovery/plan-recovery';
 import { runTool } from './run-tool';
 import type { Store } from './store';
 
@@ -66,6 +67,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
         () => undefined,
         () => extractPatterns(deps.store.patterns, deps.clock()),
       ),
+    planRecovery: (input) => planRecovery(deps, input),
   } satisfies Activities;
 }
 

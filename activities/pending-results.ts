@@ -18,7 +18,7 @@ function isStoredResult(
 }
 
 /** A result as the model reads it: what a person changed in the call comes first. */
-async function resultBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
+export async function resultBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
   const block = await contentBlock(store, pending);
   const { notice } = pending;
   return notice === undefined
@@ -60,7 +60,7 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
  */
 export async function appendPending(
   store: Store,
-  input: Pick<CallModelInput, 'head' | 'pendingResults' | 'userTexts'>,
+  input: Pick<CallModelInput, 'head' | 'pendingResults' | 'runtimeResults' | 'userTexts'>,
 ): Promise<Head> {
   const messages: Message[] = [];
   const results = input.pendingResults ?? [];
@@ -69,6 +69,11 @@ export async function appendPending(
       role: 'tool',
       results: await Promise.all(results.map((pending) => resultBlock(store, pending))),
     });
+  for (const { pending, introduction } of input.runtimeResults ?? []) {
+    const { content } = await resultBlock(store, pending);
+    const text = `${introduction}\n${content}`;
+    messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });
+  }
   for (const text of input.userTexts ?? [])
     messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });
   return messages.length === 0 ? input.head : store.appendNode(input.head, messages);

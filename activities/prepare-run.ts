@@ -129,6 +129,7 @@ export async function prepareRun(
       limits,
       ...(budget === undefined ? {} : { budget }),
       compaction: agent.compaction,
+      recovery: agent.recovery,
       ...(workspace === undefined ? {} : { workspace }),
       ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
       ...(agent.questions === undefined ? {} : { questions: agent.questions }),

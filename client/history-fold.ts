@@ -10,6 +10,7 @@ import type {
   NotifyResult,
   CompactResult,
   ModelCallHeldBack,
+  PlanRecoveryResult,
   PrepareRunResult,
   RunToolResult,
 } from '../workflows/core/ports';
@@ -51,7 +52,16 @@ interface Activation {
 
 type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' | 'notify' }
+  {
+    type:
+      | 'prepare-run'
+      | 'call-model'
+      | 'compact'
+      | 'run-tool'
+      | 'check-edit'
+      | 'notify'
+      | 'plan-recovery';
+  }
 >;
 
 /**
@@ -261,6 +271,7 @@ const activityCommands: ReadonlySet<RunCommand['type']> = new Set<ActivityComman
   'run-tool',
   'check-edit',
   'notify',
+  'plan-recovery',
 ]);
 
 function isActivityCommand(command: RunCommand): command is ActivityCommand {
@@ -314,6 +325,12 @@ function completed(command: ActivityCommand, result: unknown): UnstampedEvent {
         callId: command.callId,
         result: result as NotifyResult,
       };
+    case 'plan-recovery':
+      return {
+        type: 'recovery-planned',
+        callId: command.callId,
+        result: result as PlanRecoveryResult,
+      };
   }
 }
 
@@ -353,6 +370,12 @@ function failed(command: ActivityCommand, thrown: unknown): UnstampedEvent {
         type: 'notification-failed',
         callId: command.callId,
         failure: failureFromActivity(thrown, 'tool_infrastructure'),
+      };
+    case 'plan-recovery':
+      return {
+        type: 'recovery-plan-failed',
+        callId: command.callId,
+        failure: failureFromActivity(thrown, 'timeout'),
       };
   }
 }

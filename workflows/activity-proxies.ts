@@ -12,6 +12,7 @@ import type {
   NotifyResult,
   CompactResult,
   ModelCallHeldBack,
+  PlanRecoveryResult,
   PrepareRunResult,
   RecordObservationsInput,
   RunToolResult,
@@ -30,6 +31,16 @@ const graceMs = 30_000;
 /** Characters of a summary: an agent's name comes from whoever starts the run. */
 const summaryChars = 200;
 
+/**
+ * A plan is worth little by the time that its store is back or that it has killed workers: the core's own heuristic is there at
+ * once (ADR 0026).
+ */
+const planRetry = {
+  initialInterval: '1 second',
+  backoffCoefficient: 2,
+  maximumAttempts: 4,
+} as const;
+
 /** What holds for every activity; each call adds its identity and its own limits. */
 const activities = proxyActivities<Activities>({
   startToCloseTimeout: '1 minute',
@@ -45,7 +56,16 @@ const activities = proxyActivities<Activities>({
 /** A command that an activity carries out. */
 export type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' | 'notify' }
+  {
+    type:
+      | 'prepare-run'
+      | 'call-model'
+      | 'compact'
+      | 'run-tool'
+      | 'check-edit'
+      | 'notify'
+      | 'plan-recovery';
+  }
 >;
 
 /** Resolves the agent's definition. */
@@ -130,6 +150,22 @@ export function notify(
       scheduleToCloseTimeout: '1 hour',
       heartbeatTimeout: '20 seconds',
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    },
+    [command.input],
+  );
+}
+
+/** Plans a way out of a rut; the activity keeps its own deadline and retries (ADR 0026). */
+export function planRecovery(
+  command: Extract<ActivityCommand, { type: 'plan-recovery' }>,
+): Promise<PlanRecoveryResult> {
+  return activities.planRecovery.executeWithOptions(
+    {
+      activityId: command.callId,
+      summary: command.summary,
+      startToCloseTimeout: command.limits.recoveryPlanTimeoutMs + graceMs,
+      heartbeatTimeout: command.limits.heartbeatTimeoutMs,
+      retry: planRetry,
     },
     [command.input],
   );

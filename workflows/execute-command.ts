@@ -1,6 +1,14 @@
 /** Turns each command of the core into an activity, a timer or nothing; what comes back becomes an event. */
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
-import { callModel, checkEdit, compact, notify, prepareRun, runTool } from './activity-proxies';
+import {
+  callModel,
+  checkEdit,
+  compact,
+  notify,
+  planRecovery,
+  prepareRun,
+  runTool,
+} from './activity-proxies';
 import { modelCallEvent } from './core/model-call-event';
 import { prepareCallId } from './core/iteration';
 import type { RunCommand, UnstampedEvent } from './core/run-protocol';
@@ -53,6 +61,23 @@ type ActivityCommand = Extract<
   RunCommand,
   { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' }
 >;
+
+function startPlan(
+  work: WorkInFlight,
+  command: Extract<RunCommand, { type: 'plan-recovery' }>,
+): void {
+  const { callId } = command;
+  work.activity(
+    callId,
+    () => planRecovery(command),
+    (result) => ({ type: 'recovery-planned', callId, result }),
+    (thrown) => ({
+      type: 'recovery-plan-failed',
+      callId,
+      failure: failureFromActivity(thrown, 'timeout'),
+    }),
+  );
+}
 
 /** Starts an activity; what comes of it is an event. */
 function startActivity(work: WorkInFlight, command: ActivityCommand): void {
@@ -157,6 +182,9 @@ export function createCommandExecutor(emit: (event: UnstampedEvent) => void): Co
         return;
       case 'notify':
         startNotification(work, command);
+        return;
+      case 'plan-recovery':
+        startPlan(work, command);
         return;
       case 'start-timer':
         work.timer(command.timerId, command.delayMs, command.summary);

@@ -24,6 +24,15 @@ export interface ModelRequest {
   readonly tools: readonly ToolSpec[];
   readonly maxOutputTokens: number;
   readonly temperature?: number;
+  /** The form that the reply's text must have; kept by the vendor where its API can. */
+  readonly output?: OutputSchema;
+}
+
+/** A form of a reply: JSON Schema of a closed object, every property required, as all vendors take it. */
+export interface OutputSchema {
+  /** Matches `^[a-zA-Z0-9_-]{1,64}$`. */
+  readonly name: string;
+  readonly schema: JsonObject;
 }
 
 /** A tool call as it came off the wire; its arguments not yet parsed. */

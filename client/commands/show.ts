@@ -1,6 +1,7 @@
 /** `holdfast show`: where one run is, what waits, and how it went. */
 import type { Command } from 'commander';
 import { costText } from '../../workflows/core/run-cost';
+import { recoveryLine } from '../../workflows/core/recovery-view';
 import type { PendingItem, RunStatusView } from '../../workflows/core/status-view';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { CommandContext, CommonOptions } from './command-context';
@@ -35,6 +36,13 @@ export function addShow(program: Command, context: CommandContext): void {
     });
 }
 
+function progressRows({ progress, recovery }: RunStatusView): [string, string | undefined][] {
+  return [
+    ['progress', progress && `${progress.progressPercent} %, ${progress.reasoning}`],
+    ['recovery', recovery && recoveryLine(recovery)],
+  ];
+}
+
 /** The text of `show`. */
 function showText(
   runId: string,
@@ -58,6 +66,7 @@ function showText(
     ['tools', `${status.toolCallsSucceeded} succeeded, ${status.toolCallsFailed} failed`],
     ['tokens', `${shortNumber(input)} in, ${shortNumber(usage.outputTokens)} out`],
     ['cost', status.cost && costText(status.cost)],
+    ...progressRows(status),
     ['healed', healed.length === 0 ? undefined : healed.join(', ')],
     ['failovers', status.failovers === 0 ? undefined : String(status.failovers)],
     ['last error', status.lastError],

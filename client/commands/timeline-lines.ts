@@ -34,6 +34,28 @@ function notificationLine(
     : line(`warning: ${who} could not be told of the ${entry.about}: ${entry.message}`, 'yellow');
 }
 
+type RecoveryEntry = Extract<
+  TimelineEntry,
+  { type: 'StuckEvent' | 'RecoveryEvent' | 'RecoveryOutcomeEvent' }
+>;
+
+function recoveryStory(entry: RecoveryEntry): StoryLine {
+  switch (entry.type) {
+    case 'StuckEvent':
+      return line(`stuck: ${entry.reason}`, 'yellow');
+    case 'RecoveryEvent':
+      return line(
+        `recovery ${entry.decision}: ${entry.summary} (confidence ${entry.confidence}, ${entry.source}): ${entry.reasoning}`,
+        'yellow',
+      );
+    case 'RecoveryOutcomeEvent':
+      return line(
+        `recovery ${entry.healed ? 'helped' : 'did not help'}: ${entry.summary}`,
+        entry.healed ? 'green' : 'yellow',
+      );
+  }
+}
+
 /** Undefined for an entry that another line says already. */
 export function storyLine(entry: TimelineEntry): StoryLine | undefined {
   switch (entry.type) {
@@ -76,6 +98,10 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
         `compacted (tier ${entry.tier}) from ${entry.tokensBefore} to ${entry.tokensAfter} tokens: ${entry.why}`,
         'yellow',
       );
+    case 'StuckEvent':
+    case 'RecoveryEvent':
+    case 'RecoveryOutcomeEvent':
+      return recoveryStory(entry);
     case 'WaitStartedEvent':
       return line(`waiting for ${entry.waitingFor}`, 'yellow');
     case 'WaitEndedEvent':

@@ -70,6 +70,10 @@ function told(entry: TimelineEntry): Told | undefined {
       return { label: 'healed', style: 'green', text: `${entry.code}: ${entry.how}` };
     case 'FailoverEvent':
       return { label: 'failover', style: 'yellow', text: `from ${entry.from} to ${entry.to}` };
+    case 'StuckEvent':
+      return { label: 'stuck', style: 'yellow', text: entry.reason };
+    case 'RecoveryEvent':
+      return { label: 'recovery', style: 'magenta', text: `${entry.decision}: ${entry.summary}` };
     case 'WaitStartedEvent':
       return { label: 'wait', style: 'yellow', text: entry.waitingFor };
     case 'CompactionEvent':
@@ -92,6 +96,7 @@ function told(entry: TimelineEntry): Told | undefined {
     case 'IterationStartedEvent':
     case 'ContextWarningEvent':
     case 'WaitEndedEvent':
+    case 'RecoveryOutcomeEvent':
     case 'MessageAddedEvent':
     case 'NotifiedEvent':
     case 'NotificationFailedEvent':

@@ -108,6 +108,7 @@ function scriptedActivities(script: Script): Activities {
       };
     },
     compact: () => Promise.reject(new Error('no script compacts')),
+    planRecovery: () => Promise.reject(infra('worker_lost', 'these runs are never stuck')),
     async runTool(input): Promise<RunToolResult> {
       const result = (await script.tool?.(input)) ?? {};
       return {

@@ -14,6 +14,8 @@ import type {
   CompactResult,
   ModelCallHeldBack,
   PendingResult,
+  PlanRecoveryInput,
+  PlanRecoveryResult,
   PrepareRunResult,
   ProposedToolCall,
   RunToolInput,
@@ -27,7 +29,7 @@ import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems } from '../../workflows/core/status-view';
 import type { ContextMeasure } from '../../workflows/core/context-measure';
 import { modelCallEvent } from '../../workflows/core/model-call-event';
-import { toolCallActivityId } from '../../workflows/core/tool-phase';
+import { activityIndex, toolCallActivityId } from '../../workflows/core/tool-phase';
 import type { Transition } from '../../workflows/core/transition';
 import { initialTransition, transition } from '../../workflows/core/transition';
 import type { UnstampedEvent } from './builders';
@@ -76,6 +78,11 @@ export interface DrivenWorld {
   readonly tool?: (input: RunToolInput, call: number) => ScriptedToolResult | InfraError;
   /** Problems of changed arguments; none by default. */
   readonly check?: (input: CheckEditInput) => string | InfraError | undefined;
+  /** The fallback by default. */
+  readonly plan?: (
+    input: PlanRecoveryInput,
+    plan: number,
+  ) => Partial<PlanRecoveryResult> | InfraError;
   /** Which of so many things in flight comes back next; the oldest activity, then the earliest timer, by default. */
   readonly pick?: (count: number) => number;
   /** Whether the server wants a new segment, asked at each event. */
@@ -92,7 +99,7 @@ export interface DrivenWorld {
 
 type ActivityCommand = Extract<
   RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' }
+  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' | 'plan-recovery' }
 >;
 
 const modelCallMs = 1_000;
@@ -120,6 +127,7 @@ export class RunDriver {
   readonly toolRuns: RunToolInput[] = [];
   readonly compactions: CompactInput[] = [];
   readonly events: RunEvent[] = [];
+  readonly plans: PlanRecoveryInput[] = [];
   rollOvers = 0;
   private readonly transcripts = new Map<string, readonly Message[]>();
   private readonly blobs = new Map<string, ToolResultBlock['content']>();
@@ -284,6 +292,13 @@ export class RunDriver {
           ? { type: 'tool-call-failed', toolCallId, failure: result }
           : { type: 'tool-call-completed', toolCallId, result };
       }
+      case 'plan-recovery': {
+        const { callId } = command;
+        const plan = stopped ?? this.planRecovery(command.input);
+        return isInfra(plan)
+          ? { type: 'recovery-plan-failed', callId, failure: plan }
+          : { type: 'recovery-planned', callId, result: plan };
+      }
     }
   }
 
@@ -303,6 +318,13 @@ export class RunDriver {
             result: { delivered: input.notifiers, failed: [] },
           },
     );
+  }
+
+  private planRecovery(input: PlanRecoveryInput): PlanRecoveryResult | InfraError {
+    this.plans.push(input);
+    const planned = this.world.plan?.(input, this.plans.length) ?? {};
+    if (isInfra(planned)) return planned;
+    return { action: input.fallback, source: 'model', digest: 'digest-of-action', ...planned };
   }
 
   private prepare(): PrepareRunResult | InfraError {
@@ -463,7 +485,8 @@ export class RunDriver {
       case 'call-model':
       case 'check-edit':
       case 'compact':
-      case 'run-tool': {
+      case 'run-tool':
+      case 'plan-recovery': {
         const id = activityId(command);
         check(!this.inFlight.has(id), `activity id ${id} is in flight once only`);
         this.inFlight.set(id, command);
@@ -532,11 +555,14 @@ function awaited(state: RunState): readonly string[] {
       return phase.timerId === undefined ? [] : [phase.timerId];
     case 'running-tools':
       return phase.calls.flatMap(({ status }, index) => {
-        if (status.type === 'running') return [toolCallActivityId(counters.iterations, index)];
+        if (status.type === 'running')
+          return [toolCallActivityId(counters.iterations, activityIndex(phase, index))];
         if (status.type === 'checking-edit') return [status.callId];
         if (status.type === 'paused') return [status.timerId];
         return 'expiry' in status ? [status.expiry.timerId] : [];
       });
+    case 'recovering':
+      return [phase.stage.type === 'planning' ? phase.stage.callId : phase.stage.timerId];
     case 'ready':
     case 'ended':
       return [];

@@ -26,14 +26,18 @@ function availableTools(state: RunState): readonly string[] {
 }
 
 /** A tool call succeeded, or the run did: the errors before it are healed, and the ring forgets them. */
-export function healErrors(state: RunState, atMs: number): Step {
+export function healErrors(
+  state: RunState,
+  atMs: number,
+  how = 'the model corrected itself after the error note',
+): Step {
   const healed = { ...state.healed };
   for (const code of state.unhealed) healed[code] = (healed[code] ?? 0) + 1;
   const entries = state.unhealed.map((code) =>
     publish(state, atMs, {
       type: 'HealedEvent',
       code,
-      how: 'the model corrected itself after the error note',
+      how,
     }),
   );
   return step({ ...state, healed, unhealed: [], breaker: resetErrors() }, ...entries);

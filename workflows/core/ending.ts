@@ -6,25 +6,30 @@ import type { RunCommand } from './run-protocol';
 import type { RunPhase, RunState } from './run-state';
 import type { Step } from './step';
 import { step } from './step';
-import { toolCallActivityId } from './tool-phase';
+import { activityIndex, toolCallActivityId } from './tool-phase';
 
 type Landing = Extract<RunPhase, { type: 'ending' }>['landing'];
 
 function runningCalls(phase: RunPhase, iteration: number): Landing {
   if (phase.type !== 'running-tools') return [];
   return phase.calls.flatMap(({ call, status }, index) =>
-    status.type === 'running' ? [{ call, callId: toolCallActivityId(iteration, index) }] : [],
+    status.type === 'running'
+      ? [{ call, callId: toolCallActivityId(iteration, activityIndex(phase, index)) }]
+      : [],
   );
 }
 
 function outstandingIds(phase: RunPhase, landing: Landing): readonly string[] {
   if (phase.type === 'calling-model' || phase.type === 'compacting') return [phase.callId];
   if (phase.type === 'preparing') return [prepareCallId];
+  if (phase.type === 'recovering' && phase.stage.type === 'planning') return [phase.stage.callId];
   return [...landing.map(({ callId }) => callId), ...checksInFlight(phase)];
 }
 
-function timersOf(phase: RunPhase): readonly string[] {
+/** Timers that the phase waits for. */
+export function timersOf(phase: RunPhase): readonly string[] {
   if (phase.type === 'waiting') return phase.timerId === undefined ? [] : [phase.timerId];
+  if (phase.type === 'recovering' && phase.stage.type !== 'planning') return [phase.stage.timerId];
   if (phase.type !== 'running-tools') return [];
   return phase.calls.flatMap(timersOfCall);
 }

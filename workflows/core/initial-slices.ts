@@ -5,6 +5,8 @@ import { initialContext } from './context-state';
 import { initialGuard } from './guard-state';
 import { initialLearning } from './learning';
 import { initialNotifications } from './notifications';
+import { initialProgress } from './progress';
+import { initialRecovery } from './recovery-state';
 import type { RunState } from './run-state';
 
 /** First value of each added slice. */
@@ -15,4 +17,6 @@ export const initialSlices = {
   guard: initialGuard,
   learning: initialLearning,
   notifications: initialNotifications,
+  progress: initialProgress,
+  recovery: initialRecovery,
 } satisfies Partial<RunState>;

@@ -10,6 +10,7 @@ import { textsPerCallChars } from './limits';
 import type { Head } from './message';
 import type { AgentSnapshot, CallModelInput, RouteConfig } from './ports';
 import { decideRoute, isRecovering, routeName } from './provider-health';
+import { recoveryGate } from './recovery-gate';
 import type { NextRequest, RunState } from './run-state';
 import { hasRules } from './rules';
 import { endFailed } from './run-end';
@@ -49,6 +50,8 @@ export function beginIteration(state: RunState, moment: Moment): Step {
   if (stop !== undefined) return endFailed(state, atMs, stop.reason, stop.message);
   if (moment.rollOverSuggested === true)
     return step({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
+  const recovering = recoveryGate(state, atMs);
+  if (recovering !== undefined) return recovering;
   const iterations = state.counters.iterations + 1;
   const begun = count({ ...state, failedOver: [] }, { iterations, callsThisIteration: 0 });
   return issueModelCall(begun, atMs);
@@ -176,6 +179,7 @@ function contextInput(state: RunState, route: RouteConfig): Partial<CallModelInp
 function nextRequestInput(next: NextRequest): Partial<CallModelInput> {
   return {
     ...(next.pendingResults.length === 0 ? {} : { pendingResults: next.pendingResults }),
+    ...(next.runtimeResults === undefined ? {} : { runtimeResults: next.runtimeResults }),
     ...(next.note === undefined ? {} : { note: next.note }),
     ...(next.maxOutputTokens === undefined ? {} : { maxOutputTokens: next.maxOutputTokens }),
   };

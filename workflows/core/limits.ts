@@ -33,6 +33,8 @@ export interface Limits {
   readonly probeLeadMs: number;
   /** Milliseconds that a prober keeps the others away from the route, if it does not report. Default 30,000 (ADR 0017). */
   readonly probeLeaseMs: number;
+  /** Milliseconds that a recovery plan may take, its retries included. Default 60,000 (ADR 0026). */
+  readonly recoveryPlanTimeoutMs: number;
   /** Milliseconds a route rests after a failure, by reason (seed 001); 0 = no cooldown and no failover. */
   readonly cooldownMs: { readonly [Reason in FailoverReason]: number };
 }
@@ -54,6 +56,7 @@ export const defaultLimits: Limits = {
   maxProviderWaitMs: 86_400_000,
   probeLeadMs: 30_000,
   probeLeaseMs: 30_000,
+  recoveryPlanTimeoutMs: 60_000,
   cooldownMs: {
     auth: 600_000,
     rate_limit: 60_000,

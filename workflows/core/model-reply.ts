@@ -13,6 +13,7 @@ import type { ModelPrice } from './model-price';
 import { usdOf } from './model-price';
 import type { CallModelResult, ProposedToolCall, RouteConfig } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
+import { endRefusedStep } from './recovery-outcome';
 import { recordRouteSuccess, routeName } from './provider-health';
 import { recordInfraError } from './provider-failure';
 import { hasRules } from './rules';
@@ -233,7 +234,8 @@ function rejectReply(
   const taken = andThen(step(observed, ...entries), (before) =>
     takeAgentErrors(before, errors, false, atMs),
   );
-  return andThen(taken, (after) => endIfTripped(after, atMs) ?? beginIteration(after, moment));
+  const ended = andThen(taken, (after) => endRefusedStep(after, errors, atMs));
+  return andThen(ended, (after) => endIfTripped(after, atMs) ?? beginIteration(after, moment));
 }
 
 function onAnswer(state: RunState, result: CallModelResult, moment: Moment): Step {

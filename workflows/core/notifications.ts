@@ -42,7 +42,7 @@ function identityOf(item: PendingItem, state: RunState): string {
 
 function kindOf(item: PendingItem, state: RunState): PersonNotice['kind'] {
   if (item.type === 'approval') return 'approval';
-  return state.phase.type === 'waiting' ? 'escalation' : 'question';
+  return state.phase.type === 'running-tools' ? 'question' : 'escalation';
 }
 
 function askedText(item: PendingItem): string {

@@ -6,6 +6,8 @@ import { inboxChars, personTextChars } from './limits';
 import { emptyAnswer, personText } from './person-text';
 import type { Moment } from './iteration';
 import { beginIteration, endWait, waitForPerson } from './iteration';
+import { timersOf } from './ending';
+import { onRecoveryAnswer, onRecoveryApproval, recoveryStage } from './recovery';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import { escalationQuestionId, pendingItems } from './status-view';
@@ -54,11 +56,16 @@ export function onSignalDropped(
 export function onEscalationRequested(state: RunState, reason: string, atMs: number): Step {
   const { phase } = state;
   const announced = publish(state, atMs, { type: 'EscalatedEvent', reason });
-  if (phase.type === 'ready' || (phase.type === 'waiting' && phase.then !== 'prepare')) {
-    const cancel: RunCommand[] =
-      phase.type === 'waiting' && phase.timerId !== undefined
-        ? [{ type: 'cancel-timer', timerId: phase.timerId }]
-        : [];
+  const isPaused = phase.type === 'recovering' && phase.stage.type !== 'planning';
+  if (
+    phase.type === 'ready' ||
+    isPaused ||
+    (phase.type === 'waiting' && phase.then !== 'prepare')
+  ) {
+    const cancel = timersOf(phase).map((timerId): RunCommand => ({
+      type: 'cancel-timer',
+      timerId,
+    }));
     const waiting = waitForPerson(state, reason, atMs);
     return { state: waiting.state, commands: [announced, ...cancel, ...waiting.commands] };
   }
@@ -83,6 +90,12 @@ export function onAnswer(
       endWait(after, moment),
     );
   }
+  const escalated = recoveryStage(state, 'escalated');
+  if (escalated?.questionId === questionId) {
+    const text = answer.trim() === '' ? emptyAnswer : answer;
+    const heard = takeText(state, text, inboxChars + personTextChars, moment.atMs);
+    return onRecoveryAnswer(heard, escalated, moment);
+  }
   const call = findCall(state, questionId, 'awaiting-answer');
   return call === undefined ? step(state) : onQuestionAnswered(state, call, event, moment);
 }
@@ -92,6 +105,9 @@ export function onApproval(
   state: RunState,
   event: Extract<RunEvent, { type: 'approval-resolved' }>,
 ): Step {
+  const asking = recoveryStage(state, 'asking');
+  if (asking?.approvalId === event.approvalId)
+    return onRecoveryApproval(state, asking, event, event);
   const call = findCall(state, event.approvalId, 'awaiting-approval');
   if (call === undefined) return step(state);
   return event.input === undefined || event.decision === 'reject'
@@ -124,6 +140,13 @@ export function resumeSegment(state: RunState, moment: Moment): Step {
       timerId: phase.timerId,
       delayMs: Math.max(phase.untilMs - moment.atMs, 1),
       summary: `wait for ${phase.on}: ${phase.reason}`.slice(0, 200),
+    });
+  if (phase.type === 'recovering' && phase.stage.type !== 'planning')
+    return step(state, {
+      type: 'start-timer',
+      timerId: phase.stage.timerId,
+      delayMs: Math.max(phase.stage.untilMs - moment.atMs, 1),
+      summary: `recovery: ${phase.stage.type}`,
     });
   if (phase.type === 'running-tools')
     return step(state, ...phase.calls.flatMap((call) => callTimer(call, moment.atMs)));

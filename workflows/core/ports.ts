@@ -12,7 +12,6 @@ import type {
   ProgressEstimate,
   RecoveryAction,
   RecoveryPolicy,
-  RecoveryRecord,
   RecoverySource,
   StuckContext,
 } from './recovery-action';
@@ -164,8 +163,6 @@ export interface CallModelInput {
   readonly bounds?: ContextBounds;
   /** What the runtime itself ran since the last call, to append behind the results. */
   readonly runtimeResults?: readonly RuntimeResult[];
-  /** For the corpus of learned recoveries; a store that cannot take them costs nothing. */
-  readonly observations?: readonly RecoveryRecord[];
 }
 
 /** A tool call that the runtime made on its own to get the run out of a rut, and its result. */
@@ -447,11 +444,12 @@ export interface PlanRecoveryInput {
   readonly idPrefix: string;
   /** Results that are not in the transcript yet. */
   readonly pendingResults?: readonly PendingResult[];
-  /** Id that the planned tool call gets. */
-  readonly toolCallId: string;
+  /** Prefix of the id that the planned tool call gets. */
+  readonly callIdPrefix: string;
   /** Taken where neither a pattern nor the model has a usable answer. */
   readonly fallback: RecoveryAction;
-  readonly observations?: readonly RecoveryRecord[];
+  /** What this plan, all its attempts together, may spend. */
+  readonly allowance?: Allowance;
 }
 
 /** A plan that can be carried out. */
@@ -467,10 +465,8 @@ export interface PlanRecoveryResult {
   readonly estimate?: ProgressEstimate;
   /** Why the model's plan was not used. */
   readonly problem?: string;
-  /** Of the planner's model; absent where none was asked. */
-  readonly usage?: Usage;
-  /** Place in the chain of the route that answered. */
-  readonly routeIndex?: number;
+  /** What the planner's model consumed; absent where none was asked. */
+  readonly spend?: CallSpend;
 }
 
 /** Input of the check of arguments that a person changed before approving. */
@@ -515,6 +511,7 @@ export interface Activities {
   notify(input: NotifyInput): Promise<NotifyResult>;
   recordObservations(input: RecordObservationsInput): Promise<void>;
   extractPatterns(): Promise<ExtractionReport>;
+  planRecovery(input: PlanRecoveryInput): Promise<PlanRecoveryResult>;
 }
 
 /** Name and input of the tools that the core itself answers. */

@@ -33,6 +33,9 @@ export interface RecoveryAction {
 /** Who thought of an action: the rungs of the ladder. */
 export type RecoverySource = 'pattern' | 'model' | 'heuristic';
 
+/** What is done with an action. */
+export type RecoveryDecision = 'observes' | 'acts' | 'asks' | 'escalates' | 'gives up';
+
 /** How far a run is, and whether it goes on (seed 003). */
 export interface ProgressEstimate {
   /** 0 to 100. */
@@ -72,7 +75,12 @@ export interface StuckContext {
   /** The last successful calls, newest last. */
   readonly completedSteps: readonly string[];
   readonly facts: readonly string[];
-  readonly latest: { readonly action: string; readonly outcome: string; readonly success: boolean };
+  readonly latest?: {
+    readonly tool: string;
+    readonly action: string;
+    readonly outcome: string;
+    readonly success: boolean;
+  };
   /** Unhealed failures, newest last. */
   readonly failures: readonly FailedCall[];
   /** What to look a pattern up by: the newest failure's code, else what the run is stuck on. */
@@ -92,33 +100,6 @@ export interface RecoveryTrouble {
   readonly message: string;
   /** What the tool was called with, where it is short. */
   readonly input?: JsonObject;
-}
-
-/**
- * A trouble and what was done about it: the corpus that patterns are learned from.
- *
- * Contract: bounded; texts are sanitised, inputs are as the model wrote them, so whoever stores one redacts it.
- */
-export interface RecoveryRecord {
-  /** Stable: a record that is written twice is one. */
-  readonly recordId: string;
-  readonly agent: string;
-  readonly iteration: number;
-  readonly trouble: RecoveryTrouble;
-  readonly remedy: {
-    /** The model's own next try, a recovery action, or a person's answer. */
-    readonly by: 'model' | 'action' | 'person';
-    readonly strategy?: RecoveryStrategy;
-    readonly source?: RecoverySource;
-    /** The learned pattern that the action came from. */
-    readonly patternId?: string;
-    readonly toolName: string;
-    readonly parameters?: JsonObject;
-    /** A person's answer or the action's reasoning, at most 500 characters. */
-    readonly text?: string;
-  };
-  /** Progress resumed within 3 steps. */
-  readonly healed: boolean;
 }
 
 /** How a run recovers, resolved at its start. */

@@ -16,6 +16,7 @@ export type FailureReason =
   | 'guard_tool_cap'
   | 'guard_file_edits'
   | 'guard_loop'
+  | 'gave_up'
   | 'infra'
   | 'chain_exhausted'
   | 'refusal'

@@ -14,11 +14,14 @@ import type {
   CompactInput,
   CompactResult,
   ModelCallHeldBack,
+  PlanRecoveryInput,
+  PlanRecoveryResult,
   PrepareRunInput,
   PrepareRunResult,
   RunToolInput,
   RunToolResult,
 } from './ports';
+import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from './recovery-action';
 import type { RunOutcome } from './run-outcome';
 
 /** What a person asked for when the run was started. */
@@ -73,6 +76,16 @@ export type RunEvent = Stamped &
       }
     | {
         readonly type: 'notification-failed';
+        readonly callId: string;
+        readonly failure: InfraError;
+      }
+    | {
+        readonly type: 'recovery-planned';
+        readonly callId: string;
+        readonly result: PlanRecoveryResult;
+      }
+    | {
+        readonly type: 'recovery-plan-failed';
         readonly callId: string;
         readonly failure: InfraError;
       }
@@ -151,6 +164,13 @@ export type RunCommand =
       readonly input: NotifyInput;
     }
   | {
+      readonly type: 'plan-recovery';
+      readonly callId: string;
+      readonly summary: string;
+      readonly input: PlanRecoveryInput;
+      readonly limits: Limits;
+    }
+  | {
       readonly type: 'start-timer';
       readonly timerId: string;
       readonly delayMs: number;
@@ -216,6 +236,28 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly messagesBefore: number;
       readonly messagesAfter: number;
       readonly why: string;
+    }
+  | {
+      readonly type: 'StuckEvent';
+      readonly reason: string;
+      readonly progressPercent: number;
+      readonly blockers: readonly string[];
+    }
+  | {
+      readonly type: 'RecoveryEvent';
+      readonly strategy: RecoveryStrategy;
+      readonly reasoning: string;
+      readonly confidence: number;
+      readonly source: RecoverySource;
+      readonly decision: RecoveryDecision;
+      readonly summary: string;
+      /** Why the planner's own answer was not used. */
+      readonly problem?: string;
+    }
+  | {
+      readonly type: 'RecoveryOutcomeEvent';
+      readonly summary: string;
+      readonly healed: boolean;
     }
   | { readonly type: 'WaitStartedEvent'; readonly waitingFor: string }
   | { readonly type: 'WaitEndedEvent'; readonly waitedFor: string }

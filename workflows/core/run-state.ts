@@ -9,8 +9,16 @@ import type { GuardState } from './guard-state';
 import type { LearningState } from './learning';
 import type { Head } from './message';
 import type { NotificationState } from './notifications';
-import type { AgentSnapshot, PendingResult, ProposedToolCall, ResultIdentity } from './ports';
+import type {
+  AgentSnapshot,
+  PendingResult,
+  ProposedToolCall,
+  ResultIdentity,
+  RuntimeResult,
+} from './ports';
+import type { ProgressState } from './progress';
 import type { ProviderHealthState } from './provider-health';
+import type { RecoveryCall, RecoveryStage, RecoveryState } from './recovery-state';
 import type { FailureReason, RunOutcome } from './run-outcome';
 import type { RunRequest } from './run-protocol';
 import type { Usage } from './usage';
@@ -80,7 +88,11 @@ export type RunPhase =
       readonly type: 'running-tools';
       readonly calls: readonly ToolCallProgress[];
       readonly failure?: InfraError;
+      /** The call is the runtime's own, made to get the run out of a rut. */
+      readonly recovery?: RecoveryCall;
     }
+  /** Stuck, and on the way out of it. */
+  | { readonly type: 'recovering'; readonly stage: RecoveryStage }
   | {
       readonly type: 'waiting';
       readonly on: 'provider' | 'store' | 'person';
@@ -126,6 +138,8 @@ export interface RunCounters {
 /** What the next model call sends besides the transcript. */
 export interface NextRequest {
   readonly pendingResults: readonly PendingResult[];
+  /** What the runtime ran on its own. */
+  readonly runtimeResults?: readonly RuntimeResult[];
   /** Ephemeral error context; dropped after the call that carries it. */
   readonly note?: string;
   readonly maxOutputTokens?: number;
@@ -172,6 +186,8 @@ export interface RunState {
   readonly lastError?: string;
   /** Decisions of people, and what they must be asked for. */
   readonly approvals: ApprovalsState;
+  readonly progress: ProgressState;
+  readonly recovery: RecoveryState;
   /** A person asked for this run to be handed over; honoured at the next iteration boundary. */
   readonly escalation?: string;
   /** What the guard has counted and seen. */

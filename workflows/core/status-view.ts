@@ -6,6 +6,15 @@ import type { ExpiryAction } from './ports';
 import { routeName } from './provider-health';
 import type { RunCost } from './run-cost';
 import { costText } from './run-cost';
+import type { ProgressEstimate } from './recovery-action';
+import type { RecoveryView } from './recovery-view';
+import {
+  recoveryFields,
+  recoveryItems,
+  recoveryLine,
+  recoveryReason,
+  recoveryWork,
+} from './recovery-view';
 import type { DecisionWait, RunPhase, RunState, ToolCallProgress } from './run-state';
 import type { Usage } from './usage';
 
@@ -37,6 +46,10 @@ export interface RunStatusView {
   readonly cost?: RunCost;
   readonly segments: number;
   readonly ring: readonly string[];
+  /** How far the run is; absent for a run that does not recover. */
+  readonly progress?: ProgressEstimate;
+  /** What recovery did; absent where it had nothing to do. */
+  readonly recovery?: RecoveryView;
   readonly head?: string;
   readonly storeId?: string;
   /** The last decisions of people, oldest first. */
@@ -149,6 +162,7 @@ function callItem(state: RunState, progress: ToolCallProgress): PendingItem[] {
 export function pendingItems(state: RunState): readonly PendingItem[] {
   const { phase } = state;
   if (phase.type === 'running-tools') return phase.calls.flatMap((call) => callItem(state, call));
+  if (phase.type === 'recovering') return recoveryItems(phase.stage);
   if (phase.type === 'waiting' && phase.on === 'person')
     return [{ type: 'question', questionId: escalationQuestionId, question: phase.reason }];
   return [];
@@ -158,6 +172,7 @@ function statusWord(state: RunState): RunStatusWord {
   const { phase } = state;
   if (phase.type === 'ended') return phase.outcome.status;
   if (phase.type === 'waiting') return 'waiting';
+  if (phase.type === 'recovering') return phase.stage.type === 'planning' ? 'running' : 'waiting';
   if (phase.type === 'running-tools' && !phase.calls.some((call) => call.status.type === 'running'))
     return 'waiting';
   return 'running';
@@ -193,6 +208,8 @@ function doing(state: RunState): string {
         : `running ${toolWork(phase.calls)}`;
     case 'waiting':
       return `waiting for ${phase.on}: ${phase.reason}`;
+    case 'recovering':
+      return recoveryWork(phase.stage);
     case 'ending':
       return `ending: ${phase.reason}`;
     case 'ended':
@@ -213,6 +230,7 @@ function currentRoute(state: RunState): string | undefined {
 function reason(state: RunState): string | undefined {
   const { phase } = state;
   if (phase.type === 'waiting') return `${phase.on}: ${phase.reason}`;
+  if (phase.type === 'recovering') return recoveryReason(phase.stage);
   if (phase.type === 'running-tools' && statusWord(state) === 'waiting') {
     const [item] = pendingItems(state);
     return item === undefined ? 'store' : item.type;
@@ -245,6 +263,7 @@ export function statusView(state: RunState): RunStatusView {
     cost: costOf(state),
     segments: state.counters.segments,
     ring: state.breaker.ring,
+    ...recoveryFields(state),
     ...(state.head === undefined ? {} : { head: state.head }),
     ...(state.snapshot === undefined ? {} : { storeId: state.snapshot.storeId }),
     ...(state.approvals.made.length === 0 ? {} : { decisions: decisionViews(state) }),
@@ -262,6 +281,14 @@ export function escapeMarkdown(text: string): string {
 
 function tokenBudget(cost: RunCost | undefined): string {
   return cost?.budgetTokens === undefined ? '' : ` of ${cost.budgetTokens} in all`;
+}
+
+/** Rows that tell how the run gets on. */
+function progressRows({ progress, recovery }: RunStatusView): [string, string | undefined][] {
+  return [
+    ['Progress', progress && `${progress.progressPercent} %: ${progress.reasoning}`],
+    ['Recovery', recovery && recoveryLine(recovery)],
+  ];
 }
 
 /** The Web UI's current details: what a person wants to know of a run at one look, in Markdown. */
@@ -284,6 +311,7 @@ export function statusMarkdown(state: RunState): string {
     ['Last error', view.lastError],
     ['Healed', healed.length === 0 ? undefined : healed.join(', ')],
     ['Tool calls', `${view.toolCallsSucceeded} succeeded, ${view.toolCallsFailed} failed`],
+    ...progressRows(view),
     ['Failovers', view.failovers === 0 ? undefined : String(view.failovers)],
     ['Error ring', view.ring.length === 0 ? undefined : `${view.ring.length} of 5`],
     [

@@ -5,7 +5,7 @@ import { endIfTripped, healErrors, takeAgentErrors } from './agent-errors';
 import { notePendingResult } from './context-state';
 import { toToolResponse } from './error-context';
 import type { AgentError, InfraError } from './failure';
-import { failureMessageChars, previewChars } from './limits';
+import { failureMessageChars, maxCallsPerReply, previewChars } from './limits';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
 import { observeSettled } from './learning';
@@ -14,9 +14,12 @@ import { endIfLooping, resultIdentity, watchForLoops } from './loop-guard';
 import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
 import { rememberPrivileges } from './privileged';
 import { nextStoreWaitMs, recordInfraError } from './provider-failure';
+import { endToolStep, noteCallResult } from './recovery-outcome';
+import { settleRecoveryCall } from './recovery-settled';
+import type { RecoveryCall } from './recovery-state';
 import { endFailed } from './run-end';
 import type { RunCommand } from './run-protocol';
-import type { RunState, ToolCallProgress } from './run-state';
+import type { RunPhase, RunState, ToolCallProgress } from './run-state';
 import { admitCall, settle, settleWithError } from './tool-admission';
 import { guardBeforeTools } from './safety-guard';
 import { questionAboutOutcome } from './unknown-outcome';
@@ -35,7 +38,7 @@ function runCommand(state: RunState, call: ProposedToolCall, index: number): Run
   return {
     type: 'run-tool',
     toolCallId: call.toolCallId,
-    callId: toolCallActivityId(state.counters.iterations, index),
+    callId: toolCallActivityId(state.counters.iterations, activityIndex(state.phase, index)),
     summary: callSummary(call),
     timeoutMs: toolPolicy(state, call.name)?.timeoutMs ?? unknownToolTimeoutMs,
     heartbeatTimeoutMs: snapshot.limits.heartbeatTimeoutMs,
@@ -54,6 +57,12 @@ function runCommand(state: RunState, call: ProposedToolCall, index: number): Run
 /** Short activity id of a tool call: its iteration and its place in the reply. */
 export function toolCallActivityId(iteration: number, index: number): string {
   return `t${iteration}.${index}`;
+}
+
+/** Place of a call in its activity's id: the runtime's own call stands behind all that a reply may ask for. */
+export function activityIndex(phase: RunPhase, index: number): number {
+  const isOwn = phase.type === 'running-tools' && phase.recovery !== undefined;
+  return isOwn ? maxCallsPerReply + 1 + index : index;
 }
 
 /** Starts those calls of the phase that `which` names. */
@@ -110,6 +119,7 @@ export function runToolCalls(
   toolCalls: readonly ProposedToolCall[],
   head: Head,
   moment: Moment,
+  recovery?: RecoveryCall,
 ): Step {
   const { snapshot } = prepared(state);
   const calls = toolCalls.map((call) => admitCall(call, state));
@@ -121,7 +131,7 @@ export function runToolCalls(
   const entered: RunState = {
     ...rememberPrivileges(state, runningCalls(calls)),
     head,
-    phase: { type: 'running-tools', calls },
+    phase: { type: 'running-tools', calls, ...(recovery === undefined ? {} : { recovery }) },
   };
   const started = andThen(
     dispatch(entered, () => true, moment.atMs),
@@ -184,7 +194,9 @@ export function onToolCallCompleted(
     error === undefined
       ? noteSuccess(settled, call, result.preview, moment.atMs)
       : noteFailure(settled, call, error, moment.atMs);
-  return andThen(noted, (after) => settleIfDone(after, moment));
+  return andThen(noted, (after) =>
+    settleIfDone(noteCallResult(after, call, callSummary(call), result), moment),
+  );
 }
 
 function askAboutOutcome(
@@ -375,13 +387,19 @@ export function settleIfDone(state: RunState, moment: Moment): Step {
       `System error: ${phase.failure.message}`,
       phase.failure,
     );
+  if (phase.recovery !== undefined) {
+    const [own] = settled;
+    const before = { ...gathered, next: state.next };
+    if (own !== undefined) return settleRecoveryCall(before, own.pending, phase.recovery, moment);
+  }
   const errors = settled.flatMap((status) => (status.error === undefined ? [] : [status.error]));
   const succeeded = settled.some((status) => status.ran && status.error === undefined);
   const healed = succeeded ? healErrors(gathered, moment.atMs) : step(gathered);
   const noted = andThen(healed, (after) => takeAgentErrors(after, errors, succeeded, moment.atMs));
   const taken = andThen(noted, (after) => watchForLoops(after, phase.calls, moment.atMs));
+  const ended = andThen(taken, (after) => endToolStep(after, phase.calls, moment.atMs));
   return andThen(
-    taken,
+    ended,
     (after) =>
       endIfTripped(after, moment.atMs) ??
       endIfLooping(after, moment.atMs) ??

@@ -27,7 +27,20 @@ import {
   onCompactionFailed,
   onModelCallHeldBack,
 } from './compaction-phase';
-import type { CallModelResult, CompactResult, ModelCallHeldBack, RunToolResult } from './ports';
+import type {
+  CallModelResult,
+  CompactResult,
+  ModelCallHeldBack,
+  PlanRecoveryResult,
+  RunToolResult,
+} from './ports';
+import {
+  chargePlan,
+  onRecoveryPlanFailed,
+  onRecoveryPlanned,
+  onRecoveryTimer,
+  recoveryStage,
+} from './recovery';
 import { initialProviderHealth } from './provider-health';
 import { onModelCallFailed, onPreparationFailed } from './provider-failure';
 import type { RunCommand, RunEvent } from './run-protocol';
@@ -134,6 +147,8 @@ function isActive(state: RunState): boolean {
       return phase.calls.some(
         ({ status }) => status.type === 'running' || status.type === 'checking-edit',
       );
+    case 'recovering':
+      return phase.stage.type === 'planning';
     case 'ready':
     case 'waiting':
     case 'ended':
@@ -160,7 +175,8 @@ function stampActive(state: RunState, atMs: number): RunState {
 function rollOverIfIdle(decided: Step, moment: Moment): Step {
   const { state, commands } = decided;
   if (moment.rollOverSuggested !== true || isActive(state)) return decided;
-  if (state.phase.type !== 'waiting' && state.phase.type !== 'running-tools') return decided;
+  const { type } = state.phase;
+  if (type !== 'waiting' && type !== 'running-tools' && type !== 'recovering') return decided;
   return { state, commands: [...commands, { type: 'roll-over' }] };
 }
 
@@ -196,6 +212,10 @@ function decide(state: RunState, event: RunEvent): Step {
       return onNotified(state, event.callId, { result: event.result }, event.atMs);
     case 'notification-failed':
       return onNotified(state, event.callId, { failure: event.failure }, event.atMs);
+    case 'recovery-planned':
+      return onPlanResult(state, event.callId, { result: event.result }, event);
+    case 'recovery-plan-failed':
+      return onPlanResult(state, event.callId, { failure: event.failure }, event);
     case 'timer-fired':
       return onTimerFired(state, event);
     case 'message-added':
@@ -378,6 +398,25 @@ function onTimerFired(state: RunState, event: Extract<RunEvent, { type: 'timer-f
     return endWait(remembered, event);
   }
   return (
-    onDecisionTimer(state, event.timerId, event) ?? resumePausedCall(state, event.timerId, event)
+    onDecisionTimer(state, event.timerId, event) ??
+    onRecoveryTimer(state, event.timerId, event) ??
+    resumePausedCall(state, event.timerId, event)
   );
+}
+
+function onPlanResult(
+  state: RunState,
+  callId: string,
+  came: Came<PlanRecoveryResult>,
+  event: RunEvent,
+): Step {
+  const { phase } = state;
+  const charged = chargePlan(state, callId, came);
+  if (phase.type === 'ending')
+    return phase.outstanding.includes(callId) ? returned(charged, callId, event.atMs) : step(state);
+  const stage = recoveryStage(state, 'planning');
+  if (stage?.callId !== callId) return step(state);
+  return 'result' in came
+    ? onRecoveryPlanned(charged, stage, came.result, event)
+    : onRecoveryPlanFailed(charged, stage, came.failure, event);
 }

@@ -62,6 +62,9 @@ export function anthropicRequest(
     ...(system.trim() === '' ? {} : { system: [{ type: 'text', text: system, ...breakpoint }] }),
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
     ...(thinking === undefined ? {} : { thinking }),
+    ...(request.output === undefined
+      ? {}
+      : { output_config: { format: { type: 'json_schema', schema: request.output.schema } } }),
   };
 }
 

@@ -12,6 +12,8 @@ export interface ChatDialect {
   readonly returnsReasoning: boolean;
   /** Tool calls carry a thought signature that must come back (Gemini). */
   readonly signsToolCalls: boolean;
+  /** `response_format` with a JSON schema is kept. */
+  readonly keepsOutputSchema: boolean;
   /** Models that reason refuse a temperature. */
   readonly reasoningRefusesTemperature: boolean;
 }
@@ -23,6 +25,7 @@ export const openaiDialect: ChatDialect = {
   alternates: false,
   returnsReasoning: false,
   signsToolCalls: false,
+  keepsOutputSchema: true,
   reasoningRefusesTemperature: true,
 };
 
@@ -30,5 +33,6 @@ export const openaiDialect: ChatDialect = {
 export const compatibleDialect: ChatDialect = {
   ...openaiDialect,
   outputLimit: 'max_tokens',
+  keepsOutputSchema: false,
   reasoningRefusesTemperature: false,
 };

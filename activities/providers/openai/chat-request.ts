@@ -11,7 +11,7 @@ import { repairTranscript, shortenedId } from '../transcript-repair';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../well-formed';
 import type { ChatDialect } from './chat-dialect';
-import { isReasoningModel } from './responses-request';
+import { isReasoningModel, outputLimit } from './responses-request';
 
 type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
@@ -43,12 +43,22 @@ export function chatRequest(
       ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
       ...(dialect.alternates ? withMergedUsers(messages) : messages),
     ],
-    [dialect.outputLimit]: request.maxOutputTokens,
+    [dialect.outputLimit]: outputLimit(request),
     stream: true,
     stream_options: { include_usage: true },
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
     ...temperatureOf(request, dialect),
+    ...outputFormat(request, dialect),
   };
+}
+
+function outputFormat(
+  { output }: ModelRequest,
+  dialect: ChatDialect,
+): Pick<OpenAI.Chat.ChatCompletionCreateParamsStreaming, 'response_format'> {
+  if (output === undefined || !dialect.keepsOutputSchema) return {};
+  const { name, schema } = output;
+  return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: true } } };
 }
 
 function temperatureOf(request: ModelRequest, dialect: ChatDialect): { temperature?: number } {

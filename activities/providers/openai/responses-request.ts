@@ -27,6 +27,16 @@ export function isReasoningModel(model: string): boolean {
   return !/^(?:ft:)?(?:gpt-3|gpt-4|chatgpt|gpt-5-chat)/i.test(bare);
 }
 
+/** Tokens that a reasoning model may think before a short answer of a fixed form: its limit counts thoughts too (ADR 0026). */
+const thinkingRoomTokens = 2_000;
+
+/** The output limit of a request: an answer of a fixed form keeps its room behind the model's thoughts. */
+export function outputLimit({ model, maxOutputTokens, output }: ModelRequest): number {
+  return output !== undefined && isReasoningModel(model)
+    ? maxOutputTokens + thinkingRoomTokens
+    : maxOutputTokens;
+}
+
 /**
  * Builds the body of one Responses request.
  *
@@ -46,13 +56,16 @@ export function responsesRequest(
   return {
     model: request.model,
     input,
-    max_output_tokens: Math.max(leastOutputTokens, request.maxOutputTokens),
+    max_output_tokens: Math.max(leastOutputTokens, outputLimit(request)),
     store: false,
     stream: true,
     ...(instructions.trim() === '' ? {} : { instructions }),
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
     ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
     ...(hasTemperature ? { temperature: request.temperature } : {}),
+    ...(request.output === undefined
+      ? {}
+      : { text: { format: { type: 'json_schema', ...request.output, strict: true } } }),
   };
 }
 

@@ -1,0 +1,162 @@
+/** Reads what a planner's model answers: by schema where the vendor keeps one, else out of its text. Never guesses. */
+import { z } from 'zod';
+import type { JsonObject } from '../../workflows/core/json';
+import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery-action';
+import type { OutputSchema } from '../providers/provider';
+import { sanitiseText } from '../sanitise';
+
+/** Characters of each text that a plan may have (ADR 0026). */
+const textChars = 500;
+
+const text = z.string().transform((value) => sanitiseText(value, { maxChars: textChars }));
+const parameters = z.record(z.string(), z.json());
+
+/** Vendors that keep a schema take no free object, so parameters may come as JSON text too. */
+const parametersText = z.string().transform((value, context) => {
+  if (value.trim() === '') return undefined;
+  try {
+    return parameters.parse(JSON.parse(value));
+  } catch {
+    context.addIssue({ code: 'custom', message: 'parametersJson is not a JSON object' });
+    return z.NEVER;
+  }
+});
+
+const actionSchema = z.object({
+  strategy: z.enum(['retry', 'alternative-tool', 'parameter-adjustment', 'escalate', 'give-up']),
+  reasoning: text,
+  action: z.object({
+    toolName: z.string().max(64).nullish(),
+    parameters: parameters.nullish(),
+    parametersJson: parametersText.nullish(),
+    escalationMessage: text.nullish(),
+  }),
+  expectedOutcome: text.nullish(),
+  confidence: z.number().min(0).max(1),
+});
+
+const estimateSchema = z.object({
+  progressPercent: z.number().min(0).max(100),
+  reasoning: text,
+  nextMilestone: text,
+  blockers: z.array(text).max(10),
+  isStuck: z.boolean(),
+});
+
+const textProperty = { type: 'string' } as const;
+
+function closedObject(properties: JsonObject): JsonObject {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: Object.keys(properties),
+    properties,
+  };
+}
+
+/** What the vendor is asked to keep to, for a plan. */
+export const actionFormat: OutputSchema = {
+  name: 'recovery_action',
+  schema: closedObject({
+    strategy: {
+      type: 'string',
+      enum: ['retry', 'alternative-tool', 'parameter-adjustment', 'escalate', 'give-up'],
+    },
+    reasoning: textProperty,
+    action: closedObject({
+      toolName: { type: 'string', description: 'A tool of the list, or empty.' },
+      parametersJson: {
+        type: 'string',
+        description: "The tool's whole input as JSON text; empty where none is known.",
+      },
+      escalationMessage: { type: 'string', description: 'The question to a person, or empty.' },
+    }),
+    expectedOutcome: textProperty,
+    confidence: { type: 'number', description: '0 to 1' },
+  }),
+};
+
+/** What the vendor is asked to keep to, for an estimate. */
+export const estimateFormat: OutputSchema = {
+  name: 'progress_estimate',
+  schema: closedObject({
+    progressPercent: { type: 'number', description: '0 to 100' },
+    reasoning: textProperty,
+    nextMilestone: textProperty,
+    blockers: { type: 'array', items: textProperty },
+    isStuck: { type: 'boolean' },
+  }),
+};
+
+/** Where a JSON object that begins at `from` ends; undefined where it does not. */
+function objectEnd(source: string, from: number): number | undefined {
+  let depth = 0;
+  let inString = false;
+  for (let index = from; index < source.length; index += 1) {
+    const character = source[index];
+    if (inString) {
+      if (character === '\\') index += 1;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{') depth += 1;
+    else if (character === '}') {
+      depth -= 1;
+      if (depth === 0) return index + 1;
+    }
+  }
+  return undefined;
+}
+
+/** Places of a text where an object may begin, at most: a long text of braces must not cost a worker its time. */
+const maxStarts = 20;
+
+/** Every JSON value that the text may mean: the whole, then each object in it. */
+function* candidates(source: string): Generator {
+  const parsed = (json: string): unknown => {
+    try {
+      return JSON.parse(json) as unknown;
+    } catch {
+      return undefined;
+    }
+  };
+  yield parsed(source);
+  let from = source.indexOf('{');
+  for (let starts = 0; from >= 0 && starts < maxStarts; starts += 1) {
+    const end = objectEnd(source, from);
+    const value = end === undefined ? undefined : parsed(source.slice(from, end));
+    yield value;
+    from = source.indexOf('{', value === undefined ? from + 1 : (end ?? from + 1));
+  }
+}
+
+function read<Output>(schema: z.ZodType<Output>, source: string): Output | undefined {
+  for (const value of candidates(source)) {
+    const checked = schema.safeParse(value);
+    if (checked.success) return checked.data;
+  }
+  return undefined;
+}
+
+/** The action that the text holds; undefined where it holds none of the right shape. */
+export function readAction(source: string): RecoveryAction | undefined {
+  const plan = read(actionSchema, source);
+  if (plan === undefined) return undefined;
+  const { toolName, parameters: given, parametersJson, escalationMessage } = plan.action;
+  const wanted = given ?? parametersJson ?? undefined;
+  return {
+    strategy: plan.strategy,
+    reasoning: plan.reasoning,
+    action: {
+      toolName: toolName ?? '',
+      ...(wanted === undefined ? {} : { parameters: wanted }),
+      ...(escalationMessage == null || escalationMessage === '' ? {} : { escalationMessage }),
+    },
+    expectedOutcome: plan.expectedOutcome ?? '',
+    confidence: plan.confidence,
+  };
+}
+
+/** The estimate that the text holds; undefined where it holds none of the right shape. */
+export function readEstimate(source: string): ProgressEstimate | undefined {
+  return read(estimateSchema, source);
+}

@@ -1,0 +1,114 @@
+/** The last rung of planning: what to do when neither a pattern nor a model has an answer. Deterministic, never fails. */
+import type { CorrectedPath } from './execution-memory';
+import { correctPath } from './execution-memory';
+import type { FailedCall, RecoveryAction, RecoveryTrouble } from './recovery-action';
+import type { RunState } from './run-state';
+
+/** Confidence of a correction that one known path fits, and of advice that only the model reads (ADR 0026). */
+const correctedConfidence = 0.85;
+const adviceConfidence = 0.8;
+
+/** Codes that no other parameter mends, but a person may. */
+const needsPerson: ReadonlySet<string> = new Set(['auth_failed', 'tool_denied', 'outcome_unknown']);
+
+/** Codes that pass by themselves. */
+const passes: ReadonlySet<string> = new Set(['rate_limit', 'tool_timeout']);
+
+function goalOf(state: RunState): string {
+  return state.request.goal.replace(/\s+/g, ' ').slice(0, 200);
+}
+
+/** Asks a person, in words that hold what they need to know. */
+export function escalateAction(
+  state: RunState,
+  trouble: RecoveryTrouble,
+  reasoning: string,
+): RecoveryAction {
+  const of = trouble.tool === '' ? '' : ` The tool ${trouble.tool} is what stops it.`;
+  return {
+    strategy: 'escalate',
+    reasoning,
+    action: {
+      toolName: trouble.tool,
+      escalationMessage: `The agent does not get on with "${goalOf(state)}".${of} What should it do or know to go on?`,
+    },
+    expectedOutcome: 'A person says what is missing.',
+    confidence: 0.9,
+  };
+}
+
+function corrected(failure: FailedCall, { parameter, path, input }: CorrectedPath): RecoveryAction {
+  return {
+    strategy: 'parameter-adjustment',
+    reasoning: `${failure.tool} failed with less than a full path in "${parameter}"; an earlier result names ${path}.`,
+    action: { toolName: failure.tool, parameters: input },
+    expectedOutcome: `${failure.tool} finds ${path}.`,
+    confidence: correctedConfidence,
+  };
+}
+
+function retried(failure: FailedCall): RecoveryAction {
+  return {
+    strategy: 'retry',
+    reasoning: `${failure.tool} failed with ${failure.code}, which may pass by itself.`,
+    action: {
+      toolName: failure.tool,
+      ...(failure.input === undefined ? {} : { parameters: failure.input }),
+    },
+    expectedOutcome: `${failure.tool} answers again.`,
+    confidence: adviceConfidence,
+  };
+}
+
+function advised(failure: FailedCall): RecoveryAction {
+  const hint = failure.hint === undefined ? '' : ` ${failure.hint}`;
+  return {
+    strategy: 'parameter-adjustment',
+    reasoning: `${failure.tool === '' ? 'The reply' : failure.tool} failed: ${failure.message}.${hint} Change the parameters, not only the words round them.`,
+    action: { toolName: failure.tool },
+    expectedOutcome: 'The call succeeds, or fails in a new way.',
+    confidence: adviceConfidence,
+  };
+}
+
+function withoutFailure(state: RunState, trouble: RecoveryTrouble): RecoveryAction {
+  const last = state.progress.latest?.tool ?? '';
+  const { files } = state.progress.memory;
+  const known = files.length === 0 ? '' : ` Known so far: ${files.slice(-5).join(', ')}.`;
+  return {
+    strategy: 'parameter-adjustment',
+    reasoning: `${trouble.message} The same results came again.${known} Ask for something that is not known yet, use another tool, or answer with what is known.`,
+    action: { toolName: last },
+    expectedOutcome: 'A result that was not seen before, or the answer.',
+    confidence: adviceConfidence,
+  };
+}
+
+/**
+ * Plans without a model: a parameter adjustment for a first failure, a person for repeated ones.
+ *
+ * Contract: total. Source: seed 003, fallback; concrete parameters where an earlier result names the one path that fits.
+ */
+export function heuristicAction(
+  state: RunState,
+  trouble: RecoveryTrouble,
+  exhaustedTools: readonly string[],
+): RecoveryAction {
+  const failure = state.progress.memory.failures.at(-1);
+  const isRepeated = state.recovery.plans > 0 || exhaustedTools.includes(trouble.tool);
+  if (failure !== undefined && needsPerson.has(failure.code))
+    return escalateAction(state, trouble, `${failure.code} is nothing that the agent can mend.`);
+  const fitting =
+    failure === undefined || exhaustedTools.includes(failure.tool)
+      ? undefined
+      : correctPath(state.progress.memory, failure.input);
+  if (failure !== undefined && fitting !== undefined) return corrected(failure, fitting);
+  if (isRepeated)
+    return escalateAction(
+      state,
+      trouble,
+      'An earlier recovery did not help, and the trouble came again.',
+    );
+  if (failure === undefined) return withoutFailure(state, trouble);
+  return passes.has(failure.code) ? retried(failure) : advised(failure);
+}

@@ -1,0 +1,169 @@
+/** Whether a recovery helped: watches the steps after it, and tells people. */
+import { correctPath } from './execution-memory';
+import type { AgentError } from './failure';
+import type { ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
+import { askUserTool } from './ports';
+import { noteProvenance } from './error-context';
+import { addNote } from './notes';
+import { endStep, noteFailure, noteSuccess, noteWord, stuckSteps } from './progress';
+import type { RecoveryTrial } from './recovery-state';
+import type { RunState, ToolCallProgress } from './run-state';
+import type { Step } from './step';
+import { andThen, publish, step } from './step';
+
+/** Lines of what was tried. */
+const maxTried = 6;
+
+/** Begins to watch whether a remedy helps: progress must resume within 3 steps (ADR 0026). */
+export function startTrial(
+  state: RunState,
+  trial: Omit<RecoveryTrial, 'stepsLeft' | 'stuckAction'>,
+): RunState {
+  return {
+    ...state,
+    recovery: {
+      ...state.recovery,
+      trial: {
+        ...trial,
+        stepsLeft: stuckSteps,
+        stuckAction: state.progress.latest?.action ?? '',
+      },
+    },
+  };
+}
+
+/** Ends the trial, if there is one. */
+export function closeTrial(state: RunState, healed: boolean, atMs: number): Step {
+  const { trial, ...rest } = state.recovery;
+  if (trial === undefined) return step(state);
+  const closed: RunState = {
+    ...state,
+    recovery: {
+      ...rest,
+      healed: rest.healed + (healed ? 1 : 0),
+      failed: rest.failed + (healed ? 0 : 1),
+      tried: healed ? rest.tried : [...rest.tried, trial.summary].slice(-maxTried),
+    },
+  };
+  const { summary } = trial;
+  return step(closed, publish(closed, atMs, { type: 'RecoveryOutcomeEvent', summary, healed }));
+}
+
+/** A failure for less than a full path, right after a result named the path: the next request says it. */
+function hintPath(state: RunState): RunState {
+  if (state.snapshot?.recovery?.mode !== 'auto') return state;
+  const { memory, steps } = state.progress;
+  const failure = memory.failures.findLast(
+    ({ hint, lastStep, code }) =>
+      hint === undefined && lastStep === steps && code === 'tool_execution_failed',
+  );
+  const fitting = failure === undefined ? undefined : correctPath(memory, failure.input);
+  if (failure === undefined || fitting === undefined) return state;
+  return addNote(
+    state,
+    `${noteProvenance}\nHint: an earlier result names the full path ${fitting.path}; call ${failure.tool} with "${fitting.parameter}" set to it.`,
+  );
+}
+
+/** Whether the step shows that the remedy on trial does not help: the same trouble, or the same call with nothing new. */
+function isRefuted({ progress }: RunState, { trouble, stuckAction }: RecoveryTrial): boolean {
+  const failure = progress.memory.failures.at(-1);
+  const sameTrouble =
+    failure?.lastStep === progress.steps &&
+    failure.tool === trouble.tool &&
+    failure.code === trouble.code;
+  return sameTrouble || progress.latest?.action === stuckAction;
+}
+
+/**
+ * Ends a step: what was new is counted, and a remedy on trial is judged.
+ *
+ * Contract: called once per iteration, when all its results are there or its reply was refused.
+ */
+export function endProgressStep(state: RunState, atMs: number, isNeutral = false): Step {
+  const progress = endStep(state.progress, isNeutral);
+  const ended = hintPath({ ...state, progress });
+  const { trial } = ended.recovery;
+  if (trial === undefined || isNeutral) return step(ended);
+  if (isRefuted(ended, trial) && progress.idleSteps > 0)
+    return closeTrial(
+      { ...ended, recovery: { ...ended.recovery, refutedStep: progress.steps } },
+      false,
+      atMs,
+    );
+  if (progress.idleSteps === 0) return closeTrial(ended, true, atMs);
+  if (trial.stepsLeft <= 1) return closeTrial(ended, false, atMs);
+  return step({
+    ...ended,
+    recovery: { ...ended.recovery, trial: { ...trial, stepsLeft: trial.stepsLeft - 1 } },
+  });
+}
+
+/** Ends the step of a reply of which nothing ran. */
+export function endRefusedStep(state: RunState, errors: readonly AgentError[], atMs: number): Step {
+  const progress = errors.reduce((before, error) => noteFailure(before, error), state.progress);
+  return endProgressStep({ ...state, progress }, atMs);
+}
+
+function fileOf(call: ProposedToolCall, policy: ToolPolicy | undefined): { file?: string } {
+  const file = policy?.editsFile === undefined ? undefined : call.input?.[policy.editsFile];
+  return typeof file === 'string' ? { file: file.slice(0, 200) } : {};
+}
+
+/** Notes what a tool call brought. */
+export function noteCallResult(
+  state: RunState,
+  call: ProposedToolCall,
+  summary: string,
+  result: Pick<RunToolResult, 'preview' | 'fingerprint' | 'error'>,
+): RunState {
+  const { error, preview, fingerprint } = result;
+  if (error !== undefined)
+    return {
+      ...state,
+      progress: noteFailure(state.progress, { ...error, toolName: call.name }, call.input),
+    };
+  const policy = state.snapshot?.tools.find((tool) => tool.name === call.name);
+  const changes = policy !== undefined && policy.effect !== 'read';
+  const progress = noteSuccess(state.progress, {
+    tool: call.name,
+    summary,
+    preview,
+    fingerprint,
+    ...(changes ? { effect: call.fingerprint } : {}),
+    ...fileOf(call, policy),
+  });
+  return { ...state, progress };
+}
+
+/** What a person answered, or decided about a call, is a new start. */
+function hearsPerson({ call, status }: ToolCallProgress): boolean {
+  if (status.type !== 'settled') return false;
+  return status.ran ? call.name === askUserTool : status.error?.code === 'tool_denied';
+}
+
+/** A wait on purpose, or an outage of the tool's own service: neither progress nor a rut. */
+function isNeutral({ call, status }: ToolCallProgress): boolean {
+  if (call.alike?.idle === 'waits') return true;
+  return status.type === 'settled' && status.came?.outage === true;
+}
+
+/** Ends the step of a reply with tool calls. Calls that ran were noted when they came back. */
+export function endToolStep(
+  state: RunState,
+  calls: readonly ToolCallProgress[],
+  atMs: number,
+): Step {
+  const refused = calls.reduce(
+    (before, { call, status }) =>
+      status.type === 'settled' && !status.ran && status.error !== undefined
+        ? noteFailure(before, { ...status.error, toolName: call.name }, call.input)
+        : before,
+    state.progress,
+  );
+  return andThen(
+    endProgressStep({ ...state, progress: refused }, atMs, calls.every(isNeutral)),
+    (ended) =>
+      step(calls.some(hearsPerson) ? { ...ended, progress: noteWord(ended.progress) } : ended),
+  );
+}

@@ -1,0 +1,35 @@
+/** A tool call of the runtime has its result: the model reads it in the next request. */
+import type { Moment } from './iteration';
+import { beginIteration } from './iteration';
+import { healErrors } from './agent-errors';
+import { forgetLoop } from './loop-guard';
+import type { PendingResult } from './ports';
+import type { RecoveryCall } from './recovery-state';
+import type { RunState } from './run-state';
+import type { Step } from './step';
+import { andThen, step } from './step';
+
+/**
+ * Goes on after the runtime's own call. Its failure is none of the model's: it enters no ring.
+ *
+ * Contract: `state` still has the results of the model's own calls as pending.
+ */
+export function settleRecoveryCall(
+  state: RunState,
+  pending: PendingResult,
+  { introduction }: RecoveryCall,
+  moment: Moment,
+): Step {
+  const underWay = { gains: [], failed: [] };
+  const settled: RunState = {
+    ...state,
+    phase: { type: 'ready' },
+    guard: forgetLoop(state.guard),
+    progress: { ...state.progress, underWay },
+    next: { ...state.next, runtimeResults: [{ pending, introduction }] },
+  };
+  const healed = pending.isError
+    ? step(settled)
+    : healErrors(settled, moment.atMs, 'the runtime ran a recovery action');
+  return andThen(healed, (after) => beginIteration(after, moment));
+}
