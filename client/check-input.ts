@@ -1,6 +1,6 @@
 /** Checks everything that callers give, before anything is sent or spent. */
 import { z } from 'zod';
-import { defaultLimits, personTextChars } from '../workflows/core/limits';
+import { defaultLimits, editedInputChars, personTextChars } from '../workflows/core/limits';
 import { ClientError } from './client-error';
 
 /** Characters of a workflow id; Temporal takes 1,000 bytes, which 250 characters never pass. */
@@ -82,6 +82,12 @@ export const reasonSchema = bounded('The reason', reasonChars);
 export const personTextSchema = bounded('The text', personTextChars);
 /** The id of an approval or a question. */
 export const itemIdSchema = bounded('The id', 200);
+/** Arguments that a person wants instead of the model's. */
+export const editedInputSchema = z
+  .record(z.string(), z.json(), { error: 'The changed arguments must be a JSON object' })
+  .refine((input) => JSON.stringify(input).length <= editedInputChars, {
+    error: `The changed arguments have more than ${editedInputChars} characters of JSON`,
+  });
 /** Who acts. */
 export const bySchema = bounded('The name of who acts', reasonChars).optional();
 

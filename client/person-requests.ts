@@ -1,10 +1,18 @@
 /** What people send to a run: signals at once, decisions and answers as updates that are idempotent and bounded in time. */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { MessageSignal, ReasonSignal, UpdateAccepted } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
+import type { JsonObject } from '../workflows/core/json';
 import type { PendingItem } from '../workflows/core/status-view';
 import { escalationQuestionId } from '../workflows/core/status-view';
-import { bySchema, check, itemIdSchema, personTextSchema, reasonSchema } from './check-input';
+import {
+  bySchema,
+  check,
+  editedInputSchema,
+  itemIdSchema,
+  personTextSchema,
+  reasonSchema,
+} from './check-input';
 import { ClientError } from './client-error';
 import type { RunAccess } from './run-access';
 import { attempt } from './run-access';
@@ -20,6 +28,12 @@ export interface Actor {
 export interface Decider extends Actor {
   /** Digest of the action that the person saw. Default: of the action that waits now. */
   readonly digest?: string;
+}
+
+/** A person's approval, perhaps with other arguments. */
+export interface Approver extends Decider {
+  /** All the arguments that the call is to run with instead of the model's. */
+  readonly input?: JsonObject;
 }
 
 type Approval = Extract<PendingItem, { type: 'approval' }>;
@@ -55,18 +69,23 @@ export async function sendMessage(access: RunAccess, text: string, by: Actor): P
 export async function decide(
   access: RunAccess,
   approvalId: string,
-  decision: { decision: 'approve' } | { decision: 'reject'; reason: string },
+  decision: { decision: 'approve'; input?: JsonObject } | { decision: 'reject'; reason: string },
   decider: Decider,
 ): Promise<void> {
   const id = check(itemIdSchema, approvalId);
-  const reason =
-    decision.decision === 'reject' ? { reason: check(reasonSchema, decision.reason) } : {};
-  const digest = decider.digest ?? (await waitingApproval(access, id)).digest;
-  await update(access, updateNames.resolveApproval, `${decision.decision}:${id}:${digest}`, {
+  const particulars =
+    decision.decision === 'reject'
+      ? { reason: check(reasonSchema, decision.reason) }
+      : decision.input === undefined
+        ? {}
+        : { input: check(editedInputSchema, decision.input) };
+  const digest = decider.digest ?? (await actionOf(access, id));
+  // The run itself counts a decision once; an id made of the decision would repeat a refusal that is out of date.
+  await update(access, updateNames.resolveApproval, randomUUID(), {
     approvalId: id,
     digest,
     decision: decision.decision,
-    ...reason,
+    ...particulars,
     ...actor(decider),
   });
 }
@@ -97,11 +116,15 @@ async function escalationOf(access: RunAccess): Promise<string> {
   return `${iteration}:${question?.question ?? ''}`;
 }
 
-async function waitingApproval(access: RunAccess, approvalId: string): Promise<Approval> {
+/** Digest of the action that waits, or that was decided on a moment ago: a second click is no error. */
+async function actionOf(access: RunAccess, approvalId: string): Promise<string> {
   const items = await attempt(access, () => pendingOf(access));
   const approvals = items.filter((item): item is Approval => item.type === 'approval');
   const found = approvals.find((item) => item.approvalId === approvalId);
-  if (found !== undefined) return found;
+  if (found !== undefined) return found.digest;
+  const { decisions } = await attempt(access, () => statusOf(access));
+  const decided = decisions?.find(({ id }) => id === approvalId)?.digest;
+  if (decided !== undefined) return decided;
   throw new ClientError(
     'refused',
     `No approval "${approvalId}" waits in run "${access.runId}". Waiting: ${approvals.map((item) => item.approvalId).join(', ') || 'none'}.`,

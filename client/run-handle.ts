@@ -4,7 +4,7 @@ import type { JsonValue } from '../workflows/core/json';
 import type { RunOutcome } from '../workflows/core/run-outcome';
 import type { TimelineEntry } from '../workflows/core/run-protocol';
 import type { PendingItem, RunStatusView } from '../workflows/core/status-view';
-import type { Actor, Decider } from './person-requests';
+import type { Actor, Approver, Decider } from './person-requests';
 import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
 import { attempt, attemptEach } from './run-access';
@@ -107,13 +107,16 @@ export class RunHandle<Output = JsonValue | undefined> {
   }
 
   /**
-   * Approves a waiting action.
+   * Approves a waiting action, or with `input` the same tool with other arguments.
    *
-   * Contract: bound to the digest of the action; twice counts once.
-   * Errors: `refused` if it does not wait or is another action; `no-worker`.
+   * Contract: bound to the digest of the action; twice counts once. Other arguments are checked against the tool's schema, and
+   * the model is told of them.
+   * Errors: `refused` if it does not wait, is another action, was decided otherwise, or the arguments do not fit; `no-worker`.
    */
-  approve(approvalId: string, decider: Decider = {}): Promise<void> {
-    return decide(this.access, approvalId, { decision: 'approve' }, decider);
+  approve(approvalId: string, approver: Approver = {}): Promise<void> {
+    const { input, ...decider } = approver;
+    const edit = input === undefined ? {} : { input };
+    return decide(this.access, approvalId, { decision: 'approve', ...edit }, decider);
   }
 
   /** Rejects a waiting action; the model reads the reason. Otherwise as `approve`. */

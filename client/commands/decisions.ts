@@ -1,6 +1,11 @@
 /** `holdfast approve`, `reject` and `answer`: ends a wait for a person. */
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import type { JsonObject } from '../../workflows/core/json';
+import { ClientError, reasonOf } from '../client-error';
+import { check, editedInputSchema } from '../check-input';
 import type { Decider } from '../person-requests';
+import type { RunHandle } from '../run-handle';
 import { chooseItem } from './choose-item';
 import type { CommandContext, CommonOptions } from './command-context';
 import { print, withClient } from './command-context';
@@ -8,61 +13,104 @@ import { print, withClient } from './command-context';
 interface DecisionOptions extends CommonOptions, Decider {
   readonly reason?: string;
   readonly question?: string;
+  readonly edit?: string;
+}
+
+/** One of the two decisions on an approval, as a command. */
+interface DecisionCommand {
+  readonly name: 'approve' | 'reject';
+  readonly description: string;
+  readonly by: string;
+  /** Adds the command's own options. */
+  readonly withOptions: (command: Command) => Command;
+  /** Sends it; returns what was done, in words and as JSON. */
+  readonly send: (
+    run: RunHandle,
+    approvalId: string,
+    options: DecisionOptions,
+  ) => Promise<{ readonly said: string; readonly more?: object }>;
 }
 
 function decider({ by, digest }: DecisionOptions): Decider {
   return { ...(by === undefined ? {} : { by }), ...(digest === undefined ? {} : { digest }) };
 }
 
-/** Adds `approve`. */
-export function addApprove(program: Command, context: CommandContext): void {
-  program
-    .command('approve')
-    .description('approve an action that waits')
-    .argument('<run>', 'id of the run')
-    .argument('[approval]', 'id of the approval; not needed where only one waits')
-    .option('--by <name>', 'who approves')
+/** Changed arguments: JSON as it is, else the name of a file that holds it. */
+async function readEdit(given: string): Promise<JsonObject> {
+  const isJson = /^\s*[{["]/.test(given);
+  const remedy = 'Give a JSON object with all the arguments, or a file that holds one.';
+  let value: unknown;
+  try {
+    value = JSON.parse(isJson ? given : await readFile(given, 'utf8'));
+  } catch (thrown) {
+    const what = isJson ? 'The changed arguments' : `The file ${given}`;
+    throw new ClientError(
+      'invalid-input',
+      `${what} cannot be read: ${reasonOf(thrown)}. ${remedy}`,
+    );
+  }
+  return check(editedInputSchema, value, remedy);
+}
+
+const approveCommand: DecisionCommand = {
+  name: 'approve',
+  description: 'approve an action that waits, perhaps with other arguments',
+  by: 'who approves',
+  withOptions: (command) =>
+    command.option(
+      '--edit <file|json>',
+      'run it with these arguments instead; the model is told what changed',
+    ),
+  send: async (run, approvalId, options) => {
+    const input = options.edit === undefined ? undefined : await readEdit(options.edit);
+    const edit = input === undefined ? {} : { input };
+    await run.approve(approvalId, { ...decider(options), ...edit });
+    const how = input === undefined ? '' : ' with changed arguments';
+    return { said: `approved ${approvalId}${how}`, more: edit };
+  },
+};
+
+const rejectCommand: DecisionCommand = {
+  name: 'reject',
+  description: 'reject an action that waits; the model reads the reason',
+  by: 'who rejects',
+  withOptions: (command) => command.requiredOption('--reason <text>', 'why, for the model'),
+  send: async (run, approvalId, options) => {
+    await run.reject(approvalId, options.reason ?? '', decider(options));
+    return { said: `rejected ${approvalId}` };
+  },
+};
+
+function addDecision(program: Command, context: CommandContext, command: DecisionCommand): void {
+  const { name, description, by, withOptions, send } = command;
+  withOptions(
+    program
+      .command(name)
+      .description(description)
+      .argument('<run>', 'id of the run')
+      .argument('[approval]', 'id of the approval; not needed where only one waits'),
+  )
+    .option('--by <name>', by)
     .option('--digest <digest>', 'refuse unless the action is the one with this digest')
     .option('--json', 'one JSON object')
     .action((runId: string, given: string | undefined, options: DecisionOptions) =>
       withClient(context, async (client) => {
         const run = client.run(runId);
         const approvalId = await chooseItem(run, 'approval', given);
-        await run.approve(approvalId, decider(options));
-        print(
-          context,
-          options,
-          { runId, approvalId, decision: 'approve' },
-          `approved ${approvalId}`,
-        );
+        const { said, more = {} } = await send(run, approvalId, options);
+        print(context, options, { runId, approvalId, decision: name, ...more }, said);
       }),
     );
 }
 
+/** Adds `approve`. */
+export function addApprove(program: Command, context: CommandContext): void {
+  addDecision(program, context, approveCommand);
+}
+
 /** Adds `reject`. */
 export function addReject(program: Command, context: CommandContext): void {
-  program
-    .command('reject')
-    .description('reject an action that waits; the model reads the reason')
-    .argument('<run>', 'id of the run')
-    .argument('[approval]', 'id of the approval; not needed where only one waits')
-    .requiredOption('--reason <text>', 'why, for the model')
-    .option('--by <name>', 'who rejects')
-    .option('--digest <digest>', 'refuse unless the action is the one with this digest')
-    .option('--json', 'one JSON object')
-    .action((runId: string, given: string | undefined, options: DecisionOptions) =>
-      withClient(context, async (client) => {
-        const run = client.run(runId);
-        const approvalId = await chooseItem(run, 'approval', given);
-        await run.reject(approvalId, options.reason ?? '', decider(options));
-        print(
-          context,
-          options,
-          { runId, approvalId, decision: 'reject' },
-          `rejected ${approvalId}`,
-        );
-      }),
-    );
+  addDecision(program, context, rejectCommand);
 }
 
 /** Adds `answer`. */

@@ -70,6 +70,7 @@ function showText(
     ['healed', healed.length === 0 ? undefined : healed.join(', ')],
     ['failovers', status.failovers === 0 ? undefined : String(status.failovers)],
     ['last error', status.lastError],
+    ['decided', status.decisions?.map(({ id, what }) => `${id} ${what}`).join('; ')],
     ['segments', status.segments > 1 ? String(status.segments) : undefined],
   ];
   const table = rows.flatMap(([name, value]) =>

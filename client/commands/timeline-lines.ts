@@ -3,8 +3,9 @@ import type { Failure } from '../../workflows/core/failure';
 import { nanoUsdOf, usdText } from '../../workflows/core/model-price';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { PendingItem } from '../../workflows/core/status-view';
+import type { ExpiryAction } from '../../workflows/core/ports';
 import type { Colour } from './terminal-text';
-import { printable } from './terminal-text';
+import { duration, printable } from './terminal-text';
 
 /** What a line says, and how it is meant. */
 export interface StoryLine {
@@ -131,16 +132,41 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
   }
 }
 
-/** What waits, and the command that ends the wait. */
-export function pendingLine(runId: string, item: PendingItem): StoryLine {
-  if (item.type === 'question')
-    return line(`asks: ${item.question} -- holdfast answer ${runId} TEXT`, 'yellow');
+const ends: { readonly [Action in ExpiryAction]: string } = {
+  reject: 'then it is rejected',
+  escalate: 'then it is escalated',
+  wait: 'then people are reminded',
+};
+
+/** How long an item still waits, in words; empty where it has no limit. */
+function limitText({ expiresAtMs, onExpiry, escalated }: PendingItem, nowMs: number): string {
+  if (escalated === true) return ' (escalated: nobody decided in time)';
+  if (expiresAtMs === undefined) return '';
+  const then = onExpiry === undefined ? '' : `, ${ends[onExpiry]}`;
+  return ` (${duration(expiresAtMs - nowMs)} left${then})`;
+}
+
+/** What is asked for, in words. */
+function wish(item: Extract<PendingItem, { type: 'approval' }>): string {
   const label = item.label === undefined ? '' : ` ${item.label}`;
-  const input = item.input === undefined ? '' : ` ${JSON.stringify(item.input)}`;
-  return line(
-    `wants approval of ${item.tool}${label}${input} -- holdfast approve ${runId} ${item.approvalId}`,
-    'yellow',
-  );
+  const input =
+    item.input === undefined
+      ? item.inputBlob === undefined
+        ? ''
+        : ` (arguments in the store: ${item.inputBlob})`
+      : ` ${JSON.stringify(item.input)}`;
+  const privileged =
+    item.privileged === undefined ? '' : ` (privileged: ${item.privileged.join(', ')})`;
+  const checking = item.checkingEdit === true ? ' (changed arguments are being checked)' : '';
+  return `wants approval of ${item.tool}${label}${input}${privileged}${checking}`;
+}
+
+/** What waits and how long, and the command that ends the wait. */
+export function pendingLine(runId: string, item: PendingItem, nowMs = Date.now()): StoryLine {
+  const limit = limitText(item, nowMs);
+  return item.type === 'question'
+    ? line(`asks: ${item.question}${limit} -- holdfast answer ${runId} TEXT`, 'yellow')
+    : line(`${wish(item)}${limit} -- holdfast approve ${runId} ${item.approvalId}`, 'yellow');
 }
 
 /** Names a pending item, to tell a new one from one that was shown. */

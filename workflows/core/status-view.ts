@@ -88,6 +88,8 @@ export type PendingItem =
       readonly tool: string;
       readonly label?: string;
       readonly input?: unknown;
+      /** Blob with the input, where it is too long to travel. */
+      readonly inputBlob?: string;
       /** Parameters that the tool's schema marks privileged. */
       readonly privileged?: readonly string[];
       /** Changed arguments are being checked. */
@@ -135,6 +137,7 @@ function callItem(state: RunState, progress: ToolCallProgress): PendingItem[] {
           tool: call.name,
           ...(call.label === undefined ? {} : { label: call.label }),
           ...(call.input === undefined ? {} : { input: call.input }),
+          ...(call.inputBlob === undefined ? {} : { inputBlob: call.inputBlob }),
           ...(call.privileged === undefined
             ? {}
             : { privileged: call.privileged.parameters.map(({ name }) => name) }),
