@@ -143,6 +143,24 @@ export default ts.config(
     },
   },
   {
+    // Holds the worker's payload converter, which the SDK gives workflows by no other name (ADR 0022).
+    files: ['workflows/message-payload.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex:
+                '^(?!\\.|@temporalio/(workflow|common)$|@temporalio/workflow/lib/global-attributes$)',
+              message: 'workflow shell: @temporalio/workflow only',
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
     files: ['test/**/*.ts'],
     rules: {
       'max-lines': ['error', { max: 600, skipBlankLines: true, skipComments: true }],

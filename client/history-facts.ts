@@ -212,6 +212,15 @@ function readTimer(event: HistoryEvent): Unstamped | undefined {
   return undefined;
 }
 
+/** As the workflow reads it: undefined where it cannot be read. */
+async function signalArgument(source: HistorySource, payloads: Payloads): Promise<unknown> {
+  try {
+    return await ofWorkflow<unknown>(source, payloads);
+  } catch {
+    return undefined;
+  }
+}
+
 async function readPerson(
   event: HistoryEvent,
   source: HistorySource,
@@ -221,7 +230,7 @@ async function readPerson(
     return {
       type: 'signalled',
       name: signalled.signalName ?? '',
-      argument: await ofWorkflow<unknown>(source, signalled.input?.payloads),
+      argument: await signalArgument(source, signalled.input?.payloads),
     };
   if (event.workflowExecutionCancelRequestedEventAttributes != null)
     return { type: 'cancel-requested' };

@@ -1,4 +1,5 @@
 /** Signals, updates and queries. Handlers only append events; the core decides what they mean. */
+import type { RawValue } from '@temporalio/common';
 import {
   condition,
   defineQuery,
@@ -6,13 +7,7 @@ import {
   defineUpdate,
   setHandler,
 } from '@temporalio/workflow';
-import type {
-  AnswerQuestion,
-  MessageSignal,
-  ReasonSignal,
-  ResolveApproval,
-  UpdateAccepted,
-} from './contract';
+import type { AnswerQuestion, ResolveApproval, UpdateAccepted } from './contract';
 import { queryNames, signalNames, updateNames } from './contract';
 import type { Verdict } from './core/decisions';
 import { verdictOnAnswer, verdictOnDecision } from './core/decisions';
@@ -22,6 +17,7 @@ import type { PendingItem, RunStatusView } from './core/status-view';
 import { pendingItems, statusView } from './core/status-view';
 import { invalidInput } from './invalid-input';
 import type { DecisionEvent } from './people-events';
+import { leftRaw, readPayload } from './message-payload';
 import { eventOfSignal, eventOfUpdate } from './people-events';
 import { problemOfAnswer, problemOfDecision } from './update-problems';
 
@@ -38,18 +34,14 @@ function reject(problem: string): never {
 }
 
 function registerSignals({ emit }: RunHandle): void {
-  const emitEvent = (event: UnstampedEvent | undefined): void => {
-    if (event !== undefined) emit(event);
-  };
-  setHandler(defineSignal<[ReasonSignal]>(signalNames.escalate), (signal) => {
-    emitEvent(eventOfSignal(signalNames.escalate, signal));
-  });
-  setHandler(defineSignal<[ReasonSignal]>(signalNames.stop), (signal) => {
-    emitEvent(eventOfSignal(signalNames.stop, signal));
-  });
-  setHandler(defineSignal<[MessageSignal]>(signalNames.addMessage), (signal) => {
-    emitEvent(eventOfSignal(signalNames.addMessage, signal));
-  });
+  for (const name of Object.values(signalNames))
+    setHandler(
+      defineSignal<[RawValue]>(name, { typeInfo: leftRaw }),
+      (raw: RawValue | undefined) => {
+        const event = eventOfSignal(name, readPayload(raw));
+        if (event !== undefined) emit(event);
+      },
+    );
 }
 
 function verdictOn(state: RunState, event: DecisionEvent): Verdict {
@@ -108,8 +100,10 @@ function registerUpdates(handle: RunHandle): void {
 export function registerMessageHandlers(handle: RunHandle): void {
   registerSignals(handle);
   registerUpdates(handle);
-  setHandler(defineQuery<RunStatusView>(queryNames.status), () => statusView(handle.state()));
-  setHandler(defineQuery<readonly PendingItem[]>(queryNames.pending), () =>
+  setHandler(defineQuery<RunStatusView>(queryNames.status, { typeInfo: leftRaw }), () =>
+    statusView(handle.state()),
+  );
+  setHandler(defineQuery<readonly PendingItem[]>(queryNames.pending, { typeInfo: leftRaw }), () =>
     pendingItems(handle.state()),
   );
 }

@@ -1,0 +1,25 @@
+/** Reads what came with a signal. The SDK would fail the workflow task over a payload that cannot be read, again and again. */
+import type { RawValue, TypeInfo } from '@temporalio/common';
+import { rawValueTypeInfo } from '@temporalio/common';
+import { getActivator } from '@temporalio/workflow/lib/global-attributes';
+
+/** Payloads of one message that are left alone; our own messages have one. */
+const maxPayloads = 64;
+
+/** Leaves the payloads of a message as they came, so that nothing is decoded before its handler runs. */
+export const leftRaw: { readonly inputTypes: readonly TypeInfo[] } = {
+  inputTypes: Array.from({ length: maxPayloads }, () => rawValueTypeInfo),
+};
+
+/**
+ * The value of a payload, by the worker's own payload converter; undefined where it cannot be read: an unknown encoding, such
+ * as that of a codec which only the sender has, or data that is not what its encoding says.
+ */
+export function readPayload(raw: RawValue | undefined): unknown {
+  if (raw === undefined) return undefined;
+  try {
+    return getActivator().payloadConverter.fromPayload<unknown>(raw.payload);
+  } catch {
+    return undefined;
+  }
+}
