@@ -16,20 +16,12 @@ interface DecisionOptions extends CommonOptions, Decider {
   readonly edit?: string;
 }
 
-/** One of the two decisions on an approval, as a command. */
-interface DecisionCommand {
-  readonly name: 'approve' | 'reject';
-  readonly description: string;
-  readonly by: string;
-  /** Adds the command's own options. */
-  readonly withOptions: (command: Command) => Command;
-  /** Sends it; returns what was done, in words and as JSON. */
-  readonly send: (
-    run: RunHandle,
-    approvalId: string,
-    options: DecisionOptions,
-  ) => Promise<{ readonly said: string; readonly more?: object }>;
-}
+/** Sends a decision; returns what was done, in words and as JSON. */
+type SendDecision = (
+  run: RunHandle,
+  approvalId: string,
+  options: DecisionOptions,
+) => Promise<{ readonly said: string; readonly more?: object }>;
 
 function decider({ by, digest }: DecisionOptions): Decider {
   return { ...(by === undefined ? {} : { by }), ...(digest === undefined ? {} : { digest }) };
@@ -52,45 +44,25 @@ async function readEdit(given: string): Promise<JsonObject> {
   return check(editedInputSchema, value, remedy);
 }
 
-const approveCommand: DecisionCommand = {
-  name: 'approve',
-  description: 'approve an action that waits, perhaps with other arguments',
-  by: 'who approves',
-  withOptions: (command) =>
-    command.option(
-      '--edit <file|json>',
-      'run it with these arguments instead; the model is told what changed',
-    ),
-  send: async (run, approvalId, options) => {
-    const input = options.edit === undefined ? undefined : await readEdit(options.edit);
-    const edit = input === undefined ? {} : { input };
-    await run.approve(approvalId, { ...decider(options), ...edit });
-    const how = input === undefined ? '' : ' with changed arguments';
-    return { said: `approved ${approvalId}${how}`, more: edit };
-  },
+const sendApproval: SendDecision = async (run, approvalId, options) => {
+  const input = options.edit === undefined ? undefined : await readEdit(options.edit);
+  const edit = input === undefined ? {} : { input };
+  await run.approve(approvalId, { ...decider(options), ...edit });
+  const how = input === undefined ? '' : ' with changed arguments';
+  return { said: `approved ${approvalId}${how}`, more: edit };
 };
 
-const rejectCommand: DecisionCommand = {
-  name: 'reject',
-  description: 'reject an action that waits; the model reads the reason',
-  by: 'who rejects',
-  withOptions: (command) => command.requiredOption('--reason <text>', 'why, for the model'),
-  send: async (run, approvalId, options) => {
-    await run.reject(approvalId, options.reason ?? '', decider(options));
-    return { said: `rejected ${approvalId}` };
-  },
+const sendRejection: SendDecision = async (run, approvalId, options) => {
+  await run.reject(approvalId, options.reason ?? '', decider(options));
+  return { said: `rejected ${approvalId}` };
 };
 
-function addDecision(program: Command, context: CommandContext, command: DecisionCommand): void {
-  const { name, description, by, withOptions, send } = command;
-  withOptions(
-    program
-      .command(name)
-      .description(description)
-      .argument('<run>', 'id of the run')
-      .argument('[approval]', 'id of the approval; not needed where only one waits'),
-  )
-    .option('--by <name>', by)
+/** What both decisions on an approval have in common. */
+function decides(command: Command, context: CommandContext, send: SendDecision): Command {
+  return command
+    .argument('<run>', 'id of the run')
+    .argument('[approval]', 'id of the approval; not needed where only one waits')
+    .option('--by <name>', 'who decides')
     .option('--digest <digest>', 'refuse unless the action is the one with this digest')
     .option('--json', 'one JSON object')
     .action((runId: string, given: string | undefined, options: DecisionOptions) =>
@@ -98,19 +70,28 @@ function addDecision(program: Command, context: CommandContext, command: Decisio
         const run = client.run(runId);
         const approvalId = await chooseItem(run, 'approval', given);
         const { said, more = {} } = await send(run, approvalId, options);
-        print(context, options, { runId, approvalId, decision: name, ...more }, said);
+        const decision = command.name();
+        print(context, options, { runId, approvalId, decision, ...more }, said);
       }),
     );
 }
 
 /** Adds `approve`. */
 export function addApprove(program: Command, context: CommandContext): void {
-  addDecision(program, context, approveCommand);
+  const command = program
+    .command('approve')
+    .description('approve an action that waits, perhaps with other arguments')
+    .option('--edit <file|json>', 'run it with these arguments; the model is told what changed');
+  decides(command, context, sendApproval);
 }
 
 /** Adds `reject`. */
 export function addReject(program: Command, context: CommandContext): void {
-  addDecision(program, context, rejectCommand);
+  const command = program
+    .command('reject')
+    .description('reject an action that waits; the model reads the reason')
+    .requiredOption('--reason <text>', 'why, for the model');
+  decides(command, context, sendRejection);
 }
 
 /** Adds `answer`. */
