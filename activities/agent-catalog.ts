@@ -12,7 +12,8 @@ import { checkLimits } from './check-limits';
 import { fenceExplanation } from './fence';
 import type { PriceTable } from './model-prices';
 import { checkPrices, priceOf } from './model-prices';
-import { windowOf } from './model-windows';
+import type { WindowTable } from './model-windows';
+import { checkWindows, windowOf } from './model-windows';
 import type { Provider, ToolSpec } from './providers/provider';
 import { checkBudget, checkPriced } from './spending/check-budget';
 import type { RecoveryPolicy } from '../workflows/core/recovery-action';
@@ -94,12 +95,13 @@ function checkWholeNumber(where: string, name: string, value: number): number {
 interface CatalogParts {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly prices: PriceTable;
+  readonly windows: WindowTable;
 }
 
 function resolveRoute(
   agent: string,
   route: RouteDefinition,
-  { providers, prices }: CatalogParts,
+  { providers, prices, windows }: CatalogParts,
 ): RouteConfig {
   const where = `Agent "${agent}", route "${route.provider}/${route.model}"`;
   const provider = providers.get(route.provider);
@@ -110,10 +112,10 @@ function resolveRoute(
   const problem = provider.problem();
   if (problem !== undefined) throw new UserError(`${where}: ${problem}`);
   if (route.model.trim() === '') throw new UserError(`${where}: the model's name is empty.`);
-  const windowTokens = route.windowTokens ?? windowOf(route.model);
+  const windowTokens = route.windowTokens ?? windowOf(route.model, windows);
   if (windowTokens === undefined)
     throw new UserError(
-      `${where}: the context window of this model is not known; set windowTokens on the route.`,
+      `${where}: the context window of this model is not known; set windowTokens on the route, or give createActivities a row of windows.`,
     );
   const price =
     route.prices === undefined
@@ -220,11 +222,13 @@ export function createAgentCatalog(
   agents: readonly AgentDefinition[],
   providers: readonly Provider[],
   prices: PriceTable = {},
+  windows: WindowTable = {},
 ): AgentCatalog {
+  const parts = { prices, windows: checkWindows(windows) };
   const providerByName = byName('Provider', providers);
   const resolved = byName(
     'Agent',
-    agents.map((agent) => resolveAgent(agent, { providers: providerByName, prices })),
+    agents.map((agent) => resolveAgent(agent, { providers: providerByName, ...parts })),
   );
   return {
     agent: (name) => resolved.get(name),

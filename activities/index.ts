@@ -2,6 +2,7 @@
 import type { Activities } from '../workflows/core/ports';
 import type { AgentDefinition } from './agent';
 import { createAgentCatalog } from './agent-catalog';
+import type { WindowTable } from './model-windows';
 import { boundaryFailure } from './error-mapping';
 import type { ActivityDeps } from './activity-deps';
 import { callModel } from './call-model';
@@ -27,6 +28,8 @@ export interface ActivitiesConfig extends NotifierOptions {
   readonly agents: readonly AgentDefinition[];
   /** What models cost, before the built-in list: by the beginning of a model's name, or of `provider/model`. */
   readonly prices?: PriceTable;
+  /** Windows of models in tokens, before the built-in list: by the beginning of a model's name. */
+  readonly windows?: WindowTable;
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly clock?: () => number;
 }
@@ -49,7 +52,7 @@ async function crossing<Result>(work: () => Promise<Result>): Promise<Result> {
 export function createActivities(config: ActivitiesConfig): Activities {
   const deps: ActivityDeps = {
     store: config.store,
-    catalog: createAgentCatalog(config.agents, config.providers, config.prices),
+    catalog: createAgentCatalog(config.agents, config.providers, config.prices, config.windows),
     clock: config.clock ?? Date.now,
     notifiers: workerNotifiers(config),
     definitions: new Map(),
@@ -73,6 +76,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
 
 export type { AgentDefinition, RouteDefinition } from './agent';
 export type { PriceDefinition, PriceTable } from './model-prices';
+export type { WindowTable } from './model-windows';
 export { InfraException } from './infra-exception';
 export { logNotifier } from './notifiers/log-notifier';
 export type { Notification, Notifier } from './notifiers/notifier';

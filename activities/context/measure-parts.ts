@@ -46,7 +46,7 @@ export function brokenLimit(call: MeasuredCall, whole: RequestMeasure): ContextM
   const fit = fitsRequest(whole, {
     windowTokens: Infinity,
     maxOutputTokens: 0,
-    limits: requestLimitsOf(call.provider.wire),
+    limits: requestLimitsOf(call.provider.wire, call.request.model),
   });
   return fit.fits || fit.limit === 'tokens' ? undefined : fit.limit;
 }

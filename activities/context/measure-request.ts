@@ -39,6 +39,8 @@ export interface RequestMeasure {
   readonly images: number;
   /** Bytes of the largest image's base64 text; 0 without images. */
   readonly largestImageBytes: number;
+  /** Messages as the Chat wire counts them: each result of a tool is one. */
+  readonly entries: number;
 }
 
 /** The size of some messages by themselves. */
@@ -104,7 +106,12 @@ export function measureRequest(request: ModelRequest, known: MeasureKnown): Requ
     bytes: whole.bytes + fixed.bytes + Buffer.byteLength(request.note ?? ''),
     images: whole.images,
     largestImageBytes: whole.largestImageBytes,
+    entries: request.messages.reduce((sum, message) => sum + entriesOf(message), 0),
   };
+}
+
+function entriesOf(message: Message): number {
+  return message.role === 'tool' ? message.results.length : 1;
 }
 
 function usableCount(known: MeasureKnown, messages: number): CountedContext | undefined {

@@ -1,4 +1,5 @@
 /** How large a request may be beyond its tokens, by vendor, and which limit a measured request breaks. */
+import { windowOf } from '../model-windows';
 import type { ProviderWire } from '../providers/provider';
 import type { RequestMeasure } from './measure-request';
 
@@ -9,21 +10,33 @@ export interface RequestLimits {
   readonly images: number;
   /** Bytes of one image's base64 text. */
   readonly imageBytes: number;
+  /** Messages, each result of a tool by itself where the wire has it so. */
+  readonly messages: number;
 }
 
 /** Bytes that headers and JSON's own marks may add to what was measured. */
 const safetyRatio = 0.97;
 
-/** Source: Anthropic's API overview (32 MB) and vision guide (100 images, 5 MB each); OpenAI's images guide (50 MB, 500 images). */
+const mega = 1024 * 1024;
+
+/**
+ * Source: Anthropic's API overview (32 MB, 100,000 messages) and vision guide (100 images, 5 MB each); OpenAI's images guide
+ * (50 MB, 500 images), and 2,048 messages on the Chat wire by its own refusal ("Maximum length is 2048").
+ */
 const limits: Readonly<Record<ProviderWire, RequestLimits>> = {
-  anthropic: { bytes: 32 * 1024 * 1024, images: 100, imageBytes: 5 * 1024 * 1024 },
-  responses: { bytes: 50 * 1024 * 1024, images: 500, imageBytes: 50 * 1024 * 1024 },
-  chat: { bytes: 50 * 1024 * 1024, images: 500, imageBytes: 50 * 1024 * 1024 },
+  anthropic: { bytes: 32 * mega, images: 100, imageBytes: 5 * mega, messages: 100_000 },
+  responses: { bytes: 50 * mega, images: 500, imageBytes: 50 * mega, messages: Infinity },
+  chat: { bytes: 50 * mega, images: 500, imageBytes: 50 * mega, messages: 2_048 },
 };
 
-/** Limits of a wire; those of the strictest one where the provider does not say which it speaks. */
-export function requestLimitsOf(wire: ProviderWire | undefined): RequestLimits {
-  return limits[wire ?? 'anthropic'];
+/** Images that Claude models with a window above 200,000 tokens take (vision guide). */
+const manyImages = 600;
+
+/** Limits of a model on a wire; those of the strictest wire where the provider does not say which it speaks. */
+export function requestLimitsOf(wire: ProviderWire | undefined, model = ''): RequestLimits {
+  const known = limits[wire ?? 'anthropic'];
+  const isWide = wire === 'anthropic' && (windowOf(model) ?? 0) > 200_000;
+  return isWide ? { ...known, images: manyImages } : known;
 }
 
 /** What a request is measured against. */
@@ -39,10 +52,13 @@ export type RequestFit =
   | { readonly fits: true }
   | {
       readonly fits: false;
-      readonly limit: 'tokens' | 'bytes' | 'images' | 'image-bytes';
+      readonly limit: 'tokens' | 'bytes' | 'images' | 'image-bytes' | 'messages';
       readonly measured: number;
       readonly allowed: number;
     };
+
+/** System prompt and note, which are messages on the Chat wire. */
+const spareEntries = 2;
 
 /** Contract: pure. Tokens are those of the request and the reply together, as vendors refuse a request that leaves no room for it. */
 export function fitsRequest(measure: RequestMeasure, bounds: RequestBounds): RequestFit {
@@ -52,6 +68,7 @@ export function fitsRequest(measure: RequestMeasure, bounds: RequestBounds): Req
     ['bytes', measure.bytes, Math.floor(most.bytes * safetyRatio)],
     ['images', measure.images, most.images],
     ['image-bytes', measure.largestImageBytes, most.imageBytes],
+    ['messages', measure.entries + spareEntries, most.messages],
   ] as const;
   const broken = checks.find(([, measured, allowed]) => measured > allowed);
   if (broken === undefined) return { fits: true };

@@ -3,6 +3,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { countAllTokens } from '../../activities/context/count-tokens';
 import { measureRequest } from '../../activities/context/measure-request';
 import { fitsRequest, requestLimitsOf } from '../../activities/context/request-limits';
+import { windowOf } from '../../activities/model-windows';
 import type { ModelRequest } from '../../activities/providers/provider';
 import type { Message } from '../../workflows/core/message';
 
@@ -95,7 +96,43 @@ describe('the fit of a request', () => {
     ['bytes', { bytes: 40_000_000 }],
     ['images', { images: 101 }],
     ['image-bytes', { largestImageBytes: 6_000_000 }],
+    ['messages', { entries: 100_000 }],
   ])('names %s as the broken limit, whatever the tokens', (limit, over) => {
     expect(fitsRequest({ ...small, ...over }, bounds)).toMatchObject({ fits: false, limit });
   });
+});
+
+test.each([
+  ['claude-sonnet-4-5', {}, 200_000],
+  ['anthropic/Claude-Opus-5-5', {}, 1_000_000],
+  ['gpt-4', {}, 8_192],
+  ['gpt-4-turbo-2024-04-09', {}, 128_000],
+  ['gpt-5.1-chat-latest', {}, 128_000],
+  ['gpt-6-astra', {}, 922_000],
+  ['gpt-6-astra', { 'gpt-6': 500_000 }, 500_000],
+  ['my-model', { 'my-': 32_000, 'my-model': 64_000 }, 64_000],
+  ['my-model', {}, undefined],
+])('the window of %s with the table %j is %d', (model, own, tokens) => {
+  expect(windowOf(model, own)).toBe(tokens);
+});
+
+test('the Chat wire takes 2,048 messages, and each result is one', () => {
+  const results: Message = {
+    role: 'tool',
+    results: Array.from({ length: 64 }, (_, index) => ({
+      type: 'tool-result',
+      toolCallId: `t${index}`,
+      name: 'read_file',
+      content: 'ok',
+      isError: false,
+    })),
+  };
+  const bounds = { windowTokens: 1e9, maxOutputTokens: 0, limits: requestLimitsOf('chat') };
+  const fitOf = (batches: number): unknown =>
+    fitsRequest(
+      measureRequest(request(Array.from({ length: batches }, () => results)), onChat),
+      bounds,
+    );
+  expect(fitOf(31)).toEqual({ fits: true });
+  expect(fitOf(32)).toMatchObject({ fits: false, limit: 'messages', allowed: 2_048 });
 });
