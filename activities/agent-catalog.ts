@@ -12,6 +12,7 @@ import { checkLimits } from './check-limits';
 import { fenceExplanation } from './fence';
 import type { PriceTable } from './model-prices';
 import { checkPrices, priceOf } from './model-prices';
+import type { KnowledgeSource } from './knowledge/knowledge-of-agent';
 import type { WindowTable } from './model-windows';
 import { checkWindows, windowOf } from './model-windows';
 import type { Provider, ToolSpec } from './providers/provider';
@@ -40,6 +41,7 @@ export interface ResolvedAgent {
   readonly registry: ToolRegistry;
   /** Whether its runs learn. */
   readonly learns: boolean;
+  readonly knowledge: KnowledgeSource;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
   /** What the model is told. */
@@ -192,6 +194,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     recovery: resolveRecovery(name, definition.recovery),
     registry: createToolRegistry(tools),
     learns: definition.patterns !== 'off',
+    knowledge: definition.knowledge ?? 'rules',
     coreTools,
     system: systemPrompt(definition, completion),
     tools: [...tools, ...coreTools].map(toolSpec),

@@ -6,6 +6,7 @@ import type { Completion, DecisionPolicy } from '../workflows/core/ports';
 import type { Budget } from '../workflows/core/spend';
 import type { PriceDefinition } from './model-prices';
 import type { RecoveryOptions } from './recovery/recovery-policy';
+import type { KnowledgeSource } from './knowledge/knowledge-of-agent';
 import type { Tool } from './tools/tool';
 
 /** One route of a chain, as people write it. */
@@ -43,6 +44,11 @@ export interface AgentDefinition {
   readonly questions?: DecisionPolicy;
   /** Whether its runs tell the corpus of their errors and use what was learned from it. Default `on`. */
   readonly patterns?: 'on' | 'off';
+  /**
+   * Where hints and alternatives of tools come from that nobody has written: from rules, which cost nothing (default), or from
+   * one call of the first route too, made once per set of tools and kept in the store.
+   */
+  readonly knowledge?: KnowledgeSource;
   /** When and how a long conversation is made smaller. */
   readonly compaction?: Partial<CompactionConfig>;
   /** How its runs get out of a rut. */

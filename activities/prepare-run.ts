@@ -11,6 +11,7 @@ import type { ActivityDeps } from './activity-deps';
 import type { ResolvedAgent } from './agent-catalog';
 import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
+import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { notifiersOfRun } from './notifiers/worker-notifiers';
 import { stripHidden } from './sanitise';
 import { runConfigJson } from './run-config';
@@ -99,6 +100,7 @@ export async function prepareRun(
     );
   const workspace =
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
+  const knowledge = await knowledgeOfAgent(deps, agent);
   const definition = await store.putBlob(
     runConfigJson({
       agent: agent.name,
@@ -111,6 +113,7 @@ export async function prepareRun(
       workspace,
       tenant: tenantOf(input),
       learns: agent.learns,
+      knowledge,
     }),
   );
   const head = await store.appendNode(input.head, [
@@ -125,7 +128,7 @@ export async function prepareRun(
       storeId: store.id,
       completion: agent.completion,
       chain: agent.chain,
-      tools: agent.policies,
+      tools: withAlternatives(agent.policies, knowledge),
       limits,
       ...(budget === undefined ? {} : { budget }),
       compaction: agent.compaction,

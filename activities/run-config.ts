@@ -8,6 +8,8 @@ import type { Completion, RouteConfig } from '../workflows/core/ports';
 import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
 import { InfraException } from './infra-exception';
+import type { ToolKnowledge } from './knowledge/tool-knowledge';
+import { toolKnowledgeSchema } from './knowledge/tool-knowledge';
 import type { ToolSpec } from './providers/provider';
 import { canonicalJson } from './stores/content-hash';
 
@@ -25,6 +27,7 @@ export interface RunConfig {
   readonly tenant?: string | undefined;
   /** Learned patterns are used; absent = not. */
   readonly learns?: boolean | undefined;
+  readonly knowledge?: ToolKnowledge | undefined;
 }
 
 const prices = {
@@ -66,6 +69,7 @@ const configSchema = z.object({
   workspace: z.string().optional(),
   tenant: z.string().optional(),
   learns: z.boolean().optional(),
+  knowledge: toolKnowledgeSchema.optional(),
 });
 
 /** JSON text of a config; equal configs give equal text. */

@@ -8,6 +8,7 @@ import { loadDefinition, storeOf } from './activity-deps';
 import { withHeartbeat } from './activity-lifecycle';
 import { fenceToolOutput } from './fence';
 import { InfraException } from './infra-exception';
+import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { keepTrying } from './keep-trying';
 import { resultIdentityOf } from './result-identity';
 import { boundText, sanitiseText } from './sanitise';
@@ -156,6 +157,13 @@ async function begin(
   });
 }
 
+/** An error that brings no hint of its own gets what is known of its tool. */
+function advised({ config }: RunDefinition, execution: Execution, value: JsonObject): Execution {
+  return execution.type === 'error'
+    ? { ...execution, error: withKnownHint(execution.error, config.knowledge, value) }
+    : execution;
+}
+
 /**
  * Runs one tool call.
  *
@@ -191,7 +199,8 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
       const record = await begin(deps, store, tool, input, canonicalJson(value));
       if (record.type === 'finished') return recordedResult(record.outcome);
       const execution = await decideExecution(tool, checked.value, record, place);
-      return keepResult(place, tool, execution, resultIdentityOf(tool, value, execution));
+      const informed = advised(definition, execution, value);
+      return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
     },
   );
 }

@@ -6,6 +6,7 @@ import type { ToolCallBlock } from '../workflows/core/message';
 import type { ProposedToolCall } from '../workflows/core/ports';
 import type { ResolvedAgent } from './agent-catalog';
 import { actionDigest, callIdentity } from './call-identity';
+import { meantTool } from './knowledge/tool-purpose';
 import type { RawToolCall } from './providers/provider';
 import { redactText } from './redact';
 import { sanitiseText, stripHidden } from './sanitise';
@@ -98,6 +99,15 @@ function findTool(agent: ResolvedAgent, name: string): Tool | undefined {
   return agent.registry.get(name) ?? agent.coreTools.find((tool) => tool.name === name);
 }
 
+/** Which tool was probably meant by a name that none has. */
+function meantHint({ tools }: ResolvedAgent, name: string): string | undefined {
+  const meant = meantTool(
+    name,
+    tools.map((tool) => tool.name),
+  );
+  return meant === undefined ? undefined : `Perhaps you mean ${meant}.`;
+}
+
 interface CheckedCall {
   readonly tool: Tool | undefined;
   readonly input: JsonObject;
@@ -132,7 +142,12 @@ function checkCall(
   const tool = findTool(agent, raw.name);
   if (tool === undefined)
     return refused(
-      agentError('invalid_tool', raw.name, `There is no tool called "${raw.name}".`),
+      agentError(
+        'invalid_tool',
+        raw.name,
+        `There is no tool called "${raw.name}".`,
+        meantHint(agent, raw.name),
+      ),
       input,
     );
   if (index >= maxCallsPerReply)
@@ -215,6 +230,15 @@ function privilegedPart(
   return privileged === undefined ? {} : { privileged };
 }
 
+/** Of a refused call nothing else is left that learning could compare with the call that then works. */
+async function lesson(
+  store: Store,
+  { learns }: ResolvedAgent,
+  json: string,
+): Promise<Pick<ProposedToolCall, 'inputBlob'>> {
+  return learns && json !== '{}' ? { inputBlob: await store.putBlob(json) } : {};
+}
+
 async function takeCall(
   store: Store,
   agent: ResolvedAgent,
@@ -231,15 +255,14 @@ async function takeCall(
   const { privileged, ...identity } = callIdentity(tool, call);
   const runnable = error === undefined;
   const edited = await editedFileOf(tool, input, context.workspace);
-  // Of a refused call nothing else is left that learning could compare with the call that then works.
-  const isLesson = agent.learns && error !== undefined && json !== '{}';
   const proposed: ProposedToolCall = {
     toolCallId,
     name,
     ...identity,
     ...(runnable ? { ...privilegedPart(privileged), ...edited } : {}),
-    ...(runnable ? await carried(store, agent, raw.name, json, inlineRoomBytes) : {}),
-    ...(isLesson ? { inputBlob: await store.putBlob(json) } : {}),
+    ...(runnable
+      ? await carried(store, agent, raw.name, json, inlineRoomBytes)
+      : await lesson(store, agent, json)),
     ...(error === undefined ? {} : { error: shortened(error, total) }),
     ...(needsApproval ? { approvalDigest: actionDigest(call) } : {}),
   };

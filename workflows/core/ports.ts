@@ -59,6 +59,8 @@ export interface ToolPolicy {
   readonly editsFile?: string;
   /** Calls of this tool per run. */
   readonly maxCalls?: number;
+  /** Tools that serve the same purpose, best first, at most 3. */
+  readonly alternatives?: readonly string[];
   /** A person is asked what came of a call whose outcome is unknown; absent = the model is told. */
   readonly onUnknown?: 'ask-person';
   /** Of its approvals; absent = the agent's. */

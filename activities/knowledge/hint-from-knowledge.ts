@@ -1,0 +1,76 @@
+/** The hint that knowledge has for an error of a tool; a tool's own hint wins. */
+import type { AgentError, AgentErrorCode } from '../../workflows/core/failure';
+import { failureMessageChars } from '../../workflows/core/limits';
+import { shapeOf } from '../learning/value-shape';
+import { isJsonObject } from '../tools/input-schema';
+import type { ToolHint, ToolKnowledge } from './tool-knowledge';
+
+const notFound =
+  /ENOENT|no such file|not found|does not exist|doesn't exist|cannot find|could not find|unknown file|\b404\b/i;
+const outOfOrder =
+  /ECONN|EAI_AGAIN|ETIMEDOUT|unavailable|out of order|refused|timed? ?out|overloaded|\b50[0234]\b/i;
+
+const serviceCodes: ReadonlySet<AgentErrorCode> = new Set([
+  'tool_timeout',
+  'rate_limit',
+  'auth_failed',
+]);
+
+const partialPaths: ReadonlySet<string> = new Set([
+  'bare file name',
+  'path with line',
+  'absolute path',
+]);
+
+function given(input: unknown, parameter: string | undefined): string {
+  if (parameter === undefined || !isJsonObject(input)) return 'absent';
+  return shapeOf(input[parameter]);
+}
+
+function isMentioned({ parameter }: ToolHint, message: string): boolean {
+  if (parameter === undefined) return false;
+  const name = parameter.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i').test(message);
+}
+
+function relevant(
+  hints: readonly ToolHint[],
+  { message }: AgentError,
+  input: unknown,
+): ToolHint | undefined {
+  if (notFound.test(message)) {
+    const path = hints.find(
+      (hint) => hint.mistake === 'wrong-path' && partialPaths.has(given(input, hint.parameter)),
+    );
+    if (path !== undefined) return path;
+  }
+  return hints.find((hint) => hint.mistake !== 'wrong-path' && isMentioned(hint, message));
+}
+
+/** What knowledge advises about an error; undefined where it knows nothing to the point. */
+export function hintFromKnowledge(
+  knowledge: ToolKnowledge,
+  tool: string,
+  error: AgentError,
+  input: unknown,
+): string | undefined {
+  const known = relevant(knowledge.hints[tool] ?? [], error, input);
+  if (known !== undefined) return known.hint;
+  const others = knowledge.alternatives[tool] ?? [];
+  const isService = serviceCodes.has(error.code) || outOfOrder.test(error.message);
+  return isService && others.length > 0
+    ? `Other tools for the same purpose: ${others.join(', ')}.`
+    : undefined;
+}
+
+/** The error with the hint that knowledge has for it, unless it brings its own. */
+export function withKnownHint(
+  error: AgentError,
+  knowledge: ToolKnowledge | undefined,
+  input: unknown,
+): AgentError {
+  if (knowledge === undefined || error.hint !== undefined || error.toolName === undefined)
+    return error;
+  const hint = hintFromKnowledge(knowledge, error.toolName, error, input);
+  return hint === undefined ? error : { ...error, hint: hint.slice(0, failureMessageChars) };
+}
