@@ -23,7 +23,7 @@ export interface RecoveryOptions {
 
 /** Defaults; source as told with each option. */
 const defaults: RecoveryPolicy = {
-  mode: 'off',
+  mode: 'auto',
   actAt: 0.8,
   askAt: 0.5,
   maxPerRun: 5,

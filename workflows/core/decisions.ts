@@ -10,6 +10,7 @@ import { emptyAnswer, personText, quotedText } from './person-text';
 import type { ProposedToolCall } from './ports';
 import { askUserTool } from './ports';
 import { rememberPrivileges } from './privileged';
+import { recoveryStage } from './recovery-state';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState, ToolCallProgress } from './run-state';
 import type { Step } from './step';
@@ -325,12 +326,28 @@ function waitingIds(state: RunState, type: 'awaiting-approval' | 'awaiting-answe
 const otherAction = (id: string): string =>
   `The digest does not belong to approval "${id}": the action is not the one that was shown. Look at the pending action again.`;
 
+function rejectRecoveryDecision(
+  known: string,
+  {
+    approvalId,
+    digest,
+    input,
+  }: Pick<ApprovalResolved, 'approvalId' | 'input'> & { digest: string },
+): string | undefined {
+  if (known !== digest) return otherAction(approvalId);
+  return input === undefined
+    ? undefined
+    : 'A recovery action cannot be changed. Reject it, and say in the reason what to do instead.';
+}
+
 /** Whether a decision can apply now, or is one that was made already: undefined, or what is wrong and what to do. */
 export function rejectDecision(
   state: RunState,
   decision: Pick<ApprovalResolved, 'approvalId' | 'decision' | 'input'> & { digest: string },
 ): string | undefined {
   const { approvalId: id, digest } = decision;
+  const asking = recoveryStage(state, 'asking');
+  if (asking?.approvalId === id) return rejectRecoveryDecision(asking.plan.digest, decision);
   const progress = callOf(state, id);
   const isOpen =
     progress?.status.type === 'awaiting-approval' || progress?.status.type === 'checking-edit';

@@ -7,7 +7,8 @@ import { emptyAnswer, personText } from './person-text';
 import type { Moment } from './iteration';
 import { beginIteration, endWait, waitForPerson } from './iteration';
 import { timersOf } from './ending';
-import { onRecoveryAnswer, onRecoveryApproval, recoveryStage } from './recovery';
+import { onRecoveryAnswer, onRecoveryApproval } from './recovery';
+import { recoveryStage } from './recovery-state';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import { escalationQuestionId, pendingItems } from './status-view';
@@ -93,7 +94,8 @@ export function onAnswer(
   const escalated = recoveryStage(state, 'escalated');
   if (escalated?.questionId === questionId) {
     const text = answer.trim() === '' ? emptyAnswer : answer;
-    const heard = takeText(state, text, inboxChars + personTextChars, moment.atMs);
+    const recorded = recordAnswer(state, questionId, event, moment.atMs);
+    const heard = takeText(recorded, text, inboxChars + personTextChars, moment.atMs);
     return onRecoveryAnswer(heard, escalated, moment);
   }
   const call = findCall(state, questionId, 'awaiting-answer');

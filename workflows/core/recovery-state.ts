@@ -1,6 +1,7 @@
 /** The slice of a run's state that recovery owns: what was planned and tried, what is on trial, what learning has yet to hear of. */
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './recovery-action';
 import type { PlanRecoveryResult, ProposedToolCall } from './ports';
+import type { RunState } from './run-state';
 
 /** A remedy whose effect is not known yet. */
 export interface RecoveryTrial {
@@ -100,4 +101,14 @@ export type RecoveryStage =
 export interface RecoveryCall {
   readonly call: ProposedToolCall;
   readonly introduction: string;
+}
+
+/** The stage of this type that the run is in. */
+export function recoveryStage<Type extends RecoveryStage['type']>(
+  state: RunState,
+  type: Type,
+): Extract<RecoveryStage, { type: Type }> | undefined {
+  const { phase } = state;
+  if (phase.type !== 'recovering' || phase.stage.type !== type) return undefined;
+  return phase.stage as Extract<RecoveryStage, { type: Type }>;
 }

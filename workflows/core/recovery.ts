@@ -12,6 +12,7 @@ import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './recove
 import { activePolicy, exhaustedTools } from './recovery-gate';
 import { escalateAction } from './recovery-heuristics';
 import { startTrial } from './recovery-outcome';
+import { decisionKey, recordDecision } from './decisions-made';
 import type { Plan, RecoveryStage } from './recovery-state';
 import {
   actionSummary,
@@ -24,6 +25,7 @@ import {
 import { startAsking, startBackoff, startEscalation } from './recovery-waits';
 import { noteWord, restartCount } from './progress';
 import { endFailed } from './run-end';
+import type { RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import { noSpend } from './spend';
 import type { Step } from './step';
@@ -33,16 +35,6 @@ import { runToolCalls } from './tool-phase';
 type Planning = Extract<RecoveryStage, { type: 'planning' }>;
 type Asking = Extract<RecoveryStage, { type: 'asking' }>;
 type Escalated = Extract<RecoveryStage, { type: 'escalated' }>;
-
-/** The stage of this type that the run is in. */
-export function recoveryStage<Type extends RecoveryStage['type']>(
-  state: RunState,
-  type: Type,
-): Extract<RecoveryStage, { type: Type }> | undefined {
-  const { phase } = state;
-  if (phase.type !== 'recovering' || phase.stage.type !== type) return undefined;
-  return phase.stage as Extract<RecoveryStage, { type: Type }>;
-}
 
 /** The step is dealt with: the iteration begins. */
 function goOn(state: RunState, moment: Moment): Step {
@@ -243,13 +235,21 @@ function cancelTimer(decided: Step, timerId: string): Step {
 export function onRecoveryApproval(
   state: RunState,
   stage: Asking,
-  decision: { readonly decision: 'approve' | 'reject'; readonly reason?: string },
+  decision: Pick<Extract<RunEvent, { type: 'approval-resolved' }>, 'decision' | 'reason' | 'by'>,
   moment: Moment,
 ): Step {
   const { plan, trouble } = stage;
   const what = actionSummary(plan.action);
   const ended = waitEnded(state, `approval of ${what}: ${decision.decision}`, moment.atMs);
-  const heard = { ...ended, state: { ...state, progress: noteWord(state.progress) } };
+  const made = {
+    id: stage.approvalId,
+    digest: plan.digest,
+    decision: decisionKey(decision.decision),
+    by: decision.by,
+    atMs: moment.atMs,
+  };
+  const approvals = recordDecision(state.approvals, made);
+  const heard = { ...ended, state: { ...state, approvals, progress: noteWord(state.progress) } };
   const followed = andThen(heard, (after) => {
     if (decision.decision === 'approve')
       return plan.action.strategy === 'give-up'

@@ -4,9 +4,10 @@ import type { Failure } from './failure';
 import type { JsonValue } from './json';
 import { answerChars } from './limits';
 import type { FailureReason, RunOutcome, RunReport } from './run-outcome';
+import { closeTrial } from './recovery-outcome';
 import type { RunState } from './run-state';
 import type { Step } from './step';
-import { publish, step } from './step';
+import { andThen, publish, step } from './step';
 
 /** The report as the state has it now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
@@ -54,7 +55,10 @@ export function endCompleted(
     ...(output === undefined ? {} : { output }),
     report: reportOf(state, atMs),
   };
-  return endWith(state, atMs, outcome, answer.slice(0, 200));
+  // A run that reaches its goal got over what it was stuck on.
+  return andThen(closeTrial(state, true, atMs), (closed) =>
+    endWith(closed, atMs, outcome, answer.slice(0, 200)),
+  );
 }
 
 /** Ends a run by the runtime: always with a reason that a person can read. */

@@ -34,13 +34,8 @@ import type {
   PlanRecoveryResult,
   RunToolResult,
 } from './ports';
-import {
-  chargePlan,
-  onRecoveryPlanFailed,
-  onRecoveryPlanned,
-  onRecoveryTimer,
-  recoveryStage,
-} from './recovery';
+import { chargePlan, onRecoveryPlanFailed, onRecoveryPlanned, onRecoveryTimer } from './recovery';
+import { recoveryStage } from './recovery-state';
 import { initialProviderHealth } from './provider-health';
 import { onModelCallFailed, onPreparationFailed } from './provider-failure';
 import type { RunCommand, RunEvent } from './run-protocol';
