@@ -6,6 +6,7 @@ import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/c
 import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
 import { withHeartbeat } from './activity-lifecycle';
+import { afterEarlierAttempt } from './earlier-attempt';
 import { fenceToolOutput } from './fence';
 import { InfraException } from './infra-exception';
 import { withKnownHint } from './knowledge/hint-from-knowledge';
@@ -175,32 +176,45 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
   let progress = '';
   return withHeartbeat(
     () => progress,
-    async () => {
-      const store = storeOf(deps, input.storeId);
-      const definition = await loadDefinition(deps, input.definition);
-      const tool = toolOf(definition, input);
-      const place: ExecutionPlace = {
-        store,
-        input,
-        workspace: definition.config.workspace,
-        progress: (text) => {
-          progress = sanitiseText(text, { maxChars: previewChars });
-        },
-      };
-      const value = await inputOf(store, input);
-      const checked = tool.parse(value);
-      if (!checked.ok) {
-        const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
-          hint: checked.hint,
-        });
-        const refused: Execution = { type: 'error', error };
-        return resultOf(place, refused, resultIdentityOf(tool, value, refused));
-      }
-      const record = await begin(deps, store, tool, input, canonicalJson(value));
-      if (record.type === 'finished') return recordedResult(record.outcome);
-      const execution = await decideExecution(tool, checked.value, record, place);
-      const informed = advised(definition, execution, value);
-      return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
-    },
+    () =>
+      afterEarlierAttempt(input.idempotencyKey, (superseded) =>
+        runAttempt(deps, input, superseded, (text) => {
+          progress = text;
+        }),
+      ),
   );
+}
+
+async function runAttempt(
+  deps: ActivityDeps,
+  input: RunToolInput,
+  superseded: AbortSignal,
+  show: (progress: string) => void,
+): Promise<RunToolResult> {
+  const store = storeOf(deps, input.storeId);
+  const definition = await loadDefinition(deps, input.definition);
+  const tool = toolOf(definition, input);
+  const place: ExecutionPlace = {
+    store,
+    input,
+    workspace: definition.config.workspace,
+    superseded,
+    progress: (text) => {
+      show(sanitiseText(text, { maxChars: previewChars }));
+    },
+  };
+  const value = await inputOf(store, input);
+  const checked = tool.parse(value);
+  if (!checked.ok) {
+    const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
+      hint: checked.hint,
+    });
+    const refused: Execution = { type: 'error', error };
+    return resultOf(place, refused, resultIdentityOf(tool, value, refused));
+  }
+  const record = await begin(deps, store, tool, input, canonicalJson(value));
+  if (record.type === 'finished') return recordedResult(record.outcome);
+  const execution = await decideExecution(tool, checked.value, record, place);
+  const informed = advised(definition, execution, value);
+  return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
 }

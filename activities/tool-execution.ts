@@ -138,6 +138,8 @@ export interface ExecutionPlace {
   readonly input: RunToolInput;
   readonly workspace: string | undefined;
   readonly progress: (text: string) => void;
+  /** Aborted when a later attempt of the same call has come to this process. */
+  readonly superseded: AbortSignal;
 }
 
 /** Milliseconds that an aborted tool has to come to its own end: `run_command` needs 2 s to end a stubborn group. */
@@ -168,7 +170,7 @@ async function lastWords<Result>(work: Promise<Result>, told: unknown): Promise<
  */
 export async function withToolContext<Result>(
   limitMs: number,
-  { store, input, workspace, progress }: ExecutionPlace,
+  { store, input, workspace, progress, superseded }: ExecutionPlace,
   work: (context: ToolContext) => Promise<Result> | Result,
 ): Promise<Result> {
   const activity = Context.current();
@@ -176,7 +178,7 @@ export async function withToolContext<Result>(
   const timer = setTimeout(() => {
     deadline.abort(new ToolDeadline(limitMs));
   }, limitMs);
-  const signal = AbortSignal.any([activity.cancellationSignal, deadline.signal]);
+  const signal = AbortSignal.any([activity.cancellationSignal, deadline.signal, superseded]);
   const abort = aborted(signal);
   const context: ToolContext = {
     toolCallId: input.toolCallId,

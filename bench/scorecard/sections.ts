@@ -4,6 +4,7 @@ import { readCallTraces } from './loops/call-trace';
 import { scoreLoops } from './loops/score-loops';
 import { scoreProviderFaults } from './provider/score-provider-faults';
 import { providerFaults } from './provider/provider-faults';
+import { scoreSanitise } from './sanitise/score-sanitise';
 import type { ScorecardSection } from './section';
 import { countedModels, scoreTokens } from './tokens/score-tokens';
 import { barTranscripts, scoreTranscripts } from './transcripts/score-transcripts';
@@ -34,5 +35,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'transcripts',
     about: 'generated transcripts against every vendor: 10,000 with a new seed',
     score: () => Promise.resolve(scoreTranscripts(barTranscripts, Date.now() % 1_000_000_000)),
+  },
+  {
+    name: 'sanitise',
+    about: 'secrets and injections through every sink: prompts, history, logs, store',
+    score: () => scoreSanitise(),
   },
 ];

@@ -12,24 +12,28 @@ const probeSchema = z.object({ applied: z.boolean() });
 export interface BankClient {
   /** Resolves unless the call is held here. */
   at(callId: string, point: KillPoint): Promise<void>;
-  get(path: string): Promise<unknown>;
-  post(path: string, body: object): Promise<unknown>;
+  get(path: string, signal: AbortSignal): Promise<unknown>;
+  post(path: string, body: object, signal: AbortSignal): Promise<unknown>;
 }
 
 /** A client of the bank. */
 export function bankClient(url: string): BankClient {
-  const send = async (path: string, init?: RequestInit): Promise<unknown> => {
+  const send = async (path: string, init: RequestInit): Promise<unknown> => {
     const response = await fetch(`${url}${path}`, init);
     if (!response.ok) throw new Error(`the bank answers ${response.status}`);
     return response.json();
   };
-  const post = (path: string, body: object): Promise<unknown> =>
-    send(path, { method: 'POST', body: JSON.stringify(body) });
+  const post = (path: string, body: object, signal?: AbortSignal): Promise<unknown> =>
+    send(path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      ...(signal === undefined ? {} : { signal }),
+    });
   return {
     at: async (callId, point) => {
       await post('/points', { callId, point });
     },
-    get: (path) => send(path),
+    get: (path, signal) => send(path, { signal }),
     post,
   };
 }
@@ -38,9 +42,9 @@ async function pay(
   bank: BankClient,
   callId: string,
   isKeyed: boolean,
-  { idempotencyKey }: ToolContext,
+  { idempotencyKey, signal }: ToolContext,
 ): Promise<string> {
-  const answer = await bank.post('/effects', { callId, key: idempotencyKey, isKeyed });
+  const answer = await bank.post('/effects', { callId, key: idempotencyKey, isKeyed }, signal);
   const { receipt } = receiptSchema.parse(answer);
   await bank.at(callId, 'answered');
   return `paid, receipt ${receipt}`;
@@ -60,9 +64,9 @@ export function bankTools(bank: BankClient): readonly Tool[] {
       name: toolName('read'),
       description: 'Reads the balance.',
       effect: 'read',
-      execute: async ({ callId }) => {
+      execute: async ({ callId }, { signal }) => {
         await bank.at(callId, 'started');
-        await bank.get(`/balance?call=${encodeURIComponent(callId)}`);
+        await bank.get(`/balance?call=${encodeURIComponent(callId)}`, signal);
         await bank.at(callId, 'answered');
         return 'read';
       },
@@ -80,8 +84,8 @@ export function bankTools(bank: BankClient): readonly Tool[] {
       description: 'Pays, and can find out whether it did.',
       effect: 'reconcilable',
       execute: ({ callId }, context) => pay(bank, callId, false, context),
-      probe: async (key, { callId }) => {
-        const answer = await bank.get(`/probe?call=${encodeURIComponent(callId)}`);
+      probe: async (key, { callId }, { signal }) => {
+        const answer = await bank.get(`/probe?call=${encodeURIComponent(callId)}`, signal);
         return probeSchema.parse(answer).applied
           ? { type: 'applied', output: `paid, receipt ${key}` }
           : { type: 'not-applied' };

@@ -29,6 +29,8 @@ export interface Bank {
   held(): readonly HeldCall[];
   /** Plans the points of these calls. */
   plan(calls: readonly PlannedCall[]): void;
+  /** The worker is about to be killed. */
+  strike(): void;
   /** The worker that held these calls is dead: the next point of each is planned. Returns how many were held. */
   killed(): number;
   /** Kills of a call so far, by the points at which it was held. */
@@ -40,6 +42,7 @@ class KillSchedule {
   private readonly planned = new Map<string, readonly KillPoint[]>();
   private readonly done = new Map<string, readonly KillPoint[]>();
   private readonly holding = new Map<string, KillPoint>();
+  private isStriking = false;
 
   add(calls: readonly PlannedCall[]): void {
     for (const { id, points } of calls) this.planned.set(id, points);
@@ -50,6 +53,17 @@ class KillSchedule {
     if (this.holding.has(callId) || this.planned.get(callId)?.[0] !== point) return false;
     this.holding.set(callId, point);
     return true;
+  }
+
+  /** From now on a client that goes away was killed. */
+  strike(): void {
+    this.isStriking = true;
+  }
+
+  /** Holds a call until its client is gone; one that went away by itself was not killed, and is held anew next time. */
+  async hold(callId: string, response: ServerResponse): Promise<void> {
+    await clientGone(response);
+    if (!this.isStriking) this.holding.delete(callId);
   }
 
   held(): readonly HeldCall[] {
@@ -63,6 +77,7 @@ class KillSchedule {
       this.done.set(callId, [...this.killsOf(callId), point]);
     }
     this.holding.clear();
+    this.isStriking = false;
     return count;
   }
 
@@ -93,14 +108,14 @@ async function takeEffect(
   const apply = (): void => {
     if (!(isKeyed && ledger.some((entry) => entry.key === key))) ledger.push({ callId, key });
   };
-  if (schedule.holds(callId, 'request-dropped')) return clientGone(response);
+  if (schedule.holds(callId, 'request-dropped')) return schedule.hold(callId, response);
   if (schedule.holds(callId, 'request-applied')) {
-    await clientGone(response);
+    await schedule.hold(callId, response);
     apply();
     return;
   }
   apply();
-  if (schedule.holds(callId, 'applied')) return clientGone(response);
+  if (schedule.holds(callId, 'applied')) return schedule.hold(callId, response);
   answer(response, { receipt: key });
 }
 
@@ -117,16 +132,17 @@ async function route(
       return takeEffect(JSON.parse(await text(request)), response, schedule, ledger);
     case '/points': {
       const point = pointSchema.parse(JSON.parse(await text(request)));
-      if (schedule.holds(point.callId, point.point as KillPoint)) return clientGone(response);
+      if (schedule.holds(point.callId, point.point as KillPoint))
+        return schedule.hold(point.callId, response);
       answer(response, {});
       return;
     }
     case '/probe':
-      if (schedule.holds(callId, 'in-probe')) return clientGone(response);
+      if (schedule.holds(callId, 'in-probe')) return schedule.hold(callId, response);
       answer(response, { applied: ledger.some((entry) => entry.callId === callId) });
       return;
     case '/balance':
-      if (schedule.holds(callId, 'request-dropped')) return clientGone(response);
+      if (schedule.holds(callId, 'request-dropped')) return schedule.hold(callId, response);
       answer(response, { entries: ledger.length });
       return;
     default:
@@ -154,6 +170,9 @@ export async function startBank(): Promise<Bank> {
     held: () => schedule.held(),
     plan: (calls) => {
       schedule.add(calls);
+    },
+    strike: () => {
+      schedule.strike();
     },
     killed: () => schedule.killed(),
     killsOf: (callId) => schedule.killsOf(callId),

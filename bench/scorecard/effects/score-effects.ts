@@ -85,7 +85,12 @@ async function killThrough(
     await waitFor(() => bank.held().length >= waiting, holdTimeoutMs);
     // What is not held by now never will be: it is judged as not killed.
     if (bank.held().length === 0) return;
-    await crew.killAndReplace(() => bank.killed());
+    await crew.killAndReplace(
+      () => {
+        bank.strike();
+      },
+      () => bank.killed(),
+    );
   }
 }
 

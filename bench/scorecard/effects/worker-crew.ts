@@ -26,7 +26,7 @@ export const effectsTaskQueue = 'effects';
 /** The workers, one at a time. */
 export interface WorkerCrew {
   /** SIGKILL for the worker that serves; the next one serves when this resolves. */
-  killAndReplace(onKilled: () => void): Promise<void>;
+  killAndReplace(before: () => void, after: () => void): Promise<void>;
   /** SIGKILLs sent so far. */
   kills(): number;
   dismiss(): Promise<void>;
@@ -85,11 +85,12 @@ export async function startCrew(
   let next = standBy();
   let kills = 0;
   return {
-    killAndReplace: async (onKilled) => {
+    killAndReplace: async (before, after) => {
       await next.loaded;
+      before();
       await kill(serving);
       kills += 1;
-      onKilled();
+      after();
       serving = await serveWith(next.child, next.loaded);
       next = standBy();
     },

@@ -22,6 +22,8 @@ export interface ProviderWorld {
   readonly client: AgentClient;
   /** For what the front door does not tell: histories. */
   readonly temporal: Client;
+  /** Holds the store. */
+  readonly folder: string;
 }
 
 /** The vendors' side, there before the agents are. */
@@ -59,7 +61,7 @@ async function withWorker<Result>(
       activities: createActivities({ store, ...parts }),
       cacheDirectory: readEnvironment().cacheDirectory,
     });
-    return await worker.runUntil(() => work({ emulator, client, temporal }));
+    return await worker.runUntil(() => work({ emulator, client, temporal, folder }));
   } finally {
     await store.close();
     await clientConnection.close();
@@ -71,8 +73,9 @@ async function withWorker<Result>(
 export async function inProviderWorld<Result>(
   partsFor: (vendors: Vendors) => WorkerParts,
   work: (world: ProviderWorld) => Promise<Result>,
+  logger = createLogger('error'),
 ): Promise<Result> {
-  installRuntime(createLogger('error'));
+  installRuntime(logger);
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-scorecard-'));
   const emulator = await VendorEmulator.start();
   try {
