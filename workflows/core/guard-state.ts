@@ -9,6 +9,8 @@ export interface GuardState {
   readonly warnedLoop?: string;
   /** The model has waited since the newest call. */
   readonly waited?: true;
+  /** Id of the running timer of active time. */
+  readonly activeTimer?: string;
   /** Calls that ran, by tool. */
   readonly toolRuns: { readonly [tool: string]: number };
   /** Edits that ran, by hash of the file. */

@@ -2,6 +2,7 @@
 import { ringSize } from './circuit-breaker';
 import { noteProvenance } from './error-context';
 import { normaliseText, shortHash } from './fingerprint';
+import { countReply } from './guard-limits';
 import type { GuardState } from './guard-state';
 import type { CallEvidence, DetectedLoop } from './loop-detector';
 import { addEvidence, findLoop, loopRepeats } from './loop-detector';
@@ -13,7 +14,7 @@ import { endFailed } from './run-end';
 import type { RunState, ToolCallProgress } from './run-state';
 import { forcedStopMessage } from './safety-guard';
 import type { Step } from './step';
-import { publish, step } from './step';
+import { andThen, publish, step } from './step';
 
 type Settled = Extract<ToolCallProgress['status'], { type: 'settled' }>;
 
@@ -114,12 +115,7 @@ function warning(loop: DetectedLoop): string {
 }
 
 /** Takes the settled calls of a reply in, and warns the model once of each loop, a round before it ends the run. */
-export function watchForLoops(
-  state: RunState,
-  calls: readonly ToolCallProgress[],
-  atMs: number,
-): Step {
-  if (!hasRules(state, 2)) return step(state);
+function watchForLoops(state: RunState, calls: readonly ToolCallProgress[], atMs: number): Step {
   const { maxSameCalls } = prepared(state).snapshot.limits;
   const { warnedLoop, ...guard } = recordReply(state.guard, calls, state.counters.iterations);
   const loop = detectLoop(guard, Math.max(maxSameCalls - 1, 2));
@@ -131,6 +127,16 @@ export function watchForLoops(
     addNote(watched, text),
     publish(watched, atMs, { type: 'GuardWarnedEvent', message: `loop: ${loopText(loop)}` }),
   );
+}
+
+/** Takes the settled calls of a reply in: edits, caps that are used up, loops. */
+export function watchReply(
+  state: RunState,
+  calls: readonly ToolCallProgress[],
+  atMs: number,
+): Step {
+  if (!hasRules(state, 2)) return step(state);
+  return andThen(countReply(state, calls, atMs), (counted) => watchForLoops(counted, calls, atMs));
 }
 
 /**

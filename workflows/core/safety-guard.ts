@@ -55,12 +55,18 @@ export function guardBeforeCall(
   });
   if (counters.events >= limits.maxEvents)
     return stop('guard_events', `reached maximum of ${thousands(limits.maxEvents)} events`);
-  if (activeMs >= limits.maxActiveMs)
-    return stop(
-      'guard_active_time',
-      `reached maximum of ${duration(limits.maxActiveMs)} of active time`,
-    );
-  return undefined;
+  return guardActiveTime(limits, counters, activeMs);
+}
+
+/** Checked whenever the timer of active time fires, also in the middle of an activity. */
+export function guardActiveTime(
+  limits: Limits,
+  counters: RunCounters,
+  activeMs: number,
+): GuardStop | undefined {
+  if (activeMs < limits.maxActiveMs) return undefined;
+  const what = `reached maximum of ${duration(limits.maxActiveMs)} of active time`;
+  return { reason: 'guard_active_time', message: forcedStopMessage(what, counters, activeMs) };
 }
 
 /** Checked before a batch of tool calls runs; `callCount` counts those that wait for an approval too. */

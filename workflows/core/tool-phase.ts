@@ -10,7 +10,8 @@ import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
 import { observeSettled } from './learning';
 import type { Head } from './message';
-import { endIfLooping, resultIdentity, watchForLoops } from './loop-guard';
+import { countToolRuns, stopBeforeTools, uncountToolRun } from './guard-limits';
+import { endIfLooping, resultIdentity, watchReply } from './loop-guard';
 import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
 import { rememberPrivileges } from './privileged';
 import { nextStoreWaitMs, recordInfraError } from './provider-failure';
@@ -21,7 +22,6 @@ import { endFailed } from './run-end';
 import type { RunCommand } from './run-protocol';
 import type { RunPhase, RunState, ToolCallProgress } from './run-state';
 import { admitCall, settle, settleWithError } from './tool-admission';
-import { guardBeforeTools } from './safety-guard';
 import { questionAboutOutcome } from './unknown-outcome';
 import type { Step } from './step';
 import { andThen, appendLine, count, publish, step } from './step';
@@ -75,7 +75,10 @@ function dispatch(
   const started = state.phase.calls.flatMap((progress, index) =>
     progress.status.type === 'running' && which(progress) ? [{ call: progress.call, index }] : [],
   );
-  const counted = count(state, { toolCalls: state.counters.toolCalls + started.length });
+  const counted = countToolRuns(
+    state,
+    started.map(({ call }) => call),
+  );
   const commands = started.flatMap(({ call, index }) => [
     publish(counted, atMs, {
       type: 'ToolCallStartedEvent',
@@ -121,12 +124,11 @@ export function runToolCalls(
   moment: Moment,
   recovery?: RecoveryCall,
 ): Step {
-  const { snapshot } = prepared(state);
   const calls = toolCalls.map((call) => admitCall(call, state));
-  const mayRun = calls.filter(
-    ({ status }) => status.type === 'running' || status.type === 'awaiting-approval',
-  ).length;
-  const stop = guardBeforeTools(snapshot.limits, state.counters, state.activeMs, mayRun);
+  const mayRun = calls.flatMap(({ call, status }) =>
+    status.type === 'running' || status.type === 'awaiting-approval' ? [call] : [],
+  );
+  const stop = stopBeforeTools(state, mayRun);
   if (stop !== undefined) return endFailed(state, moment.atMs, stop.reason, stop.message);
   const entered: RunState = {
     ...rememberPrivileges(state, runningCalls(calls)),
@@ -363,7 +365,7 @@ export function resumePausedCall(state: RunState, timerId: string, moment: Momen
   // The call was counted when it first started.
   return andThen(
     dispatch(resumed, (progress) => progress.call.toolCallId === toolCallId, moment.atMs),
-    (after) => step(count(after, { toolCalls: after.counters.toolCalls - 1 })),
+    (after) => step(uncountToolRun(after, paused.call)),
   );
 }
 
@@ -396,7 +398,7 @@ export function settleIfDone(state: RunState, moment: Moment): Step {
   const succeeded = settled.some((status) => status.ran && status.error === undefined);
   const healed = succeeded ? healErrors(gathered, moment.atMs) : step(gathered);
   const noted = andThen(healed, (after) => takeAgentErrors(after, errors, succeeded, moment.atMs));
-  const taken = andThen(noted, (after) => watchForLoops(after, phase.calls, moment.atMs));
+  const taken = andThen(noted, (after) => watchReply(after, phase.calls, moment.atMs));
   const ended = andThen(taken, (after) => endToolStep(after, phase.calls, moment.atMs));
   return andThen(
     ended,

@@ -2,6 +2,7 @@
 import { chargeFailure, chargeReply } from './budget';
 import { callSummary } from './call-summary';
 import { initialCircuitBreaker } from './circuit-breaker';
+import { keepActiveTimer, onActiveTimer } from './active-timer';
 import { endAfterLanding, endNow } from './ending';
 import { onDecisionTimer } from './decisions';
 import { onEditChecked, uncheckable } from './edit-approval';
@@ -114,7 +115,8 @@ export function transition(state: RunState, event: RunEvent): Transition {
     : count(clocked, { events: state.counters.events + 1 });
   const decided = followUp(counted, decide(heard(counted, event), event), event);
   const rolled = rollOverIfIdle(decided, event);
-  return [stampActive(rolled.state, event.atMs), rolled.commands];
+  const timed = keepActiveTimer(rolled, event, isActive(rolled.state));
+  return [stampActive(timed.state, event.atMs), timed.commands];
 }
 
 /**
@@ -385,6 +387,8 @@ function returned(state: RunState, callId: string, atMs: number): Step {
 }
 
 function onTimerFired(state: RunState, event: Extract<RunEvent, { type: 'timer-fired' }>): Step {
+  const limit = onActiveTimer(state, event.timerId, event.atMs);
+  if (limit !== undefined) return limit;
   const { phase } = state;
   if (phase.type === 'waiting' && phase.timerId === event.timerId) {
     const { delayMs } = phase;
