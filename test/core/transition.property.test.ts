@@ -120,6 +120,7 @@ describe('a roll-over', () => {
   const forget = (state: RunState): unknown => ({
     ...state,
     counters: { ...state.counters, segments: 0 },
+    guard: { ...state.guard, activeTimers: 0 },
   });
 
   test('changes nothing but the count of segments', () => {

@@ -43,6 +43,7 @@ export interface ScriptedCall {
   readonly byReference?: boolean;
   readonly error?: AgentError;
   readonly needsApproval?: boolean;
+  readonly editedFile?: string;
   /** Uses of privileged parameters. */
   readonly privileged?: readonly string[];
 }
@@ -579,6 +580,7 @@ function proposed(input: CallModelInput, call: ScriptedCall, index: number): Pro
         ? { inputBlob: 'input-blob' }
         : { input: call.input ?? {} }
       : { error: call.error }),
+    ...(call.editedFile === undefined ? {} : { editedFile: call.editedFile }),
     ...(call.needsApproval === true ? { approvalDigest: `digest-${toolCallId}` } : {}),
     ...(call.privileged === undefined
       ? {}

@@ -5,7 +5,7 @@ import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import { guardActiveTime } from './safety-guard';
 import type { Step } from './step';
-import { count, step } from './step';
+import { step } from './step';
 
 function withoutTimer(state: RunState): RunState {
   const { activeTimer: _gone, ...guard } = state.guard;
@@ -14,9 +14,9 @@ function withoutTimer(state: RunState): RunState {
 
 function arm({ state, commands }: Step): Step {
   const maxActiveMs = state.snapshot?.limits.maxActiveMs ?? 0;
-  const timers = state.counters.timers + 1;
-  const activeTimer = `active-${timers}`;
-  const armed = count({ ...state, guard: { ...state.guard, activeTimer } }, { timers });
+  const activeTimers = state.guard.activeTimers + 1;
+  const activeTimer = `active-${activeTimers}`;
+  const armed = { ...state, guard: { ...state.guard, activeTimer, activeTimers } };
   const start: RunCommand = {
     type: 'start-timer',
     timerId: activeTimer,

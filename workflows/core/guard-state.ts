@@ -11,6 +11,8 @@ export interface GuardState {
   readonly waited?: true;
   /** Id of the running timer of active time. */
   readonly activeTimer?: string;
+  /** Timers of active time that were armed, for their ids. */
+  readonly activeTimers: number;
   /** Calls that ran, by tool. */
   readonly toolRuns: { readonly [tool: string]: number };
   /** Edits that ran, by hash of the file. */
@@ -18,4 +20,9 @@ export interface GuardState {
 }
 
 /** A guard that has seen nothing. */
-export const initialGuard: GuardState = { evidence: [], toolRuns: {}, fileEdits: {} };
+export const initialGuard: GuardState = {
+  evidence: [],
+  activeTimers: 0,
+  toolRuns: {},
+  fileEdits: {},
+};

@@ -1,0 +1,175 @@
+/** Caps of one tool, edits of one file, and active time: counted over replies, roll-overs, parallel calls and subagents. */
+import {
+  addSubagentCounters,
+  stopBeforeTools,
+  subagentCounters,
+} from '../../workflows/core/guard-limits';
+import type { JsonObject } from '../../workflows/core/json';
+import type { AgentSnapshot } from '../../workflows/core/ports';
+import { currentRules } from '../../workflows/core/rules';
+import { aCall, aLimits, aPreparedRun, aSnapshot, aTool, anAgentError } from '../support/builders';
+import type { DrivenWorld, ScriptedReply } from '../support/run-driver';
+import { RunDriver } from '../support/run-driver';
+
+function guarded(changes: Partial<AgentSnapshot> = {}): AgentSnapshot {
+  const tools = [aTool('search', { maxCalls: 3 }), aTool('edit', { editsFile: 'path' })];
+  return aSnapshot({ rules: currentRules, tools, ...changes });
+}
+
+function run(
+  model: (call: number) => ScriptedReply,
+  world: Partial<DrivenWorld> = {},
+  snapshot: AgentSnapshot = guarded(),
+): RunDriver {
+  return new RunDriver({
+    prepare: () => snapshot,
+    model: (_request, call) => model(call),
+    tool: (_input, call) => ({ output: `result ${call}` }),
+    ...world,
+  }).run();
+}
+
+const search = (query: number): { name: string; input: JsonObject } => ({
+  name: 'search',
+  input: { query },
+});
+const edit = (
+  path: string,
+  text: number,
+): { name: string; input: JsonObject; editedFile: string } => ({
+  name: 'edit',
+  input: { path, text },
+  editedFile: path,
+});
+
+test('the call after the cap of a tool ends the run, and the model was warned at the cap', () => {
+  const driven = run((call) => ({ calls: [search(call)] }));
+  expect(driven.outcome).toMatchObject({ status: 'failed', reason: 'guard_tool_cap' });
+  expect(driven.outcome).toMatchObject({
+    message:
+      'Forced stop: reached maximum of 3 search invocations.\n' +
+      'Events processed: 9 | Tool calls: 3 | Elapsed: 0m 5s.\n' +
+      'Please review the work completed so far.',
+  });
+  expect(driven.toolRuns).toHaveLength(3);
+  expect(driven.requests.map(({ input }) => input.note?.includes('often as this run may'))).toEqual(
+    [undefined, undefined, undefined, true],
+  );
+});
+
+test('parallel calls that pass a cap together do not start at all', () => {
+  const driven = run((call) => ({
+    calls: call === 1 ? [search(1), search(2)] : [search(3), search(4)],
+  }));
+  expect(driven.outcome).toMatchObject({ reason: 'guard_tool_cap' });
+  expect(driven.toolRuns).toHaveLength(2);
+});
+
+test('caps are counted over roll-overs', () => {
+  const driven = run((call) => ({ calls: [search(call)] }), { wantsRollOver: () => true });
+  expect(driven.rollOvers).toBeGreaterThan(2);
+  expect(driven.outcome).toMatchObject({ reason: 'guard_tool_cap' });
+  expect(driven.toolRuns).toHaveLength(3);
+});
+
+test('the fifth edit of one file ends the run, whatever other files were edited between', () => {
+  const driven = run((call) => ({ calls: [edit('a.ts', call), edit(`other${call}.ts`, call)] }));
+  expect(driven.outcome).toMatchObject({ reason: 'guard_file_edits' });
+  expect(driven.outcome).toMatchObject({
+    message: expect.stringContaining('reached maximum of 4 edits of the file a.ts') as string,
+  });
+  expect(driven.toolRuns).toHaveLength(8);
+});
+
+test('an edit that failed changed nothing and does not count, one that may have been done does', () => {
+  const failing = run((call) => (call > 8 ? { text: 'done' } : { calls: [edit('a.ts', call)] }), {
+    tool: (_input, call) => ({
+      error: anAgentError({ message: `other error ${'x'.repeat(call)}` }),
+    }),
+  });
+  expect(failing.outcome).toMatchObject({ status: 'completed' });
+  const unknown = run(
+    (call) => ({ calls: [edit('a.ts', call), search(1)] }),
+    {
+      tool: ({ name }, call) =>
+        name === 'search'
+          ? { output: `result ${call}` }
+          : { error: anAgentError({ code: 'tool_timeout', message: `late ${'x'.repeat(call)}` }) },
+    },
+    guarded({ tools: [aTool('search'), aTool('edit', { editsFile: 'path' })] }),
+  );
+  expect(unknown.outcome).toMatchObject({ reason: 'guard_file_edits' });
+});
+
+test('a call that fails alike again and again is ended by the breaker, a loop of failures by the guard', () => {
+  const error = anAgentError();
+  const same = run(() => ({ calls: [edit('a.ts', 1)] }), { tool: () => ({ error }) });
+  expect(same.outcome).toMatchObject({ reason: 'circuit_breaker' });
+  const two = run((call) => ({ calls: [edit(call % 2 === 0 ? 'a.ts' : 'b.ts', 1)] }), {
+    tool: (input) => ({ error: { ...error, message: JSON.stringify(input.input?.['path']) } }),
+  });
+  expect(two.outcome).toMatchObject({ reason: 'guard_loop' });
+});
+
+test('a run that an earlier release prepared knows neither caps nor loops', () => {
+  const { rules: _none, ...old } = guarded();
+  const driven = run(
+    (call) => (call > 8 ? { text: 'done' } : { calls: [search(1)] }),
+    {
+      tool: () => ({ output: 'same' }),
+    },
+    old,
+  );
+  expect(driven.outcome).toMatchObject({ status: 'completed' });
+});
+
+test('the limit of active time ends the run while a tool that ignores its signal is at work', () => {
+  const limits = aLimits({ maxActiveMs: 60_000 });
+  const driven = new RunDriver({
+    prepare: () => guarded({ limits }),
+    model: () => ({ calls: [search(1)] }),
+    // The timer comes back before the tool does.
+    pick: (count) => count - 1,
+  }).run();
+  expect(driven.outcome).toMatchObject({ status: 'failed', reason: 'guard_active_time' });
+  expect(driven.outcome).toMatchObject({
+    message: expect.stringMatching(
+      /^Forced stop: reached maximum of 1m 0s of active time\./,
+    ) as string,
+  });
+  const timers = driven.commands.filter(({ type }) => type === 'start-timer');
+  expect(timers).toHaveLength(1);
+});
+
+test('the timer of active time runs once for a whole run, and not while a person is waited for', () => {
+  const driven = run((call) =>
+    call > 5
+      ? { text: 'done' }
+      : { calls: [{ ...edit(`${call}.ts`, call), needsApproval: call === 3 }] },
+  );
+  expect(driven.outstanding).toEqual([]);
+  expect(driven.commands.filter(({ type }) => type === 'start-timer')).toHaveLength(1);
+  expect(driven.commands.filter(({ type }) => type === 'cancel-timer')).toHaveLength(1);
+  const { toolCallId: approvalId } = driven.toolRuns[1] ?? { toolCallId: '' };
+  driven.say(
+    {
+      type: 'approval-resolved',
+      approvalId: approvalId.replace(/_2_0$/, '_3_0'),
+      decision: 'approve',
+    },
+    3_600_000,
+  );
+  driven.run();
+  expect(driven.outcome).toMatchObject({ status: 'completed' });
+  expect(driven.commands.filter(({ type }) => type === 'start-timer')).toHaveLength(2);
+});
+
+test('what runs below have used counts, so that no cap is passed by delegation', () => {
+  const above = aPreparedRun(guarded());
+  const used = { events: 30, toolCalls: 5, toolRuns: { search: 3 }, fileEdits: {} };
+  const after = addSubagentCounters(above, used);
+  expect(subagentCounters(after)).toMatchObject({ toolCalls: 5, toolRuns: { search: 3 } });
+  expect(after.counters.events).toBe(above.counters.events + 30);
+  expect(stopBeforeTools(after, [aCall('c', { name: 'search' })])?.reason).toBe('guard_tool_cap');
+  expect(stopBeforeTools(above, [aCall('c', { name: 'search' })])).toBeUndefined();
+});
