@@ -186,11 +186,7 @@ function decide(state: RunState, event: RunEvent): Step {
     case 'run-prepared':
       return onPrepared(state, event);
     case 'run-preparation-failed':
-      return isEnding(state)
-        ? returned(state, prepareCallId, event.atMs)
-        : state.phase.type === 'preparing'
-          ? onPreparationFailed(state, event.failure, event.atMs)
-          : step(state);
+      return onNotPrepared(state, event.failure, event.atMs);
     case 'model-call-completed':
       return onModelResult(state, event.callId, { result: event.result }, event);
     case 'model-call-held-back':
@@ -263,6 +259,11 @@ function onPrepared(state: RunState, event: Extract<RunEvent, { type: 'run-prepa
     { ...rest, snapshot: withEveryLimit(snapshot), head, phase: { type: 'ready' } },
     event,
   );
+}
+
+function onNotPrepared(state: RunState, failure: InfraError, atMs: number): Step {
+  if (isEnding(state)) return returned(state, prepareCallId, atMs);
+  return state.phase.type === 'preparing' ? onPreparationFailed(state, failure, atMs) : step(state);
 }
 
 type Came<Result> = { readonly result: Result } | { readonly failure: InfraError };
