@@ -6,6 +6,7 @@ import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/ports';
 import type { Allowance } from '../workflows/core/spend';
 import { currentRules } from '../workflows/core/rules';
+import type { Head } from '../workflows/core/message';
 import { checkLimits } from './check-limits';
 import type { ActivityDeps } from './activity-deps';
 import type { ResolvedAgent } from './agent-catalog';
@@ -16,6 +17,7 @@ import { notifiersOfRun } from './notifiers/worker-notifiers';
 import { stripHidden } from './sanitise';
 import { runConfigJson } from './run-config';
 import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
+import type { Store } from './store';
 import { UserError } from './user-error';
 
 async function checkWorkspace(workspace: string): Promise<string> {
@@ -79,6 +81,35 @@ function tenantOf({ tenant }: PrepareRunInput): string | undefined {
   );
 }
 
+/** Asks a model to go on whose last word was an answer: no vendor takes a request that ends with one. */
+const goOnText = '(The agent runtime asks you to continue.)';
+
+/** What the transcript goes on with; undefined where it ends with something to answer. */
+async function nextText(
+  store: Store,
+  { goal, head, message }: PrepareRunInput,
+): Promise<string | undefined> {
+  if (head === undefined || message === undefined) return goal;
+  if (message.length > personTextChars)
+    throw configInvalid(
+      `The message has ${message.length} characters; at most ${personTextChars} are allowed.`,
+    );
+  if (message.trim() !== '') return message;
+  const last = (await store.loadTranscript(head)).at(-1);
+  const hasOpenCalls =
+    last?.role === 'assistant' && last.blocks.some(({ type }) => type === 'tool-call');
+  return last?.role === 'assistant' && !hasOpenCalls ? goOnText : undefined;
+}
+
+/** The transcript that the run begins with. */
+async function firstHead(store: Store, input: PrepareRunInput): Promise<Head> {
+  const text = await nextText(store, input);
+  if (text === undefined && input.head !== undefined) return input.head;
+  return store.appendNode(input.head, [
+    { role: 'user', blocks: [{ type: 'text', text: stripHidden(text ?? input.goal) }] },
+  ]);
+}
+
 /**
  * Prepares a run.
  *
@@ -116,9 +147,7 @@ export async function prepareRun(
       knowledge,
     }),
   );
-  const head = await store.appendNode(input.head, [
-    { role: 'user', blocks: [{ type: 'text', text: stripHidden(goal) }] },
-  ]);
+  const head = await firstHead(store, input);
   return {
     head,
     snapshot: {

@@ -4,7 +4,10 @@ import { defaultTaskQueue } from '../workflows/contract';
 import { check, runIdSchema } from './check-input';
 import type { ListOptions, RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
+import type { ForkOptions } from './fork-run';
+import { continuedStart, forkStart } from './fork-run';
 import type { RunAccess } from './run-access';
+import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
 import type { StartOptions } from './start-run';
 import { startRun } from './start-run';
@@ -48,14 +51,39 @@ export class AgentClient {
   start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>>;
   async start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>> {
     try {
-      const runId = await startRun(this.client.workflow, options, {
-        taskQueue: this.options.taskQueue ?? defaultTaskQueue,
-        searchAttributes: this.options.searchAttributes ?? true,
-      });
+      const { continueFrom } = options;
+      const runId = await this.begin(
+        continueFrom === undefined
+          ? options
+          : await continuedStart(this.accessTo(check(runIdSchema, continueFrom)), options),
+      );
       return new RunHandle<Output>(this.accessTo(runId), options.output);
     } catch (thrown) {
       throw this.explained(thrown);
     }
+  }
+
+  /**
+   * Starts a new run whose transcript begins with that of `runId` after an iteration; that run is left as it is, and may be
+   * running or finished. A `message` or a new `goal` is said to the model.
+   *
+   * Errors: as `start`; `invalid-input` for an iteration that the run has not come to.
+   */
+  async fork(runId: string, iteration: number, options: ForkOptions = {}): Promise<RunHandle> {
+    try {
+      const access = this.accessTo(check(runIdSchema, runId));
+      const start = await attempt(access, () => forkStart(access, iteration, options));
+      return new RunHandle(this.accessTo(await this.begin(start)));
+    } catch (thrown) {
+      throw this.explained(thrown);
+    }
+  }
+
+  private begin(options: StartOptions): Promise<string> {
+    return startRun(this.client.workflow, options, {
+      taskQueue: this.options.taskQueue ?? defaultTaskQueue,
+      searchAttributes: this.options.searchAttributes ?? true,
+    });
   }
 
   /** A handle to the run with this id; asks nothing yet. */

@@ -69,6 +69,8 @@ export const startSchema = z.object({
   limits,
   budget,
   head: bounded('The head', 200).optional(),
+  message: z.string().max(personTextChars).optional(),
+  continueFrom: runIdSchema.optional(),
   storeId: bounded('The store id', 200).optional(),
   tenant: bounded('The tenant', 100).optional(),
   runId: runIdSchema.optional(),

@@ -1,12 +1,14 @@
 /** Entry of `holdfast/client`: start runs, await typed results, watch, approve, answer, stop. */
 export { AgentClient } from './agent-client';
 export type { AgentClientOptions } from './agent-client';
+export type { ForkOptions } from './fork-run';
+export type { TranscriptPoint } from './transcript-heads';
 export { ClientError } from './client-error';
 export type { ClientErrorCode } from './client-error';
 export { connect } from './connect';
 export type { ConnectOptions } from './connect';
 export type { ListOptions, RunSummary } from './list-runs';
-export type { Actor, Decider } from './person-requests';
+export type { Actor, Approver, Decider } from './person-requests';
 export { RunHandle } from './run-handle';
 export type { RunMoment } from './run-handle';
 export type { ReadOptions } from './run-history';

@@ -13,6 +13,8 @@ import { foldRun } from './run-history';
 import type { RunResult } from './run-result';
 import { awaitOutcome, withAnyOutput, withOutput } from './run-result';
 import { momentOf, pendingOf, statusOf } from './run-status';
+import type { TranscriptPoint } from './transcript-heads';
+import { transcriptPoint } from './transcript-heads';
 
 /** What happened since the moment before, and where the run is now. */
 export interface RunMoment {
@@ -84,6 +86,15 @@ export class RunHandle<Output = JsonValue | undefined> {
   async *watch(options: ReadOptions = {}): AsyncGenerator<RunMoment, void> {
     const pieces = attemptEach(this.access, foldRun(this.access.client, this.runId, options));
     for await (const { entries, folded } of pieces) yield { entries, ...momentOf(folded) };
+  }
+
+  /**
+   * Where the run's transcript stands, or stood after an iteration: for reading it from its store.
+   *
+   * Errors: `invalid-input` for an iteration that the run has not come to.
+   */
+  transcriptPoint(iteration?: number): Promise<TranscriptPoint> {
+    return attempt(this.access, () => transcriptPoint(this.access, iteration));
   }
 
   /** Hands the run to a person: it waits for `answer('escalation', ...)`. */

@@ -46,6 +46,27 @@ export async function* foldRun(
   }
 }
 
+/** The facts of a run's history, segment after segment, as far as they are there now. */
+export async function* readFacts(
+  client: WorkflowClient,
+  workflowId: string,
+): AsyncGenerator<HistoryFact, void> {
+  let segmentId: string | undefined = await firstSegment(client, workflowId);
+  while (segmentId !== undefined) {
+    const reader = createHistoryReader(sourceOf(client, workflowId));
+    let nextId: string | undefined;
+    for await (const events of pages(client, { workflowId, runId: segmentId }, {}))
+      for (const event of events) {
+        const fact = await reader.read(event);
+        if (fact === undefined) continue;
+        if (fact.type === 'segment-ended' && fact.end.type === 'rolled-over')
+          nextId = fact.end.nextRunId;
+        yield fact;
+      }
+    segmentId = nextId;
+  }
+}
+
 /** The oldest segment that history still has. */
 async function firstSegment(client: WorkflowClient, workflowId: string): Promise<string> {
   const { runId: currentId } = await client.getHandle(workflowId).describe();

@@ -19,6 +19,8 @@ export interface StartOptions<Output = unknown> extends RunRequest {
   readonly taskQueue?: string;
   /** What to do when the id is taken: refuse (default), or return the run that has it. */
   readonly ifExists?: 'fail' | 'use';
+  /** Id of a finished run whose transcript this one continues. */
+  readonly continueFrom?: string;
   /** Schema of the output, for the type of `result()`. */
   readonly output?: z.ZodType<Output>;
 }
@@ -78,7 +80,7 @@ export function checkStart(options: StartOptions): void {
 }
 
 function requestOf(options: StartOptions): RunRequest {
-  const { agent, goal, workspace, limits, budget, head, storeId, tenant } = options;
+  const { agent, goal, workspace, limits, budget, head, message, storeId, tenant } = options;
   return {
     agent,
     goal,
@@ -86,6 +88,7 @@ function requestOf(options: StartOptions): RunRequest {
     ...(limits === undefined ? {} : { limits }),
     ...(budget === undefined ? {} : { budget }),
     ...(head === undefined ? {} : { head }),
+    ...(message === undefined ? {} : { message }),
     ...(storeId === undefined ? {} : { storeId }),
     ...(tenant === undefined ? {} : { tenant }),
   };

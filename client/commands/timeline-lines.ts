@@ -57,6 +57,43 @@ function recoveryStory(entry: RecoveryEntry): StoryLine {
   }
 }
 
+type PeopleEntry = Extract<
+  TimelineEntry,
+  {
+    type:
+      | 'WaitStartedEvent'
+      | 'WaitEndedEvent'
+      | 'GuardWarnedEvent'
+      | 'MessageAddedEvent'
+      | 'EscalatedEvent'
+      | 'ReminderEvent'
+      | 'EditRefusedEvent'
+      | 'SignalDroppedEvent';
+  }
+>;
+
+/** What waits, and what people did or must know. */
+function peopleStory(entry: PeopleEntry): StoryLine {
+  switch (entry.type) {
+    case 'WaitStartedEvent':
+      return line(`waiting for ${entry.waitingFor}`, 'yellow');
+    case 'WaitEndedEvent':
+      return line(`no longer waiting for ${entry.waitedFor}`);
+    case 'GuardWarnedEvent':
+      return line(`guard warns: ${entry.message}`, 'yellow');
+    case 'MessageAddedEvent':
+      return line(`message: ${entry.text}`);
+    case 'EscalatedEvent':
+      return line(`escalated: ${entry.reason}`, 'yellow');
+    case 'ReminderEvent':
+      return line(`still waiting for ${entry.waitingFor}`, 'yellow');
+    case 'EditRefusedEvent':
+      return line(`changed arguments of ${entry.summary} cannot run: ${entry.problems}`, 'yellow');
+    case 'SignalDroppedEvent':
+      return line(`signal ${entry.signal} dropped: ${entry.problem}`, 'yellow');
+  }
+}
+
 /** Undefined for an entry that another line says already. */
 export function storyLine(entry: TimelineEntry): StoryLine | undefined {
   switch (entry.type) {
@@ -104,21 +141,14 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
     case 'RecoveryOutcomeEvent':
       return recoveryStory(entry);
     case 'WaitStartedEvent':
-      return line(`waiting for ${entry.waitingFor}`, 'yellow');
     case 'WaitEndedEvent':
-      return line(`no longer waiting for ${entry.waitedFor}`);
     case 'GuardWarnedEvent':
-      return line(`guard warns: ${entry.message}`, 'yellow');
     case 'MessageAddedEvent':
-      return line(`message: ${entry.text}`);
     case 'EscalatedEvent':
-      return line(`escalated: ${entry.reason}`, 'yellow');
     case 'ReminderEvent':
-      return line(`still waiting for ${entry.waitingFor}`, 'yellow');
     case 'EditRefusedEvent':
-      return line(`changed arguments of ${entry.summary} cannot run: ${entry.problems}`, 'yellow');
     case 'SignalDroppedEvent':
-      return line(`signal ${entry.signal} dropped: ${entry.problem}`, 'yellow');
+      return peopleStory(entry);
     case 'NotifiedEvent':
     case 'NotificationFailedEvent':
       return notificationLine(entry);

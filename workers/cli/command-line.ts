@@ -11,6 +11,7 @@ import type { CommandContext } from '../../client/commands/command-context';
 import { addAnswer, addApprove, addReject } from '../../client/commands/decisions';
 import { exitCodeHelp, exitCodes } from '../../client/commands/exit-codes';
 import { addCancel, addEscalate, addMessage, addStop } from '../../client/commands/interventions';
+import { addFork } from '../../client/commands/fork';
 import { addList } from '../../client/commands/list';
 import { addShow } from '../../client/commands/show';
 import { addWatch } from '../../client/commands/watch';
@@ -23,6 +24,7 @@ import { addReplay } from './replay';
 import { addRun } from './run';
 import { addSetup } from './setup';
 import { TemporalUnreachable, reachTemporal } from './reach-temporal';
+import { addTranscript } from './transcript';
 import { addWorker } from './worker';
 
 /** Runs the command that these arguments name; returns the exit code. Never throws. */
@@ -73,6 +75,8 @@ function createProgram(context: CommandContext): Command {
     addCancel,
     addPatterns,
     addReplay,
+    addFork,
+    addTranscript,
   ];
   for (const add of adders) add(program, context);
   for (const command of program.commands)

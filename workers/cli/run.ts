@@ -27,6 +27,7 @@ interface Options {
   readonly agents?: string;
   readonly model?: string;
   readonly id?: string;
+  readonly continue?: string;
   readonly maxIterations?: number;
   readonly budgetUsd?: number;
   readonly budgetTokens?: number;
@@ -51,6 +52,7 @@ export function addRun(program: Command, context: CommandContext): void {
       'model of the built-in agent; others after a comma take over',
     )
     .option('--id <id>', 'id of the run')
+    .option('--continue <run>', 'go on where a finished run ended; the goal is said to the model')
     .option(
       '--max-iterations <count>',
       'at most so many model calls with their tool calls',
@@ -111,6 +113,7 @@ function startOptions(goal: string, options: Options): StartOptions {
     goal,
     ...(workspace === undefined ? {} : { workspace: path.resolve(workspace) }),
     ...(id === undefined ? {} : { runId: id }),
+    ...(options.continue === undefined ? {} : { continueFrom: options.continue }),
     ...(maxIterations === undefined ? {} : { limits: { maxIterations } }),
     ...(budget === undefined ? {} : { budget }),
   };

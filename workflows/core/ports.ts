@@ -110,6 +110,8 @@ export interface PrepareRunInput {
   readonly budget?: Budget;
   /** Continue this transcript; without it a new one is begun. */
   readonly head?: Head;
+  /** With `head`: what the transcript goes on with, instead of the goal; empty: with nothing new. */
+  readonly message?: string;
   readonly storeId?: string;
   /** Whose run it is: what is learned of it serves no other tenant. Default `default`. */
   readonly tenant?: string;

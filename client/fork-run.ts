@@ -1,0 +1,57 @@
+/** A new run whose transcript begins where another one stood; that one is left as it is. */
+import { z } from 'zod';
+import { check } from './check-input';
+import { ClientError } from './client-error';
+import type { RunAccess } from './run-access';
+import { statusOf } from './run-status';
+import type { StartOptions } from './start-run';
+import { transcriptPoint } from './transcript-heads';
+
+/** How a fork differs from the run that it comes from; what is not said stays the same. */
+export type ForkOptions = Partial<
+  Omit<StartOptions, 'head' | 'storeId' | 'continueFrom' | 'output' | 'ifExists'>
+>;
+
+const iterationSchema = z
+  .number({ error: 'The iteration must be a number' })
+  .int({ error: 'The iteration must be a whole number' })
+  .min(0, { error: 'The iteration must not be negative' });
+
+/**
+ * What starts a fork of a run after an iteration.
+ *
+ * Contract: a new `goal` or a `message` is said to the model; without either it just goes on.
+ * Errors: `invalid-input`.
+ */
+export async function forkStart(
+  access: RunAccess,
+  iteration: number,
+  options: ForkOptions,
+): Promise<StartOptions> {
+  const at = check(iterationSchema, iteration);
+  const { head, storeId, request } = await transcriptPoint(access, at);
+  const { goal, message = goal ?? '' } = options;
+  return { ...request, ...options, goal: goal ?? request.goal, message, head, storeId };
+}
+
+/**
+ * What starts a run that goes on where a finished one ended: its transcript, its store, and its workspace unless another is
+ * given. The goal is what the model is told.
+ *
+ * Errors: `invalid-input` for a run that has not ended, or never had a transcript.
+ */
+export async function continuedStart(
+  access: RunAccess,
+  options: StartOptions,
+): Promise<StartOptions> {
+  const { continueFrom: _run, ...rest } = options;
+  const { status } = await statusOf(access);
+  if (status === 'running' || status === 'waiting')
+    throw new ClientError(
+      'invalid-input',
+      `Run "${access.runId}" has not ended (${status}). Fork it (\`holdfast fork ${access.runId} --at N\`), or say it to the run itself (\`holdfast message\`).`,
+    );
+  const { head, storeId, request } = await transcriptPoint(access);
+  const workspace = request.workspace === undefined ? {} : { workspace: request.workspace };
+  return { ...workspace, ...rest, head, storeId };
+}

@@ -1,0 +1,105 @@
+/** Forks and continued runs: a transcript that begins where another stood, valid on every wire, and the old run as it was. */
+import { Client } from '@temporalio/client';
+import { z } from 'zod';
+import { defineTool } from '../../activities/tools/define-tool';
+import { AgentClient } from '../../client/agent-client';
+import { transcriptLines } from '../../client/commands/transcript-lines';
+import { reply } from '../../testing/emulator/script';
+import type { AgentWorld } from '../support/agent-world';
+import { eventually, otherModel, startAgentWorld, testModel } from '../support/agent-world';
+import { uniqueName } from '../support/temporal';
+
+const note = defineTool({
+  name: 'note',
+  description: 'Notes a text.',
+  input: z.object({ text: z.string() }),
+  effect: 'read',
+  execute: ({ text }) => `noted ${text}`,
+});
+const slow = defineTool({
+  name: 'slow',
+  description: 'Ends only when it is stopped.',
+  input: z.object({}),
+  effect: 'read',
+  execute: (_input, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        reject(new Error('stopped'));
+      });
+    }),
+});
+
+let world: AgentWorld;
+let client: AgentClient;
+beforeAll(async () => {
+  const common = { instructions: 'You note.', tools: [note, slow] } as const;
+  const limits = { heartbeatTimeoutMs: 2_000 };
+  world = await startAgentWorld([
+    { ...common, limits, name: 'noter', chain: [{ provider: 'anthropic', model: testModel }] },
+    { ...common, limits, name: 'other', chain: [{ provider: 'openai', model: otherModel }] },
+  ]);
+  const { connection, namespace, address } = world.server;
+  client = new AgentClient(new Client({ connection, namespace }), {
+    taskQueue: world.taskQueue,
+    address,
+  });
+}, 120_000);
+afterAll(() => world.dispose());
+beforeEach(() => {
+  world.emulator.clearScripts();
+});
+
+const noting = (...texts: string[]) =>
+  reply.toolCalls(texts.map((text) => ({ name: 'note', input: { text } })));
+const lastTexts = (): string => JSON.stringify(world.emulator.requests.at(-1)?.body);
+
+test('a fork begins where the other run stood, with other words, and leaves it as it is', async () => {
+  world.emulator.script([noting('one', 'two'), noting('three'), reply.text('the end')]);
+  const first = await client.start({ agent: 'noter', goal: 'Note.', runId: uniqueName('run') });
+  expect(await first.result()).toMatchObject({ status: 'completed' });
+  const before = await first.transcriptPoint();
+
+  world.emulator.script([reply.text('forked')]);
+  const fork = await client.fork(first.runId, 1, { message: 'Now stop.' });
+  expect(await fork.result()).toMatchObject({ status: 'completed', answer: 'forked' });
+  expect(lastTexts()).toContain('noted two');
+  expect(lastTexts()).toContain('Now stop.');
+  expect(lastTexts()).not.toContain('three');
+
+  world.emulator.script([reply.text('from the start')]);
+  const start = await client.fork(first.runId, 0, { agent: 'other' });
+  expect(await start.result()).toMatchObject({ status: 'completed' });
+  expect(lastTexts()).not.toContain('noted');
+
+  world.emulator.script([reply.text('went on')]);
+  const silent = await client.fork(first.runId, 3);
+  expect(await silent.result()).toMatchObject({ status: 'completed' });
+  expect(lastTexts()).toContain('asks you to continue');
+
+  expect(await first.transcriptPoint()).toEqual(before);
+  await expect(client.fork(first.runId, 7)).rejects.toThrow(/has come to iteration 3/);
+}, 60_000);
+
+test('a run continues a finished one, whatever it was in the middle of, on either wire', async () => {
+  world.emulator.script([noting('one'), reply.toolCalls([{ name: 'slow', input: {} }])]);
+  const stopped = await client.start({ agent: 'noter', goal: 'Note.', runId: uniqueName('run') });
+  await eventually(
+    () => stopped.status(),
+    ({ doing }) => doing.includes('slow'),
+  );
+  await expect(
+    client.start({ agent: 'noter', goal: 'Go on.', continueFrom: stopped.runId }),
+  ).rejects.toThrow(/has not ended/);
+  await stopped.stop('enough');
+  await stopped.result();
+  for (const agent of ['noter', 'other']) {
+    world.emulator.script([reply.text('done')]);
+    const next = await client.start({ agent, goal: 'Go on.', continueFrom: stopped.runId });
+    expect(await next.result()).toMatchObject({ status: 'completed', answer: 'done' });
+    expect(lastTexts()).toContain('noted one');
+    expect(lastTexts()).toContain('Go on.');
+  }
+  const { head } = await stopped.transcriptPoint();
+  const lines = transcriptLines(await world.stored.store.loadTranscript(head));
+  expect(lines.map(({ text }) => text).join('\n')).toContain('call       note {"text":"one"}');
+}, 60_000);
