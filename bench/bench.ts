@@ -1,12 +1,21 @@
-/** Command line of the benchmarks: `npm run bench -- history|fleet [--json]`. */
+/** Command line of the benchmarks: `npm run bench -- history|fleet|long-run|compaction [--json]`. */
 import { parseArgs } from 'node:util';
+import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
 import { historyBench } from './history-bench';
 
 const usage = [
   'usage: npm run bench -- history [--iterations N] [--json]',
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
+  '       npm run bench -- long-run|compaction [--iterations N] [--json]',
 ].join('\n');
+
+/** Iterations where nobody says how many; the long run's are the bar of issue CONTEXT. */
+const usualIterations: Readonly<Record<string, number>> = { 'long-run': 2_000, compaction: 200 };
+
+const contextBenches: Readonly<
+  Record<string, (iterations: number) => Promise<{ readonly isRight: boolean }>>
+> = { 'long-run': longRunBench, compaction: compactionBench };
 
 function print(result: object, asJson: boolean): void {
   process.stdout.write(`${JSON.stringify(result, null, asJson ? undefined : 2)}\n`);
@@ -22,22 +31,30 @@ async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      iterations: { type: 'string', default: '1000' },
+      iterations: { type: 'string' },
       runs: { type: 'string', default: '100' },
       'outage-minutes': { type: 'string', default: '10' },
       json: { type: 'boolean', default: false },
     },
   });
-  const iterations = wholeNumber(values.iterations, 100);
+  const [name = ''] = positionals;
+  const usual = usualIterations[name] ?? 1_000;
+  const iterations = wholeNumber(values.iterations ?? String(usual), 100);
   const runs = wholeNumber(values.runs, 2);
   const minutes = wholeNumber(values['outage-minutes'], 1);
-  if (positionals[0] === 'history' && iterations !== undefined) {
+  if (name === 'history' && iterations !== undefined) {
     print(await historyBench(iterations), values.json);
     return 0;
   }
-  if (positionals[0] === 'fleet' && runs !== undefined && minutes !== undefined) {
+  if (name === 'fleet' && runs !== undefined && minutes !== undefined) {
     print(await fleetBench(runs, minutes), values.json);
     return 0;
+  }
+  const context = contextBenches[name];
+  if (context !== undefined && iterations !== undefined) {
+    const result = await context(iterations);
+    print(result, values.json);
+    return result.isRight ? 0 : 1;
   }
   process.stderr.write(
     `${usage}\niterations: a whole number of at least 100; runs: of at least 2; outage-minutes: of at least 1\n`,

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { createActivities } from '../activities/index';
 import { openStore } from '../activities/stores/open-store';
@@ -11,11 +10,10 @@ import { defineTool } from '../activities/tools/define-tool';
 import { scriptedProvider } from '../testing/scripted-provider';
 import { agentRunWorkflow, defaultTaskQueue } from '../workflows/contract';
 import type { RunOutcome } from '../workflows/core/run-outcome';
+import { readChain, windowsOf } from './history-sizes';
 import { connectWorker } from '../workers/connection';
 import { startEmbeddedServer } from '../workers/embedded-server';
 import { createWorker } from '../workers/worker';
-
-type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 /** What the benchmark found. */
 export interface HistoryBenchResult {
@@ -36,84 +34,6 @@ export interface HistoryBenchResult {
 
 /** Bytes of each tool result. */
 const resultBytes = 5 * 1024;
-const firstWindowEnd = 10;
-const windowSize = 90;
-
-interface IterationSize {
-  bytes: number;
-  events: number;
-}
-
-/** Adds each event to the iteration that was open when it was written. */
-function measureIterations(
-  events: readonly HistoryEvent[],
-  sizes: Map<number, IterationSize>,
-): void {
-  let iteration = 0;
-  for (const event of events) {
-    const id = event.activityTaskScheduledEventAttributes?.activityId ?? '';
-    const begun = /^m(\d+)$/.exec(id);
-    if (begun !== null) iteration = Number(begun[1]);
-    const size = sizes.get(iteration) ?? { bytes: 0, events: 0 };
-    size.bytes += temporal.api.history.v1.HistoryEvent.encode(event).finish().length;
-    size.events += 1;
-    sizes.set(iteration, size);
-  }
-}
-
-function successorOf(events: readonly HistoryEvent[]): string | undefined {
-  const ended = events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes;
-  return ended?.newExecutionRunId ?? undefined;
-}
-
-interface ChainHistory {
-  readonly sizes: Map<number, IterationSize>;
-  readonly runs: number;
-  readonly largestRunBytes: number;
-}
-
-async function readChain(
-  client: Client,
-  workflowId: string,
-  firstRunId: string,
-): Promise<ChainHistory> {
-  const sizes = new Map<number, IterationSize>();
-  let runs = 0;
-  let largestRunBytes = 0;
-  let runId: string | undefined = firstRunId;
-  for (; runId !== undefined; runs += 1) {
-    const handle = client.workflow.getHandle(workflowId, runId);
-    const { events } = await handle.fetchHistory();
-    const described = await handle.describe();
-    largestRunBytes = Math.max(largestRunBytes, described.historySize ?? 0);
-    measureIterations(events ?? [], sizes);
-    runId = successorOf(events ?? []);
-  }
-  return { sizes, runs, largestRunBytes };
-}
-
-interface Windows {
-  readonly n: number[];
-  readonly bytesPerIteration: number[];
-  readonly eventsPerIteration: number[];
-}
-
-function windowsOf(sizes: Map<number, IterationSize>, iterations: number): Windows {
-  const windows: Windows = { n: [], bytesPerIteration: [], eventsPerIteration: [] };
-  let from = 1;
-  for (let to = firstWindowEnd; to <= iterations; from = to + 1, to += windowSize) {
-    let bytes = 0;
-    let events = 0;
-    for (let iteration = from; iteration <= to; iteration += 1) {
-      bytes += sizes.get(iteration)?.bytes ?? 0;
-      events += sizes.get(iteration)?.events ?? 0;
-    }
-    windows.n.push(to);
-    windows.bytesPerIteration.push(Math.round(bytes / (to - from + 1)));
-    windows.eventsPerIteration.push(Math.round((events / (to - from + 1)) * 100) / 100);
-  }
-  return windows;
-}
 
 const look = defineTool({
   name: 'look',

@@ -21,6 +21,7 @@ import { cutBefore, tailStart } from './kept-tail';
 import { probableTokens } from './measure-request';
 import { measureParts } from './measure-parts';
 import { plainDescription, recordLines } from './record-text';
+import { restoredMessages } from './restored-messages';
 import type { RefOf } from './stripped-messages';
 import {
   placeholderRef,
@@ -264,9 +265,9 @@ const nothingTold: Told['parts'] = { facts: [], decisions: [], progress: [] };
 async function tellOf(work: Work, old: readonly Message[]): Promise<Told> {
   const { deps, store, definition, input, attempting } = work;
   const { summary } = input;
-  const lines = recordLines(old);
   if (summary === undefined)
     return { parts: { ...nothingTold, progress: [plainDescription(old)] } };
+  const lines = recordLines(await restoredMessages(store, old));
   if (lines.length === 0) return { parts: nothingTold };
   const made = await summariseRecord(
     deps,

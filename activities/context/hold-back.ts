@@ -1,7 +1,7 @@
 /** Whether a measured request is sent, and how long its reply may be. */
 import { Context } from '@temporalio/activity';
 import type { CompactionConfig } from '../../workflows/core/compaction-config';
-import type { ContextMeasure } from '../../workflows/core/context-measure';
+import type { ContextBounds, ContextMeasure } from '../../workflows/core/context-measure';
 import { fitsBounds } from '../../workflows/core/context-measure';
 import type { CallModelInput } from '../../workflows/core/ports';
 import type { MeasuredCall } from './call-measure';
@@ -28,18 +28,22 @@ export function checkRequest(
   if (!isNear && brokenLimit(call, whole) === undefined) return { isTooLarge: false };
   const parts = measureParts(call, whole, config);
   const isTooLarge = !fitsBounds(parts, bounds);
-  const { tokens } = parts;
-  const { windowTokens } = bounds;
-  const route = { route: call.route };
-  if (isTooLarge)
-    Context.current().log.info('The request is too large', { tokens, windowTokens, ...route });
-  else
-    Context.current().log.warn('The conversation nears its window', {
-      tokens,
-      windowTokens,
-      ...route,
-    });
+  tellSize(call, parts, bounds, isTooLarge);
   return { parts, isTooLarge };
+}
+
+/** Source: seed 001 (log a warning at 80 %); once each time that the conversation comes there. */
+function tellSize(
+  { route, input }: MeasuredCall,
+  { tokens }: ContextMeasure,
+  { warnTokens, windowTokens }: ContextBounds,
+  isTooLarge: boolean,
+): void {
+  const { log } = Context.current();
+  const facts = { route, tokens, windowTokens };
+  if (isTooLarge) log.info('The request is too large and is compacted first', facts);
+  else if ((input.counted?.tokens ?? 0) < warnTokens)
+    log.warn('The conversation nears its window', facts);
 }
 
 /** Share by which a request may turn out larger than it was measured (issue CONTEXT: estimates are right within 5 %). */

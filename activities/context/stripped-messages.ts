@@ -20,6 +20,11 @@ function strippedText(chars: number, ref: string): string {
   return `[The runtime took this result of ${chars} characters out to save room. Read it with read_output, ref "${ref}".]`;
 }
 
+/** The ref in a result that tier 1 took out; undefined for any other result. */
+export function strippedRef({ content, blob }: ToolResultBlock): string | undefined {
+  return content.startsWith('[The runtime took this result of ') ? blob : undefined;
+}
+
 /** Whether tier 1 takes this result out. */
 export function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
   return (

@@ -55,6 +55,8 @@ export interface ScriptedReply {
   readonly calls?: readonly ScriptedCall[];
   readonly error?: AgentError;
   readonly healedRetries?: readonly string[];
+  /** Tokens of the request as the vendor counted. Default: ten a message. */
+  readonly contextTokens?: number;
 }
 
 /** What a scripted tool does. */
@@ -421,7 +423,7 @@ export class RunDriver {
       textPreview: text.slice(0, 200),
       ...(toolCalls.length === 0 && text !== '' ? { answer: text.slice(0, 16_000) } : {}),
       usage: { inputTokens: 10, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0 },
-      contextTokens: 10 * this.messagesOf(headBefore).length,
+      contextTokens: reply.contextTokens ?? 10 * this.messagesOf(headBefore).length,
       ...(reply.healedRetries === undefined ? {} : { healedRetries: reply.healedRetries }),
     };
   }
