@@ -80,9 +80,11 @@ export function judged(pattern: Pattern, nowMs: number): Pattern {
 }
 
 /** The pattern after a run used it; the same where that use is counted already. */
-export function afterUse(pattern: Pattern, use: PatternUse, nowMs: number): Pattern {
+export function afterUse(pattern: Pattern, use: PatternUse, atMs: number): Pattern {
   if (pattern.lastUses.some(({ key }) => key === use.key)) return pattern;
   const { helped } = use;
+  // Runs tell of their uses in any order.
+  const nowMs = Math.max(atMs, pattern.used.atMs);
   const used = aged(pattern.used, nowMs);
   const counted: Pattern = {
     ...pattern,

@@ -12,6 +12,7 @@ import { isJsonObject } from '../tools/input-schema';
 import type { CallWithInput, ReadResult } from './fix-template';
 import { fixBetween, inputFields } from './fix-template';
 import type { Fix, Observation } from './pattern-store';
+import { reportPatternUse } from './use-patterns';
 
 /** Tenant of runs that name none. */
 export const defaultTenant = 'default';
@@ -54,6 +55,15 @@ async function failedInput(
   return isJsonObject(value) ? value : undefined;
 }
 
+/** The call that worked; one of the runtime has read everything there is. */
+function workedCall(
+  { calls }: Transcript,
+  { tool, callId, input }: NonNullable<ObservedError['fix']>,
+): (CallWithInput & { readonly place: number }) | undefined {
+  if (input !== undefined) return { tool, input, place: Number.MAX_SAFE_INTEGER };
+  return callId === undefined ? undefined : calls.get(callId);
+}
+
 function fixOf(
   config: RunConfig,
   transcript: Transcript,
@@ -62,7 +72,7 @@ function fixOf(
 ): Fix | undefined {
   const { fix, tool } = error;
   if (fix === undefined || input === undefined) return undefined;
-  const worked = fix.callId === undefined ? undefined : transcript.calls.get(fix.callId);
+  const worked = workedCall(transcript, fix);
   if (worked === undefined) return undefined;
   const spec = config.tools.find(({ name }) => name === worked.tool);
   const results = transcript.results.filter(({ place }) => place < worked.place);
@@ -112,6 +122,11 @@ async function record(
   for (const error of errors)
     observations.push(await observationOf(store, config, transcript, error));
   await store.patterns.recordObservations(observations);
+  for (const { patternId, key, fixedBy, atMs } of observations)
+    if (patternId !== undefined) {
+      const use = { key, helped: fixedBy !== 'none' };
+      await reportPatternUse(store.patterns, patternId, use, atMs);
+    }
 }
 
 /** Tells the corpus beside a model call: what is learned must not cost a run its reply. */

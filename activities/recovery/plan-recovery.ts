@@ -137,7 +137,7 @@ async function ask(place: Place): Promise<PlannerReply> {
     route,
     limits: config.limits,
     system: input.purpose === 'plan' ? planSystem : estimateSystem,
-    prompt: plannerPrompt(input.context, config.tools, transcriptTail(place.messages)),
+    prompt: plannerPrompt(input.context, config, transcriptTail(place.messages)),
     output: input.purpose === 'plan' ? actionFormat : estimateFormat,
     isProbe: input.probe === true,
     holder: `${input.idPrefix}/${input.iteration}/recovery`,

@@ -1,6 +1,8 @@
 /** What a planner's model is asked: the state of the run in words, and the form of the answer. */
 import type { StuckContext } from '../../workflows/core/recovery-action';
+import type { ToolKnowledge } from '../knowledge/tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
+import type { RunConfig } from '../run-config';
 import { boundText } from '../sanitise';
 
 /** Characters of one tool and of all of them. */
@@ -47,10 +49,22 @@ function failureLines({ failures }: StuckContext): readonly string[] {
   });
 }
 
+/** What is known of the tools that failed: others for the same purpose, and likely mistakes. */
+function knownLines({ failures }: StuckContext, knowledge: ToolKnowledge | undefined): string[] {
+  const names = [...new Set(failures.map(({ tool }) => tool))];
+  return names.flatMap((tool) => {
+    const others = knowledge?.alternatives[tool] ?? [];
+    const hints = (knowledge?.hints[tool] ?? []).map(({ hint }) => hint);
+    const same = others.length === 0 ? [] : [`serves the same purpose as ${others.join(', ')}.`];
+    const known = [...same, ...hints];
+    return known.length === 0 ? [] : [`${tool}: ${known.join(' ')}`];
+  });
+}
+
 /** The state of the run, for either question. */
 export function plannerPrompt(
   context: StuckContext,
-  tools: readonly ToolSpec[],
+  { tools, knowledge }: Pick<RunConfig, 'tools' | 'knowledge'>,
   tail: string,
 ): string {
   const { estimate, latest } = context;
@@ -69,6 +83,7 @@ export function plannerPrompt(
     ...list('Blockers', estimate.blockers),
     ...list('Tried in vain to get out', context.tried),
     ...list('Tools that must not be retried', context.exhaustedTools),
+    ...list('Known of the tools that failed', knownLines(context, knowledge)),
     'The end of the conversation:',
     tail,
     '--- end of data',

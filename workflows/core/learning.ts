@@ -1,6 +1,7 @@
 /** What a run learns: which errors are open, what ended each, and what is still to be told to the corpus. */
 import type { AgentError } from './failure';
 import { shortHash } from './fingerprint';
+import type { JsonObject } from './json';
 import type { ContentHash } from './message';
 import type { ObservedError, ProposedToolCall } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
@@ -54,6 +55,8 @@ export interface SeenCall {
   readonly tool: string;
   readonly callId?: string;
   readonly inputBlob?: ContentHash;
+  /** Only of a call of the runtime. */
+  readonly input?: JsonObject;
   readonly error?: AgentError;
 }
 
@@ -75,8 +78,12 @@ function ended(open: OpenError, end: Ended, iteration: number): ObservedError {
   };
 }
 
-function fixOf({ tool, callId }: SeenCall): NonNullable<ObservedError['fix']> {
-  return { tool, ...(callId === undefined ? {} : { callId }) };
+function fixOf({ tool, callId, input }: SeenCall): NonNullable<ObservedError['fix']> {
+  return {
+    tool,
+    ...(callId === undefined ? {} : { callId }),
+    ...(input === undefined ? {} : { input }),
+  };
 }
 
 /** Errors of the reply itself, or of a tool that does not exist: any call that works has mended them. */
@@ -231,16 +238,26 @@ export function observationsTold(state: RunState): RunState {
   };
 }
 
-/** Follows the open errors through the settled calls of one reply. */
+/** Characters of JSON up to which the corpus is told the input of a call of the runtime (ADR 0027). */
+const ownInputChars = 1_000;
+
+/** Follows the open errors through the settled calls of one reply, or of the runtime itself. */
 export function observeSettled(
   state: RunState,
   calls: readonly ToolCallProgress[],
+  isOwn: boolean,
   atMs: number,
 ): RunState {
   const seen = calls.flatMap(({ call, status }) =>
-    status.type === 'settled' ? [seenCall(call, status.error)] : [],
+    status.type === 'settled'
+      ? [{ ...seenCall(call, status.error), ...(isOwn ? ownInput(call) : {}) }]
+      : [],
   );
   return observeCalls(state, seen, atMs);
+}
+
+function ownInput({ input }: ProposedToolCall): Pick<SeenCall, 'input'> {
+  return input !== undefined && JSON.stringify(input).length <= ownInputChars ? { input } : {};
 }
 
 /** A call as learning sees it. */

@@ -1,6 +1,6 @@
 /** Tells people, by the notifiers that the run was prepared with, that the run has begun to wait for one of them. */
 import { routeName } from './provider-health';
-import type { NotifyInput, NotifyResult, PersonNotice } from './ports';
+import type { NotifyInput, PersonNotice } from './ports';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import type { PendingItem } from './status-view';
@@ -140,17 +140,16 @@ export function announcePending(before: RunState, decided: Step, event: RunEvent
 /** A notification came back: people see in the timeline who was told, and who could not be. */
 export function onNotified(
   state: RunState,
-  callId: string,
-  came: { readonly result: NotifyResult } | { readonly failure: { readonly message: string } },
-  atMs: number,
+  came: Extract<RunEvent, { type: 'notification-completed' | 'notification-failed' }>,
 ): Step {
   const { notifications } = state;
+  const { callId, atMs } = came;
   const flying = notifications.inFlight.find((candidate) => candidate.callId === callId);
   if (flying === undefined) return step(state);
   const inFlight = notifications.inFlight.filter((candidate) => candidate !== flying);
   const landed: RunState = { ...state, notifications: { ...notifications, inFlight } };
   const about = flying.input.notice.kind;
-  if ('failure' in came)
+  if (came.type === 'notification-failed')
     return step(
       landed,
       publish(landed, atMs, {

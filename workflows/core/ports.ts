@@ -190,7 +190,12 @@ export interface ObservedError {
   readonly inputBlob?: ContentHash;
   readonly fixedBy: 'model' | 'action' | 'person' | 'none';
   /** The call that worked; with `none`, the one that was tried in vain. */
-  readonly fix?: { readonly tool: string; readonly callId?: string };
+  readonly fix?: {
+    readonly tool: string;
+    readonly callId?: string;
+    /** Of a call of the runtime, which the transcript has not got as a call; short ones only. */
+    readonly input?: JsonObject;
+  };
   /** Iterations from the error to its end. */
   readonly steps: number;
   /** Learned pattern that the recovery action came from. */

@@ -71,6 +71,27 @@ function advised(failure: FailedCall): RecoveryAction {
   };
 }
 
+/** A tool that serves the same purpose as the one that fails, and has not failed itself. */
+function otherTool(
+  { snapshot, progress }: RunState,
+  { tool }: FailedCall,
+  exhaustedTools: readonly string[],
+): string | undefined {
+  const policy = snapshot?.tools.find(({ name }) => name === tool);
+  const failed = new Set(progress.memory.failures.map((failure) => failure.tool));
+  return policy?.alternatives?.find((name) => !failed.has(name) && !exhaustedTools.includes(name));
+}
+
+function replaced(failure: FailedCall, other: string): RecoveryAction {
+  return {
+    strategy: 'alternative-tool',
+    reasoning: `${failure.tool} failed again: ${failure.message}. ${other} serves the same purpose: call it instead, for the same end.`,
+    action: { toolName: other },
+    expectedOutcome: `${other} gives what ${failure.tool} did not.`,
+    confidence: adviceConfidence,
+  };
+}
+
 function withoutFailure(state: RunState, trouble: RecoveryTrouble): RecoveryAction {
   const last = state.progress.latest?.tool ?? '';
   const { files } = state.progress.memory;
@@ -82,6 +103,23 @@ function withoutFailure(state: RunState, trouble: RecoveryTrouble): RecoveryActi
     expectedOutcome: 'A result that was not seen before, or the answer.',
     confidence: adviceConfidence,
   };
+}
+
+/** The trouble came again: another tool for the same purpose, where there is one, else a person. */
+function again(
+  state: RunState,
+  trouble: RecoveryTrouble,
+  failure: FailedCall | undefined,
+  exhaustedTools: readonly string[],
+): RecoveryAction {
+  const other = failure === undefined ? undefined : otherTool(state, failure, exhaustedTools);
+  return failure === undefined || other === undefined
+    ? escalateAction(
+        state,
+        trouble,
+        'An earlier recovery did not help, and the trouble came again.',
+      )
+    : replaced(failure, other);
 }
 
 /**
@@ -103,12 +141,7 @@ export function heuristicAction(
       ? undefined
       : correctPath(state.progress.memory, failure.input);
   if (failure !== undefined && fitting !== undefined) return corrected(failure, fitting);
-  if (isRepeated)
-    return escalateAction(
-      state,
-      trouble,
-      'An earlier recovery did not help, and the trouble came again.',
-    );
+  if (isRepeated) return again(state, trouble, failure, exhaustedTools);
   if (failure === undefined) return withoutFailure(state, trouble);
   return passes.has(failure.code) ? retried(failure) : advised(failure);
 }

@@ -377,7 +377,7 @@ export function settleIfDone(state: RunState, moment: Moment): Step {
   if (settled.length < phase.calls.length) return step(state);
   const { storeWaitMs: _recovered, ...rest } = state;
   const gathered: RunState = {
-    ...observeSettled(rest, phase.calls, moment.atMs),
+    ...observeSettled(rest, phase.calls, phase.recovery !== undefined, moment.atMs),
     phase: { type: 'ready' },
     next: { ...state.next, pendingResults: settled.map((status) => status.pending) },
   };

@@ -202,9 +202,8 @@ function decide(state: RunState, event: RunEvent): Step {
     case 'tool-call-failed':
       return onToolResult(state, event.toolCallId, { failure: event.failure }, event);
     case 'notification-completed':
-      return onNotified(state, event.callId, { result: event.result }, event.atMs);
     case 'notification-failed':
-      return onNotified(state, event.callId, { failure: event.failure }, event.atMs);
+      return onNotified(state, event);
     case 'recovery-planned':
       return onPlanResult(state, event.callId, { result: event.result }, event);
     case 'recovery-plan-failed':
