@@ -49,6 +49,7 @@ function requestOf(
     system: config.system,
     messages,
     tools: config.tools,
+    cacheKey: `holdfast-${input.idPrefix}`,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
     ...(note === undefined ? {} : { note }),
     ...(route.temperature === undefined ? {} : { temperature: route.temperature }),

@@ -22,6 +22,8 @@ export interface ModelRequest {
   /** Ephemeral text, sent as the end of the last user message of this request, after the cache breakpoint. */
   readonly note?: string;
   readonly tools: readonly ToolSpec[];
+  /** The same for all calls of a run: vendors that ask for one route them to where their prompt is kept. */
+  readonly cacheKey?: string;
   readonly maxOutputTokens: number;
   readonly temperature?: number;
   /** The form that the reply's text must have; kept by the vendor where its API can. */

@@ -1,6 +1,7 @@
 /** A run's end as people read it: the answer or the reason, then what worked and what did not. */
 import { costText } from '../../workflows/core/run-cost';
 import type { RunOutcome } from '../../workflows/core/run-outcome';
+import { cachedText } from '../../workflows/core/usage';
 import type { Paint } from './terminal-text';
 import { duration, printable, shortNumber } from './terminal-text';
 
@@ -33,7 +34,7 @@ export function outcomeText(outcome: RunOutcome, paint: Paint): string {
   const facts = [
     `${report.iterations} iterations`,
     `${report.toolCallsSucceeded} tool calls succeeded, ${report.toolCallsFailed} failed`,
-    `${shortNumber(input)} tokens in, ${shortNumber(usage.outputTokens)} out`,
+    `${shortNumber(input)} tokens in${cachedText(report.cachedShare)}, ${shortNumber(usage.outputTokens)} out`,
     ...(report.cost === undefined ? [] : [`cost ${costText(report.cost)}`]),
     duration(report.elapsedMs),
   ];

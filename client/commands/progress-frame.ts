@@ -1,6 +1,7 @@
 /** The lines at the foot of a live display: where the run is, what it used, what was healed. Pure. */
 import { costText } from '../../workflows/core/run-cost';
 import type { RunStatusView } from '../../workflows/core/status-view';
+import { cachedText } from '../../workflows/core/usage';
 import type { Paint } from './terminal-text';
 import { cutTo, duration, printable, shortNumber } from './terminal-text';
 
@@ -37,7 +38,9 @@ function detailText({ status, elapsedMs }: FrameInput): string {
   if (status !== undefined) {
     const { usage, healed, cost } = status;
     const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-    parts.push(`${shortNumber(input)} in ${shortNumber(usage.outputTokens)} out`);
+    parts.push(
+      `${shortNumber(input)} in${cachedText(status.cachedShare)} ${shortNumber(usage.outputTokens)} out`,
+    );
     if (cost !== undefined) parts.push(costText(cost));
     parts.push(`tools ${status.toolCallsSucceeded} ok ${status.toolCallsFailed} failed`);
     const codes = Object.entries(healed).map(([code, count]) => `${code} x${count}`);

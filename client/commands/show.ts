@@ -4,6 +4,7 @@ import { costText } from '../../workflows/core/run-cost';
 import { recoveryLine } from '../../workflows/core/recovery-view';
 import type { PendingItem, RunStatusView } from '../../workflows/core/status-view';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import { cachedText } from '../../workflows/core/usage';
 import type { CommandContext, CommonOptions } from './command-context';
 import { print, withClient } from './command-context';
 import { duration, printable, shortNumber } from './terminal-text';
@@ -64,7 +65,10 @@ function showText(
     ['iteration', `${status.iteration}${of}`],
     ['provider', status.route && `${status.route}${status.isFallback ? ' (fallback)' : ''}`],
     ['tools', `${status.toolCallsSucceeded} succeeded, ${status.toolCallsFailed} failed`],
-    ['tokens', `${shortNumber(input)} in, ${shortNumber(usage.outputTokens)} out`],
+    [
+      'tokens',
+      `${shortNumber(input)} in${cachedText(status.cachedShare)}, ${shortNumber(usage.outputTokens)} out`,
+    ],
     ['cost', status.cost && costText(status.cost)],
     ...progressRows(status),
     ['healed', healed.length === 0 ? undefined : healed.join(', ')],

@@ -23,6 +23,8 @@ import { spendOf } from './spend';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
 import { runToolCalls } from './tool-phase';
+import type { Usage } from './usage';
+import { cachedShareOf } from './usage';
 
 type ModelCallInFlight = Extract<RunPhase, { type: 'calling-model' }>;
 
@@ -89,9 +91,16 @@ function takeReply(
       text: result.textPreview,
       toolCalls: result.toolCalls.map((call) => call.name),
       tokens: result.contextTokens + result.usage.outputTokens,
+      ...cachedPart(result.usage),
       ...replyCost(result, route?.price),
     }),
   );
+}
+
+/** How much of the request the vendor had kept, where it had kept any. */
+function cachedPart(usage: Usage): { readonly cachedShare?: number } {
+  const cachedShare = cachedShareOf(usage) ?? 0;
+  return cachedShare === 0 ? {} : { cachedShare };
 }
 
 /** What the call cost with its failed attempts, where that is known and not nothing. */

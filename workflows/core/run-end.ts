@@ -8,10 +8,12 @@ import { closeTrial } from './recovery-outcome';
 import type { RunState } from './run-state';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
+import { cachedShareOf } from './usage';
 
 /** The report as the state has it now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
   const { counters } = state;
+  const cachedShare = cachedShareOf(state.usage);
   return {
     agent: state.request.agent,
     iterations: counters.iterations,
@@ -23,6 +25,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     healed: state.healed,
     failovers: counters.failovers,
     usage: state.usage,
+    ...(cachedShare === undefined ? {} : { cachedShare }),
     cost: costOf(state),
     elapsedMs: atMs - state.startedAtMs,
     activeMs: state.activeMs,

@@ -38,6 +38,8 @@ export interface RunReport {
   readonly healed: { readonly [code: string]: number };
   readonly failovers: number;
   readonly usage: Usage;
+  /** Share of the input tokens that came from the vendors' prompt caches; absent where nothing was sent. */
+  readonly cachedShare?: number;
   /** What it cost, the runs below it included; absent from runs of release 0.1.0. */
   readonly cost?: RunCost;
   /** Milliseconds from start to end, and of them at work. */

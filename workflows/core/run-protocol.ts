@@ -206,6 +206,8 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly text: string;
       readonly toolCalls: readonly string[];
       readonly tokens: number;
+      /** Share of the request's tokens that came from the vendor's prompt cache. */
+      readonly cachedShare?: number;
       /** US dollars of the call, its failed attempts included; absent where nobody knows the price. */
       readonly usd?: number;
     }

@@ -17,6 +17,7 @@ import {
 } from './recovery-view';
 import type { DecisionWait, RunPhase, RunState, ToolCallProgress } from './run-state';
 import type { Usage } from './usage';
+import { cachedShareOf, cachedText } from './usage';
 
 /** One word for where a run is, as search attribute `HoldfastStatus`. */
 export type RunStatusWord =
@@ -42,6 +43,8 @@ export interface RunStatusView {
   readonly failovers: number;
   readonly healed: { readonly [code: string]: number };
   readonly usage: Usage;
+  /** Share of the input tokens that came from the vendors' prompt caches; absent where nothing was sent. */
+  readonly cachedShare?: number;
   /** What it has cost so far, and of which budget; absent from workers of release 0.1.0. */
   readonly cost?: RunCost;
   readonly segments: number;
@@ -243,6 +246,11 @@ function reason(state: RunState): string | undefined {
   return outcome.status === 'completed' ? undefined : outcome.reason;
 }
 
+function cachedFields(usage: Usage): { readonly cachedShare?: number } {
+  const cachedShare = cachedShareOf(usage);
+  return cachedShare === undefined ? {} : { cachedShare };
+}
+
 /** Builds the answer of the query `status`. */
 export function statusView(state: RunState): RunStatusView {
   const route = currentRoute(state);
@@ -263,6 +271,7 @@ export function statusView(state: RunState): RunStatusView {
     failovers: state.counters.failovers,
     healed: state.healed,
     usage: state.usage,
+    ...cachedFields(state.usage),
     cost: costOf(state),
     segments: state.counters.segments,
     ring: state.breaker.ring,
@@ -319,7 +328,7 @@ export function statusMarkdown(state: RunState): string {
     ['Error ring', view.ring.length === 0 ? undefined : `${view.ring.length} of 5`],
     [
       'Tokens',
-      `${view.usage.inputTokens + view.usage.cacheReadTokens + view.usage.cacheWriteTokens} in, ${view.usage.outputTokens} out${tokenBudget(view.cost)}`,
+      `${view.usage.inputTokens + view.usage.cacheReadTokens + view.usage.cacheWriteTokens} in${cachedText(view.cachedShare)}, ${view.usage.outputTokens} out${tokenBudget(view.cost)}`,
     ],
     ['Cost', view.cost && costText(view.cost)],
     ['Segment', view.segments > 1 ? String(view.segments) : undefined],

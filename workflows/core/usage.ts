@@ -17,6 +17,18 @@ export const noUsage: Usage = {
   cacheWriteTokens: 0,
 };
 
+/** Share of the input tokens that came from the vendor's prompt cache, in four decimals; undefined where nothing was sent. */
+export function cachedShareOf(usage: Usage): number | undefined {
+  const sent = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  return sent > 0 ? Math.round((usage.cacheReadTokens / sent) * 10_000) / 10_000 : undefined;
+}
+
+/** Behind a number of input tokens: ` (87 % cached)`, or nothing where none were. */
+export function cachedText(cachedShare: number | undefined): string {
+  const percent = Math.round((cachedShare ?? 0) * 100);
+  return percent === 0 ? '' : ` (${percent} % cached)`;
+}
+
 /** Adds two usages class by class. */
 export function addUsage(left: Usage, right: Usage): Usage {
   return {

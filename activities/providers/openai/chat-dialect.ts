@@ -16,6 +16,8 @@ export interface ChatDialect {
   readonly keepsOutputSchema: boolean;
   /** Models that reason refuse a temperature. */
   readonly reasoningRefusesTemperature: boolean;
+  /** Takes `prompt_cache_key`, on either wire. */
+  readonly takesCacheKey: boolean;
 }
 
 /** OpenAI itself. Source of 40: microsoft/autogen#6377. */
@@ -27,6 +29,7 @@ export const openaiDialect: ChatDialect = {
   signsToolCalls: false,
   keepsOutputSchema: true,
   reasoningRefusesTemperature: true,
+  takesCacheKey: true,
 };
 
 /** Any other server: the older name of the limit, and the strictest length of an id. */
@@ -35,4 +38,5 @@ export const compatibleDialect: ChatDialect = {
   outputLimit: 'max_tokens',
   keepsOutputSchema: false,
   reasoningRefusesTemperature: false,
+  takesCacheKey: false,
 };

@@ -11,7 +11,7 @@ import { repairTranscript, shortenedId } from '../transcript-repair';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../well-formed';
 import type { ChatDialect } from './chat-dialect';
-import { isReasoningModel, outputLimit } from './responses-request';
+import { cacheKeyOf, isReasoningModel, outputLimit } from './responses-request';
 
 type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
@@ -48,6 +48,7 @@ export function chatRequest(
     stream_options: { include_usage: true },
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
     ...temperatureOf(request, dialect),
+    ...(dialect.takesCacheKey ? cacheKeyOf(request) : {}),
     ...outputFormat(request, dialect),
   };
 }

@@ -86,7 +86,7 @@ function send(
         ...common,
         assembly: new ResponsesReplyAssembly(vendor, request.model),
         open: (fetch, signal) =>
-          connect(fetch).responses.create(responsesRequest(request, vendor), { signal }),
+          connect(fetch).responses.create(responsesRequest(request, vendor, dialect), { signal }),
       },
       options,
     );

@@ -8,6 +8,7 @@ import type {
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../transcript-repair';
+import type { ChatDialect } from './chat-dialect';
 import { asList, asText, property } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../well-formed';
 
@@ -45,6 +46,7 @@ export function outputLimit({ model, maxOutputTokens, output }: ModelRequest): n
 export function responsesRequest(
   request: ModelRequest,
   vendor: string,
+  { takesCacheKey }: Pick<ChatDialect, 'takesCacheKey'> = { takesCacheKey: false },
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
   const input = repairTranscript(request.messages).flatMap((message) => itemsOf(message, vendor));
   if (request.note !== undefined && request.note.trim() !== '') {
@@ -63,10 +65,16 @@ export function responsesRequest(
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
     ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
     ...(hasTemperature ? { temperature: request.temperature } : {}),
+    ...(takesCacheKey ? cacheKeyOf(request) : {}),
     ...(request.output === undefined
       ? {}
       : { text: { format: { type: 'json_schema', ...request.output, strict: true } } }),
   };
+}
+
+/** OpenAI routes requests with one key to the machine that holds their prefix (prompt caching guide). */
+export function cacheKeyOf({ cacheKey }: ModelRequest): { prompt_cache_key?: string } {
+  return cacheKey === undefined ? {} : { prompt_cache_key: cacheKey };
 }
 
 function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
