@@ -21,6 +21,7 @@ const limitsSchema = z.strictObject({
   maxSameCalls: z.number().int().min(2).max(16),
   maxEditsPerFile: count,
   maxActiveMs: duration,
+  maxSubagentDepth: z.number().int().min(0).max(10),
   streamRetries: z.number().int().min(0).max(20),
   streamRetryBaseMs: duration,
   firstByteMs: timer,

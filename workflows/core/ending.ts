@@ -13,8 +13,14 @@ type Landing = Extract<RunPhase, { type: 'ending' }>['landing'];
 function runningCalls(phase: RunPhase, iteration: number): Landing {
   if (phase.type !== 'running-tools') return [];
   return phase.calls.flatMap(({ call, status }, index) =>
-    status.type === 'running'
-      ? [{ call, callId: toolCallActivityId(iteration, activityIndex(phase, index)) }]
+    status.type === 'running' || status.type === 'delegated'
+      ? [
+          {
+            call,
+            callId: toolCallActivityId(iteration, activityIndex(phase, index)),
+            ...(status.type === 'delegated' ? { runId: status.runId } : {}),
+          },
+        ]
       : [],
   );
 }

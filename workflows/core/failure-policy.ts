@@ -92,4 +92,5 @@ export const recoveryInstructions = {
   outcome_unknown: 'The error was: {message}',
   output_truncated:
     'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
+  subagent_failed: 'The error was: {message}',
 } as const satisfies Record<AgentErrorCode, string>;

@@ -17,7 +17,8 @@ export type AgentErrorCode =
   | 'auth_failed'
   | 'tool_denied'
   | 'outcome_unknown'
-  | 'output_truncated';
+  | 'output_truncated'
+  | 'subagent_failed';
 
 /** Why a provider could not answer; decides cooldown and failover. */
 export type FailoverReason =

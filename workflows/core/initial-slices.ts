@@ -14,6 +14,7 @@ export const initialSlices = {
   approvals: initialApprovals,
   budget: initialBudget,
   context: initialContext,
+  subagents: [],
   guard: initialGuard,
   learning: initialLearning,
   notifications: initialNotifications,

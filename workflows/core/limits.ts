@@ -15,6 +15,8 @@ export interface Limits {
   readonly maxEditsPerFile: number;
   /** Milliseconds of work, waits for people and cooldowns not counted. Default 600,000 (seed 001, 10 minutes). */
   readonly maxActiveMs: number;
+  /** Runs that may be nested below a run as subagents of subagents. Default 3 (ADR 0021). */
+  readonly maxSubagentDepth: number;
   /** Retries of one model call on the same route. Default 2 (seed 001). */
   readonly streamRetries: number;
   /** First retry delay in milliseconds, doubled each time. Default 1,500 (seed 001). */
@@ -47,6 +49,7 @@ export const defaultLimits: Limits = {
   maxSameCalls: 4,
   maxEditsPerFile: 4,
   maxActiveMs: 600_000,
+  maxSubagentDepth: 3,
   streamRetries: 2,
   streamRetryBaseMs: 1_500,
   firstByteMs: 120_000,

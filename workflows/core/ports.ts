@@ -17,6 +17,7 @@ import type {
 } from './recovery-action';
 import type { ModelPrice } from './model-price';
 import type { Allowance, Budget, CallSpend } from './spend';
+import type { ParentRun, SubagentAnswer, SubagentPolicy } from './subagent';
 import type { Usage } from './usage';
 
 /** How a run ends well: by an answer without a tool call, or by the tool `complete_task` only. */
@@ -61,6 +62,8 @@ export interface ToolPolicy {
   readonly maxCalls?: number;
   /** Tools that serve the same purpose, best first, at most 3. */
   readonly alternatives?: readonly string[];
+  /** The call is a run of another agent. */
+  readonly subagent?: SubagentPolicy;
   /** A person is asked what came of a call whose outcome is unknown; absent = the model is told. */
   readonly onUnknown?: 'ask-person';
   /** Of its approvals; absent = the agent's. */
@@ -108,6 +111,8 @@ export interface PrepareRunInput {
   readonly limits?: Partial<Limits>;
   /** Replaces the agent's budget, field by field. */
   readonly budget?: Budget;
+  /** Set by the run that started this one as a subagent; people never set it. */
+  readonly parent?: ParentRun;
   /** Continue this transcript; without it a new one is begun. */
   readonly head?: Head;
   /** With `head`: what the transcript goes on with, instead of the goal; empty: with nothing new. */
@@ -278,6 +283,8 @@ export interface ProposedToolCall {
   readonly privileged?: PrivilegedUse;
   /** A person changed the arguments: what the model is told with the result. */
   readonly editNotice?: string;
+  /** Of a subagent that has answered; the call then only brings the answer in. */
+  readonly answer?: SubagentAnswer;
 }
 
 /** Privileged parameters that a call uses. */
@@ -414,6 +421,8 @@ export interface RunToolInput {
   readonly inputBlob?: ContentHash;
   /** Stable over attempts, workers and segments. */
   readonly idempotencyKey: string;
+  /** The call is a subagent that has answered: bring the answer in. */
+  readonly answer?: SubagentAnswer;
 }
 
 /** What the loop detector knows of a result. */

@@ -33,6 +33,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     ...(state.head === undefined ? {} : { head: state.head }),
     ...(state.snapshot === undefined ? {} : { storeId: state.snapshot.storeId }),
     lastText: state.lastText,
+    ...(state.subagents.length === 0 ? {} : { subagents: state.subagents }),
   };
 }
 

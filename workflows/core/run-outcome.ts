@@ -3,6 +3,7 @@ import type { RunCost } from './run-cost';
 import type { Failure } from './failure';
 import type { JsonValue } from './json';
 import type { Head } from './message';
+import type { SubagentRecord } from './subagent';
 import type { Usage } from './usage';
 
 /** Why a run was ended by the runtime. */
@@ -50,6 +51,8 @@ export interface RunReport {
   readonly head?: Head;
   readonly storeId?: string;
   readonly lastText: string;
+  /** The last subagents, newest last, at most 20. */
+  readonly subagents?: readonly SubagentRecord[];
 }
 
 /** The end of a run. `completed` and `stopped` are returned; the others fail the workflow with this as details. */

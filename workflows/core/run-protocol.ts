@@ -23,6 +23,7 @@ import type {
 } from './ports';
 import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from './recovery-action';
 import type { RunOutcome } from './run-outcome';
+import type { SubagentEnd, SubagentRecord } from './subagent';
 
 /** What a person asked for when the run was started. */
 export type RunRequest = PrepareRunInput;
@@ -89,6 +90,7 @@ export type RunEvent = Stamped &
         readonly callId: string;
         readonly failure: InfraError;
       }
+    | { readonly type: 'subagent-ended'; readonly toolCallId: string; readonly end: SubagentEnd }
     | { readonly type: 'timer-fired'; readonly timerId: string }
     | { readonly type: 'message-added'; readonly text: string; readonly by?: string }
     | {
@@ -148,6 +150,15 @@ export type RunCommand =
       readonly timeoutMs: number;
       readonly heartbeatTimeoutMs: number;
       readonly input: RunToolInput;
+    }
+  /** Starts a run of another agent and waits for its end. */
+  | {
+      readonly type: 'run-subagent';
+      readonly toolCallId: string;
+      /** As the activity id of a tool call. */
+      readonly callId: string;
+      readonly runId: string;
+      readonly request: RunRequest;
     }
   | {
       readonly type: 'check-edit';
@@ -217,6 +228,22 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly toolCallId: string;
       readonly summary: string;
       readonly preview: string;
+    }
+  | {
+      readonly type: 'SubagentStartedEvent';
+      readonly toolCallId: string;
+      readonly runId: string;
+      readonly agent: string;
+      readonly task: string;
+    }
+  | {
+      readonly type: 'SubagentEndedEvent';
+      readonly toolCallId: string;
+      readonly runId: string;
+      readonly status: SubagentRecord['status'];
+      readonly message: string;
+      /** US dollars, as far as prices are known. */
+      readonly usd?: number;
     }
   | { readonly type: 'HealedEvent'; readonly code: string; readonly how: string }
   | {

@@ -21,6 +21,7 @@ import type { ProviderHealthState } from './provider-health';
 import type { RecoveryCall, RecoveryStage, RecoveryState } from './recovery-state';
 import type { FailureReason, RunOutcome } from './run-outcome';
 import type { RunRequest } from './run-protocol';
+import type { HandedLimits, SubagentRecord } from './subagent';
 import type { Usage } from './usage';
 
 /** A wait for a person's decision on one call. */
@@ -50,6 +51,8 @@ export interface ToolCallProgress {
       } & DecisionWait)
     | ({ readonly type: 'awaiting-answer'; readonly question: string } & DecisionWait)
     | { readonly type: 'running' }
+    /** A subagent is at work. */
+    | { readonly type: 'delegated'; readonly runId: string; readonly limits: HandedLimits }
     /** The store is down; tried again when the timer fires. */
     | { readonly type: 'paused'; readonly timerId: string; readonly untilMs: number }
     | {
@@ -90,6 +93,8 @@ export type RunPhase =
       readonly failure?: InfraError;
       /** The call is the runtime's own, made to get the run out of a rut. */
       readonly recovery?: RecoveryCall;
+      /** Active time of the longest subagent so far. */
+      readonly subagentMs?: number;
     }
   /** Stuck, and on the way out of it. */
   | { readonly type: 'recovering'; readonly stage: RecoveryStage }
@@ -116,7 +121,12 @@ export type RunPhase =
       readonly failureReason?: FailureReason;
       readonly outstanding: readonly string[];
       /** Tool calls in flight when the end was asked for. */
-      readonly landing: readonly { readonly call: ProposedToolCall; readonly callId: string }[];
+      readonly landing: readonly {
+        readonly call: ProposedToolCall;
+        readonly callId: string;
+        /** Of a subagent. */
+        readonly runId?: string;
+      }[];
     }
   | { readonly type: 'ended'; readonly outcome: RunOutcome };
 
@@ -163,6 +173,8 @@ export interface RunState {
   readonly counters: RunCounters;
   readonly usage: Usage;
   readonly budget: BudgetState;
+  /** Subagents that came back, newest last. */
+  readonly subagents: readonly SubagentRecord[];
   readonly contextTokens: number;
   /** Size of the conversation, and its compactions. */
   readonly context: ContextState;

@@ -158,6 +158,7 @@ function callItem(state: RunState, progress: ToolCallProgress): PendingItem[] {
         },
       ];
     case 'running':
+    case 'delegated':
     case 'paused':
     case 'settled':
       return [];
@@ -174,13 +175,16 @@ export function pendingItems(state: RunState): readonly PendingItem[] {
   return [];
 }
 
+function isAtWork({ status }: ToolCallProgress): boolean {
+  return status.type === 'running' || status.type === 'delegated';
+}
+
 function statusWord(state: RunState): RunStatusWord {
   const { phase } = state;
   if (phase.type === 'ended') return phase.outcome.status;
   if (phase.type === 'waiting') return 'waiting';
   if (phase.type === 'recovering') return phase.stage.type === 'planning' ? 'running' : 'waiting';
-  if (phase.type === 'running-tools' && !phase.calls.some((call) => call.status.type === 'running'))
-    return 'waiting';
+  if (phase.type === 'running-tools' && !phase.calls.some(isAtWork)) return 'waiting';
   return 'running';
 }
 
@@ -189,6 +193,7 @@ function toolWork(calls: readonly ToolCallProgress[]): string {
     const what = call.label === undefined ? call.name : `${call.name} ${call.label}`;
     if (status.type === 'settled') return [];
     if (status.type === 'running') return [what];
+    if (status.type === 'delegated') return [`${what} (run ${status.runId})`];
     if (status.type === 'awaiting-approval' || status.type === 'checking-edit')
       return [`approval of ${what}`];
     if (status.type === 'awaiting-answer') return [`an answer: ${status.question}`];

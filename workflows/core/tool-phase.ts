@@ -22,6 +22,7 @@ import { endFailed } from './run-end';
 import type { RunCommand } from './run-protocol';
 import type { RunPhase, RunState, ToolCallProgress } from './run-state';
 import { admitCall, settle, settleWithError } from './tool-admission';
+import { startSubagents, subagentPolicy } from './subagent-start';
 import { questionAboutOutcome } from './unknown-outcome';
 import type { Step } from './step';
 import { andThen, appendLine, count, publish, step } from './step';
@@ -50,6 +51,7 @@ function runCommand(state: RunState, call: ProposedToolCall, index: number): Run
       ...(call.input === undefined ? {} : { input: call.input }),
       ...(call.inputBlob === undefined ? {} : { inputBlob: call.inputBlob }),
       idempotencyKey: `${state.runKey}/${call.toolCallId}`,
+      ...(call.answer === undefined ? {} : { answer: call.answer }),
     },
   };
 }
@@ -79,7 +81,15 @@ function dispatch(
     state,
     started.map(({ call }) => call),
   );
-  const commands = started.flatMap(({ call, index }) => [
+  const delegated = started.flatMap(({ call, index }) => {
+    const policy = subagentPolicy(counted, call);
+    const callId = toolCallActivityId(state.counters.iterations, index);
+    return policy === undefined ? [] : [{ call, callId, policy }];
+  });
+  const isDelegated = (call: ProposedToolCall): boolean =>
+    delegated.some((other) => other.call === call);
+  const own = started.filter(({ call }) => !isDelegated(call));
+  const commands = own.flatMap(({ call, index }) => [
     publish(counted, atMs, {
       type: 'ToolCallStartedEvent',
       toolCallId: call.toolCallId,
@@ -87,7 +97,7 @@ function dispatch(
     }),
     runCommand(counted, call, index),
   ]);
-  return step(counted, ...commands);
+  return andThen(step(counted, ...commands), (after) => startSubagents(after, delegated, atMs));
 }
 
 /** Starts one call, which a person approved. */
@@ -293,6 +303,29 @@ export function abandoned(call: ProposedToolCall): ToolCallProgress {
   });
 }
 
+/** Brings the answer of a subagent in, as the result of the call that started it. */
+export function collectAnswer(state: RunState, call: ProposedToolCall, index: number): Step {
+  const collecting = replaceCall(state, call.toolCallId, { call, status: { type: 'running' } });
+  return step(collecting, runCommand(collecting, call, index));
+}
+
+/** Settles the call of a subagent that gave no answer. */
+export function failSubagentCall(
+  state: RunState,
+  call: ProposedToolCall,
+  error: AgentError,
+  moment: Moment,
+): Step {
+  const failed = replaceCall(
+    state,
+    call.toolCallId,
+    settle(call, toToolResponse(error), error, true),
+  );
+  return andThen(noteFailure(failed, call, error, moment.atMs), (after) =>
+    settleIfDone(after, moment),
+  );
+}
+
 /** The run will fail: calls that have not started never do, and nobody is asked for anything any more. */
 function abandonWaits(state: RunState, failure: InfraError): Step {
   const { phase } = state;
@@ -302,7 +335,8 @@ function abandonWaits(state: RunState, failure: InfraError): Step {
     .map((timerId): RunCommand => ({ type: 'cancel-timer', timerId }));
   const calls = phase.calls.map((progress) => {
     const { call, status } = progress;
-    if (status.type === 'running' || status.type === 'settled') return progress;
+    const lands = status.type === 'running' || status.type === 'delegated';
+    if (lands || status.type === 'settled') return progress;
     if (status.type === 'checking-edit') return withoutExpiry(progress);
     return abandoned(call);
   });
@@ -310,7 +344,18 @@ function abandonWaits(state: RunState, failure: InfraError): Step {
     ...state,
     phase: { ...phase, calls, failure: phase.failure ?? failure },
   };
-  return step(failed, ...timers);
+  return step(failed, ...timers, ...stopSubagents(phase.calls, state.counters.iterations));
+}
+
+/** Asks the subagents among the calls to stop; each still comes back. */
+function stopSubagents(
+  calls: readonly ToolCallProgress[],
+  iteration: number,
+): readonly RunCommand[] {
+  const callIds = calls.flatMap(({ status }, index) =>
+    status.type === 'delegated' ? [toolCallActivityId(iteration, index)] : [],
+  );
+  return callIds.length === 0 ? [] : [{ type: 'cancel-activities', callIds }];
 }
 
 /** The timer of a call: after which a paused one runs again, or a person's time to decide is over. */

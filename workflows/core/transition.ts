@@ -42,6 +42,7 @@ import { onModelCallFailed, onPreparationFailed } from './provider-failure';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import type { Step } from './step';
+import { landSubagent, onSubagentEnded } from './subagent-return';
 import { andThen, appendLine, count, publish, step } from './step';
 import { findCall, onToolCallCompleted, onToolCallFailed, resumePausedCall } from './tool-phase';
 import { stoppedLine } from './unknown-outcome';
@@ -174,7 +175,15 @@ function rollOverIfIdle(decided: Step, moment: Moment): Step {
   if (moment.rollOverSuggested !== true || isActive(state)) return decided;
   const { type } = state.phase;
   if (type !== 'waiting' && type !== 'running-tools' && type !== 'recovering') return decided;
+  if (hasSubagents(state)) return decided;
   return { state, commands: [...commands, { type: 'roll-over' }] };
+}
+
+/** A new segment could not wait for runs that the one before it started. */
+function hasSubagents({ phase }: RunState): boolean {
+  return (
+    phase.type === 'running-tools' && phase.calls.some(({ status }) => status.type === 'delegated')
+  );
 }
 
 function decide(state: RunState, event: RunEvent): Step {
@@ -208,6 +217,10 @@ function decide(state: RunState, event: RunEvent): Step {
       return onPlanResult(state, event.callId, { result: event.result }, event);
     case 'recovery-plan-failed':
       return onPlanResult(state, event.callId, { failure: event.failure }, event);
+    case 'subagent-ended':
+      return isEnding(state)
+        ? onSubagentReturned(state, event)
+        : onSubagentEnded(state, event.toolCallId, event.end, event);
     case 'timer-fired':
       return onTimerFired(state, event);
     case 'message-added':
@@ -375,6 +388,20 @@ function onToolReturned(
         { toolCallsFailed: state.counters.toolCallsFailed + 1 },
       );
   return returned(noted, landed.callId, atMs);
+}
+
+/** A subagent that comes back while the run ends is paid for and reported like any other. */
+function onSubagentReturned(
+  state: RunState,
+  event: Extract<RunEvent, { type: 'subagent-ended' }>,
+): Step {
+  const { phase } = state;
+  if (phase.type !== 'ending') return step(state);
+  const landed = phase.landing.find(({ call }) => call.toolCallId === event.toolCallId);
+  if (landed?.runId === undefined || !phase.outstanding.includes(landed.callId)) return step(state);
+  return andThen(landSubagent(state, landed, landed.runId, event.end, event.atMs), (after) =>
+    returned(after, landed.callId, event.atMs),
+  );
 }
 
 /** Something in flight came back; when it was the last, the run ends. */
