@@ -59,8 +59,14 @@ export default ts.config(
             zone(
               './client',
               './workflows',
-              ['./core', './contract.ts', './people-events.ts', './failure-from-activity.ts'],
-              "client: contract, core, and the shell's two pure readers of history",
+              [
+                './core',
+                './contract.ts',
+                './people-events.ts',
+                './failure-from-activity.ts',
+                './child-outcome.ts',
+              ],
+              "client: contract, core, and the shell's three pure readers of history",
             ),
             zone(
               ['./workers/!(cli)*.ts', './workers/!(cli)/**/*'],

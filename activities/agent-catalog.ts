@@ -84,6 +84,7 @@ function toolPolicy(tool: Tool): ToolPolicy {
     ...(tool.maxCalls === undefined ? {} : { maxCalls: tool.maxCalls }),
     ...(tool.onUnknown === 'ask-person' ? { onUnknown: tool.onUnknown } : {}),
     ...(tool.approvals === undefined ? {} : { approvals: tool.approvals }),
+    ...(tool.subagent === undefined ? {} : { subagent: tool.subagent }),
   };
 }
 
@@ -214,6 +215,34 @@ function byName<Named extends { readonly name: string }>(
   return map;
 }
 
+/** Every subagent is an agent of this worker, and a budget in money knows the prices of the whole tree. */
+function checkSubagents(agent: ResolvedAgent, agents: ReadonlyMap<string, ResolvedAgent>): void {
+  for (const { name, subagent } of agent.policies) {
+    if (subagent !== undefined && !agents.has(subagent.agent))
+      throw new UserError(
+        `Agent "${agent.name}", subagent "${name}": no agent is called "${subagent.agent}"; this worker has ${[...agents.keys()].join(', ')}. Give createActivities that agent, or change the name.`,
+      );
+  }
+  const chain = chainsBelow(agent, (other) => agents.get(other));
+  checkPriced(`Agent "${agent.name}" with its subagents`, agent.budget, chain);
+}
+
+/** The routes of an agent and of every agent below it. */
+export function chainsBelow(
+  agent: ResolvedAgent,
+  find: (name: string) => ResolvedAgent | undefined,
+): readonly RouteConfig[] {
+  const seen = new Set<ResolvedAgent>();
+  const visit = (one: ResolvedAgent | undefined): void => {
+    if (one === undefined || seen.has(one)) return;
+    seen.add(one);
+    for (const { subagent } of one.policies)
+      if (subagent !== undefined) visit(find(subagent.agent));
+  };
+  visit(agent);
+  return [...seen].flatMap(({ chain }) => chain);
+}
+
 /**
  * Checks and resolves every agent.
  *
@@ -233,6 +262,7 @@ export function createAgentCatalog(
     'Agent',
     agents.map((agent) => resolveAgent(agent, { providers: providerByName, ...parts })),
   );
+  for (const agent of resolved.values()) checkSubagents(agent, resolved);
   return {
     agent: (name) => resolved.get(name),
     agentNames: () => [...resolved.keys()],

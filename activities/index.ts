@@ -91,6 +91,8 @@ export { openaiProvider } from './providers/openai/openai-provider';
 export { presetProvider } from './providers/presets';
 export type { Store } from './store';
 export { openStore } from './stores/open-store';
+export type { SubagentDefinition } from './tools/define-subagent';
+export { defineSubagent } from './tools/define-subagent';
 export { defineTool } from './tools/define-tool';
 export type { McpOptions, McpTools } from './tools/mcp/connect-mcp';
 export { connectMcp } from './tools/mcp/connect-mcp';

@@ -4,12 +4,15 @@ import { isAbsolute, resolve } from 'node:path';
 import type { Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/ports';
+import { usdOf } from '../workflows/core/model-price';
 import type { Allowance } from '../workflows/core/spend';
+import type { HandedLimits } from '../workflows/core/subagent';
 import { currentRules } from '../workflows/core/rules';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './check-limits';
 import type { ActivityDeps } from './activity-deps';
 import type { ResolvedAgent } from './agent-catalog';
+import { chainsBelow } from './agent-catalog';
 import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
@@ -18,6 +21,7 @@ import { stripHidden } from './sanitise';
 import { runConfigJson } from './run-config';
 import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
 import type { Store } from './store';
+import { isJsonObject } from './tools/input-schema';
 import { UserError } from './user-error';
 
 async function checkWorkspace(workspace: string): Promise<string> {
@@ -54,19 +58,51 @@ function limitsOf(agent: ResolvedAgent, input: PrepareRunInput): Limits {
   const wanted = input.limits ?? {};
   const cooldownMs = { ...agent.limits.cooldownMs, ...wanted.cooldownMs };
   try {
-    return checkLimits('This run', { ...agent.limits, ...wanted, cooldownMs });
+    const limits = { ...agent.limits, ...wanted, cooldownMs };
+    return checkLimits('This run', withinParent(limits, input.parent?.limits));
   } catch (thrown) {
     if (thrown instanceof UserError) throw configInvalid(thrown.message);
     throw thrown;
   }
 }
 
-function budgetOf(agent: ResolvedAgent, input: PrepareRunInput): Allowance | undefined {
+/** A subagent may use what the run above has left, never more. */
+function withinParent(limits: Limits, parent: HandedLimits | undefined): Limits {
+  if (parent === undefined) return limits;
+  return {
+    ...limits,
+    maxEvents: Math.min(limits.maxEvents, parent.maxEvents),
+    maxToolCalls: Math.min(limits.maxToolCalls, parent.maxToolCalls),
+    maxActiveMs: Math.min(limits.maxActiveMs, parent.maxActiveMs),
+    maxSubagentDepth: Math.min(limits.maxSubagentDepth, parent.maxSubagentDepth),
+  };
+}
+
+/** The task of a subagent, from the store where it is too long to travel. */
+async function goalOf(store: Store, { goal, parent }: PrepareRunInput): Promise<string> {
+  if (parent?.taskBlob === undefined) return goal;
+  const input: unknown = JSON.parse((await store.getBlob(parent.taskBlob)).toString('utf8'));
+  const task = isJsonObject(input) ? input['task'] : undefined;
+  if (typeof task === 'string') return task;
+  throw new InfraException({
+    code: 'store_corrupt',
+    message: `The stored input ${parent.taskBlob} of a subagent holds no task.`,
+  });
+}
+
+function budgetOf(
+  deps: ActivityDeps,
+  agent: ResolvedAgent,
+  input: PrepareRunInput,
+): Allowance | undefined {
   try {
     const wanted = input.budget === undefined ? {} : checkBudget('This run', input.budget);
     const budget = { ...agent.budget, ...wanted };
-    checkPriced('This run', budget, agent.chain);
-    return allowanceOf(budget, undefined);
+    const allowance = allowanceOf(budget, input.parent?.allowance);
+    const isInMoney = allowance?.nanoUsd !== undefined;
+    const usd = isInMoney ? { usd: usdOf(allowance.nanoUsd) } : {};
+    checkPriced('This run', usd, chainsBelow(agent, (name) => deps.catalog.agent(name)));
+    return allowance;
   } catch (thrown) {
     if (thrown instanceof UserError) throw configInvalid(thrown.message);
     throw thrown;
@@ -122,8 +158,8 @@ export async function prepareRun(
   const store = storeOf(deps, input.storeId ?? deps.store.id);
   const agent = agentOf(deps, input);
   const limits = limitsOf(agent, input);
-  const budget = budgetOf(agent, input);
-  const { goal } = input;
+  const budget = budgetOf(deps, agent, input);
+  const goal = await goalOf(store, input);
   if (goal.trim() === '') throw configInvalid('The goal is empty. Say what the agent is to do.');
   if (goal.length > personTextChars)
     throw configInvalid(

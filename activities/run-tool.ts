@@ -14,6 +14,7 @@ import { keepTrying } from './keep-trying';
 import { resultIdentityOf } from './result-identity';
 import { boundText, sanitiseText } from './sanitise';
 import type { Store, ToolRecord } from './store';
+import { readSubagentAnswer } from './subagent-answer';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { putResult } from './stored-result';
 import type { Execution, ExecutionPlace } from './tool-execution';
@@ -203,6 +204,11 @@ async function runAttempt(
       show(sanitiseText(text, { maxChars: previewChars }));
     },
   };
+  if (input.answer !== undefined) {
+    const text = await readSubagentAnswer(store, input.answer);
+    const answered: Execution = { type: 'output', text };
+    return keepResult(place, tool, answered, resultIdentityOf(tool, {}, answered));
+  }
   const value = await inputOf(store, input);
   const checked = tool.parse(value);
   if (!checked.ok) {

@@ -7,6 +7,8 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow';
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { tsToMs } from '@temporalio/common/lib/time';
+import type { ChildFact } from './child-facts';
+import { readChild } from './child-facts';
 
 /** One event of a Temporal history, as the SDK decodes it. */
 export type HistoryEvent = NonNullable<History['events']>[number];
@@ -55,6 +57,7 @@ export type HistoryFact = { readonly eventId: number; readonly atMs: number } & 
       readonly scheduledEventId: number;
       readonly thrown: unknown;
     }
+  | ChildFact
   | { readonly type: 'timer-started' }
   | { readonly type: 'timer-fired'; readonly startedEventId: number }
   | { readonly type: 'segment-ended'; readonly end: SegmentEnd }
@@ -87,12 +90,14 @@ export interface HistoryReader {
  */
 export function createHistoryReader(source: HistorySource): HistoryReader {
   const activityIds = new Map<number, string>();
+  const childIds = new Map<number, string>();
   return {
     async read(event) {
       const fact =
         readTask(event) ??
         (await readActivity(event, source, activityIds)) ??
         readTimer(event) ??
+        (await readChild(event, source, childIds)) ??
         (await readPerson(event, source)) ??
         (await readSegment(event, source));
       if (fact === undefined) return undefined;

@@ -24,6 +24,7 @@ import type {
 import type { RunState } from '../workflows/core/run-state';
 import type { Transition } from '../workflows/core/transition';
 import { initialTransition, transition } from '../workflows/core/transition';
+import { endOfFailure, endOfResult } from '../workflows/child-outcome';
 import { failureFromActivity } from '../workflows/failure-from-activity';
 import { eventOfSignal, eventOfUpdate } from '../workflows/people-events';
 import type { HistoryFact, SegmentEnd } from './history-facts';
@@ -82,6 +83,8 @@ export class SegmentFold {
   private readonly admitted = new Map<string, { name: string; argument: unknown }>();
   private readonly activityIds = new Map<number, string>();
   private readonly timerIds = new Map<number, string>();
+  private readonly childIds = new Map<number, string>();
+  private readonly subagents = new Map<string, SubagentCommand>();
   private readonly commands = new Map<string, ActivityCommand>();
   private open: Activation | undefined;
 
@@ -109,6 +112,9 @@ export class SegmentFold {
       case 'activity-scheduled':
         this.activityIds.set(fact.eventId, fact.activityId);
         return [];
+      case 'child-initiated':
+        this.childIds.set(fact.eventId, fact.workflowId);
+        return [];
       case 'timer-started':
       case 'update-accepted':
         this.open?.outputs.push(fact);
@@ -125,6 +131,8 @@ export class SegmentFold {
       case 'cancel-requested':
       case 'activity-completed':
       case 'activity-failed':
+      case 'child-completed':
+      case 'child-failed':
       case 'timer-fired': {
         const entries = this.settle();
         this.waiting.push(fact);
@@ -165,6 +173,7 @@ export class SegmentFold {
       for (const command of commands) {
         if (command.type === 'publish') entries.push(command.entry);
         else issued.push(command);
+        if (command.type === 'run-subagent') this.subagents.set(command.runId, command);
         if (isActivityCommand(command)) this.commands.set(callIdOf(command), command);
       }
     };
@@ -213,6 +222,19 @@ export class SegmentFold {
         ? completed(command, fact.result)
         : failed(command, fact.thrown);
     }
+    yield* this.subagentsEvents(inputs);
+  }
+
+  /** Subagents come back behind activities: their promises are deeper. */
+  private *subagentsEvents(inputs: readonly HistoryFact[]): Generator<UnstampedEvent, void> {
+    for (const fact of inputs) {
+      if (fact.type !== 'child-completed' && fact.type !== 'child-failed') continue;
+      const command = this.subagents.get(this.childIds.get(fact.initiatedEventId) ?? '');
+      if (command === undefined) continue;
+      const end =
+        fact.type === 'child-completed' ? endOfResult(fact.result) : endOfFailure(fact.thrown);
+      yield { type: 'subagent-ended', toolCallId: command.toolCallId, end };
+    }
   }
 
   private peoplesEvents(
@@ -244,6 +266,11 @@ export class SegmentFold {
       if (command.type !== 'cancel-activities') return [];
       return command.callIds.flatMap((callId) => {
         const never = asked.find((candidate) => callIdOf(candidate) === callId);
+        const subagent = issued.find(
+          (other): other is SubagentCommand =>
+            other.type === 'run-subagent' && other.callId === callId,
+        );
+        if (subagent !== undefined) return [subagentNeverBegan(subagent)];
         return never === undefined ? [] : [failed(never, cancelledBeforeSent)];
       });
     });
@@ -273,6 +300,11 @@ const activityCommands: ReadonlySet<RunCommand['type']> = new Set<ActivityComman
   'notify',
   'plan-recovery',
 ]);
+type SubagentCommand = Extract<RunCommand, { type: 'run-subagent' }>;
+
+function subagentNeverBegan({ toolCallId }: SubagentCommand): UnstampedEvent {
+  return { type: 'subagent-ended', toolCallId, end: endOfFailure(cancelledBeforeSent) };
+}
 
 function isActivityCommand(command: RunCommand): command is ActivityCommand {
   return activityCommands.has(command.type);

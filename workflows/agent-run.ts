@@ -11,6 +11,7 @@ import { recordObservations } from './activity-proxies';
 import type { AgentRunInput } from './contract';
 import { restoreRunState } from './core/restore-run-state';
 import type { RunOutcome } from './core/run-outcome';
+import { outcomeForParent } from './core/subagent';
 import type { RunCommand, RunEvent, UnstampedEvent } from './core/run-protocol';
 import type { RunState } from './core/run-state';
 import type { Transition } from './core/transition';
@@ -49,6 +50,15 @@ function conclude(outcome: RunOutcome): RunOutcome {
     case 'failed':
       throw forcedEnd(outcome);
   }
+}
+
+/**
+ * A subagent's outcome stands in the history of the run above, so it is short. A cancelled one is returned, since Temporal gives
+ * a cancelled child no word to say.
+ */
+function concludeSubagent(outcome: RunOutcome): RunOutcome {
+  const short = outcomeForParent(outcome);
+  return short.status === 'cancelled' ? short : conclude(short);
 }
 
 /** No stack crosses: it would show the machine's paths to whoever reads the history. */
@@ -112,7 +122,8 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
     const reason = thrown instanceof Error && thrown.message !== '' ? thrown.message : 'cancelled';
     emit({ type: 'cancel-requested', reason });
   });
-  return conclude(await CancellationScope.nonCancellable(loop));
+  const outcome = await CancellationScope.nonCancellable(loop);
+  return input.request.parent === undefined ? conclude(outcome) : concludeSubagent(outcome);
 }
 
 /** Errors that only the end closed are told before the run is gone. */

@@ -12,7 +12,9 @@ import {
 import { modelCallEvent } from './core/model-call-event';
 import { prepareCallId } from './core/iteration';
 import type { RunCommand, UnstampedEvent } from './core/run-protocol';
+import { endOfFailure, endOfResult } from './child-outcome';
 import { failureFromActivity } from './failure-from-activity';
+import { runSubagent } from './subagent-run';
 
 /** Cancellable work in flight, by the id of its command. */
 interface WorkInFlight {
@@ -161,6 +163,19 @@ function startNotification(
   );
 }
 
+function startSubagent(
+  work: WorkInFlight,
+  command: Extract<RunCommand, { type: 'run-subagent' }>,
+): void {
+  const { callId, toolCallId } = command;
+  work.activity(
+    callId,
+    () => runSubagent(command),
+    (result) => ({ type: 'subagent-ended', toolCallId, end: endOfResult(result) }),
+    (thrown) => ({ type: 'subagent-ended', toolCallId, end: endOfFailure(thrown) }),
+  );
+}
+
 /** Carries out one command of the core. */
 export type CommandExecutor = (command: RunCommand) => void;
 
@@ -185,6 +200,9 @@ export function createCommandExecutor(emit: (event: UnstampedEvent) => void): Co
         return;
       case 'plan-recovery':
         startPlan(work, command);
+        return;
+      case 'run-subagent':
+        startSubagent(work, command);
         return;
       case 'start-timer':
         work.timer(command.timerId, command.delayMs, command.summary);

@@ -1,14 +1,20 @@
 /** Runs an agent from inside a user's own workflow, as a child with its own history. */
-import { ApplicationFailure, ChildWorkflowFailure } from '@temporalio/common';
 import type { ChildWorkflowOptions } from '@temporalio/workflow';
 import { executeChild } from '@temporalio/workflow';
 import type { agentRun } from './agent-run';
+import { outcomeOfFailure } from './child-outcome';
 import { agentRunWorkflow } from './contract';
 import type { RunOutcome } from './core/run-outcome';
 import type { RunRequest } from './core/run-protocol';
+import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
 
-function isOutcome(value: unknown): value is RunOutcome {
-  return typeof value === 'object' && value !== null && 'status' in value && 'report' in value;
+/** How the child is started: Temporal's options, and whether it is found by Holdfast's search attributes. */
+export interface RunAgentOptions extends ChildWorkflowOptions {
+  /**
+   * True where the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start a
+   * child with others). Default: as the calling workflow, which has them or not.
+   */
+  readonly findable?: boolean;
 }
 
 /**
@@ -19,18 +25,21 @@ function isOutcome(value: unknown): value is RunOutcome {
  */
 export async function runAgent(
   request: RunRequest,
-  options: ChildWorkflowOptions = {},
+  { findable, ...options }: RunAgentOptions = {},
 ): Promise<RunOutcome> {
+  const attributes =
+    findable === true
+      ? { typedSearchAttributes: firstAttributes(request.agent) }
+      : inheritedSearchAttributes(request.agent);
   try {
     return await executeChild<typeof agentRun>(agentRunWorkflow, {
+      ...(findable === false ? {} : attributes),
       ...options,
       args: [{ request }],
     });
   } catch (thrown) {
-    if (thrown instanceof ChildWorkflowFailure && thrown.cause instanceof ApplicationFailure) {
-      const [outcome] = thrown.cause.details ?? [];
-      if (isOutcome(outcome)) return outcome;
-    }
+    const outcome = outcomeOfFailure(thrown);
+    if (outcome !== undefined) return outcome;
     throw thrown;
   }
 }

@@ -1,4 +1,5 @@
 /** Shows a run in the Web UI: current details on every step, search attributes only when they change. */
+import type { SearchAttributePair } from '@temporalio/common';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { searchAttributes } from './contract';
@@ -6,6 +7,7 @@ import type { RunState } from './core/run-state';
 import { statusMarkdown, statusView } from './core/status-view';
 
 const keys = {
+  agent: defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD),
   status: defineSearchAttributeKey(searchAttributes.status, SearchAttributeType.KEYWORD),
   provider: defineSearchAttributeKey(searchAttributes.provider, SearchAttributeType.KEYWORD),
   reason: defineSearchAttributeKey(searchAttributes.reason, SearchAttributeType.KEYWORD),
@@ -14,6 +16,27 @@ const keys = {
 
 /** Longest value of a search attribute, in characters: far below the server's 2 KB. */
 const attributeChars = 200;
+
+/** Search attributes for a child run: only where the workflow that starts it has them, since the namespace knows them then. */
+export function inheritedSearchAttributes(agent: string): {
+  readonly typedSearchAttributes?: SearchAttributePair[];
+} {
+  return isRegistered() ? { typedSearchAttributes: firstAttributes(agent) } : {};
+}
+
+/** What a run is found by from its start. */
+export function firstAttributes(agent: string): SearchAttributePair[] {
+  return [
+    { key: keys.agent, value: agent },
+    { key: keys.status, value: 'running' },
+  ];
+}
+
+function isRegistered(): boolean {
+  return workflowInfo()
+    .typedSearchAttributes.getAll()
+    .some(({ key }) => key.name === searchAttributes.agent);
+}
 
 /** Shows the run as it is after each step. */
 export interface RunVisibility {
@@ -27,10 +50,7 @@ export interface RunVisibility {
  * them would refuse the whole workflow task.
  */
 export function createRunVisibility(): RunVisibility {
-  const { typedSearchAttributes } = workflowInfo();
-  const registered = typedSearchAttributes
-    .getAll()
-    .some(({ key }) => key.name === searchAttributes.agent);
+  const registered = isRegistered();
   let shown = '';
 
   function show(state: RunState): void {

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
 import type { DecisionPolicy, ToolEffect } from '../../workflows/core/ports';
+import type { SubagentPolicy } from '../../workflows/core/subagent';
 import type { PrivilegedParameter } from './privileged-parameters';
 
 /** What a tool may use while it runs. */
@@ -109,6 +110,8 @@ export interface Tool {
   readonly maxCalls: number | undefined;
   readonly onUnknown: OnUnknown;
   readonly label: string | undefined;
+  /** The call is a run of another agent. */
+  readonly subagent?: SubagentPolicy;
   /** Checks input: the parsed value, or what is wrong in words for the model. */
   readonly parse: (input: unknown) => ParsedInput;
   readonly needsApproval: (input: unknown, context: ApprovalContext) => boolean;

@@ -122,6 +122,13 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
         `done ${entry.summary}${entry.preview === '' ? '' : `: ${entry.preview}`}`,
         'dim',
       );
+    case 'SubagentStartedEvent':
+      return line(`subagent ${entry.agent} (run ${entry.runId}): ${entry.task}`, 'cyan');
+    case 'SubagentEndedEvent':
+      return line(
+        `subagent ${entry.status} (run ${entry.runId})${costOfReply(entry)}: ${entry.message}`,
+        entry.status === 'completed' ? 'dim' : 'yellow',
+      );
     case 'HealedEvent':
       return line(`healed ${entry.code}: ${entry.how}`, 'green');
     case 'FailoverEvent':

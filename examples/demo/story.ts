@@ -88,6 +88,10 @@ function told(entry: TimelineEntry): Told | undefined {
       return { label: 'guard', style: 'yellow', text: entry.message };
     case 'ReminderEvent':
       return { label: 'wait', style: 'yellow', text: entry.waitingFor };
+    case 'SubagentStartedEvent':
+      return { label: 'subagent', style: 'cyan', text: `${entry.agent}: ${entry.task}` };
+    case 'SubagentEndedEvent':
+      return { label: '', style: 'dim', text: `${entry.status}: ${entry.message}` };
     case 'NoToolCallEvent':
     case 'EditRefusedEvent':
     case 'SignalDroppedEvent':

@@ -61,7 +61,7 @@ export function runApproved(
     status: { type: 'running' },
   });
   return andThen(endDecisionWait(approved, progress, how, moment.atMs), (after) =>
-    startCall(after, toolCallId, moment.atMs),
+    andThen(startCall(after, toolCallId, moment.atMs), (started) => settleIfDone(started, moment)),
   );
 }
 

@@ -1,0 +1,36 @@
+/** Starts a subagent as a child workflow: its own history, on the same task queue, found like any run. */
+import {
+  executeChild,
+  ChildWorkflowCancellationType,
+  ParentClosePolicy,
+} from '@temporalio/workflow';
+import type { agentRun } from './agent-run';
+import { agentRunWorkflow } from './contract';
+import type { RunCommand } from './core/run-protocol';
+import type { RunOutcome } from './core/run-outcome';
+import { escapeMarkdown } from './core/status-view';
+import { inheritedSearchAttributes } from './run-visibility';
+
+/** Characters of a summary: Temporal takes 400 bytes, and a character has four at most. */
+const summaryChars = 100;
+
+/**
+ * Runs a subagent to its end.
+ *
+ * Contract: a cancel is handed on and waited for, so that nothing of the subagent is lost; it outlives no run above it.
+ */
+export function runSubagent({
+  request,
+  runId,
+}: Extract<RunCommand, { type: 'run-subagent' }>): Promise<RunOutcome> {
+  const task = request.goal.replace(/\s+/g, ' ').trim();
+  return executeChild<typeof agentRun>(agentRunWorkflow, {
+    workflowId: runId,
+    args: [{ request }],
+    cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+    parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+    staticSummary: `${request.agent}: ${task}`.slice(0, summaryChars),
+    staticDetails: `### Subagent of ${escapeMarkdown(request.parent?.runId ?? '')}\n\n> ${escapeMarkdown(task)}`,
+    ...inheritedSearchAttributes(request.agent),
+  });
+}
