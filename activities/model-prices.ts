@@ -164,7 +164,7 @@ function longestMatch(table: PriceTable, name: string): PriceDefinition | undefi
   let best: readonly [beginning: string, prices: PriceDefinition] | undefined;
   for (const entry of Object.entries(table)) {
     const [beginning] = entry;
-    const goesOn = boundaries.has(name.charAt(beginning.length));
+    const goesOn = beginning.endsWith('/') || boundaries.has(name.charAt(beginning.length));
     if (name.startsWith(beginning) && goesOn && beginning.length > (best?.[0].length ?? -1))
       best = entry;
   }

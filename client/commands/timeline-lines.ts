@@ -26,6 +26,17 @@ function costOfReply({ usd }: { readonly usd?: number }): string {
   return usd === undefined ? '' : ` (${usdText(nanoUsdOf(usd))})`;
 }
 
+function subagentLine(
+  entry: Extract<TimelineEntry, { type: 'SubagentStartedEvent' | 'SubagentEndedEvent' }>,
+): StoryLine {
+  if (entry.type === 'SubagentStartedEvent')
+    return line(`subagent ${entry.agent} (run ${entry.runId}): ${entry.task}`, 'cyan');
+  return line(
+    `subagent ${entry.status} (run ${entry.runId})${costOfReply(entry)}: ${entry.message}`,
+    entry.status === 'completed' ? 'dim' : 'yellow',
+  );
+}
+
 function notificationLine(
   entry: Extract<TimelineEntry, { type: 'NotifiedEvent' | 'NotificationFailedEvent' }>,
 ): StoryLine {
@@ -123,12 +134,8 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
         'dim',
       );
     case 'SubagentStartedEvent':
-      return line(`subagent ${entry.agent} (run ${entry.runId}): ${entry.task}`, 'cyan');
     case 'SubagentEndedEvent':
-      return line(
-        `subagent ${entry.status} (run ${entry.runId})${costOfReply(entry)}: ${entry.message}`,
-        entry.status === 'completed' ? 'dim' : 'yellow',
-      );
+      return subagentLine(entry);
     case 'HealedEvent':
       return line(`healed ${entry.code}: ${entry.how}`, 'green');
     case 'FailoverEvent':

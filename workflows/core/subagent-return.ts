@@ -8,7 +8,7 @@ import type { Step } from './step';
 import { andThen } from './step';
 import type { SubagentEnd, SubagentRecord } from './subagent';
 import { subagentError } from './subagent';
-import { collectAnswer, failSubagentCall, toolCallActivityId } from './tool-phase';
+import { collectAnswer, failSubagentCall, activityIdAt } from './tool-phase';
 
 /** Subagents that the report names, newest last. */
 const recordedSubagents = 20;
@@ -114,7 +114,7 @@ export function onSubagentEnded(
   if (progress?.status.type !== 'delegated') return step(state);
   const { call, status } = progress;
   const { runId } = status;
-  const callId = toolCallActivityId(state.counters.iterations, index);
+  const callId = activityIdAt(state, index);
   return andThen(account(state, { call, callId, runId }, end, moment.atMs), (after) => {
     if (end.type !== 'ended' || end.status !== 'completed' || end.head === undefined)
       return failSubagentCall(after, call, subagentError(call.name, end), moment);

@@ -39,7 +39,7 @@ function runCommand(state: RunState, call: ProposedToolCall, index: number): Run
   return {
     type: 'run-tool',
     toolCallId: call.toolCallId,
-    callId: toolCallActivityId(state.counters.iterations, activityIndex(state.phase, index)),
+    callId: activityIdAt(state, index),
     summary: callSummary(call),
     timeoutMs: toolPolicy(state, call.name)?.timeoutMs ?? unknownToolTimeoutMs,
     heartbeatTimeoutMs: snapshot.limits.heartbeatTimeoutMs,
@@ -67,6 +67,11 @@ export function activityIndex(phase: RunPhase, index: number): number {
   return isOwn ? maxCallsPerReply + 1 + index : index;
 }
 
+/** Activity id of a call by its place in the phase. */
+export function activityIdAt(state: RunState, index: number): string {
+  return toolCallActivityId(state.counters.iterations, activityIndex(state.phase, index));
+}
+
 /** Starts those calls of the phase that `which` names. */
 function dispatch(
   state: RunState,
@@ -83,7 +88,7 @@ function dispatch(
   );
   const delegated = started.flatMap(({ call, index }) => {
     const policy = subagentPolicy(counted, call);
-    const callId = toolCallActivityId(state.counters.iterations, index);
+    const callId = activityIdAt(state, index);
     return policy === undefined ? [] : [{ call, callId, policy }];
   });
   const isDelegated = (call: ProposedToolCall): boolean =>
@@ -344,16 +349,13 @@ function abandonWaits(state: RunState, failure: InfraError): Step {
     ...state,
     phase: { ...phase, calls, failure: phase.failure ?? failure },
   };
-  return step(failed, ...timers, ...stopSubagents(phase.calls, state.counters.iterations));
+  return step(failed, ...timers, ...stopSubagents(state, phase.calls));
 }
 
 /** Asks the subagents among the calls to stop; each still comes back. */
-function stopSubagents(
-  calls: readonly ToolCallProgress[],
-  iteration: number,
-): readonly RunCommand[] {
+function stopSubagents(state: RunState, calls: readonly ToolCallProgress[]): readonly RunCommand[] {
   const callIds = calls.flatMap(({ status }, index) =>
-    status.type === 'delegated' ? [toolCallActivityId(iteration, index)] : [],
+    status.type === 'delegated' ? [activityIdAt(state, index)] : [],
   );
   return callIds.length === 0 ? [] : [{ type: 'cancel-activities', callIds }];
 }
