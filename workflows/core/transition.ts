@@ -218,9 +218,7 @@ function decide(state: RunState, event: RunEvent): Step {
     case 'recovery-plan-failed':
       return onPlanResult(state, event.callId, { failure: event.failure }, event);
     case 'subagent-ended':
-      return isEnding(state)
-        ? onSubagentReturned(state, event)
-        : onSubagentEnded(state, event.toolCallId, event.end, event);
+      return onSubagentReturned(state, event);
     case 'timer-fired':
       return onTimerFired(state, event);
     case 'message-added':
@@ -396,7 +394,7 @@ function onSubagentReturned(
   event: Extract<RunEvent, { type: 'subagent-ended' }>,
 ): Step {
   const { phase } = state;
-  if (phase.type !== 'ending') return step(state);
+  if (phase.type !== 'ending') return onSubagentEnded(state, event.toolCallId, event.end, event);
   const landed = phase.landing.find(({ call }) => call.toolCallId === event.toolCallId);
   if (landed?.runId === undefined || !phase.outstanding.includes(landed.callId)) return step(state);
   return andThen(landSubagent(state, landed, landed.runId, event.end, event.atMs), (after) =>
