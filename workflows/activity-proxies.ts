@@ -148,7 +148,7 @@ export function notify(
       activityId: command.callId,
       summary: command.summary,
       scheduleToCloseTimeout: '1 hour',
-      heartbeatTimeout: '20 seconds',
+      heartbeatTimeout: command.heartbeatTimeoutMs,
       retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
     },
     [command.input],

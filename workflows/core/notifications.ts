@@ -1,4 +1,5 @@
 /** Tells people, by the notifiers that the run was prepared with, that the run has begun to wait for one of them. */
+import type { Limits } from './limits';
 import { routeName } from './provider-health';
 import type { NotifyInput, PersonNotice } from './ports';
 import type { RunCommand, RunEvent } from './run-protocol';
@@ -69,11 +70,15 @@ function noticeOf(state: RunState, item: PendingItem, atMs: number): PersonNotic
   };
 }
 
-function notifyCommand({ callId, input }: NotificationInFlight): RunCommand {
+function notifyCommand(
+  { callId, input }: NotificationInFlight,
+  { heartbeatTimeoutMs }: Limits,
+): RunCommand {
   return {
     type: 'notify',
     callId,
     summary: `notify: ${input.notice.kind} ${input.notice.asked}`.slice(0, 200),
+    heartbeatTimeoutMs,
     input,
   };
 }
@@ -99,7 +104,7 @@ function begin(state: RunState, item: PendingItem, atMs: number): Step {
   };
   return step(
     { ...state, notifications: { count, inFlight: [...notifications.inFlight, flying] } },
-    notifyCommand(flying),
+    notifyCommand(flying, snapshot.limits),
   );
 }
 
@@ -123,9 +128,12 @@ function callBack(state: RunState, waiting: ReadonlySet<string>): Step {
  */
 export function announcePending(before: RunState, decided: Step, event: RunEvent): Step {
   const { state, commands } = decided;
-  if (state.snapshot?.notifiers === undefined || state.phase.type === 'ended') return decided;
+  const { snapshot } = state;
+  if (snapshot?.notifiers === undefined || state.phase.type === 'ended') return decided;
   const again =
-    event.type === 'segment-started' ? state.notifications.inFlight.map(notifyCommand) : [];
+    event.type === 'segment-started'
+      ? state.notifications.inFlight.map((flying) => notifyCommand(flying, snapshot.limits))
+      : [];
   const known = new Set(pendingItems(before).map((item) => identityOf(item, before)));
   const items = pendingItems(state);
   let told = callBack(state, new Set(items.map((item) => identityOf(item, state))));

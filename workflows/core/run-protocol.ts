@@ -172,6 +172,7 @@ export type RunCommand =
       /** Short activity id, such as `n1`. */
       readonly callId: string;
       readonly summary: string;
+      readonly heartbeatTimeoutMs: number;
       readonly input: NotifyInput;
     }
   | {
