@@ -1,6 +1,6 @@
 /** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
 import type { RunToolInput } from '../workflows/core/ports';
-import { sanitiseText } from './sanitise';
+import { sanitiseText, stripHidden } from './sanitise';
 import { sanitiseWhole } from './sanitise-whole';
 import { fenceToolOutput } from './fence';
 import type { Store } from './store';
@@ -21,13 +21,15 @@ export interface ShownOutput {
 /**
  * A tool's return value as text: a string as it is, anything else as JSON.
  *
- * Contract: never throws. What JSON cannot carry (a cycle, a bigint) is named, since the call is done all the same and must
+ * Contract: never throws. Hidden characters go before JSON spells them, so that they split no secret. What JSON cannot carry (a cycle, a bigint) is named, since the call is done all the same and must
  * not pass for a failed one.
  */
 export function outputText(output: unknown): string {
   if (typeof output === 'string') return output;
   try {
-    const json: unknown = JSON.stringify(output);
+    const json: unknown = JSON.stringify(output, (_key, value: unknown) =>
+      typeof value === 'string' ? stripHidden(value) : value,
+    );
     return typeof json === 'string' ? json : '';
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : 'not JSON';

@@ -3,6 +3,7 @@ import type { FailoverReason, InfraError } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { InfraException } from '../infra-exception';
 import { redactText } from '../redact';
+import { stripHidden } from '../sanitise';
 import { redactionMark } from '../redaction-mark';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
 import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
@@ -164,7 +165,7 @@ function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): strin
 
 /** Vendors echo keys, whole, cut or starred, and whatever else stood where the key should be. */
 function clean(text: string, apiKey: string | undefined): string {
-  const oneLine = wellFormedText(text)
+  const oneLine = stripHidden(text)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim();
   const withoutKey =

@@ -17,6 +17,18 @@ function fenceProblem(text: string): string | undefined {
   return inside.includes(opened) ? 'holds its own code inside' : undefined;
 }
 
+/** Hints that the runtime makes of the tools' own definitions (activities/knowledge). */
+const definitionHints =
+  /^(?:Other tools for the same purpose: [\w, ]+\.|"place" is [\w ]+\.|It cannot do without "place"\.)$/;
+
+function isTrustedHint(hint: unknown): boolean {
+  return (
+    hint === authorHint ||
+    hint === defaultHint ||
+    (typeof hint === 'string' && definitionHints.test(hint))
+  );
+}
+
 function isErrorJson(line: string): boolean {
   try {
     const value: unknown = JSON.parse(line);
@@ -24,7 +36,7 @@ function isErrorJson(line: string): boolean {
     const { hint } = value as { hint?: unknown };
     return (
       Object.keys(value).sort().join() === 'code,error,hint,message,recoverable' &&
-      (hint === authorHint || hint === defaultHint)
+      isTrustedHint(hint)
     );
   } catch {
     return false;
@@ -48,7 +60,9 @@ export function noteProblem(note: string): string | undefined {
   if (lines.filter((line) => line.startsWith(noteProvenance)).length !== 1)
     return 'speaks for the runtime more than once';
   const hints = lines.filter((line) => line.startsWith('Hint:'));
-  return hints.some((line) => line !== `Hint: ${authorHint}`) ? 'holds a foreign hint' : undefined;
+  return hints.some((line) => !isTrustedHint(line.slice('Hint: '.length)))
+    ? 'holds a foreign hint'
+    : undefined;
 }
 
 function userTextProblem(text: string): string | undefined {

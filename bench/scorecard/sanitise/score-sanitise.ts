@@ -53,7 +53,10 @@ async function runBatch({ client }: ProviderWorld, batch: Batch): Promise<readon
 async function historyOf({ temporal }: ProviderWorld, runId: string): Promise<readonly string[]> {
   const { events } = await temporal.workflow.getHandle(runId).fetchHistory();
   return (events ?? []).flatMap((event) =>
-    event.workflowExecutionStartedEventAttributes ? [] : textsIn(event),
+    event.workflowExecutionStartedEventAttributes ||
+    event.activityTaskScheduledEventAttributes?.activityType?.name === 'prepareRun'
+      ? []
+      : textsIn(event),
   );
 }
 
