@@ -2,7 +2,10 @@
 import { z } from 'zod';
 import { publicHttpAnswers } from '../../bench/scorecard/provider/public-answers';
 import { defineTool } from '../../activities/tools/define-tool';
+import type { RecordedRequest } from '../../testing/emulator/recorded-request';
+import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
+import type { ScriptRule } from '../../testing/emulator/script-queue';
 import type { AgentWorld } from '../support/agent-world';
 import { startAgentWorld, testModel } from '../support/agent-world';
 
@@ -74,4 +77,73 @@ test('context_overflow-01: asks for a shorter reply by the exact numbers, and co
   expect(refused?.body['max_tokens']).toBe(64_000);
   expect(sent?.body['max_tokens']).toBeLessThanOrEqual(21_041);
   world.emulator.assertDrained();
+}, 60_000);
+
+const summarySystem = 'You keep the record of an agent';
+const isSummary = ({ systemText }: RecordedRequest): boolean => systemText.includes(summarySystem);
+
+/** A reply of so many tokens of text, so that nothing can be stripped. */
+const rambles = (turn: number): Step =>
+  reply.toolCalls([{ name: 'dig', input: { tokens: 1, seed: `s${turn}` } }], {
+    text: Array.from({ length: 250 }, (_each, line) => `thought ${turn} of ${line} gold`).join(
+      '\n',
+    ),
+  });
+
+const aSummary = (facts: readonly string[]): Step =>
+  reply.text(JSON.stringify({ progress: 'Dug on.', facts, decisions: [] }));
+
+/** Plays turns for the agent, and `summaries` for whoever is asked to summarise. */
+function play(turns: number, summaries: Step[], sent: RecordedRequest[]): ScriptRule {
+  let turn = 0;
+  return (request) => {
+    sent.push(request);
+    if (isSummary(request)) return summaries.shift() ?? aSummary(['too many summaries']);
+    turn += 1;
+    return turn > turns ? reply.text('done') : rambles(turn);
+  };
+}
+
+test('summarises in parts, pays for no part twice, and keeps goal and facts', async () => {
+  const sent: RecordedRequest[] = [];
+  const facts = aSummary(['The mine holds kestrel-4471.']);
+  world.emulator.clearScripts();
+  world.emulator.script(
+    play(16, [facts, fault.http(529), facts, facts, facts, facts, facts], sent),
+  );
+  const outcome = await world.run({ agent: 'digger', goal: 'Dig for gold in mine seven.' });
+  expect(world.emulator.refusals).toEqual([]);
+  expect(outcome).toMatchObject({ status: 'completed', report: { failovers: 0 } });
+  const prompts = sent.filter(isSummary).map(({ lastUserText }) => lastUserText);
+  expect(prompts.length).toBeGreaterThanOrEqual(2);
+  // The refused one came again; no other did.
+  expect(new Set(prompts).size).toBe(prompts.length - 1);
+  const last = JSON.stringify(sent.at(-1)?.body);
+  expect(last).toContain('Dig for gold in mine seven.');
+  expect(last).toContain('kestrel-4471');
+  expect(last).not.toContain('thought 1 of');
+  expect(last).toContain('thought 16 of');
+  for (const { progress } of sent) {
+    const { inputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = progress.usage ?? {};
+    expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBeLessThan(windowTokens);
+  }
+}, 60_000);
+
+test('asks the next route where a summary is none, and needs no model where all fail', async () => {
+  const sent: RecordedRequest[] = [];
+  world.emulator.clearScripts();
+  const calls = reply.toolCalls([{ name: 'dig', input: { tokens: 1, seed: 'x' } }]);
+  const useless: Step[] = [calls, reply.refusal(), reply.empty(), calls, calls, calls];
+  world.emulator.script(play(10, useless, sent));
+  const outcome = await world.run({ agent: 'digger', goal: 'Dig for tin.' });
+  expect(outcome.status).toBe('completed');
+  expect(
+    sent
+      .filter(isSummary)
+      .map(({ wire }) => wire)
+      .slice(0, 2),
+  ).toEqual(['anthropic', 'responses']);
+  const last = JSON.stringify(sent.at(-1)?.body);
+  expect(last).toContain('told without a model');
+  expect(last).toContain('Dig for tin.');
 }, 60_000);
