@@ -41,6 +41,8 @@ export function outcomeText(outcome: RunOutcome, paint: Paint): string {
   const lines = ['', headline(outcome, paint), '', paint('dim', facts.join(' · '))];
   if (healed.length > 0) lines.push(paint('dim', `healed: ${healed.join(', ')}`));
   if (report.failovers > 0) lines.push(paint('dim', `failovers: ${report.failovers}`));
+  if (report.compactions !== undefined)
+    lines.push(paint('dim', `compactions: ${report.compactions}`));
   if (outcome.status === 'completed') {
     if (outcome.output !== undefined) lines.push('', JSON.stringify(outcome.output, undefined, 2));
   } else

@@ -1,4 +1,5 @@
 /** `holdfast show`: where one run is, what waits, and how it went. */
+import { contextText } from '../../workflows/core/context-view';
 import type { Command } from 'commander';
 import { costText } from '../../workflows/core/run-cost';
 import { recoveryLine } from '../../workflows/core/recovery-view';
@@ -37,8 +38,13 @@ export function addShow(program: Command, context: CommandContext): void {
     });
 }
 
-function progressRows({ progress, recovery }: RunStatusView): [string, string | undefined][] {
+function progressRows({
+  context,
+  progress,
+  recovery,
+}: RunStatusView): [string, string | undefined][] {
   return [
+    ['context', context && contextText(context)],
     ['progress', progress && `${progress.progressPercent} %, ${progress.reasoning}`],
     ['recovery', recovery && recoveryLine(recovery)],
   ];

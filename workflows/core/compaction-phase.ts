@@ -21,7 +21,7 @@ type CallingModel = Extract<RunPhase, { type: 'calling-model' }>;
 /** Takes what waited for the call and is in the transcript now. */
 function takeAppended(state: RunState, head: string, sentTexts: number): RunState {
   const { storeWaitMs: _recovered, ...rest } = state;
-  const { pendingResults: _appended, ...next } = state.next;
+  const { pendingResults: _appended, runtimeResults: _ran, ...next } = state.next;
   return {
     ...rest,
     head,

@@ -244,7 +244,7 @@ function compactInput(
   summaryRouteIndex: number | undefined,
 ): CompactInput {
   const summariser = snapshot.chain[summaryRouteIndex ?? -1];
-  const { pendingResults } = state.next;
+  const { pendingResults, runtimeResults } = state.next;
   const counted = countedNow(state);
   const tokenFactors = state.context.factors[routeName(route)];
   return {
@@ -252,6 +252,7 @@ function compactInput(
     definition: snapshot.definition,
     head,
     ...(pendingResults.length === 0 ? {} : { pendingResults }),
+    ...(runtimeResults === undefined ? {} : { runtimeResults }),
     routeIndex,
     bounds,
     tier,

@@ -367,6 +367,7 @@ export interface CompactInput {
   readonly definition: ContentHash;
   readonly head: Head;
   readonly pendingResults?: readonly PendingResult[];
+  readonly runtimeResults?: readonly RuntimeResult[];
   /** Place of the route that will be called: the request is measured as it would go there. */
   readonly routeIndex: number;
   readonly bounds: ContextBounds;

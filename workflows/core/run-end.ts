@@ -24,6 +24,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     didNotWork: state.didNotWork,
     healed: state.healed,
     failovers: counters.failovers,
+    ...(state.context.compactions === 0 ? {} : { compactions: state.context.compactions }),
     usage: state.usage,
     ...(cachedShare === undefined ? {} : { cachedShare }),
     cost: costOf(state),

@@ -38,6 +38,8 @@ export interface RunReport {
   /** Failures that the run got over, by code. */
   readonly healed: { readonly [code: string]: number };
   readonly failovers: number;
+  /** Times that the conversation was made smaller; absent where it never was. */
+  readonly compactions?: number;
   readonly usage: Usage;
   /** Share of the input tokens that came from the vendors' prompt caches; absent where nothing was sent. */
   readonly cachedShare?: number;

@@ -1,4 +1,6 @@
 /** What people see of a run: the answer of the queries, the search attributes' values and the Web UI's current details. */
+import type { ContextView } from './context-view';
+import { contextText, contextView } from './context-view';
 import { costOf } from './budget';
 import { decisionText } from './decisions-made';
 import { digestOf, policyOf } from './decision-wait';
@@ -47,6 +49,8 @@ export interface RunStatusView {
   readonly cachedShare?: number;
   /** What it has cost so far, and of which budget; absent from workers of release 0.1.0. */
   readonly cost?: RunCost;
+  /** Size of the conversation; absent before the first reply. */
+  readonly context?: ContextView;
   readonly segments: number;
   readonly ring: readonly string[];
   /** How far the run is; absent for a run that does not recover. */
@@ -260,6 +264,7 @@ function cachedFields(usage: Usage): { readonly cachedShare?: number } {
 export function statusView(state: RunState): RunStatusView {
   const route = currentRoute(state);
   const why = reason(state);
+  const context = contextView(state);
   return {
     status: statusWord(state),
     agent: state.request.agent,
@@ -278,6 +283,7 @@ export function statusView(state: RunState): RunStatusView {
     usage: state.usage,
     ...cachedFields(state.usage),
     cost: costOf(state),
+    ...(context === undefined ? {} : { context }),
     segments: state.counters.segments,
     ring: state.breaker.ring,
     ...recoveryFields(state),
@@ -301,8 +307,13 @@ function tokenBudget(cost: RunCost | undefined): string {
 }
 
 /** Rows that tell how the run gets on. */
-function progressRows({ progress, recovery }: RunStatusView): [string, string | undefined][] {
+function progressRows({
+  context,
+  progress,
+  recovery,
+}: RunStatusView): [string, string | undefined][] {
   return [
+    ['Context', context && contextText(context)],
     ['Progress', progress && `${progress.progressPercent} %: ${progress.reasoning}`],
     ['Recovery', recovery && recoveryLine(recovery)],
   ];
