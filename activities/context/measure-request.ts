@@ -44,7 +44,7 @@ export interface RequestMeasure {
 }
 
 /** The size of some messages by themselves. */
-export interface MessagesMeasure {
+interface MessagesMeasure {
   /** Our own count, no factor applied. */
   readonly text: TextTokens;
   readonly imageTokens: number;
@@ -55,7 +55,7 @@ export interface MessagesMeasure {
 
 /** OpenAI counts by the very table that we do. */
 const sameTable: TokenFactors = { words: 1, marks: 1, scripts: 1 };
-/** Claude up to 4.6, and from 4.7 on. Source: ADR 0024, published measurements by the vendor's own counting endpoint. */
+/** Claude up to 4.6, and from 4.7 on. Source: ADR 0028, published measurements by the vendor's own counting endpoint. */
 const olderClaude: TokenFactors = { words: 1.2, marks: 1.2, scripts: 1.25 };
 const newerClaude: TokenFactors = { words: 1.6, marks: 1.2, scripts: 1.25 };
 
@@ -120,7 +120,7 @@ function usableCount(known: MeasureKnown, messages: number): CountedContext | un
 }
 
 /** Measures messages by themselves: for cutting a transcript into pieces that fit. */
-export function measureMessages(
+function measureMessages(
   messages: readonly Message[],
   wire: ProviderWire,
   model: string,

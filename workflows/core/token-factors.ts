@@ -2,7 +2,7 @@
 
 /**
  * Our own tokens of a text by what it is made of, as tokenizers differ by that: Anthropic's newer one makes 45 % more of English
- * and the same of Chinese (ADR 0024).
+ * and the same of Chinese (ADR 0028).
  */
 export interface TextTokens {
   /** Of Latin letters and the blanks between words. */
@@ -26,7 +26,7 @@ export interface CountedContext {
   readonly tokens: number;
 }
 
-/** Least and greatest factor of a class: beyond them a vendor's count says more about its own additions than about the text (ADR 0024). */
+/** Least and greatest factor of a class: beyond them a vendor's count says more about its own additions than about the text (ADR 0028). */
 export const tokenFactorBounds = { least: 0.7, greatest: 2.5 } as const;
 
 /** Tokens at which a sample weighs as much as everything before it. */
