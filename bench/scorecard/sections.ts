@@ -2,6 +2,7 @@
 import { scoreEffects } from './effects/score-effects';
 import { readCallTraces } from './loops/call-trace';
 import { scoreLoops } from './loops/score-loops';
+import { ampleTrial, scoreBudget, tightTrial } from './budget/score-budget';
 import { scoreProviderFaults } from './provider/score-provider-faults';
 import { providerFaults } from './provider/provider-faults';
 import { scoreSanitise } from './sanitise/score-sanitise';
@@ -40,5 +41,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'sanitise',
     about: 'secrets and injections through every sink: prompts, history, logs, store',
     score: () => scoreSanitise(),
+  },
+  {
+    name: 'budget',
+    about: 'fifty subagents under one budget: is it kept, and is the ledger the bill',
+    score: () => scoreBudget([tightTrial, ampleTrial]),
   },
 ];
