@@ -1,6 +1,7 @@
 /** What a store must do: keep transcripts, blobs and tool outcomes outside of Temporal's history, and share route health. */
 import type { FailoverReason } from '../workflows/core/failure';
 import type { ContentHash, Head, Message } from '../workflows/core/message';
+import type { SweepOptions, SweepResult } from './stores/sweep';
 import type { PatternStore } from './learning/pattern-store';
 
 /** A tool execution that was begun: written before its effect, so that a crash leaves evidence. */
@@ -138,6 +139,8 @@ export interface Store extends HealthStore {
   /** Records the outcome (JSON text, at most 64 KB) of a begun execution; the first outcome stays. */
   finishTool(key: string, outcome: string): Promise<void>;
   getTool(key: string): Promise<ToolRecord>;
+  /** Removes what neither the roots nor anything young reaches; safe beside live workers (`stores/sweep.ts`). */
+  sweep(options: SweepOptions): Promise<SweepResult>;
   /** Rejects with `store_unavailable` if the store cannot be written. */
   check(): Promise<void>;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
 /** The store over any database: names content, verifies it on every load, and keeps transcripts in memory. */
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
+import { InfraException } from '../infra-exception';
 import type { PatternStore } from '../learning/pattern-store';
 import type {
   BlobSlice,
@@ -30,6 +31,9 @@ import {
 } from './health-record';
 import { healthRecord, healthRow } from './health-row';
 import { parseMessages } from './message-shape';
+import type { GarbageRows } from './garbage-rows';
+import type { SweepOptions, SweepResult } from './sweep';
+import { sweep } from './sweep';
 import type { HealthRow, HealthUpdate, NodeRow, RowEngine, ToolRow } from './row-engine';
 import { payloadTooDeep, payloadTooLarge, storeCorrupt } from './store-errors';
 import { maxOutcomeBytes, type StoreLimits } from './store-limits';
@@ -46,10 +50,12 @@ import { TranscriptCache, type TranscriptNode } from './transcript-cache';
 export class ContentAddressedStore implements Store {
   readonly patterns: PatternStore;
   readonly #rows: RowEngine;
+  readonly #garbage: GarbageRows;
   readonly #limits: StoreLimits;
   readonly #cache: TranscriptCache;
 
-  constructor(rows: RowEngine, patterns: PatternStore, limits: StoreLimits) {
+  constructor(rows: RowEngine, patterns: PatternStore, garbage: GarbageRows, limits: StoreLimits) {
+    this.#garbage = garbage;
     this.patterns = patterns;
     this.#rows = rows;
     this.#limits = limits;
@@ -102,7 +108,7 @@ export class ContentAddressedStore implements Store {
     const chunkHashes = chunks.map((chunk) => chunk.hash);
     const manifest = manifestText({ totalBytes: bytes.length, chunkHashes });
     const hash = contentHash(manifest);
-    if ((await this.#rows.selectManifest(hash)) !== undefined) return hash;
+    if (await this.#rows.touchBlob(hash)) return hash;
     let last = 0;
     for (; last + chunksPerBatch < chunks.length; last += chunksPerBatch) {
       await this.#rows.insertBlobRows(chunks.slice(last, last + chunksPerBatch));
@@ -166,6 +172,19 @@ export class ContentAddressedStore implements Store {
       return afterProbeRequest(known, request);
     });
     return holdsProbe(health, request);
+  }
+
+  sweep(options: SweepOptions): Promise<SweepResult> {
+    const read = async (hash: ContentHash): Promise<string> => {
+      try {
+        return (await this.getBlob(hash)).toString('utf8');
+      } catch (thrown) {
+        // What is damaged names nothing; the sweep of the others goes on.
+        if (thrown instanceof InfraException && thrown.failure.code === 'store_corrupt') return '';
+        throw thrown;
+      }
+    };
+    return sweep(this.#garbage, read, options);
   }
 
   async check(): Promise<void> {

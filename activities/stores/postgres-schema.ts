@@ -44,4 +44,10 @@ export const postgresMigrations: readonly string[] = [
      record text NOT NULL,
      record_sum text NOT NULL
    );`,
+  ['nodes', 'blobs', 'chunks', 'tool_executions']
+    .map(
+      (table) => `ALTER TABLE holdfast.${table} ADD COLUMN IF NOT EXISTS touched_ms bigint NOT NULL
+       DEFAULT (extract(epoch FROM now()) * 1000)::bigint;`,
+    )
+    .join('\n') + `CREATE INDEX IF NOT EXISTS nodes_by_parent ON holdfast.nodes (parent);`,
 ];

@@ -5,6 +5,7 @@ import type { Chunk } from './blob-manifest';
 import { CheckedPatternStore } from './checked-pattern-store';
 import { ContentAddressedStore } from './content-addressed-store';
 import { PostgresConnection, type SqlQuery, type SqlValue } from './postgres-connection';
+import { nowMsSql, PostgresGarbageRows } from './postgres-garbage-rows';
 import { PostgresPatternRows } from './postgres-pattern-rows';
 import { postgresMigrations } from './postgres-schema';
 import type {
@@ -26,7 +27,8 @@ export async function openPostgresStore(url: string, limits: StoreLimits): Promi
   try {
     const id = await migrate(connection);
     const patterns = new CheckedPatternStore(new PostgresPatternRows(connection));
-    return new ContentAddressedStore(new PostgresRows(id, connection), patterns, limits);
+    const garbage = new PostgresGarbageRows(connection);
+    return new ContentAddressedStore(new PostgresRows(id, connection), patterns, garbage, limits);
   } catch (error) {
     await connection.close();
     throw error;
@@ -48,8 +50,8 @@ class PostgresRows implements RowEngine {
 
   async insertNode(row: NodeRow): Promise<NodeInsertion> {
     const values = [row.hash, row.parent ?? null, row.messages];
-    const { rowCount } = await this.#connection.query(insertNodeSql, values);
-    if (rowCount === 1) return { type: 'inserted' };
+    const { rows } = await this.#connection.query(insertNodeSql, values);
+    if (rows[0]?.['inserted'] === true) return { type: 'inserted' };
     const present = await this.#connection.query(selectNodeSql, [row.hash]);
     const [found] = present.rows.map(nodeRow);
     return found === undefined ? { type: 'parent-missing' } : { type: 'present', row: found };
@@ -61,16 +63,25 @@ class PostgresRows implements RowEngine {
   }
 
   async insertBlobRows(chunks: readonly Chunk[], blob?: BlobRow): Promise<void> {
-    const values: SqlValue[] = chunks.flatMap((chunk) => [chunk.hash, chunk.bytes]);
-    const tuples = chunks.map((_, index) => `($${2 * index + 1}::text, $${2 * index + 2}::bytea)`);
-    const insertChunks = `INSERT INTO holdfast.chunks VALUES ${tuples.join(', ')} ON CONFLICT DO NOTHING`;
+    // A statement may touch a row once only.
+    const distinct = [...new Map(chunks.map((chunk) => [chunk.hash, chunk])).values()];
+    const values: SqlValue[] = distinct.flatMap((chunk) => [chunk.hash, chunk.bytes]);
+    const tuples = distinct.map(
+      (_, index) => `($${2 * index + 1}::text, $${2 * index + 2}::bytea)`,
+    );
+    const insertChunks = `INSERT INTO holdfast.chunks (hash, bytes) VALUES ${tuples.join(', ')} ${touchOnConflict}`;
     if (blob === undefined) {
       await this.#connection.query(insertChunks, values);
       return;
     }
-    const insertBlob = `INSERT INTO holdfast.blobs VALUES ($${values.length + 1}, $${values.length + 2}) ON CONFLICT DO NOTHING`;
+    const insertBlob = `INSERT INTO holdfast.blobs (hash, manifest) VALUES ($${values.length + 1}, $${values.length + 2}) ${touchOnConflict}`;
     const sql = chunks.length === 0 ? insertBlob : `WITH pieces AS (${insertChunks}) ${insertBlob}`;
     await this.#connection.query(sql, [...values, blob.hash, blob.manifest]);
+  }
+
+  async touchBlob(hash: ContentHash): Promise<boolean> {
+    const sql = `UPDATE holdfast.blobs SET touched_ms = ${nowMsSql} WHERE hash = $1`;
+    return (await this.#connection.query(sql, [hash])).rowCount === 1;
   }
 
   async selectManifest(hash: ContentHash): Promise<string | undefined> {
@@ -148,11 +159,26 @@ class PostgresRows implements RowEngine {
   }
 }
 
+/** Whoever finds a row there makes it young: a sweep of the same row waits for this, or this for the sweep. */
+const touchOnConflict = 'ON CONFLICT (hash) DO UPDATE SET touched_ms = excluded.touched_ms';
+
+/** A parent that was touched so many milliseconds ago is not touched again: no grace is as short (ADR 0025). */
+const freshMs = 20_000;
+
 const insertNodeSql = `
+  WITH touched AS (
+    UPDATE holdfast.nodes SET touched_ms = ${nowMsSql}
+    WHERE hash = $2::text AND touched_ms < ${nowMsSql} - ${freshMs}
+    RETURNING hash
+  )
   INSERT INTO holdfast.nodes (hash, parent, messages)
   SELECT $1::text, $2::text, $3::text
-  WHERE $2::text IS NULL OR EXISTS (SELECT FROM holdfast.nodes WHERE hash = $2::text)
-  ON CONFLICT DO NOTHING`;
+  WHERE $2::text IS NULL OR EXISTS (SELECT FROM touched) OR EXISTS (
+    SELECT FROM holdfast.nodes
+    WHERE hash = $2::text AND touched_ms >= ${nowMsSql} - ${freshMs}
+  )
+  ${touchOnConflict}
+  RETURNING (xmax = 0) AS inserted`;
 
 const selectNodeSql = 'SELECT hash, parent, messages FROM holdfast.nodes WHERE hash = $1';
 

@@ -42,7 +42,7 @@ export type NodeInsertion =
  * One database.
  *
  * Contract: every write is one transaction, durable when it resolves, and harmless when repeated;
- * a write that finds its row present leaves it as it is. Of both, `updateHealth` is the exception.
+ * a write that finds its row present leaves it as it is, but for its age. Of both, `updateHealth` is the exception.
  * Errors: `store_unavailable`; `store_corrupt` where the database itself finds its file damaged.
  */
 export interface RowEngine {
@@ -53,6 +53,8 @@ export interface RowEngine {
   selectChain(head: Head): Promise<readonly NodeRow[]>;
   /** Adds chunks, and with the last of them the manifest that makes the blob visible. */
   insertBlobRows(chunks: readonly Chunk[], blob?: BlobRow): Promise<void>;
+  /** Makes a blob that is there as young as one that is written now; false if it is not there. */
+  touchBlob(hash: ContentHash): Promise<boolean>;
   selectManifest(hash: ContentHash): Promise<string | undefined>;
   selectChunks(hashes: readonly ContentHash[]): Promise<ReadonlyMap<ContentHash, Buffer>>;
   /** Undefined if the row was added by this call, else the row that was there. */

@@ -39,4 +39,6 @@ export const sqliteMigrations: readonly string[] = [
      record TEXT NOT NULL,
      record_sum TEXT NOT NULL
    ) WITHOUT ROWID;`,
+  `CREATE TABLE IF NOT EXISTS ages (hash TEXT PRIMARY KEY, touched_ms INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE INDEX IF NOT EXISTS nodes_by_parent ON nodes (parent);`,
 ];

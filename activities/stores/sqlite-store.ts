@@ -14,6 +14,7 @@ import type {
   RowEngine,
   ToolRow,
 } from './row-engine';
+import { SqliteGarbageRows, touchRows } from './sqlite-garbage-rows';
 import { SqlitePatternRows } from './sqlite-pattern-rows';
 import { SqliteConnection, bytesField, textField } from './sqlite-connection';
 import type { StoreLimits } from './store-limits';
@@ -23,7 +24,8 @@ export async function openSqliteStore(file: string, limits: StoreLimits): Promis
   const connection = new SqliteConnection(file, limits.waitMs);
   const id = await connection.create();
   const patterns = new CheckedPatternStore(new SqlitePatternRows(connection));
-  return new ContentAddressedStore(new SqliteRows(id, connection), patterns, limits);
+  const garbage = new SqliteGarbageRows(connection);
+  return new ContentAddressedStore(new SqliteRows(id, connection), patterns, garbage, limits);
 }
 
 class SqliteRows implements RowEngine {
@@ -43,10 +45,11 @@ class SqliteRows implements RowEngine {
     const { hash, parent, messages } = row;
     return this.#connection.write((database) => {
       const present = selectNode(database, hash);
-      if (present !== undefined) return { type: 'present', row: present };
-      if (parent !== undefined && selectNode(database, parent) === undefined) {
+      if (present === undefined && parent !== undefined && !selectNode(database, parent)) {
         return { type: 'parent-missing' };
       }
+      touchRows(database, parent === undefined ? [hash] : [parent, hash]);
+      if (present !== undefined) return { type: 'present', row: present };
       database.prepare('INSERT INTO nodes VALUES (?, ?, ?)').run(hash, parent ?? null, messages);
       return { type: 'inserted' };
     });
@@ -62,10 +65,24 @@ class SqliteRows implements RowEngine {
     return this.#connection.write((database) => {
       const insert = database.prepare('INSERT INTO chunks VALUES (?, ?) ON CONFLICT DO NOTHING');
       for (const chunk of chunks) insert.run(chunk.hash, chunk.bytes);
+      touchRows(
+        database,
+        chunks.map((chunk) => chunk.hash),
+      );
       if (blob === undefined) return;
+      touchRows(database, [blob.hash]);
       database
         .prepare('INSERT INTO blobs VALUES (?, ?) ON CONFLICT DO NOTHING')
         .run(blob.hash, blob.manifest);
+    });
+  }
+
+  touchBlob(hash: ContentHash): Promise<boolean> {
+    return this.#connection.write((database) => {
+      const isThere =
+        database.prepare('SELECT 1 FROM blobs WHERE hash = ?').get(hash) !== undefined;
+      if (isThere) touchRows(database, [hash]);
+      return isThere;
     });
   }
 
@@ -101,6 +118,7 @@ class SqliteRows implements RowEngine {
       database
         .prepare('INSERT INTO tool_executions (key_hash, intent, intent_sum) VALUES (?, ?, ?)')
         .run(keyHash, row.intent, row.intentSum);
+      touchRows(database, [keyHash]);
       return undefined;
     });
   }

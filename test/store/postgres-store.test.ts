@@ -5,6 +5,7 @@ import { openStore } from '../../activities/stores/open-store';
 import { startReplyLosingProxy } from './reply-losing-proxy';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
+import { describeSweep } from './sweep-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 
 // Generous, for busy machines: nothing here waits for a deadline.
@@ -35,6 +36,7 @@ const engine: ContractEngine = {
 describeStoreContract('Postgres', engine);
 describeSharedHealth('Postgres', engine);
 describePatternStore('Postgres', engine);
+describeSweep('Postgres', engine);
 
 describe('Postgres server', () => {
   it('is named without its password', async () => {

@@ -370,9 +370,10 @@ export function describeSharedHealth(name: string, engine: ContractEngine): void
       const { store, url } = await fresh();
       const hash = await store.putBlob('kept');
       const meta = engine.table('meta');
+      const later = ['route_health', 'observations', 'patterns', 'tool_knowledge'];
       await engine.execute(
         url,
-        `DROP TABLE ${engine.table('route_health')};
+        `${later.map((table) => `DROP TABLE ${engine.table(table)};`).join(' ')}
          UPDATE ${meta} SET value = '1' WHERE name = 'schema_version'`,
       );
       const upgraded = await Promise.all(Array.from({ length: 8 }, () => open(url)));

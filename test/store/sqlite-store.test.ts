@@ -12,6 +12,7 @@ import type { Store } from '../../activities/store';
 import { openStore } from '../../activities/stores/open-store';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
+import { describeSweep } from './sweep-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 import { runStoreProcess, startStoreProcess } from './store-process';
 
@@ -55,6 +56,7 @@ const engine: ContractEngine = {
 describeStoreContract('SQLite', engine);
 describeSharedHealth('SQLite', engine);
 describePatternStore('SQLite', engine);
+describeSweep('SQLite', engine);
 
 describe('SQLite address', () => {
   it('may be a plain path in directories that do not exist yet', async () => {

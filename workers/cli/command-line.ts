@@ -20,6 +20,7 @@ import { readEnvironment } from '../env';
 import { createLogger, installRuntime } from '../logging';
 import { processOutput } from './process-output';
 import { addPatterns } from './patterns';
+import { addGc } from './gc';
 import { addReplay } from './replay';
 import { addRun } from './run';
 import { addSetup } from './setup';
@@ -77,6 +78,7 @@ function createProgram(context: CommandContext): Command {
     addReplay,
     addFork,
     addTranscript,
+    addGc,
   ];
   for (const add of adders) add(program, context);
   for (const command of program.commands)

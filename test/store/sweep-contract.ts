@@ -1,0 +1,139 @@
+/** What a sweep promises, run against both engines. */
+import type { Store } from '../../activities/store';
+import { openStore } from '../../activities/stores/open-store';
+import type { SweepOptions } from '../../activities/stores/sweep';
+import type { Message } from '../../workflows/core/message';
+import type { ContractEngine } from './store-contract';
+
+const said = (text: string): Message => ({ role: 'user', blocks: [{ type: 'text', text }] });
+
+/** Tests of the sweep on one engine. */
+export function describeSweep(name: string, engine: ContractEngine): void {
+  describe(`${name}: a sweep`, () => {
+    let url: string;
+    let store: Store;
+    beforeEach(async () => {
+      url = await engine.newUrl();
+      store = await openStore(url);
+    });
+    afterEach(() => store.close());
+
+    /** Everything written so far is old. */
+    async function age(): Promise<void> {
+      const tables = name === 'SQLite' ? ['ages'] : ['nodes', 'blobs', 'chunks', 'tool_executions'];
+      for (const table of tables)
+        await engine.execute(url, `UPDATE ${engine.table(table)} SET touched_ms = 1000`);
+    }
+
+    const sweep = (more: Partial<SweepOptions> = {}): ReturnType<Store['sweep']> =>
+      store.sweep({
+        roots: new Set(),
+        runKeys: new Set(),
+        graceMs: 3_600_000,
+        dryRun: false,
+        nowMs: Date.now(),
+        ...more,
+      });
+
+    async function chain(parent: string | undefined, ...texts: string[]): Promise<string[]> {
+      const heads: string[] = [];
+      for (const text of texts)
+        heads.push(await store.appendNode(heads.at(-1) ?? parent, [said(text)]));
+      return heads;
+    }
+
+    it('removes what nothing reaches, and keeps what a root reaches through nodes and blobs', async () => {
+      const whole = await store.putBlob('the whole output');
+      const result = await store.putBlob(
+        JSON.stringify({ content: 'x', isError: false, blob: whole }),
+      );
+      const trunk = await chain(undefined, 'goal', `see ${result}`);
+      const [kept = ''] = await chain(trunk[1], 'kept');
+      const lost = await chain(trunk[1], 'lost', 'lost too');
+      const lostBlob = await store.putBlob(Buffer.alloc(600_000, 7));
+      await age();
+      const planned = await sweep({ roots: new Set([kept]), dryRun: true });
+      expect(planned).toMatchObject({
+        nodes: { removed: 2, kept: 3 },
+        blobs: { removed: 1, kept: 2 },
+      });
+      await expect(store.loadTranscript(lost[1] ?? '')).resolves.toHaveLength(4);
+      const swept = await sweep({ roots: new Set([kept]) });
+      expect(swept.nodes).toEqual(planned.nodes);
+      expect(swept.chunks).toEqual(planned.chunks);
+      expect(swept.chunks.removedBytes).toBeGreaterThan(262_143);
+      const fresh = await openStore(url);
+      await expect(fresh.loadTranscript(kept)).resolves.toHaveLength(3);
+      await expect(fresh.getBlob(whole)).resolves.toEqual(Buffer.from('the whole output'));
+      await expect(fresh.loadTranscript(lost[1] ?? '')).rejects.toThrow(/missing/);
+      await expect(fresh.getBlob(lostBlob)).rejects.toThrow(/missing/);
+      await fresh.close();
+      expect((await sweep({ roots: new Set([kept]) })).nodes.removed).toBe(0);
+    });
+
+    it('keeps what is young, with everything that it builds on', async () => {
+      const old = await chain(undefined, 'goal', 'answer');
+      const blob = await store.putBlob('an output');
+      await age();
+      const [young = ''] = await chain(old[1], `more of ${blob}`);
+      expect(await sweep()).toMatchObject({ nodes: { removed: 0 }, blobs: { removed: 0 } });
+      await expect(store.loadTranscript(young)).resolves.toHaveLength(3);
+    });
+
+    it('keeps what was there already and is written again', async () => {
+      const [head = ''] = await chain(undefined, 'goal');
+      const text = 'x'.repeat(600_000);
+      const blob = await store.putBlob(text);
+      await age();
+      expect(await store.appendNode(undefined, [said('goal')])).toBe(head);
+      expect(await store.putBlob(text)).toBe(blob);
+      expect(await sweep()).toMatchObject({ nodes: { removed: 0 }, chunks: { removed: 0 } });
+      await expect(store.getBlob(blob)).resolves.toHaveLength(600_000);
+    });
+
+    it('keeps the tool records of retained runs, and the results that they name', async () => {
+      const begin = async (run: string): Promise<string> => {
+        const key = `${run}/call`;
+        await store.beginTool({ key, tool: 'pay', inputDigest: 'd', startedAtMs: 1 });
+        const result = await store.putBlob(`result of ${run}`);
+        await store.finishTool(key, JSON.stringify({ result }));
+        return result;
+      };
+      const kept = await begin('run "one"/first');
+      const lost = await begin('two/first');
+      await age();
+      const swept = await sweep({
+        runKeys: new Set([JSON.stringify('run "one"/first').slice(1, -1)]),
+      });
+      expect(swept.toolRecords).toMatchObject({ removed: 1, kept: 1 });
+      await expect(store.getBlob(kept)).resolves.toBeDefined();
+      await expect(store.getBlob(lost)).rejects.toThrow(/missing/);
+    });
+
+    it('beside writers that write the same content again loses nothing that they wrote', async () => {
+      const texts = Array.from({ length: 12 }, (_, index) => `text ${index}`);
+      const writers = [store, await openStore(url), await openStore(url)];
+      for (let round = 0; round < 6; round += 1) {
+        await age();
+        const [heads] = await Promise.all([
+          Promise.all(
+            writers.map(async (writer) => {
+              let head: string | undefined;
+              for (const text of texts) {
+                await writer.putBlob(text.repeat(100));
+                head = await writer.appendNode(head, [said(text)]);
+              }
+              return head ?? '';
+            }),
+          ),
+          ...writers.map(() => sweep()),
+        ]);
+        const reader = await openStore(url);
+        expect(new Set(heads).size).toBe(1);
+        await expect(reader.loadTranscript(heads[0] ?? '')).resolves.toHaveLength(texts.length);
+        await reader.close();
+      }
+      await Promise.all(writers.slice(1).map((writer) => writer.close()));
+    });
+  });
+}
