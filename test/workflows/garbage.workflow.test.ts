@@ -1,5 +1,4 @@
 /** A sweep in a loop beside live workers: no run breaks, and what runs that Temporal forgot had written goes. */
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
@@ -49,8 +48,6 @@ test('runs beside a sweep in a loop all finish, and a forgotten run leaves nothi
   world.emulator.script(steps('forgotten'));
   const forgotten = await world.start({ agent: 'worker', goal: 'Work, then be forgotten.' });
   expect(await forgotten.result()).toMatchObject({ status: 'completed' });
-  const [{ head = '' }] = await Promise.all([forgotten.result().then(({ report }) => report)]);
-
   const sweeping = { on: true, times: 0 };
   const loop = (async () => {
     while (sweeping.on) {
@@ -67,19 +64,10 @@ test('runs beside a sweep in a loop all finish, and a forgotten run leaves nothi
     namespace,
     workflowExecution: { workflowId: forgotten.workflowId },
   });
-  await eventually(
-    async () => {
-      await delay(200);
-      return store.loadTranscript(head).then(
-        () => 'there',
-        () => 'gone',
-      );
-    },
-    () => sweeping.times > 3,
-  );
+  expect(sweeping.times).toBeGreaterThan(0);
   sweeping.on = false;
   await loop;
-  // The list of workflows lags behind the deletion.
+  // Six nodes a run; the list of workflows lags behind the deletion.
   await eventually(
     async () => (await collect()).nodes.kept,
     (kept) => kept <= 3 * 6,
