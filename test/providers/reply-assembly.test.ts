@@ -88,7 +88,7 @@ describe("Anthropic's stream", () => {
     ['end_turn', 'end'],
     ['stop_sequence', 'end'],
     ['max_tokens', 'truncated'],
-    ['model_context_window_exceeded', 'truncated'],
+    ['model_context_window_exceeded', 'context-full'],
     ['refusal', 'refusal'],
     ['pause_turn', 'pause'],
     ['tool_use', 'end'],
