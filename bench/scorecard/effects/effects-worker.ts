@@ -69,7 +69,7 @@ async function serve(settings: EffectsWorkerSettings): Promise<void> {
           instructions: 'You pay.',
           chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
           tools: bankTools(bank),
-          limits: { heartbeatTimeoutMs: 1_500, maxActiveMs: 3_600_000 },
+          limits: { heartbeatTimeoutMs: settings.heartbeatTimeoutMs, maxActiveMs: 3_600_000 },
         },
       ],
     }),

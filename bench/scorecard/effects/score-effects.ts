@@ -27,12 +27,15 @@ export interface EffectsOptions {
   readonly kills?: number;
   /** Runs that begin under one worker; each has up to five calls in flight. Default 5. */
   readonly runsAtOnce?: number;
+  /** Default 6,000: a living worker on a busy machine must not pass for a dead one, or its calls are not where they were planned. */
+  readonly heartbeatTimeoutMs?: number;
   /** What Node needs to run the worker's script, where it is not compiled. */
   readonly execArgv?: readonly string[];
 }
 
 const defaultKills = 500;
 const defaultRunsAtOnce = 5;
+const defaultHeartbeatTimeoutMs = 6_000;
 /** Milliseconds until every call of a batch is held. */
 const holdTimeoutMs = 60_000;
 /** Milliseconds until every run has ended after the last kill. */
@@ -167,7 +170,10 @@ function batchesOf<Value>(
 /** Runs `work` with the bank, the emulated model, Temporal, a store, and a crew of workers, all real. */
 async function inEffectsWorld<Result>(
   bank: Bank,
-  execArgv: readonly string[],
+  {
+    execArgv = [],
+    heartbeatTimeoutMs = defaultHeartbeatTimeoutMs,
+  }: Pick<EffectsOptions, 'execArgv' | 'heartbeatTimeoutMs'>,
   work: (world: World) => Promise<Result>,
 ): Promise<Result> {
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-effects-'));
@@ -191,6 +197,7 @@ async function inEffectsWorld<Result>(
     store: url,
     emulatorUrl: emulator.baseUrl('anthropic'),
     bankUrl: bank.url,
+    heartbeatTimeoutMs,
   };
   const crew = await startCrew(settings, execArgv);
   try {
@@ -212,13 +219,13 @@ async function inEffectsWorld<Result>(
  * meets some twenty calls, and the table's last row says how many processes were killed.
  */
 export async function scoreEffects(options: EffectsOptions = {}): Promise<SectionScore> {
-  const { kills = defaultKills, runsAtOnce = defaultRunsAtOnce, execArgv = [] } = options;
+  const { kills = defaultKills, runsAtOnce = defaultRunsAtOnce } = options;
   const calls = planKills(kills);
   const runs = byRun(calls);
   const bank = await startBank();
   bank.plan(calls);
   try {
-    const [verdicts, processes] = await inEffectsWorld(bank, execArgv, async (world) => {
+    const [verdicts, processes] = await inEffectsWorld(bank, options, async (world) => {
       await killThrough(world, batchesOf(runs, runsAtOnce));
       const judged = await Promise.all(
         [...runs].map(([runId, ofRun]) => judgeRun(world, runId, ofRun)),

@@ -10,6 +10,8 @@ export interface EffectsWorkerSettings {
   readonly store: string;
   readonly emulatorUrl: string;
   readonly bankUrl: string;
+  /** Milliseconds after which a dead worker's calls are given to the next one. */
+  readonly heartbeatTimeoutMs: number;
 }
 
 /** What a worker tells. */
