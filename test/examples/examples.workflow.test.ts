@@ -2,6 +2,7 @@
 import { triageOneTicket } from '../../examples/agent-in-workflow';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summariseTicket } from '../../examples/existing-worker';
+import { askTheWriter } from '../../examples/subagents';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
 import { readEnvironment } from '../../workers/env';
@@ -52,4 +53,16 @@ test('custom-tool: refunds once, after code has approved, with a typed result', 
     report: { healed: { tool_execution_failed: 1 } },
   });
   expect(payments.count).toBe(1);
+}, 300_000);
+
+test('subagents: two researchers work side by side under the budget of the run above', async () => {
+  const result = await onTestServer(askTheWriter);
+  expect(result).toMatchObject({
+    status: 'completed',
+    answer: '2 researchers answered.',
+    report: {
+      cost: { budgetUsd: 0.5, budgetTokens: 200_000 },
+      subagents: [{ status: 'completed' }, { status: 'completed' }],
+    },
+  });
 }, 300_000);
