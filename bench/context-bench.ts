@@ -169,9 +169,7 @@ function inputTokensOf({ progress }: RecordedRequest): number {
 
 /** Completed compactions of a chain. */
 function compactionsOf(events: readonly HistoryEvent[]): number {
-  return events.filter((event) =>
-    /^c\d+/.test(event.activityTaskScheduledEventAttributes?.activityId ?? ''),
-  ).length;
+  return events.filter(isCompaction).length;
 }
 
 /** Share of the input that the vendor's prompt cache served. */
@@ -256,18 +254,44 @@ export interface CompactionBenchResult {
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly slowestMs: number;
+  /** Middle of the workflow tasks that ask for a compaction or take its result, and of all others. */
+  readonly compactionTaskMs: number;
+  readonly otherTaskMs: number;
   readonly seconds: number;
   readonly isRight: boolean;
 }
 
-/** Duration of each workflow task that completed, in order. */
-function workflowTaskMillis(events: readonly HistoryEvent[]): readonly number[] {
-  let startedAt: number | undefined;
-  return events.flatMap((event) => {
-    if (event.workflowTaskStartedEventAttributes != null) startedAt = tsToMs(event.eventTime);
-    if (event.workflowTaskCompletedEventAttributes == null || startedAt === undefined) return [];
-    return [tsToMs(event.eventTime) - startedAt];
-  });
+interface WorkflowTask {
+  readonly millis: number;
+  compacts: boolean;
+}
+
+function isCompaction(event: HistoryEvent): boolean {
+  return /^c\d+/.test(event.activityTaskScheduledEventAttributes?.activityId ?? '');
+}
+
+/** Each workflow task that completed, in order, and whether it asked for a compaction or took its result. */
+function workflowTasks(events: readonly HistoryEvent[]): readonly WorkflowTask[] {
+  const tasks: WorkflowTask[] = [];
+  let startedAtMs: number | undefined;
+  let takesResult = false;
+  for (const event of events) {
+    if (event.workflowTaskStartedEventAttributes != null) startedAtMs = tsToMs(event.eventTime);
+    const last = tasks.at(-1);
+    if (isCompaction(event) && last !== undefined) {
+      last.compacts = true;
+      takesResult = true;
+    }
+    if (event.workflowTaskCompletedEventAttributes == null || startedAtMs === undefined) continue;
+    const millis = tsToMs(event.eventTime) - startedAtMs;
+    tasks.push({ millis, compacts: takesResult });
+    takesResult = false;
+  }
+  return tasks;
+}
+
+function inOrder(tasks: readonly WorkflowTask[]): readonly number[] {
+  return tasks.map(({ millis }) => millis).sort((left, right) => left - right);
 }
 
 function quantile(sorted: readonly number[], share: number): number {
@@ -287,7 +311,8 @@ export async function compactionBench(iterations: number): Promise<CompactionBen
   const { outcome, emulator, chain, seconds } = await inDirectory((directory) =>
     converse(size, directory),
   );
-  const sorted = [...workflowTaskMillis(chain.events)].sort((left, right) => left - right);
+  const tasks = workflowTasks(chain.events);
+  const sorted = inOrder(tasks);
   const p99Ms = quantile(sorted, 0.99);
   const compactions = compactionsOf(chain.events);
   const largestRequestTokens = Math.max(...emulator.requests.map(inputTokensOf));
@@ -300,6 +325,8 @@ export async function compactionBench(iterations: number): Promise<CompactionBen
     p50Ms: quantile(sorted, 0.5),
     p99Ms,
     slowestMs: quantile(sorted, 1),
+    compactionTaskMs: quantile(inOrder(tasks.filter(({ compacts }) => compacts)), 0.5),
+    otherTaskMs: quantile(inOrder(tasks.filter(({ compacts }) => !compacts)), 0.5),
     seconds,
     isRight:
       outcome.status === 'completed' &&
