@@ -340,6 +340,19 @@ function rejectRecoveryDecision(
     : 'A recovery action cannot be changed. Reject it, and say in the reason what to do instead.';
 }
 
+/** Digest of the action that is open under this id, or was decided on. */
+function knownDigest(
+  state: RunState,
+  id: string,
+  progress: ToolCallProgress | undefined,
+): string | undefined {
+  const status = progress?.status.type;
+  const isOpen = status === 'awaiting-approval' || status === 'checking-edit';
+  return progress !== undefined && isOpen
+    ? digestOf(progress.call)
+    : decisionOn(state.approvals, id)?.digest;
+}
+
 /** Whether a decision can apply now, or is one that was made already: undefined, or what is wrong and what to do. */
 export function rejectDecision(
   state: RunState,
@@ -349,9 +362,7 @@ export function rejectDecision(
   const asking = recoveryStage(state, 'asking');
   if (asking?.approvalId === id) return rejectRecoveryDecision(asking.plan.digest, decision);
   const progress = callOf(state, id);
-  const isOpen =
-    progress?.status.type === 'awaiting-approval' || progress?.status.type === 'checking-edit';
-  const known = isOpen ? digestOf(progress.call) : decisionOn(state.approvals, id)?.digest;
+  const known = knownDigest(state, id, progress);
   if (known === undefined)
     return `No approval "${id.slice(0, idChars)}" waits in this run. Waiting: ${waitingIds(state, 'awaiting-approval')}.`;
   if (known !== digest) return otherAction(id);

@@ -64,7 +64,7 @@ export interface RunStatusView {
 }
 
 /** A decision that took effect, as people read it. */
-export interface DecisionView {
+interface DecisionView {
   /** Id of the approval or the question. */
   readonly id: string;
   /** Digest of the action decided on. */
