@@ -1,5 +1,6 @@
 /** The sections of the scorecard, in the order in which they run. */
 import { scoreEffects } from './effects/score-effects';
+import { scoreLearning } from './learning/score-learning';
 import { readCallTraces } from './loops/call-trace';
 import { scoreLoops } from './loops/score-loops';
 import { ampleTrial, scoreBudget, tightTrial } from './budget/score-budget';
@@ -31,6 +32,11 @@ export const sections: readonly ScorecardSection[] = [
     name: 'effects',
     about: "workers killed at every point of a tool's life, over the four effects",
     score: () => scoreEffects(),
+  },
+  {
+    name: 'learning',
+    about: 'the same ruts with patterns off and on, and a planted bad pattern',
+    score: () => scoreLearning(),
   },
   {
     name: 'transcripts',
