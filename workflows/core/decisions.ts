@@ -358,9 +358,17 @@ export function rejectDecision(
   state: RunState,
   decision: Pick<ApprovalResolved, 'approvalId' | 'decision' | 'input'> & { digest: string },
 ): string | undefined {
-  const { approvalId: id, digest } = decision;
   const asking = recoveryStage(state, 'asking');
-  if (asking?.approvalId === id) return rejectRecoveryDecision(asking.plan.digest, decision);
+  return asking?.approvalId === decision.approvalId
+    ? rejectRecoveryDecision(asking.plan.digest, decision)
+    : rejectCallDecision(state, decision);
+}
+
+function rejectCallDecision(
+  state: RunState,
+  decision: Pick<ApprovalResolved, 'approvalId' | 'decision' | 'input'> & { digest: string },
+): string | undefined {
+  const { approvalId: id, digest } = decision;
   const progress = callOf(state, id);
   const known = knownDigest(state, id, progress);
   if (known === undefined)

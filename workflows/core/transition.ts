@@ -214,9 +214,8 @@ function decide(state: RunState, event: RunEvent): Step {
     case 'notification-failed':
       return onNotified(state, event);
     case 'recovery-planned':
-      return onPlanResult(state, event.callId, { result: event.result }, event);
     case 'recovery-plan-failed':
-      return onPlanResult(state, event.callId, { failure: event.failure }, event);
+      return onPlanResult(state, event.callId, event, event);
     case 'subagent-ended':
       return onSubagentReturned(state, event);
     case 'timer-fired':
