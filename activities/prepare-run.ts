@@ -101,7 +101,11 @@ function budgetOf(
     const allowance = allowanceOf(budget, input.parent?.allowance);
     const isInMoney = allowance?.nanoUsd !== undefined;
     const usd = isInMoney ? { usd: usdOf(allowance.nanoUsd) } : {};
-    checkPriced('This run', usd, chainsBelow(agent, (name) => deps.catalog.agent(name)));
+    checkPriced(
+      'This run',
+      usd,
+      chainsBelow(agent, (name) => deps.catalog.agent(name)),
+    );
     return allowance;
   } catch (thrown) {
     if (thrown instanceof UserError) throw configInvalid(thrown.message);

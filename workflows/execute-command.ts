@@ -81,6 +81,23 @@ function startPlan(
   );
 }
 
+function startEditCheck(
+  work: WorkInFlight,
+  command: Extract<ActivityCommand, { type: 'check-edit' }>,
+): void {
+  const { callId } = command;
+  work.activity(
+    callId,
+    () => checkEdit(command),
+    (result) => ({ type: 'edit-checked', callId, result }),
+    (thrown) => ({
+      type: 'edit-check-failed',
+      callId,
+      failure: failureFromActivity(thrown, 'tool_infrastructure'),
+    }),
+  );
+}
+
 /** Starts an activity; what comes of it is an event. */
 function startActivity(work: WorkInFlight, command: ActivityCommand): void {
   switch (command.type) {
@@ -132,16 +149,7 @@ function startActivity(work: WorkInFlight, command: ActivityCommand): void {
       );
       return;
     case 'check-edit':
-      work.activity(
-        command.callId,
-        () => checkEdit(command),
-        (result) => ({ type: 'edit-checked', callId: command.callId, result }),
-        (thrown) => ({
-          type: 'edit-check-failed',
-          callId: command.callId,
-          failure: failureFromActivity(thrown, 'tool_infrastructure'),
-        }),
-      );
+      startEditCheck(work, command);
       return;
   }
 }

@@ -105,6 +105,14 @@ function peopleStory(entry: PeopleEntry): StoryLine {
   }
 }
 
+function contextText(
+  entry: Extract<TimelineEntry, { type: 'ContextWarningEvent' | 'CompactionEvent' }>,
+): string {
+  return entry.type === 'ContextWarningEvent'
+    ? `the conversation nears its window: ${entry.tokens} of ${entry.windowTokens} tokens`
+    : `compacted (tier ${entry.tier}) from ${entry.tokensBefore} to ${entry.tokensAfter} tokens: ${entry.why}`;
+}
+
 /** Undefined for an entry that another line says already. */
 export function storyLine(entry: TimelineEntry): StoryLine | undefined {
   switch (entry.type) {
@@ -141,15 +149,8 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
     case 'FailoverEvent':
       return line(`failover from ${entry.from} to ${entry.to}: ${entry.reason}`, 'yellow');
     case 'ContextWarningEvent':
-      return line(
-        `the conversation nears its window: ${entry.tokens} of ${entry.windowTokens} tokens`,
-        'yellow',
-      );
     case 'CompactionEvent':
-      return line(
-        `compacted (tier ${entry.tier}) from ${entry.tokensBefore} to ${entry.tokensAfter} tokens: ${entry.why}`,
-        'yellow',
-      );
+      return line(contextText(entry), 'yellow');
     case 'StuckEvent':
     case 'RecoveryEvent':
     case 'RecoveryOutcomeEvent':

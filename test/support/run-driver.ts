@@ -29,7 +29,7 @@ import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems } from '../../workflows/core/status-view';
 import type { ContextMeasure } from '../../workflows/core/context-measure';
 import { modelCallEvent } from '../../workflows/core/model-call-event';
-import { activityIndex, toolCallActivityId } from '../../workflows/core/tool-phase';
+import { activityIndex, toolCallActivityId } from '../../workflows/core/tool-activity-id';
 import type { Transition } from '../../workflows/core/transition';
 import { initialTransition, transition } from '../../workflows/core/transition';
 import type { UnstampedEvent } from './builders';

@@ -375,6 +375,9 @@ function rejectCallDecision(
     return `No approval "${id.slice(0, idChars)}" waits in this run. Waiting: ${waitingIds(state, 'awaiting-approval')}.`;
   if (known !== digest) return otherAction(id);
   if (progress?.status.type === 'awaiting-approval') return undefined;
-  const verdict = verdictOnDecision(state, decision);
+  return refusalOf(verdictOnDecision(state, decision));
+}
+
+function refusalOf(verdict: ReturnType<typeof verdictOnDecision>): string | undefined {
   return verdict.type === 'refused' ? verdict.problem : undefined;
 }

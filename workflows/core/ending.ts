@@ -6,7 +6,7 @@ import type { RunCommand } from './run-protocol';
 import type { RunPhase, RunState } from './run-state';
 import type { Step } from './step';
 import { step } from './step';
-import { activityIndex, toolCallActivityId } from './tool-phase';
+import { activityIndex, toolCallActivityId } from './tool-activity-id';
 
 type Landing = Extract<RunPhase, { type: 'ending' }>['landing'];
 

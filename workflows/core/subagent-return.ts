@@ -8,7 +8,8 @@ import type { Step } from './step';
 import { andThen } from './step';
 import type { SubagentEnd, SubagentRecord } from './subagent';
 import { subagentError } from './subagent';
-import { collectAnswer, failSubagentCall, activityIdAt } from './tool-phase';
+import { activityIdAt } from './tool-activity-id';
+import { collectAnswer, failSubagentCall } from './tool-phase';
 
 /** Subagents that the report names, newest last. */
 const recordedSubagents = 20;

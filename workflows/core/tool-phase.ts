@@ -5,7 +5,7 @@ import { endIfTripped, healErrors, takeAgentErrors } from './agent-errors';
 import { notePendingResult } from './context-state';
 import { toToolResponse } from './error-context';
 import type { AgentError, InfraError } from './failure';
-import { failureMessageChars, maxCallsPerReply, previewChars } from './limits';
+import { failureMessageChars, previewChars } from './limits';
 import type { Moment } from './iteration';
 import { beginIteration, prepared } from './iteration';
 import { observeSettled } from './learning';
@@ -21,6 +21,7 @@ import type { RecoveryCall } from './recovery-state';
 import { endFailed } from './run-end';
 import type { RunCommand } from './run-protocol';
 import type { RunPhase, RunState, ToolCallProgress } from './run-state';
+import { activityIdAt } from './tool-activity-id';
 import { admitCall, settle, settleWithError } from './tool-admission';
 import { startSubagents, subagentPolicy } from './subagent-start';
 import { questionAboutOutcome } from './unknown-outcome';
@@ -54,22 +55,6 @@ function runCommand(state: RunState, call: ProposedToolCall, index: number): Run
       ...(call.answer === undefined ? {} : { answer: call.answer }),
     },
   };
-}
-
-/** Short activity id of a tool call: its iteration and its place in the reply. */
-export function toolCallActivityId(iteration: number, index: number): string {
-  return `t${iteration}.${index}`;
-}
-
-/** Place of a call in its activity's id: the runtime's own call stands behind all that a reply may ask for. */
-export function activityIndex(phase: RunPhase, index: number): number {
-  const isOwn = phase.type === 'running-tools' && phase.recovery !== undefined;
-  return isOwn ? maxCallsPerReply + 1 + index : index;
-}
-
-/** Activity id of a call by its place in the phase. */
-export function activityIdAt(state: RunState, index: number): string {
-  return toolCallActivityId(state.counters.iterations, activityIndex(state.phase, index));
 }
 
 /** Starts those calls of the phase that `which` names. */
