@@ -43,7 +43,7 @@ const bounds = {
 } as const satisfies Record<string, ListBounds>;
 
 /** A list of a summary. */
-export type SummaryList = keyof typeof bounds;
+type SummaryList = keyof typeof bounds;
 
 const listNames = Object.keys(bounds) as SummaryList[];
 

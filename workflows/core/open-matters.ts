@@ -13,7 +13,7 @@ export interface OpenMatters {
 }
 
 /** Characters of the goal that every summary repeats (ADR 0024); the whole stays readable in the store. */
-export const goalHeadChars = 4_000;
+const goalHeadChars = 4_000;
 
 const mostErrors = 8;
 const matterChars = 300;
