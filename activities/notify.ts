@@ -45,7 +45,7 @@ function linkTo(base: string | undefined, namespace: string, runId: string): { l
 }
 
 /** What is delivered: the notice, sanitised, with how to answer. */
-export function notificationOf(
+function notificationOf(
   { notice, idempotencyKey }: Pick<NotifyInput, 'notice' | 'idempotencyKey'>,
   place: { readonly runId: string; readonly namespace: string; readonly webUiUrl?: string },
 ): Notification {

@@ -6,7 +6,7 @@ import { alternativesOf } from './tool-purpose';
 import { schemaHints } from './schema-hints';
 
 /** A kind of mistake that a call may make. */
-export type ToolMistake =
+type ToolMistake =
   'wrong-path' | 'missing-parameter' | 'wrong-value' | 'wrong-format' | 'wrong-type' | 'other';
 
 /** Advice against one mistake. */

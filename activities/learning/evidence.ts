@@ -31,7 +31,7 @@ export function weightAt(ageMs: number): number {
 }
 
 /** Evidence as it weighs at a later moment. */
-export function aged({ successes, failures, atMs }: Evidence, nowMs: number): Evidence {
+function aged({ successes, failures, atMs }: Evidence, nowMs: number): Evidence {
   const weight = weightAt(nowMs - atMs);
   return { successes: successes * weight, failures: failures * weight, atMs: nowMs };
 }

@@ -34,7 +34,7 @@ const heads: { readonly [Kind in Notification['kind']]: string } = {
 };
 
 /** The message as Slack takes it: blocks, and text for notifications that show no blocks. */
-export function slackMessage(notification: Notification): {
+function slackMessage(notification: Notification): {
   readonly text: string;
   readonly blocks: readonly object[];
 } {

@@ -28,7 +28,7 @@ function keyOf(secret: string): Buffer {
  *
  * Source: Standard Webhooks 1.0.0 (`webhook-id`, `webhook-timestamp` in seconds, `webhook-signature: v1,<base64>`).
  */
-export function webhookSignature(
+function webhookSignature(
   secret: string,
   id: string,
   timestamp: number,

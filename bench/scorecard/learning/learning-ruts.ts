@@ -5,7 +5,7 @@ import { defineTool } from '../../../activities/tools/define-tool';
 import type { JsonObject } from '../../../workflows/core/json';
 
 /** A call of the scripted model. */
-export interface RutCall {
+interface RutCall {
   readonly name: string;
   readonly input: JsonObject;
 }
