@@ -27,6 +27,8 @@ export interface Bank {
   readonly ledger: readonly LedgerEntry[];
   /** Calls held at this moment. */
   held(): readonly HeldCall[];
+  /** No call is between its intent and its outcome but those that are held. */
+  isQuiet(): boolean;
   /** Plans the points of these calls. */
   plan(calls: readonly PlannedCall[]): void;
   /** The worker is about to be killed. */
@@ -42,6 +44,8 @@ class KillSchedule {
   private readonly planned = new Map<string, readonly KillPoint[]>();
   private readonly done = new Map<string, readonly KillPoint[]>();
   private readonly holding = new Map<string, KillPoint>();
+  /** Calls between their intent and their outcome that are not held: a kill would meet them at a point that nobody planned. */
+  private readonly underWay = new Set<string>();
   private isStriking = false;
 
   add(calls: readonly PlannedCall[]): void {
@@ -66,6 +70,16 @@ class KillSchedule {
     if (!this.isStriking) this.holding.delete(callId);
   }
 
+  /** Notes how far a call is. */
+  pass(callId: string, point: string): void {
+    if (point === 'before-intent') this.underWay.add(callId);
+    if (point === 'after-outcome') this.underWay.delete(callId);
+  }
+
+  isQuiet(): boolean {
+    return [...this.underWay].every((callId) => this.holding.has(callId));
+  }
+
   held(): readonly HeldCall[] {
     return [...this.holding].map(([callId, point]) => ({ callId, point }));
   }
@@ -77,6 +91,7 @@ class KillSchedule {
       this.done.set(callId, [...this.killsOf(callId), point]);
     }
     this.holding.clear();
+    this.underWay.clear();
     this.isStriking = false;
     return count;
   }
@@ -132,6 +147,7 @@ async function route(
       return takeEffect(JSON.parse(await text(request)), response, schedule, ledger);
     case '/points': {
       const point = pointSchema.parse(JSON.parse(await text(request)));
+      schedule.pass(point.callId, point.point);
       if (schedule.holds(point.callId, point.point as KillPoint))
         return schedule.hold(point.callId, response);
       answer(response, {});
@@ -168,6 +184,7 @@ export async function startBank(): Promise<Bank> {
     url: `http://127.0.0.1:${port}`,
     ledger,
     held: () => schedule.held(),
+    isQuiet: () => schedule.isQuiet(),
     plan: (calls) => {
       schedule.add(calls);
     },

@@ -31,7 +31,7 @@ function heldStore(store: Store, bank: BankClient): Store {
       toolOf.set(intent.key, intent.tool);
       await bank.at(callId, 'before-intent');
       const record = await store.beginTool(intent);
-      await bank.at(callId, 'after-intent');
+      await bank.at(callId, record.type === 'finished' ? 'after-outcome' : 'after-intent');
       return record;
     },
     finishTool: async (key, outcome) => {

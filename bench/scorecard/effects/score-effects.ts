@@ -85,7 +85,7 @@ async function killThrough(
     begun.push(...[...runs.values()].flat());
     await startRuns(client, runs);
     const waiting = pendingKills(bank, begun);
-    await waitFor(() => bank.held().length >= waiting, holdTimeoutMs);
+    await waitFor(() => bank.held().length >= waiting && bank.isQuiet(), holdTimeoutMs);
     // What is not held by now never will be: it is judged as not killed.
     if (bank.held().length === 0) return;
     await crew.killAndReplace(
