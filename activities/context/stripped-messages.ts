@@ -26,7 +26,7 @@ export function strippedRef({ content, blob }: ToolResultBlock): string | undefi
 }
 
 /** Whether tier 1 takes this result out. */
-export function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
+function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
   return (
     result.content.length > Math.max(stripChars, strippedText(1_000_000, '0'.repeat(43)).length)
   );

@@ -55,7 +55,7 @@ const roomyShare = 0.8;
 export const summaryShare = 0.15;
 
 /** Share of the tokens that a compaction took away. */
-export function shrunkShare(done: DoneCompaction): number {
+function shrunkShare(done: DoneCompaction): number {
   return done.tokensBefore > 0 ? 1 - done.tokensAfter / done.tokensBefore : 0;
 }
 
