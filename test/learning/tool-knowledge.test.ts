@@ -107,11 +107,12 @@ describe('knowledge by a model', () => {
   });
 
   it('is asked for once per set of tools, is kept to what there is, and adds to the rules', async () => {
-    const { store, dispose } = await temporaryStore();
+    const stored = await temporaryStore();
+    const { store } = stored;
     const provider = scriptedProvider('alpha', [{ text: `Here:\n\`\`\`json\n${answer}\n\`\`\`` }]);
     const first = await knowledgeByModel(store.patterns, provider, aRoute(), tools);
     const again = await knowledgeByModel(store.patterns, provider, aRoute(), tools);
-    await dispose();
+    await stored.dispose();
     expect(again).toEqual(first);
     expect(provider.requests).toHaveLength(1);
     expect(first.alternatives['read_file']).toEqual(['cat_file']);
@@ -128,11 +129,12 @@ describe('knowledge by a model', () => {
     ['says something else', { text: 'I cannot.' }],
     ['answers in another form', { text: '{"tools": 1}' }],
   ])('is that of the rules where the model %s, and is asked for again', async (_, step) => {
-    const { store, dispose } = await temporaryStore();
+    const stored = await temporaryStore();
+    const { store } = stored;
     const provider = scriptedProvider('alpha', [step, step]);
     expect(await knowledgeByModel(store.patterns, provider, aRoute(), tools)).toEqual(knowledge);
     expect(await knowledgeByModel(store.patterns, provider, aRoute(), tools)).toEqual(knowledge);
-    await dispose();
+    await stored.dispose();
     provider.assertDrained();
   });
 });
