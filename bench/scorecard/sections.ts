@@ -8,6 +8,7 @@ import { scoreProviderFaults } from './provider/score-provider-faults';
 import { providerFaults } from './provider/provider-faults';
 import { scoreSanitise } from './sanitise/score-sanitise';
 import type { ScorecardSection } from './section';
+import { scoreStuck } from './stuck/score-stuck';
 import { countedModels, scoreTokens } from './tokens/score-tokens';
 import { barTranscripts, scoreTranscripts } from './transcripts/score-transcripts';
 
@@ -52,5 +53,10 @@ export const sections: readonly ScorecardSection[] = [
     name: 'budget',
     about: 'fifty subagents under one budget: is it kept, and is the ledger the bill',
     score: () => scoreBudget([tightTrial, ampleTrial]),
+  },
+  {
+    name: 'stuck',
+    about: 'ruts of forty kinds and seeds: recovered, escalated, given up',
+    score: () => scoreStuck(),
   },
 ];

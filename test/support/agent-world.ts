@@ -113,6 +113,11 @@ export async function firstPending(handle: RunHandle): Promise<PendingItem> {
   return item;
 }
 
+/** Tests are scripted to the call: a planner may speak only where an agent says so. */
+function withoutRecovery(agent: AgentDefinition): AgentDefinition {
+  return { recovery: { mode: 'off' }, ...agent };
+}
+
 /** Starts a world with a worker that has these agents. One per test file; `dispose()` ends it. */
 export async function startAgentWorld(
   agents: readonly AgentDefinition[],
@@ -127,7 +132,9 @@ export async function startAgentWorld(
     connection: server.nativeConnection,
     taskQueue,
     workflowBundle: await workflowBundle(),
-    activities: { ...createActivities({ store: stored.store, providers, agents }) },
+    activities: {
+      ...createActivities({ store: stored.store, providers, agents: agents.map(withoutRecovery) }),
+    },
     maxHeartbeatThrottleInterval: '500 milliseconds',
     defaultHeartbeatThrottleInterval: '500 milliseconds',
   });

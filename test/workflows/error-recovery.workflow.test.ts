@@ -64,15 +64,7 @@ beforeAll(async () => {
     { name: 'asker', instructions, chain, tools: [calculator], completion: 'tool' },
     { name: 'poster', instructions, chain, tools: [postToTelegram] },
     { name: 'searcher', instructions, chain, tools: [search] },
-    // The breaker's own: what recovery does before it is tested in recovery.workflow.test.ts.
-    {
-      name: 'tester',
-      instructions,
-      chain,
-      tools: [flaky],
-      limits: { maxIterations: 20 },
-      recovery: { mode: 'off' },
-    },
+    { name: 'tester', instructions, chain, tools: [flaky], limits: { maxIterations: 20 } },
     { name: 'finisher', instructions, chain, tools: [flaky], completion: 'tool' },
   ]);
 }, 120_000);

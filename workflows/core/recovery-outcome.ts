@@ -84,14 +84,16 @@ export function endProgressStep(state: RunState, atMs: number, isNeutral = false
   const progress = endStep(state.progress, isNeutral);
   const ended = hintPath({ ...state, progress });
   const { trial } = ended.recovery;
-  if (trial === undefined || isNeutral) return step(ended);
-  if (isRefuted(ended, trial) && progress.idleSteps > 0)
+  if (trial === undefined) return step(ended);
+  const gained = !isNeutral && progress.idleSteps === 0;
+  if (!gained && isRefuted(ended, trial))
     return closeTrial(
       { ...ended, recovery: { ...ended.recovery, refutedStep: progress.steps } },
       false,
       atMs,
     );
-  if (progress.idleSteps === 0) return closeTrial(ended, true, atMs);
+  if (isNeutral) return step(ended);
+  if (gained) return closeTrial(ended, true, atMs);
   if (trial.stepsLeft <= 1) return closeTrial(ended, false, atMs);
   return step({
     ...ended,
