@@ -187,7 +187,7 @@ export async function prepareRun(
       knowledge,
     }),
   );
-  const head = await firstHead(store, input);
+  const head = await firstHead(store, { ...input, goal });
   return {
     head,
     snapshot: {

@@ -151,9 +151,10 @@ test('a long answer comes by reference, and a long task arrives whole', async ()
   const task = `Repeat: ${'long '.repeat(2_000)}end`;
   const answer = `begin ${'word '.repeat(6_000)}finish`;
   let read = '';
+  let seenTask = '';
   script((who, request) => {
     if (who === 'You research') {
-      expect(request.conversation.turns[0]?.text).toBe(task);
+      seenTask = request.conversation.turns[0]?.text ?? '';
       return reply.text(answer, { charactersPerDelta: 4_000 });
     }
     const [result] = request.lastToolResults;
@@ -165,6 +166,7 @@ test('a long answer comes by reference, and a long task arrives whole', async ()
   });
   const handle = await world.start({ agent: 'lead', goal: 'Lead on.' });
   expect(await client.run(handle.workflowId).result()).toMatchObject({ status: 'completed' });
+  expect(seenTask).toBe(task);
   expect(read).toContain('finish');
   const { events } = await handle.fetchHistory();
   const bytes = (events ?? []).map((event) => JSON.stringify(event).length);

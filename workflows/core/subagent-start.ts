@@ -136,6 +136,7 @@ function requestOf(
     storeId: snapshot.storeId,
     ...(snapshot.workspace === undefined ? {} : { workspace: snapshot.workspace }),
     ...(policy.limits === undefined ? {} : { limits: policy.limits }),
+    ...(state.request.tenant === undefined ? {} : { tenant: state.request.tenant }),
     parent: {
       runId: ownRunId(state),
       depth: depthOf(state) + 1,
