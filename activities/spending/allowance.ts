@@ -28,7 +28,7 @@ const measureMargin = 1.3;
 const fixedMargin = 64;
 
 /** The most input tokens that the vendor may count. */
-export function mostInputTokens({ tokens, countedTokens }: PaidRequest['measure']): number {
+function mostInputTokens({ tokens, countedTokens }: PaidRequest['measure']): number {
   const fresh = Math.max(tokens - countedTokens, 0);
   return Math.ceil(countedTokens + fresh * measureMargin) + fixedMargin;
 }

@@ -9,6 +9,7 @@ import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { RunResult } from '../../client/run-result';
+import type { agentRun } from '../../workflows/agent-run';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import {
@@ -234,7 +235,7 @@ test('a person who stops the one below is told to the run above, which goes on',
     return reply.text('Unsigned.');
   });
   const handle = await world.start({ agent: 'lead', goal: 'Get it signed.' });
-  const below = world.server.client.getHandle(`${handle.workflowId}/t1.0`) as RunHandle;
+  const below = world.server.client.getHandle<typeof agentRun>(`${handle.workflowId}/t1.0`);
   await eventually(
     () => statusOf(handle),
     ({ doing }) => doing.includes('/t1.0'),

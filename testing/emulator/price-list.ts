@@ -2,7 +2,7 @@
 import type { Usage } from '../../workflows/core/usage';
 
 /** US dollars per million tokens, as the vendors print them. */
-export interface BilledRates {
+interface BilledRates {
   readonly input: string;
   readonly cacheWrite: string;
   readonly cacheRead: string;

@@ -19,7 +19,7 @@ export interface ModelPrice extends TokenPrices {
 }
 
 /** Nanodollars in one US dollar. */
-export const nanoPerUsd = 1_000_000_000;
+const nanoPerUsd = 1_000_000_000;
 
 /** A rate in whole picodollars per token: 1 USD per million tokens is 1,000,000 picodollars per token. */
 function picoPerToken(usdPerMillion: number): number {
@@ -29,7 +29,7 @@ function picoPerToken(usdPerMillion: number): number {
 const picoPerNano = 1_000;
 
 /** Tokens of a prompt, cached ones counted. */
-export function promptTokens(usage: Usage): number {
+function promptTokens(usage: Usage): number {
   return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
 }
 

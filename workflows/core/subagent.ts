@@ -42,7 +42,7 @@ export interface SubagentAnswer {
 }
 
 /** What a run consumed, as the run above it must count it. */
-export interface SubagentConsumption {
+interface SubagentConsumption {
   readonly spend: CallSpend;
   readonly unpricedCalls: number;
   readonly toolCalls: number;
