@@ -1,9 +1,6 @@
 /** Caps of one tool, edits of one file, and active time: counted over replies, roll-overs, parallel calls and subagents. */
-import {
-  addSubagentCounters,
-  stopBeforeTools,
-  subagentCounters,
-} from '../../workflows/core/guard-limits';
+import { addGuardCounts, guardCounts } from '../../workflows/core/guard-counts';
+import { stopBeforeTools } from '../../workflows/core/guard-limits';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AgentSnapshot } from '../../workflows/core/ports';
 import { currentRules } from '../../workflows/core/rules';
@@ -166,10 +163,8 @@ test('the timer of active time runs once for a whole run, and not while a person
 
 test('what runs below have used counts, so that no cap is passed by delegation', () => {
   const above = aPreparedRun(guarded());
-  const used = { events: 30, toolCalls: 5, toolRuns: { search: 3 }, fileEdits: {} };
-  const after = addSubagentCounters(above, used);
-  expect(subagentCounters(after)).toMatchObject({ toolCalls: 5, toolRuns: { search: 3 } });
-  expect(after.counters.events).toBe(above.counters.events + 30);
+  const after = addGuardCounts(above, { toolRuns: { search: 3 }, fileEdits: { f1: 2 } });
+  expect(guardCounts(after)).toEqual({ toolRuns: { search: 3 }, fileEdits: { f1: 2 } });
   expect(stopBeforeTools(after, [aCall('c', { name: 'search' })])?.reason).toBe('guard_tool_cap');
   expect(stopBeforeTools(above, [aCall('c', { name: 'search' })])).toBeUndefined();
 });

@@ -43,6 +43,7 @@ function ended(activeMs: number, nanoUsd = 1_000): SubagentEnd {
       toolCalls: 2,
       events: 9,
       activeMs,
+      guard: { toolRuns: { search: 2 }, fileEdits: { f1: 1 } },
     },
   };
 }
@@ -71,6 +72,7 @@ test('what they consumed is counted; side by side they take the time of the long
   expect(after.counters.toolCalls).toBe(running.counters.toolCalls + 6);
   expect(after.counters.events).toBe(running.counters.events + 27 + 3);
   expect(after.budget).toMatchObject({ spentNanoUsd: 3_000, reserved: {} });
+  expect(after.guard).toMatchObject({ toolRuns: { search: 6 }, fileEdits: { f1: 3 } });
   expect(after.usage.outputTokens).toBe(running.usage.outputTokens + 21);
   // Two seconds are the run's own: answers were brought in meanwhile.
   expect(after.activeMs - running.activeMs).toBe(8_000 + 2_000);

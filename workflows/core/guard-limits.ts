@@ -2,7 +2,8 @@
 import { noteProvenance } from './error-context';
 import type { AgentErrorCode } from './failure';
 import { shortHash } from './fingerprint';
-import type { GuardState } from './guard-state';
+import type { Counts } from './guard-counts';
+import { tally, withGuard } from './guard-counts';
 import { prepared } from './iteration';
 import { addNote } from './notes';
 import type { ProposedToolCall } from './ports';
@@ -13,23 +14,11 @@ import { forcedStopMessage, guardBeforeTools } from './safety-guard';
 import type { Step } from './step';
 import { andThen, count, publish, step } from './step';
 
-type Counts = Readonly<Record<string, number>>;
-
 /** Files whose edits are remembered: far more than the limit of tool calls lets a run edit. */
 const countedFiles = 1_000;
 
 function countOf(counts: Counts, key: string): number {
   return Object.hasOwn(counts, key) ? (counts[key] ?? 0) : 0;
-}
-
-function tally(counts: Counts, keys: readonly string[], by = 1): Counts {
-  const next = new Map(Object.entries(counts));
-  for (const key of keys) next.set(key, (next.get(key) ?? 0) + by);
-  return Object.fromEntries(next);
-}
-
-function withGuard(state: RunState, changes: Partial<GuardState>): RunState {
-  return { ...state, guard: { ...state.guard, ...changes } };
 }
 
 /** Counts tool calls that start, whoever asked for them: the model or a recovery action. */
@@ -146,35 +135,4 @@ export function countReply(
     (before, what) => andThen(before, (after) => warn(after, what, atMs)),
     step(counted),
   );
-}
-
-/** What a run below this one has used of the limits that hold for the whole tree. */
-export interface SubagentCounters {
-  readonly events: number;
-  readonly toolCalls: number;
-  readonly toolRuns: Counts;
-  readonly fileEdits: Counts;
-}
-
-/** What this run and those below it have used: for the run above. */
-export function subagentCounters({ counters, guard }: RunState): SubagentCounters {
-  const { events, toolCalls } = counters;
-  return { events, toolCalls, toolRuns: guard.toolRuns, fileEdits: guard.fileEdits };
-}
-
-function added(counts: Counts, more: Counts): Counts {
-  return Object.entries(more).reduce((sum, [key, by]) => tally(sum, [key], by), counts);
-}
-
-/** Adds what a run below has used, so that no limit can be passed by delegation. */
-export function addSubagentCounters(state: RunState, used: Partial<SubagentCounters>): RunState {
-  const { events = 0, toolCalls = 0, toolRuns = {}, fileEdits = {} } = used;
-  const counted = count(state, {
-    events: state.counters.events + events,
-    toolCalls: state.counters.toolCalls + toolCalls,
-  });
-  return withGuard(counted, {
-    toolRuns: added(state.guard.toolRuns, toolRuns),
-    fileEdits: added(state.guard.fileEdits, fileEdits),
-  });
 }

@@ -1,6 +1,7 @@
 /** Ends a run: builds its outcome with what worked and what did not. */
 import { costOf } from './budget';
 import type { Failure } from './failure';
+import { guardCounts } from './guard-counts';
 import type { JsonValue } from './json';
 import { answerChars } from './limits';
 import type { FailureReason, RunOutcome, RunReport } from './run-outcome';
@@ -34,6 +35,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     ...(state.head === undefined ? {} : { head: state.head }),
     ...(state.snapshot === undefined ? {} : { storeId: state.snapshot.storeId }),
     lastText: state.lastText,
+    ...(state.request.parent === undefined ? {} : { guard: guardCounts(state) }),
     ...(state.subagents.length === 0 ? {} : { subagents: state.subagents }),
   };
 }

@@ -1,6 +1,7 @@
 /** How a run ended, in a form that a person can read and a program can switch on. */
 import type { RunCost } from './run-cost';
 import type { Failure } from './failure';
+import type { GuardCounts } from './guard-state';
 import type { JsonValue } from './json';
 import type { Head } from './message';
 import type { SubagentRecord } from './subagent';
@@ -53,6 +54,8 @@ export interface RunReport {
   readonly head?: Head;
   readonly storeId?: string;
   readonly lastText: string;
+  /** Only of a run that another one started: what it used of the caps that hold for the tree. */
+  readonly guard?: GuardCounts;
   /** The last subagents, newest last, at most 20. */
   readonly subagents?: readonly SubagentRecord[];
 }

@@ -1,5 +1,6 @@
 /** Takes a subagent back: counts what it consumed, and gives its answer, or why there is none, to the model. */
 import { charge, chargeReservation } from './budget';
+import { addGuardCounts } from './guard-counts';
 import type { Moment } from './iteration';
 import { usdOf } from './model-price';
 import type { RunState, ToolCallProgress } from './run-state';
@@ -17,8 +18,8 @@ const recordedSubagents = 20;
 function chargeEnd(state: RunState, callId: string, end: SubagentEnd): RunState {
   switch (end.type) {
     case 'ended': {
-      const { spend, unpricedCalls, toolCalls, events } = end.consumed;
-      const charged = charge(state, callId, spend);
+      const { spend, unpricedCalls, toolCalls, events, guard } = end.consumed;
+      const charged = addGuardCounts(charge(state, callId, spend), guard);
       return count(
         {
           ...charged,

@@ -1,5 +1,6 @@
 /** Subagents: a tool call that is a run of another agent. What it is given, and what comes back (ADR 0021). */
 import type { AgentError } from './failure';
+import type { GuardCounts } from './guard-state';
 import type { Limits } from './limits';
 import { failureMessageChars, previewChars } from './limits';
 import { nanoUsdOf } from './model-price';
@@ -48,6 +49,7 @@ interface SubagentConsumption {
   readonly toolCalls: number;
   readonly events: number;
   readonly activeMs: number;
+  readonly guard: GuardCounts;
 }
 
 /** How a subagent came back. */
@@ -116,6 +118,7 @@ function consumptionOf({ cost, ...report }: RunReport): SubagentConsumption {
     toolCalls: report.toolCallsSucceeded + report.toolCallsFailed,
     events: report.events,
     activeMs: report.activeMs,
+    guard: report.guard ?? { toolRuns: {}, fileEdits: {} },
   };
 }
 
