@@ -108,7 +108,7 @@ test('runs a call with the arguments that a person wants, checked by the schema,
   expect(asked).toHaveLength(1);
   expect(asked).toEqual([['all', 'writer', 1]]);
   const told = world.emulator.requests.at(-1)?.lastToolResults[0]?.content ?? '';
-  expect(told).toMatch(/a person changed these arguments .*: to, text\./);
+  expect(told).toMatch(/a person changed these arguments .*: text, to\./);
   expect(told).toContain('"to":"me"');
   expect(told.length).toBeLessThan(2_000);
   expect(told.match(/<\/tool_output/g)).toHaveLength(2);

@@ -54,11 +54,11 @@ function hintPath(state: RunState): RunState {
   if (state.snapshot?.recovery?.mode !== 'auto') return state;
   const { memory, steps } = state.progress;
   const failure = memory.failures.findLast(
-    ({ hint, lastStep, code }) =>
-      hint === undefined && lastStep === steps && code === 'tool_execution_failed',
+    ({ lastStep, code }) => lastStep === steps && code === 'tool_execution_failed',
   );
   const fitting = failure === undefined ? undefined : correctPath(memory, failure.input);
   if (failure === undefined || fitting === undefined) return state;
+  if (failure.hint?.includes(fitting.path) === true) return state;
   return addNote(
     state,
     `${noteProvenance}\nHint: an earlier result names the full path ${fitting.path}; call ${failure.tool} with "${fitting.parameter}" set to it.`,
