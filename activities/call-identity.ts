@@ -24,7 +24,7 @@ export interface NamedCall {
 }
 
 /** Input property that names what the call is about, where the tool says which. */
-export function callLabel(tool: Tool | undefined, input: JsonObject): string | undefined {
+function callLabel(tool: Tool | undefined, input: JsonObject): string | undefined {
   const value = tool?.label === undefined ? undefined : input[tool.label];
   if (typeof value !== 'string' || value === '') return undefined;
   return sanitiseText(value.replace(/\s+/g, ' '), { maxChars: labelChars });
@@ -41,7 +41,7 @@ export function actionDigest({ toolCallId, name, input }: NamedCall): string {
 }
 
 /** The privileged parameters in use, each with the identity of tool, path and value. */
-export function privilegedUse(tool: Tool | undefined, call: NamedCall): PrivilegedUse | undefined {
+function privilegedUse(tool: Tool | undefined, call: NamedCall): PrivilegedUse | undefined {
   const found = tool?.privilegedIn(call.input) ?? [];
   if (found.length === 0) return undefined;
   const use = (...parts: readonly string[]): string =>

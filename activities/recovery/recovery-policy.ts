@@ -36,7 +36,7 @@ const maxMs = 365 * 86_400_000;
 const share = z.number().min(0).max(1);
 
 /** Policy as it may be stored in a run's config too. */
-export const recoveryPolicySchema = z.strictObject({
+const recoveryPolicySchema = z.strictObject({
   mode: z.enum(['off', 'observe', 'auto']),
   actAt: share,
   askAt: share,

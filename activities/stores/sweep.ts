@@ -37,7 +37,7 @@ const pageRows = 500;
 const searchedBlobBytes = 256 * 1024;
 
 /** Everything in a text that could name content. */
-export function hashesIn(text: string): readonly string[] {
+function hashesIn(text: string): readonly string[] {
   return text.match(/(?<![\w-])[\w-]{43}(?![\w-])/g) ?? [];
 }
 

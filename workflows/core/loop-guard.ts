@@ -67,7 +67,7 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
 }
 
 /** The guard after the settled calls of one reply. */
-export function recordReply(
+function recordReply(
   guard: GuardState,
   calls: readonly ToolCallProgress[],
   reply: number,
@@ -87,10 +87,7 @@ export function recordReply(
  *
  * Contract: pure. `repeats` is at least `atLeast`.
  */
-export function detectLoop(
-  guard: GuardState,
-  atLeast: number = loopRepeats,
-): DetectedLoop | undefined {
+function detectLoop(guard: GuardState, atLeast: number = loopRepeats): DetectedLoop | undefined {
   return findLoop(guard.evidence, atLeast);
 }
 

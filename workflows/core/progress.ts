@@ -23,7 +23,7 @@ interface StepUnderWay {
 }
 
 /** The newest call, as a plan is told of it. */
-export interface LatestStep {
+interface LatestStep {
   readonly tool: string;
   readonly action: string;
   readonly outcome: string;

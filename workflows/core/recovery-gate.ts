@@ -16,7 +16,7 @@ import type { Step } from './step';
 import { andThen, publish, step } from './step';
 
 /** Tries of one tool by recovery (seed 003). */
-export const maxRetriesPerTool = 2;
+const maxRetriesPerTool = 2;
 
 /** Characters of the goal in a plan's context. */
 const goalChars = 1_000;

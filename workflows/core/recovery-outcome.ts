@@ -80,7 +80,7 @@ function isRefuted({ progress }: RunState, { trouble, stuckAction }: RecoveryTri
  *
  * Contract: called once per iteration, when all its results are there or its reply was refused.
  */
-export function endProgressStep(state: RunState, atMs: number, isNeutral = false): Step {
+function endProgressStep(state: RunState, atMs: number, isNeutral = false): Step {
   const progress = endStep(state.progress, isNeutral);
   const ended = hintPath({ ...state, progress });
   const { trial } = ended.recovery;

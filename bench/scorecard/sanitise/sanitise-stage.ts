@@ -12,7 +12,7 @@ import type { SanitiseInput } from './sanitise-inputs';
 import { sanitiseInputs } from './sanitise-inputs';
 
 /** Inputs that one run takes: six tools each give 60 calls, of the 64 that a reply may have. */
-export const inputsPerRun = 10;
+const inputsPerRun = 10;
 
 /** The hint of the tools' author: the only one that may be read as advice besides the runtime's own. */
 export const authorHint = 'The author of the tool says: try another place.';
