@@ -19,7 +19,7 @@ test('a rut of each kind ends as it should, and a model that heeds nothing is re
   if (dead === undefined) throw new Error('there is no dead tool');
   const hopeless = {
     ...dead,
-    id: 'a planner that lies',
+    id: 'a model that heeds nothing, and a planner that lies',
     planner: () => reply.text('{"strategy":"give-up","confidence":7}'),
   };
   const { summary, rows } = await scoreStuck([...chosen, hopeless]);
@@ -29,10 +29,10 @@ test('a rut of each kind ends as it should, and a model that heeds nothing is re
     recovered: 4,
     escalated: 1,
     gaveUp: 1,
-    hardStopped: 0,
+    hardStopped: 1,
   });
   expect(rows.filter(({ wrong }) => wrong !== undefined).map(({ id }) => id)).toEqual([
-    'a planner that lies',
+    'a model that heeds nothing, and a planner that lies',
     'bar',
   ]);
 }, 120_000);
