@@ -1,0 +1,150 @@
+/** The worker is killed on each rung of the ladder, and another one goes on from the same rung. */
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { VendorEmulator } from '../../testing/emulator/emulator';
+import type { RecordedRequest } from '../../testing/emulator/recorded-request';
+import type { Step } from '../../testing/emulator/script';
+import { fault, reply } from '../../testing/emulator/script';
+import type { agentRun } from '../../workflows/agent-run';
+import { agentRunWorkflow } from '../../workflows/contract';
+import { eventually, firstPending, outcomeOf, statusOf } from '../support/agent-world';
+import type { DevServer } from '../support/temporal';
+import { startDevServer, uniqueName } from '../support/temporal';
+import type { TemporaryStore } from '../support/temporary-store';
+import { temporaryStore } from '../support/temporary-store';
+import type { WorkerProcess } from '../support/worker-process';
+import { startWorkerProcess } from '../support/worker-process';
+
+let directory: string;
+let server: DevServer;
+let emulator: VendorEmulator;
+let stored: TemporaryStore;
+let serving: WorkerProcess;
+let taskQueue: string;
+
+const fileOf = (name: string): string => path.join(directory, name);
+
+function startWorker(): Promise<WorkerProcess> {
+  return startWorkerProcess({
+    script: path.join(__dirname, 'fixtures', 'phase-worker.ts'),
+    env: {
+      ADDRESS: server.address,
+      TASK_QUEUE: taskQueue,
+      STORE_URL: stored.url,
+      EMULATOR_URL: emulator.baseUrl('anthropic'),
+      LEDGER_FILE: fileOf('ledger'),
+      GATE_FILE: fileOf('gate'),
+    },
+  });
+}
+
+beforeAll(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'holdfast-rungs-'));
+  server = await startDevServer();
+  emulator = await VendorEmulator.start();
+  stored = await temporaryStore();
+  taskQueue = uniqueName('rungs');
+  serving = await startWorker();
+}, 120_000);
+
+afterAll(async () => {
+  await serving.kill();
+  await server.close();
+  await emulator.stop();
+  await stored.dispose();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function killAndReplace(): Promise<void> {
+  await serving.kill();
+  serving = await startWorker();
+}
+
+interface LedgerLine {
+  readonly type: 'begun' | 'done' | 'aborted';
+  readonly key: string;
+}
+
+function ledger(): readonly LedgerLine[] {
+  if (!existsSync(fileOf('ledger'))) return [];
+  return readFileSync(fileOf('ledger'), 'utf8')
+    .split('\n')
+    .filter((line) => line.endsWith('}'))
+    .map((line) => JSON.parse(line) as LedgerLine);
+}
+
+function plan(strategy: string, confidence: number, toolName: string, question: string): Step {
+  const parametersJson = toolName === '' ? '' : '{}';
+  const action = { toolName, parametersJson, escalationMessage: question };
+  const reasoning = 'The file is what is missing.';
+  return reply.text(
+    JSON.stringify({ strategy, reasoning, action, expectedOutcome: 'It comes.', confidence }),
+  );
+}
+
+const isPlanner = ({ systemText }: RecordedRequest): boolean =>
+  systemText.includes('find a way out');
+
+test('planning, asking, acting and escalated: each rung outlives its worker', async () => {
+  emulator.script((request) => {
+    const text = JSON.stringify(request.body['messages']);
+    if (!isPlanner(request))
+      return text.includes('look in the attic')
+        ? reply.text('It is in the attic.')
+        : reply.toolCalls([{ name: 'look', input: {} }]);
+    if (text.includes('the file is there')) return plan('escalate', 0.9, '', 'Where is it?');
+    // The planner's first answer never comes: its worker is killed while it waits.
+    return emulator.requests.filter(isPlanner).length === 1
+      ? fault.stall()
+      : plan('alternative-tool', 0.6, 'wait_keyed', '');
+  });
+  const handle = await server.client.start<typeof agentRun>(agentRunWorkflow, {
+    taskQueue,
+    workflowId: `run-${randomUUID()}`,
+    args: [{ request: { agent: 'climber', goal: 'Find it.' } }],
+  });
+
+  await emulator.waitFor(({ requests }) => requests.some(isPlanner));
+  expect((await statusOf(handle)).recovery).toMatchObject({ stage: 'planning' });
+  await killAndReplace();
+
+  const asked = await firstPending(handle);
+  expect(asked).toMatchObject({ type: 'approval', tool: 'wait_keyed' });
+  await killAndReplace();
+  expect(await firstPending(handle)).toEqual(asked);
+  expect((await statusOf(handle)).recovery).toMatchObject({ stage: 'asking' });
+  const { approvalId, digest } = asked.type === 'approval' ? asked : { approvalId: '', digest: '' };
+  await handle.executeUpdate('resolveApproval', {
+    args: [{ approvalId, digest, decision: 'approve' }],
+  });
+
+  await eventually(
+    () => Promise.resolve(ledger()),
+    (lines) => lines.length === 1,
+  );
+  await killAndReplace();
+  await eventually(
+    () => Promise.resolve(ledger()),
+    (lines) => lines.length === 2,
+  );
+  writeFileSync(fileOf('gate'), '');
+
+  const question = await firstPending(handle);
+  expect(question).toMatchObject({ type: 'question' });
+  await killAndReplace();
+  expect(await firstPending(handle)).toEqual(question);
+  const questionId = question.type === 'question' ? question.questionId : '';
+  await handle.executeUpdate('answer', { args: [{ questionId, answer: 'look in the attic' }] });
+
+  expect(await outcomeOf(handle)).toMatchObject({
+    status: 'completed',
+    answer: 'It is in the attic.',
+  });
+  expect(new Set(ledger().map(({ key }) => key)).size).toBe(1);
+  expect(ledger().filter(({ type }) => type === 'done')).toHaveLength(1);
+  // One plan was lost with its worker and asked for again; no rung was climbed twice.
+  expect(emulator.requests.filter(isPlanner)).toHaveLength(3);
+}, 120_000);
