@@ -66,7 +66,7 @@ const path = /(?<![\w@:/.~-])(?:[\w@+.-]{1,80}\/){0,12}[\w@+.-]{1,80}\.[A-Za-z]\
 const noFile = /^(?:\d+(?:\.\d+)*|e\.g|i\.e|etc)$/i;
 
 /** The paths that a text names, in order, each once. */
-function pathsIn(text: string): readonly string[] {
+export function pathsIn(text: string): readonly string[] {
   const found = [...text.matchAll(path)].map(([whole]) => whole);
   return [...new Set(found)].filter((name) => name.length <= pathChars && !noFile.test(name));
 }
@@ -89,7 +89,7 @@ const tries = /(?:attempts?|retry|retries|try|tries)\W{0,3}$/i;
  * Identity of a result as news: its fingerprint, and the shares and fractions that fingerprints leave out, since polling that
  * goes from 12 % to 34 % brings something new.
  */
-function newsIdentity(result: { readonly preview: string; readonly fingerprint: string }): string {
+export function newsIdentity(result: { readonly preview: string; readonly fingerprint: string }): string {
   const { preview, fingerprint } = result;
   const shares = [...preview.matchAll(/\d+(?:[.,]\d+)? ?%|\d+ ?(?:\/|of) ?\d+/g)]
     .filter((match) => !tries.test(preview.slice(0, match.index)))

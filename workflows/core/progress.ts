@@ -11,9 +11,9 @@ export const stuckSteps = 3;
 /** Failing steps by the same tool with the same error after which a blocker makes a run stuck, whatever else works (ADR 0026). */
 const blockerSteps = 3;
 
-/** Low progress after many steps: fewer than one step in three brought something new, over so many steps (ADR 0026). */
-const lowProgressSteps = 12;
-const lowProgressShare = 1 / 3;
+/** Low progress after many steps: fewer than two steps in five brought something new, over so many steps (ADR 0026). */
+const lowProgressSteps = 15;
+const lowProgressShare = 0.4;
 
 /** What happened in the step that is under way. */
 interface StepUnderWay {

@@ -20,7 +20,7 @@ import { settleRecoveryCall } from './recovery-settled';
 import type { RecoveryCall } from './recovery-state';
 import { endFailed } from './run-end';
 import type { RunCommand } from './run-protocol';
-import type { RunPhase, RunState, ToolCallProgress } from './run-state';
+import type { RunState, ToolCallProgress } from './run-state';
 import { activityIdAt } from './tool-activity-id';
 import { admitCall, settle, settleWithError } from './tool-admission';
 import { startSubagents, subagentPolicy } from './subagent-start';

@@ -1,0 +1,131 @@
+/** Progress: what is news, when a run is stuck, and that a run which gets on never is. */
+import fc from 'fast-check';
+import {
+  correctPath,
+  emptyMemory,
+  newsIdentity,
+  pathsIn,
+  rememberSuccess,
+} from '../../workflows/core/execution-memory';
+import type { ProgressState } from '../../workflows/core/progress';
+import {
+  endStep,
+  estimateProgress,
+  initialProgress,
+  noteFailure,
+  noteSuccess,
+  restartCount,
+  stuckReason,
+} from '../../workflows/core/progress';
+import { anAgentError } from '../support/builders';
+
+function succeed(state: ProgressState, preview: string, tool = 'read'): ProgressState {
+  return endStep(noteSuccess(state, { tool, summary: tool, preview, fingerprint: preview }));
+}
+
+function fail(state: ProgressState, message: string, toolName = 'read'): ProgressState {
+  return endStep(noteFailure(state, anAgentError({ message, toolName }), { path: 'a.ts' }));
+}
+
+function times(count: number, state: ProgressState, next: typeof step): ProgressState {
+  let current = state;
+  for (let index = 0; index < count; index += 1) current = next(current);
+  return current;
+}
+const step = (state: ProgressState): ProgressState => succeed(state, 'the same');
+
+test('three steps without anything new are stuck, two are not', () => {
+  const first = succeed(initialProgress, 'the same');
+  expect(stuckReason(times(2, first, step), undefined)).toBeUndefined();
+  expect(stuckReason(times(3, first, step), undefined)).toMatchObject({ code: 'no_progress' });
+});
+
+test('one error of one tool in three steps is a blocker, whatever else works', () => {
+  let state = initialProgress;
+  for (const news of ['a', 'b', 'c']) state = succeed(fail(state, 'no such file'), news, 'search');
+  expect(stuckReason(state, undefined)?.reason).toContain('read failed: tool_execution_failed');
+  expect(estimateProgress(state, undefined)).toMatchObject({
+    isStuck: true,
+    blockers: ['read failed: tool_execution_failed: no such file'],
+  });
+  expect(stuckReason(restartCount(state), undefined)).toBeUndefined();
+});
+
+test('few new things over many steps are low progress', () => {
+  let state = initialProgress;
+  for (let round = 1; round <= 4; round += 1)
+    state = times(2, succeed(state, `news ${round}`), (before) => succeed(before, 'news 1'));
+  expect(stuckReason(state, undefined)).toBeUndefined();
+  state = times(2, succeed(state, 'news 5'), (before) => succeed(before, 'news 1'));
+  expect(stuckReason(state, undefined)).toMatchObject({ code: 'low_progress' });
+});
+
+test('a loop is stuck at once, and its description is a blocker', () => {
+  const state = succeed(initialProgress, 'a');
+  const loop = { description: 'read a.ts (same result)' };
+  expect(stuckReason(state, loop)).toMatchObject({ code: 'loop' });
+  expect(estimateProgress(state, loop)).toMatchObject({
+    isStuck: true,
+    nextMilestone: 'Break the loop.',
+    blockers: ['read a.ts (same result)'],
+  });
+});
+
+test('waits and outages make no run stuck', () => {
+  const waited = times(9, succeed(initialProgress, 'a'), (state) => endStep(state, true));
+  expect(stuckReason(waited, undefined)).toBeUndefined();
+});
+
+test('polling that goes on is news, polling that counts its tries is not', () => {
+  const poll = (preview: string): string => newsIdentity({ preview, fingerprint: 'f' });
+  expect(poll('build: 12 % done')).not.toBe(poll('build: 34 % done'));
+  expect(poll('3 of 9 files')).not.toBe(poll('4 of 9 files'));
+  expect(poll('pending, attempt 3 of 9')).toBe(poll('pending, attempt 4 of 9'));
+});
+
+test('a run that gets something new at least every second step is never stuck, and its percentage only grows', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat({ max: 1 }), fc.boolean()), { maxLength: 60 }),
+      (rounds) => {
+        let state = initialProgress;
+        let percent = 0;
+        rounds.forEach(([idle, fails], round) => {
+          state = times(idle, state, (before) =>
+            fails ? fail(before, `trouble ${round}`) : succeed(before, 'nothing'),
+          );
+          expect(stuckReason(state, undefined)).toBeUndefined();
+          state = succeed(state, `news ${round}`);
+          const estimate = estimateProgress(state, undefined);
+          expect(estimate.isStuck).toBe(false);
+          expect(estimate.progressPercent).toBeGreaterThanOrEqual(percent);
+          expect(estimate.progressPercent).toBeLessThan(100);
+          percent = estimate.progressPercent;
+        });
+      },
+    ),
+  );
+});
+
+test('memory stays bounded and finds the one full path that a short name means', () => {
+  let memory = emptyMemory;
+  for (let index = 0; index < 500; index += 1) {
+    const preview = `src/f${index}/file${index}.ts:1: x\n`.repeat(5);
+    const success = { tool: 'search', summary: 's'.repeat(50), preview, fingerprint: `${index}` };
+    ({ memory } = rememberSuccess(memory, success));
+  }
+  expect(JSON.stringify(memory).length).toBeLessThan(16_000);
+  expect(correctPath(memory, { path: 'file499.ts' })?.input).toEqual({
+    path: 'src/f499/file499.ts',
+  });
+  expect(correctPath(memory, { path: 'src/f499/file499.ts:1' })?.path).toBe('src/f499/file499.ts');
+  expect(correctPath(memory, { path: 'src/f499/file499.ts' })).toBeUndefined();
+  expect(correctPath(memory, { path: 'other.ts' })).toBeUndefined();
+});
+
+test('tells paths from versions and sentences', () => {
+  expect(pathsIn('a/b.ts:12: see v1.2.3, e.g. docs/x.md and https://h.example/y.html')).toEqual([
+    'a/b.ts',
+    'docs/x.md',
+  ]);
+});

@@ -1,0 +1,181 @@
+/** The ladder in the core: rungs, limits of the ladder, people, and random runs that are stuck. */
+import fc from 'fast-check';
+import type { PlanRecoveryResult } from '../../workflows/core/ports';
+import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery-action';
+import { pendingItems } from '../../workflows/core/status-view';
+import { aLimits, aSnapshot, aTool, anInfraError } from '../support/builders';
+import { RunDriver } from '../support/run-driver';
+
+const policy: RecoveryPolicy = {
+  mode: 'auto',
+  actAt: 0.8,
+  askAt: 0.5,
+  maxPerRun: 2,
+  waitMs: 60_000,
+  onExpiry: 'give-up',
+};
+
+function action(changes: Partial<RecoveryAction> = {}): RecoveryAction {
+  return {
+    strategy: 'alternative-tool',
+    reasoning: 'the calculator knows',
+    action: { toolName: 'calculator' },
+    expectedOutcome: 'a number',
+    confidence: 0.9,
+    ...changes,
+  };
+}
+
+type Plans = (plan: number) => Partial<PlanRecoveryResult> | ReturnType<typeof anInfraError>;
+
+/** A run that searches in vain for ever, unless it reads `until` in what it is sent. */
+function stuckRun(plan: Plans, changes: Partial<RecoveryPolicy> = {}, until = 'never'): RunDriver {
+  return new RunDriver({
+    prepare: () =>
+      aSnapshot({
+        rules: 2,
+        tools: [aTool('search'), aTool('calculator')],
+        limits: aLimits({ maxIterations: 30 }),
+        recovery: { ...policy, ...changes },
+      }),
+    model: ({ input, messages }) =>
+      JSON.stringify([input.note, messages]).includes(until)
+        ? { text: 'done' }
+        : { calls: [{ name: 'search', input: { query: 'x' } }] },
+    tool: () => ({ output: 'nothing new' }),
+    plan: (_input, count) => plan(count),
+  });
+}
+
+test('advice goes along once as a note and is never stored', () => {
+  const driver = stuckRun(() => ({ action: action() }), {}, 'Way out: alternative-tool').run();
+  expect(driver.outcome.status).toBe('completed');
+  expect(driver.plans).toHaveLength(1);
+  expect(JSON.stringify(driver.transcript)).not.toContain('Way out');
+  expect(driver.entries.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['StuckEvent', 'RecoveryEvent', 'RecoveryOutcomeEvent']),
+  );
+});
+
+test('a planner that fails for good leaves the heuristic, in words', () => {
+  const driver = stuckRun(() => anInfraError('store_unavailable'), {}, 'Way out').run();
+  expect(driver.outcome.status).toBe('completed');
+  expect(driver.entries.find(({ type }) => type === 'RecoveryEvent')).toMatchObject({
+    source: 'heuristic',
+    decision: 'acts',
+    problem: 'store_unavailable: it failed: store_unavailable',
+  });
+});
+
+test('observe plans once, executes nothing and changes no request', () => {
+  const driver = stuckRun(() => ({ action: action() }), { mode: 'observe' }).run();
+  expect(driver.outcome).toMatchObject({ status: 'failed', reason: 'guard_loop' });
+  expect(driver.requests.every(({ input }) => input.note?.includes('Way out') !== true)).toBe(true);
+});
+
+test('spent plans go to a person, whose answer goes on and begins anew', () => {
+  const driver = stuckRun(() => ({ action: action() }), { maxPerRun: 1 }, 'the answer is 42');
+  while (pendingItems(driver.state).length === 0) driver.step();
+  const [item] = pendingItems(driver.state);
+  expect(item).toMatchObject({ type: 'question' });
+  const questionId = item?.type === 'question' ? item.questionId : '';
+  driver.say({ type: 'question-answered', questionId, answer: 'the answer is 42' });
+  expect(driver.run().outcome.status).toBe('completed');
+});
+
+test('no tool is retried more than twice, and another one begins anew', () => {
+  const retry = action({ strategy: 'retry', action: { toolName: 'search' } });
+  const driver = stuckRun(() => ({ action: retry }), { maxPerRun: 9 }).run();
+  const decisions = driver.entries.flatMap((entry) =>
+    entry.type === 'RecoveryEvent' ? [entry.decision] : [],
+  );
+  expect(decisions).toEqual(['acts', 'acts', 'escalates']);
+});
+
+test('an unanswered question ends the run readably, or goes on, as the policy says', () => {
+  const escalate = action({ strategy: 'escalate' });
+  const given = stuckRun(() => ({ action: escalate }));
+  given.run();
+  expect(given.outcome).toMatchObject({ status: 'failed', reason: 'gave_up' });
+  const goesOn = stuckRun(
+    () => ({ action: escalate }),
+    { onExpiry: 'continue' },
+    'nobody answered in time',
+  );
+  expect(goesOn.run().outcome.status).toBe('completed');
+});
+
+test('a stop in the middle of a plan lets it land first', () => {
+  const driver = stuckRun(() => ({ action: action() }));
+  while (driver.state.phase.type !== 'recovering') driver.step();
+  driver.say({ type: 'stop-requested', reason: 'enough' });
+  expect(driver.state.phase.type).toBe('ending');
+  expect(driver.run().outcome).toMatchObject({ status: 'stopped', reason: 'enough' });
+});
+
+test('a run without a policy, as an earlier release prepared it, never recovers', () => {
+  const driver = new RunDriver({
+    model: () => ({ calls: [{ name: 'search', input: { query: 'x' } }] }),
+    tool: () => ({ output: 'nothing new' }),
+  }).run();
+  expect(driver.plans).toEqual([]);
+  expect(driver.outcome).toMatchObject({ status: 'failed', reason: 'max_iterations' });
+});
+
+test('any plan at any time leads every stuck run to a readable end', () => {
+  const strategies = fc.constantFrom<RecoveryAction['strategy']>(
+    'retry',
+    'alternative-tool',
+    'parameter-adjustment',
+    'escalate',
+    'give-up',
+  );
+  const plans = fc.array(
+    fc.oneof(
+      fc
+        .record({
+          strategy: strategies,
+          toolName: fc.constantFrom('', 'search', 'calculator', 'unknown'),
+          confidence: fc.double({ min: 0, max: 1, noNaN: true }),
+          withCall: fc.boolean(),
+          needsApproval: fc.boolean(),
+        })
+        .map(({ strategy, toolName, confidence, withCall, needsApproval }) => ({
+          action: action({ strategy, confidence, action: { toolName } }),
+          ...(withCall
+            ? {
+                call: {
+                  toolCallId: `planned_${Math.round(confidence * 1e9)}`,
+                  name: 'calculator',
+                  input: {},
+                  fingerprint: 'p',
+                  ...(needsApproval ? { approvalDigest: 'd' } : {}),
+                },
+              }
+            : {}),
+        })),
+      fc.constant(anInfraError('worker_lost')),
+    ),
+    { minLength: 1, maxLength: 6 },
+  );
+  fc.assert(
+    fc.property(plans, fc.constantFrom('auto' as const, 'observe' as const), (made, mode) => {
+      const driver = stuckRun((count) => made[(count - 1) % made.length] ?? {}, { mode });
+      for (let words = 0; driver.run(500).state.phase.type !== 'ended'; words += 1) {
+        const [item] = pendingItems(driver.state);
+        if (words > 20 || item === undefined)
+          driver.say({ type: 'stop-requested', reason: 'done' });
+        else if (item.type === 'question')
+          driver.say({ type: 'question-answered', questionId: item.questionId, answer: 'go on' });
+        else
+          driver.say({
+            type: 'approval-resolved',
+            approvalId: item.approvalId,
+            decision: words % 2 === 0 ? 'approve' : 'reject',
+          });
+      }
+      expect(['completed', 'failed', 'stopped']).toContain(driver.outcome.status);
+    }),
+    { numRuns: 60 },
+  );
+});
