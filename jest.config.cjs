@@ -12,6 +12,8 @@ const common = {
 };
 module.exports = {
   maxWorkers: 2,
+  // A deadline for what hangs, generous enough for a machine that is busy with other work.
+  testTimeout: 30_000,
   globalSetup: '<rootDir>/test/support/global-setup.cjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
   projects: [
