@@ -6,6 +6,7 @@ import type { RunState } from '../../workflows/core/run-state';
 import type { RunCommand } from '../../workflows/core/run-protocol';
 import { transition } from '../../workflows/core/transition';
 import { noteProvenance } from '../../workflows/core/error-context';
+import type { RandomRun } from '../support/random-runs';
 import { playRun, randomRun } from '../support/random-runs';
 import { wireProblems } from '../support/wire-problems';
 
@@ -123,12 +124,23 @@ describe('a roll-over', () => {
     guard: { ...state.guard, activeTimers: 0 },
   });
 
+  /** Expiries and notifications run beside a run: which comes first of what lands in one moment may change with a roll-over. */
+  const withoutRaces = (run: RandomRun): RandomRun => {
+    const {
+      approvals: _expiry,
+      questions: _expires,
+      notifiers: _beside,
+      ...snapshot
+    } = run.snapshot;
+    return { ...run, snapshot, picks: [] };
+  };
+
   test('changes nothing but the count of segments', () => {
     let rolled = 0;
     fc.assert(
-      fc.property(randomRun, (run) => {
-        const whole = playRun({ ...run, picks: [] });
-        const parts = playRun({ ...run, picks: [] }, { rollsOver: true });
+      fc.property(randomRun.map(withoutRaces), (run) => {
+        const whole = playRun(run);
+        const parts = playRun(run, { rollsOver: true });
         rolled += parts.rollOvers;
         const story = parts.entries.filter((entry) => entry.type !== 'SegmentStartedEvent');
         expect(story).toEqual(whole.entries);
