@@ -28,12 +28,7 @@ function keyOf(secret: string): Buffer {
  *
  * Source: Standard Webhooks 1.0.0 (`webhook-id`, `webhook-timestamp` in seconds, `webhook-signature: v1,<base64>`).
  */
-function webhookSignature(
-  secret: string,
-  id: string,
-  timestamp: number,
-  body: string,
-): string {
+function webhookSignature(secret: string, id: string, timestamp: number, body: string): string {
   const signed = `${id}.${timestamp}.${body}`;
   return `v1,${createHmac('sha256', keyOf(secret)).update(signed).digest('base64')}`;
 }

@@ -170,11 +170,15 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
     case 'SegmentStartedEvent':
       return line(`segment ${entry.segment} of the history begins`, 'dim');
     case 'RunEndedEvent':
-      return line(
-        `${entry.status}: ${entry.message}`,
-        entry.status === 'completed' ? 'green' : 'red',
-      );
+      return endLine(entry);
   }
+}
+
+function endLine({
+  status,
+  message,
+}: Extract<TimelineEntry, { type: 'RunEndedEvent' }>): StoryLine {
+  return line(`${status}: ${message}`, status === 'completed' ? 'green' : 'red');
 }
 
 const ends: { readonly [Action in ExpiryAction]: string } = {

@@ -274,6 +274,26 @@ export class RunDriver {
           ? { type: 'model-call-failed', callId, failure: reply }
           : modelCallEvent(callId, reply);
       }
+      case 'compact':
+      case 'check-edit':
+      case 'plan-recovery':
+        return this.sideEventOf(command, stopped);
+      case 'run-tool': {
+        const { toolCallId } = command;
+        const result = stopped ?? this.runTool(command.input);
+        return isInfra(result)
+          ? { type: 'tool-call-failed', toolCallId, failure: result }
+          : { type: 'tool-call-completed', toolCallId, result };
+      }
+    }
+  }
+
+  /** What comes of an activity that is neither a model call nor a tool's. */
+  private sideEventOf(
+    command: Extract<ActivityCommand, { type: 'compact' | 'check-edit' | 'plan-recovery' }>,
+    stopped: InfraError | undefined,
+  ): UnstampedEvent {
+    switch (command.type) {
       case 'compact': {
         const { callId } = command;
         const result = stopped ?? this.compact(command.input);
@@ -287,13 +307,6 @@ export class RunDriver {
         return isInfra(result)
           ? { type: 'edit-check-failed', callId, failure: result }
           : { type: 'edit-checked', callId, result };
-      }
-      case 'run-tool': {
-        const { toolCallId } = command;
-        const result = stopped ?? this.runTool(command.input);
-        return isInfra(result)
-          ? { type: 'tool-call-failed', toolCallId, failure: result }
-          : { type: 'tool-call-completed', toolCallId, result };
       }
       case 'plan-recovery': {
         const { callId } = command;
@@ -409,10 +422,8 @@ export class RunDriver {
     headBefore: string,
     reply: ScriptedReply,
   ): CallModelResult {
-    const { text = '', calls = [], error } = reply;
-    const stopReason = reply.stopReason ?? (calls.length > 0 ? 'tool-use' : 'end');
-    const runs = stopReason === 'end' || stopReason === 'tool-use';
-    const toolCalls = runs ? calls.map((call, index) => proposed(input, call, index)) : [];
+    const { text = '', error } = reply;
+    const { stopReason, toolCalls } = callsOf(input, reply);
     const kept = keptMessage(input, stopReason, text, toolCalls, error);
     return {
       headBefore,
@@ -517,6 +528,9 @@ export class RunDriver {
         check(this.inFlight.size === 0, 'nothing is in flight when a run ends');
         check(this.timers.size === 0, 'no timer runs when a run ends');
         return;
+      case 'run-subagent':
+        check(false, 'a driven run starts no subagents');
+        return;
       case 'publish':
       case 'roll-over':
         return;
@@ -570,6 +584,15 @@ function awaited(state: RunState): readonly string[] {
     case 'ended':
       return [];
   }
+}
+
+function callsOf(
+  input: CallModelInput,
+  { calls = [], stopReason = calls.length > 0 ? 'tool-use' : 'end' }: ScriptedReply,
+): Pick<CallModelResult, 'stopReason' | 'toolCalls'> {
+  const runs = stopReason === 'end' || stopReason === 'tool-use';
+  const toolCalls = runs ? calls.map((call, index) => proposed(input, call, index)) : [];
+  return { stopReason, toolCalls };
 }
 
 function proposed(input: CallModelInput, call: ScriptedCall, index: number): ProposedToolCall {

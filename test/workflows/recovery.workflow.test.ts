@@ -121,7 +121,7 @@ function script(
   world.emulator.script((request) => {
     if (!isPlanner(request)) return model(readable(request), request);
     const planned = planner(readable(request));
-    return 'type' in planned ? (planned) : reply.text(JSON.stringify(planned));
+    return 'type' in planned ? planned : reply.text(JSON.stringify(planned));
   });
 }
 

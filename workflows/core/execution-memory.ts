@@ -89,7 +89,10 @@ const tries = /(?:attempts?|retry|retries|try|tries)\W{0,3}$/i;
  * Identity of a result as news: its fingerprint, and the shares and fractions that fingerprints leave out, since polling that
  * goes from 12 % to 34 % brings something new.
  */
-export function newsIdentity(result: { readonly preview: string; readonly fingerprint: string }): string {
+export function newsIdentity(result: {
+  readonly preview: string;
+  readonly fingerprint: string;
+}): string {
   const { preview, fingerprint } = result;
   const shares = [...preview.matchAll(/\d+(?:[.,]\d+)? ?%|\d+ ?(?:\/|of) ?\d+/g)]
     .filter((match) => !tries.test(preview.slice(0, match.index)))
