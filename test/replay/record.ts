@@ -1,18 +1,28 @@
-/** Records the history of each scenario that has none yet: `npm run record-histories`. A recording is never made again. */
+/**
+ * Records the history of each scenario that has none of this version yet: `npm run record-histories`. A recording is
+ * never made again. `-- 0.2.0 one two` records only the scenarios `one` and `two`, as of a version to come.
+ */
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { WorkflowFailedError } from '@temporalio/client';
-import { version } from '../../package.json';
+import { version as currentVersion } from '../../package.json';
 import { startEmbeddedServer } from '../../workers/embedded-server';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import { startAgentWorld } from '../support/agent-world';
 import { connectTo } from '../support/temporal';
 import { rollOverScenario, rollOverSteps } from './roll-over-scenario';
+import { ruleTwoAgents, ruleTwoNotifiers, ruleTwoScenarios } from './rule-two-scenarios';
 import { scenarioAgents, scenarios } from './scenarios';
 
 const directory = path.join(__dirname, 'histories');
+
+const [version = currentVersion, ...names] = process.argv.slice(2);
+
+function isWanted(name: string): boolean {
+  return (names.length === 0 || names.includes(name)) && !existsSync(fileOf(name));
+}
 
 function fileOf(name: string): string {
   return path.join(directory, `${name}-v${version}.json`);
@@ -21,10 +31,10 @@ function fileOf(name: string): string {
 async function save(
   world: AgentWorld,
   name: string,
-  handle: RunHandle,
+  workflowId: string,
   runId?: string,
 ): Promise<void> {
-  const run = world.server.client.getHandle(handle.workflowId, runId);
+  const run = world.server.client.getHandle(workflowId, runId);
   const history = historyToJSON(await run.fetchHistory());
   await writeFile(fileOf(name), `${JSON.stringify(JSON.parse(history))}\n`);
   process.stdout.write(`recorded ${name}\n`);
@@ -37,29 +47,31 @@ async function ended(handle: RunHandle): Promise<void> {
 }
 
 async function recordAll(world: AgentWorld): Promise<void> {
-  for (const scenario of scenarios) {
-    if (existsSync(fileOf(scenario.name))) continue;
+  for (const scenario of [...scenarios, ...ruleTwoScenarios]) {
+    if (!isWanted(scenario.name)) continue;
     world.emulator.clearScripts();
     world.emulator.script(scenario.steps);
     const handle = await world.start(scenario.request);
     await scenario.act?.(handle);
     await ended(handle);
     world.emulator.assertDrained();
-    await save(world, scenario.name, handle);
+    await save(world, scenario.name, handle.workflowId);
+    for (const [callId, name] of Object.entries(scenario.children ?? {}))
+      await save(world, name, `${handle.workflowId}/${callId}`);
   }
   await recordRollOver(world);
 }
 
 /** A roll-over gives one history per segment. */
 async function recordRollOver(world: AgentWorld): Promise<void> {
-  if (existsSync(fileOf('rolled-over-1'))) return;
+  if (!isWanted('rolled-over-1')) return;
   world.emulator.clearScripts();
   world.emulator.script(rollOverSteps);
   const handle = await world.start(rollOverScenario);
   await ended(handle);
   let runId: string | undefined = await firstRunId(world, handle);
   for (let segment = 1; runId !== undefined && segment <= 2; segment += 1) {
-    await save(world, `rolled-over-${segment}`, handle, runId);
+    await save(world, `rolled-over-${segment}`, handle.workflowId, runId);
     runId = await successor(world, handle.workflowId, runId);
   }
 }
@@ -86,7 +98,10 @@ async function main(): Promise<void> {
     untilExitOf: process.pid,
     dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 60 },
   });
-  const world = await startAgentWorld(scenarioAgents, { server: await connectTo(embedded) });
+  const world = await startAgentWorld([...scenarioAgents, ...ruleTwoAgents], {
+    server: await connectTo(embedded),
+    notifiers: ruleTwoNotifiers,
+  });
   try {
     await recordAll(world);
   } finally {

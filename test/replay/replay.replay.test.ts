@@ -5,6 +5,7 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { quietTemporal, workflowBundle } from '../support/temporal';
+import { ruleTwoScenarios } from './rule-two-scenarios';
 import { scenarios } from './scenarios';
 
 const directory = path.join(__dirname, 'histories');
@@ -20,7 +21,11 @@ beforeAll(() => {
 
 test('has a recording of every scenario', () => {
   const recorded = files.map((file) => file.replace(/-v[\d.]+\.json$/, ''));
-  const names = [...scenarios.map((scenario) => scenario.name), 'rolled-over-1', 'rolled-over-2'];
+  const runs = [...scenarios, ...ruleTwoScenarios].flatMap(({ name, children = {} }) => [
+    name,
+    ...Object.values(children),
+  ]);
+  const names = [...runs, 'rolled-over-1', 'rolled-over-2'];
   expect(names.filter((name) => !recorded.includes(name))).toEqual([]);
 });
 
@@ -28,7 +33,11 @@ test.each(files)(
   'replays %s',
   async (file) => {
     const bundle = await workflowBundle();
-    await Worker.runReplayHistory({ workflowBundle: bundle }, historyOf(file), file);
+    const history = historyOf(file);
+    const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    // A subagent's id begins with its parent's.
+    const workflowId = began?.workflowId ?? file;
+    await Worker.runReplayHistory({ workflowBundle: bundle }, history, workflowId);
   },
   60_000,
 );

@@ -6,6 +6,7 @@ import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
+import type { ScriptRule } from '../../testing/emulator/script-queue';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { RunRequest } from '../../workflows/core/run-protocol';
 import type { RunHandle } from '../support/agent-world';
@@ -15,7 +16,9 @@ import { eventually, firstPending, otherModel, statusOf, testModel } from '../su
 export interface Scenario {
   readonly name: string;
   readonly request: RunRequest;
-  readonly steps: readonly Step[];
+  readonly steps: readonly Step[] | ScriptRule;
+  /** Names for the histories of its subagents, by their tool activity's id. */
+  readonly children?: Readonly<Record<string, string>>;
   /** What people do meanwhile. */
   readonly act?: (handle: RunHandle) => Promise<void>;
   readonly endsAs: 'completed' | 'stopped' | 'failed' | 'cancelled';

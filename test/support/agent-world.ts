@@ -6,6 +6,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import type { AgentDefinition } from '../../activities/agent';
 import { createActivities } from '../../activities/index';
+import type { Notifier } from '../../activities/notifiers/notifier';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiDialect } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
@@ -44,6 +45,8 @@ export interface AgentWorld {
 /** What a world may be told. */
 export interface AgentWorldOptions {
   readonly server?: DevServer;
+  /** Whom the worker tells of runs that wait; default nobody. */
+  readonly notifiers?: readonly Notifier[];
   /** Default: SQLite in a fresh directory. The world closes it. */
   readonly stored?: Pick<TemporaryStore, 'store' | 'url' | 'dispose'>;
 }
@@ -133,7 +136,12 @@ export async function startAgentWorld(
     taskQueue,
     workflowBundle: await workflowBundle(),
     activities: {
-      ...createActivities({ store: stored.store, providers, agents: agents.map(withoutRecovery) }),
+      ...createActivities({
+        store: stored.store,
+        providers,
+        agents: agents.map(withoutRecovery),
+        ...(options.notifiers === undefined ? {} : { notifiers: options.notifiers }),
+      }),
     },
     maxHeartbeatThrottleInterval: '500 milliseconds',
     defaultHeartbeatThrottleInterval: '500 milliseconds',

@@ -82,7 +82,10 @@ async function replayOne(
   history: History,
 ): Promise<string | undefined> {
   try {
-    await Worker.runReplayHistory({ workflowBundle: { code } }, history, name);
+    const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    // The name may be a file's; the ids of subagents are checked against the run's own.
+    const workflowId = began?.workflowId ?? name;
+    await Worker.runReplayHistory({ workflowBundle: { code } }, history, workflowId);
     return undefined;
   } catch (thrown) {
     return explainMismatch(thrown, history);
