@@ -29,8 +29,14 @@ function action(changes: Partial<RecoveryAction> = {}): RecoveryAction {
 type Plans = (plan: number) => Partial<PlanRecoveryResult> | ReturnType<typeof anInfraError>;
 
 /** A run that searches in vain for ever, unless it reads `until` in what it is sent. */
-function stuckRun(plan: Plans, changes: Partial<RecoveryPolicy> = {}, until = 'never'): RunDriver {
+function stuckRun(
+  plan: Plans,
+  changes: Partial<RecoveryPolicy> = {},
+  until = 'never',
+  wantsRollOver = (): boolean => false,
+): RunDriver {
   return new RunDriver({
+    wantsRollOver,
     prepare: () =>
       aSnapshot({
         rules: 2,
@@ -75,7 +81,7 @@ test('observe plans once, executes nothing and changes no request', () => {
 
 test('spent plans go to a person, whose answer goes on and begins anew', () => {
   const driver = stuckRun(() => ({ action: action() }), { maxPerRun: 1 }, 'the answer is 42');
-  while (pendingItems(driver.state).length === 0) driver.step();
+  while (pendingItems(driver.state).length === 0 && driver.step());
   const [item] = pendingItems(driver.state);
   expect(item).toMatchObject({ type: 'question' });
   const questionId = item?.type === 'question' ? item.questionId : '';
@@ -107,7 +113,7 @@ test('an unanswered question ends the run readably, or goes on, as the policy sa
 
 test('a stop in the middle of a plan lets it land first', () => {
   const driver = stuckRun(() => ({ action: action() }));
-  while (driver.state.phase.type !== 'recovering') driver.step();
+  while (driver.state.phase.type !== 'recovering' && driver.step());
   driver.say({ type: 'stop-requested', reason: 'enough' });
   expect(driver.state.phase.type).toBe('ending');
   expect(driver.run().outcome).toMatchObject({ status: 'stopped', reason: 'enough' });
@@ -159,23 +165,34 @@ test('any plan at any time leads every stuck run to a readable end', () => {
     { minLength: 1, maxLength: 6 },
   );
   fc.assert(
-    fc.property(plans, fc.constantFrom('auto' as const, 'observe' as const), (made, mode) => {
-      const driver = stuckRun((count) => made[(count - 1) % made.length] ?? {}, { mode });
-      for (let words = 0; driver.run(500).state.phase.type !== 'ended'; words += 1) {
-        const [item] = pendingItems(driver.state);
-        if (words > 20 || item === undefined)
-          driver.say({ type: 'stop-requested', reason: 'done' });
-        else if (item.type === 'question')
-          driver.say({ type: 'question-answered', questionId: item.questionId, answer: 'go on' });
-        else
-          driver.say({
-            type: 'approval-resolved',
-            approvalId: item.approvalId,
-            decision: words % 2 === 0 ? 'approve' : 'reject',
-          });
-      }
-      expect(['completed', 'failed', 'stopped']).toContain(driver.outcome.status);
-    }),
+    fc.property(
+      plans,
+      fc.constantFrom('auto' as const, 'observe' as const),
+      fc.nat({ max: 3 }),
+      (made, mode, every) => {
+        let events = 0;
+        const driver = stuckRun(
+          (count) => made[(count - 1) % made.length] ?? {},
+          { mode },
+          'never',
+          () => every > 0 && (events += 1) % (every + 1) === 0,
+        );
+        for (let words = 0; driver.run(500).state.phase.type !== 'ended'; words += 1) {
+          const [item] = pendingItems(driver.state);
+          if (words > 20 || item === undefined)
+            driver.say({ type: 'stop-requested', reason: 'done' });
+          else if (item.type === 'question')
+            driver.say({ type: 'question-answered', questionId: item.questionId, answer: 'go on' });
+          else
+            driver.say({
+              type: 'approval-resolved',
+              approvalId: item.approvalId,
+              decision: words % 2 === 0 ? 'approve' : 'reject',
+            });
+        }
+        expect(['completed', 'failed', 'stopped']).toContain(driver.outcome.status);
+      },
+    ),
     { numRuns: 60 },
   );
 });
