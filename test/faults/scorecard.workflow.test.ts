@@ -29,8 +29,8 @@ test('rows of every kind do what they declare, at the declared number of calls',
   const { summary } = await scoreProviderFaults(faults);
   expect(summary).toEqual({
     faults: 15,
-    recovered: 13,
-    stoppedReadably: 2,
+    recovered: 14,
+    stoppedReadably: 1,
     wrong: [],
     extraCalls: 0,
   });

@@ -26,8 +26,14 @@ it("adds its activities and workflow to the user's", async () => {
   });
   expect([...worker.options.activities.keys()].sort()).toEqual([
     'callModel',
+    'checkEdit',
+    'compact',
+    'extractPatterns',
     'greet',
+    'notify',
+    'planRecovery',
     'prepareRun',
+    'recordObservations',
     'runTool',
   ]);
   const result: unknown = await worker.runUntil(

@@ -131,7 +131,32 @@ const endings: Readonly<Record<'native' | 'text', ReplyStep>> = {
 const inOrder = (calls: readonly { name: string; input: unknown }[]): readonly string[] =>
   calls.map((call) => JSON.stringify(call)).toSorted();
 
-test.each(mistakes.map((mistake) => [mistake.id, mistake.category, mistake] as const))(
+/** Same call, same result, for eight turns, alone or in turn with another: the guard ends these. */
+const loops = ['rm36', 'rm37', 'rm38', 'rm41', 'rm43', 'rm44', 'rm45'];
+
+test.each(
+  mistakes
+    .filter(({ id }) => loops.includes(id))
+    .map((mistake) => [mistake.id, mistake.category, mistake] as const),
+)(
+  'ends the loop of %s (%s)',
+  async (_id, _category, mistake) => {
+    world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
+    const outcome = await world.run({ agent: 'native', goal: mistake.user });
+    expect(outcome).toMatchObject({ status: 'failed', reason: 'guard_loop' });
+    expect(outcome).toHaveProperty('message', expect.stringMatching(/^Forced stop: /));
+    expect(executed.length).toBeLessThanOrEqual(8);
+    expect(outcome.report.toolCallsSucceeded).toBe(executed.length);
+    expect(world.emulator.refusals).toEqual([]);
+  },
+  60_000,
+);
+
+test.each(
+  mistakes
+    .filter(({ id }) => !loops.includes(id))
+    .map((mistake) => [mistake.id, mistake.category, mistake] as const),
+)(
   'gets over %s (%s) with native tool calls',
   async (_id, _category, mistake) => {
     world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));

@@ -71,7 +71,7 @@ function notReached(name: string, thrown: unknown): InfraException {
 export function mcpConnection(name: string, server: StdioServer | HttpServer): McpConnection {
   let current: Promise<Client> | undefined;
   const connect = (): Promise<Client> => {
-    const client = new Client({ name: 'holdfast', version: '0.1.0' });
+    const client = new Client({ name: 'holdfast', version: '0.2.0' });
     const forget = (): void => {
       if (current === connecting) {
         current = undefined;
