@@ -1,4 +1,5 @@
 /** What the runs in Temporal's retention name: every hash-shaped text in their histories and memos, decoded. */
+import { historyPage } from './history-page';
 import type { WorkflowClient } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { agentRunWorkflow } from '../workflows/contract';
@@ -60,7 +61,7 @@ async function takeHistory(
   const { namespace, loadedDataConverter } = client.options;
   let nextPageToken: Uint8Array | undefined;
   do {
-    const page = await client.workflowService.getWorkflowExecutionHistory({
+    const page = await historyPage(client, {
       namespace,
       execution,
       ...(nextPageToken === undefined ? {} : { nextPageToken }),

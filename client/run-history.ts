@@ -4,6 +4,7 @@ import { agentRunWorkflow } from '../workflows/contract';
 import type { TimelineEntry } from '../workflows/core/run-protocol';
 import { ClientError } from './client-error';
 import type { HistoryEvent, HistoryFact, HistorySource } from './history-facts';
+import { historyPage } from './history-page';
 import { createHistoryReader } from './history-facts';
 import type { FoldedSegment } from './history-fold';
 import { SegmentFold } from './history-fold';
@@ -143,13 +144,12 @@ async function* pages(
   while (signal?.aborted !== true) {
     const ask = (): Promise<{ events: readonly HistoryEvent[]; token: Uint8Array }> =>
       client.withDeadline(Date.now() + longPollMs, async () => {
-        const { history, nextPageToken: token } =
-          await client.workflowService.getWorkflowExecutionHistory({
-            namespace: client.options.namespace,
-            execution,
-            waitNewEvent: follow,
-            ...(nextPageToken === undefined ? {} : { nextPageToken }),
-          });
+        const { history, nextPageToken: token } = await historyPage(client, {
+          namespace: client.options.namespace,
+          execution,
+          waitNewEvent: follow,
+          ...(nextPageToken === undefined ? {} : { nextPageToken }),
+        });
         return { events: history?.events ?? [], token };
       });
     const page = await answered(

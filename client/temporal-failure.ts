@@ -36,6 +36,11 @@ function grpcCodeOf(thrown: unknown): number | undefined {
   return undefined;
 }
 
+/** Whether an answer was larger than this connection takes (gRPC: 4 MB unless it says otherwise). */
+export function isTooLarge(thrown: unknown): boolean {
+  return grpcCodeOf(thrown) === grpcCodes.resourceExhausted;
+}
+
 /** Whether the server did not answer in time. */
 export function isDeadlineExceeded(thrown: unknown): boolean {
   return (
