@@ -82,7 +82,7 @@ export const developerShapes: readonly ShapeTemplate[] = [
   ['GitLab runner', 'glrt-{!w20}'],
   ['Bitbucket app password', 'ATBB{!m32}'],
   ['Atlassian', 'ATATT3xFfGF0{!w180}={u8}'],
-  ['npm', '//registry.npmjs.org/:_authToken=npm_{!m36}'],
+  ['npm', '//registry.example.com/:_authToken=npm_{!m36}'],
   ['npm, old', '//npm.acme.test/:_authToken={!h8}-{!h4}-{!h4}-{!h4}-{!h12}'],
   ['npm, basic', '//npm.acme.test/:_auth={!b40}=='],
   ['PyPI', 'pypi-AgEIcHlwaS5vcmc{!w140}'],
