@@ -3,24 +3,29 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
-import { totalTokens, worstPromptNanoUsd, pricesFor } from '../../workflows/core/model-price';
+import { totalTokens } from '../../workflows/core/model-price';
 import type { RouteConfig } from '../../workflows/core/ports';
 import { routeName } from '../../workflows/core/provider-health';
 import type { Allowance, CallSpend } from '../../workflows/core/spend';
-import { spendOf } from '../../workflows/core/spend';
+import { noSpend } from '../../workflows/core/spend';
 import { decideRetry } from '../../workflows/core/stream-recovery';
+import { countAllTokens } from '../context/count-tokens';
 import { InfraException } from '../infra-exception';
-import type { ModelReply, ModelRequest, OutputSchema, Provider } from '../providers/provider';
+import type {
+  BrokenReply,
+  ModelReply,
+  ModelRequest,
+  OutputSchema,
+  Provider,
+} from '../providers/provider';
 import { admitCall, reportAnsweredCall, reportFailedCall } from '../shared-health';
 import type { RouteCall } from '../shared-health';
+import { CallMeter } from '../spending/call-meter';
 import type { Store } from '../store';
 
 /** Tokens of a plan and its variance (seed 003). */
 const planTokens = 600;
 const planTemperature = 0.2;
-
-/** Characters per token at the least, for what a prompt may cost. */
-const charsPerToken = 2;
 
 /** What to ask, and where. */
 export interface PlannerQuestion {
@@ -58,38 +63,57 @@ function requestOf(question: PlannerQuestion, isStructured: boolean): ModelReque
   };
 }
 
-/** Whether the budget leaves enough for one question. */
-function isAffordable({ route, system, prompt, allowance }: PlannerQuestion): boolean {
-  if (allowance === undefined) return true;
-  const promptTokens = Math.ceil((system.length + prompt.length) / charsPerToken);
-  if ((allowance.tokens ?? Infinity) < promptTokens + planTokens) return false;
-  if (allowance.nanoUsd === undefined || route.price === undefined) return true;
-  const output = planTokens * pricesFor(route.price, promptTokens).output * 1_000;
-  return allowance.nanoUsd >= worstPromptNanoUsd(route.price, promptTokens) + output;
+/** Why the budget does not allow the question; undefined where the meter has admitted it. */
+function unaffordable(question: PlannerQuestion, meter: CallMeter): string | undefined {
+  const { route, system, prompt, output } = question;
+  const tokens = countAllTokens([system, prompt, JSON.stringify(output.schema)].join('\n'));
+  const tooLittle = 'the budget leaves too little for a plan';
+  try {
+    const limit = meter.admit({
+      measure: { tokens, countedTokens: 0 },
+      price: route.price,
+      maxOutputTokens: planTokens,
+    });
+    return limit < planTokens ? tooLittle : undefined;
+  } catch (thrown) {
+    if (thrown instanceof InfraException && thrown.failure.code === 'budget_exhausted')
+      return tooLittle;
+    throw thrown;
+  }
 }
 
 function textOf(reply: ModelReply): string {
   return reply.blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
 }
 
-/** Sends until an answer comes, or the retries are spent. */
+/** Sends until an answer comes, or retries or money are spent; the meter knows what each request consumed. */
 async function sendWithRetries(
   question: PlannerQuestion,
+  meter: CallMeter,
   signal: AbortSignal,
   retries: number,
-): Promise<ModelReply> {
+): Promise<ModelReply | { readonly problem: string }> {
   const { provider, limits, route } = question;
   let isStructured = route.toolProtocol === 'native';
   for (let failures = 0; ; failures += 1) {
+    const problem = unaffordable(question, meter);
+    if (problem !== undefined) return { problem };
+    let broken: BrokenReply | undefined;
     try {
-      return await provider.send(requestOf(question, isStructured), {
+      const reply = await provider.send(requestOf(question, isStructured), {
         signal,
         firstByteMs: limits.firstByteMs,
         betweenBytesMs: limits.betweenBytesMs,
         onText: () => undefined,
+        onBroken: (what) => {
+          broken = what;
+        },
       });
+      meter.answered(reply);
+      return reply;
     } catch (thrown) {
       const failure = failureOf(provider, thrown);
+      meter.broke(broken, signal.aborted ? undefined : failure);
       // Older models and servers do not know the format: the words of the prompt ask for it too.
       const isUnknownFormat = failure.code === 'format' && isStructured;
       if (isUnknownFormat) isStructured = false;
@@ -106,38 +130,51 @@ function failureOf(provider: Provider, thrown: unknown): InfraError {
   return thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
 }
 
+/** What all requests of the question consumed; nothing, where there was none. */
+function spendOfQuestion({ spend }: CallMeter): Pick<PlannerReply, 'spend'> {
+  return totalTokens(spend.usage) === 0 ? {} : { spend };
+}
+
 /**
  * Asks once.
  *
- * Contract: resolves whatever the provider does; rejects only when the activity is cancelled or the worker shuts down.
+ * Contract: resolves whatever the provider does; rejects only when the activity is cancelled or the worker shuts down. Requests
+ * that failed, and those of workers that died, are part of `spend`.
  * Source: seed 003 (temperature 0.2, 600 tokens); the adapter leaves the temperature out where its API refuses one.
  */
 export async function askPlanner(question: PlannerQuestion): Promise<PlannerReply> {
-  const { store, provider, route, limits, clock } = question;
-  if (!isAffordable(question)) return { problem: 'the budget leaves too little for a plan' };
+  const { store, provider, route, limits, clock, allowance } = question;
+  const { cancellationSignal, info } = Context.current();
+  const meter = new CallMeter({ allowance, spend: noSpend, lostAttempts: info.attempt - 1 });
   const call: RouteCall = {
     route: routeName(route),
     holder: question.holder,
     limits,
     startedAtMs: clock(),
   };
-  const { cancellationSignal } = Context.current();
   const deadline = AbortSignal.timeout(limits.recoveryPlanTimeoutMs);
   try {
     const isProbe = (await admitCall(store, call)) === 'probe' || question.isProbe;
     const signal = AbortSignal.any([cancellationSignal, deadline]);
-    const reply = await sendWithRetries(question, signal, isProbe ? 0 : limits.streamRetries);
+    const reply = await sendWithRetries(
+      question,
+      meter,
+      signal,
+      isProbe ? 0 : limits.streamRetries,
+    );
+    const spend = spendOfQuestion(meter);
+    if ('problem' in reply) return { ...reply, ...spend };
     await reportAnsweredCall(store, call, clock());
-    const spend =
-      totalTokens(reply.usage) === 0 ? {} : { spend: spendOf(reply.usage, route.price) };
     if (reply.stopReason !== 'end')
       return { problem: `the planner's reply ended as ${reply.stopReason}`, ...spend };
     return { text: textOf(reply), ...spend };
   } catch (thrown) {
     if (cancellationSignal.aborted) throw thrown;
-    if (deadline.aborted) return { problem: `no plan within ${limits.recoveryPlanTimeoutMs} ms` };
+    const spend = spendOfQuestion(meter);
+    if (deadline.aborted)
+      return { problem: `no plan within ${limits.recoveryPlanTimeoutMs} ms`, ...spend };
     const failure = failureOf(provider, thrown);
     if (failure.spared !== true) await reportFailedCall(store, call, failure, clock());
-    return { problem: `${failure.code}: ${failure.message}` };
+    return { problem: `${failure.code}: ${failure.message}`, ...spend };
   }
 }

@@ -5,6 +5,7 @@ import {
   totalTokens,
   usdText,
   worstPromptNanoUsd,
+  worstRequestNanoUsd,
 } from '../../workflows/core/model-price';
 import type { Allowance, CallSpend } from '../../workflows/core/spend';
 import { noUsage } from '../../workflows/core/usage';
@@ -81,7 +82,7 @@ function tooDear({ measure, price, maxOutputTokens }: PaidRequest, allowance: Al
   const output = Math.min(maxOutputTokens, leastOutputTokens);
   const parts: string[] = [];
   if (allowance.nanoUsd !== undefined && price !== undefined) {
-    const need = worstPromptNanoUsd(price, input) + Math.ceil(output * price.output * 1_000);
+    const need = worstRequestNanoUsd(price, input, output);
     parts.push(`${usdText(need)}, where ${usdText(Math.max(allowance.nanoUsd, 0))} is left`);
   }
   if (allowance.tokens !== undefined)
@@ -95,11 +96,6 @@ export function worstSpend({ measure, price, maxOutputTokens }: PaidRequest): Ca
   const usage = { ...noUsage, inputTokens, outputTokens: maxOutputTokens };
   const tokens = inputTokens + maxOutputTokens;
   if (price === undefined) return { usage, estimated: { nanoUsd: 0, tokens } };
-  const outputPrice =
-    price.longPrompt !== undefined && inputTokens > price.longPrompt.aboveTokens
-      ? price.longPrompt.output
-      : price.output;
-  const nanoUsd =
-    worstPromptNanoUsd(price, inputTokens) + Math.ceil(maxOutputTokens * outputPrice * 1_000);
+  const nanoUsd = worstRequestNanoUsd(price, inputTokens, maxOutputTokens);
   return { usage, nanoUsd, estimated: { nanoUsd, tokens } };
 }

@@ -303,6 +303,23 @@ test('a planner whose provider is down ends in the heuristic, and costs no failo
   expect(plannerRequests().map(({ wire }) => wire)).toEqual(['chat']);
 }, 60_000);
 
+test('a plan that broke off is paid for like any other call', async () => {
+  const cut = fault.cutStream({
+    during: reply.text('{"strategy": '.repeat(40)),
+    afterCharacters: 300,
+  });
+  script(vague, (prompt) =>
+    prompt.includes('mind_rag_query') && plannerRequests().length > 1 ? specific : cut,
+  );
+  const billedBefore = world.emulator.bill.usd;
+  const outcome = await world.run({ agent: 'mind', goal: 'Explain the architecture.' });
+  expect(outcome.status).toBe('completed');
+  expect(plannerRequests()).toHaveLength(2);
+  const cost = outcome.report.cost;
+  expect(cost?.estimatedUsd).toBeGreaterThan(0);
+  expect(cost?.usd).toBeCloseTo(world.emulator.bill.usd - billedBefore, 2);
+}, 60_000);
+
 test('only plans in mode observe: nothing is executed, and the guard ends the loop', async () => {
   script(vague, () => specific);
   const outcome = await world.run({ agent: 'watched', goal: 'Explain the architecture.' });

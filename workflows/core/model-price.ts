@@ -39,7 +39,7 @@ export function totalTokens(usage: Usage): number {
 }
 
 /** The prices that hold for a prompt of so many tokens. */
-export function pricesFor(price: ModelPrice, tokens: number): TokenPrices {
+function pricesFor(price: ModelPrice, tokens: number): TokenPrices {
   const { longPrompt } = price;
   return longPrompt !== undefined && tokens > longPrompt.aboveTokens ? longPrompt : price;
 }
@@ -59,6 +59,16 @@ export function costNanoUsd(price: ModelPrice, usage: Usage): number {
 export function worstPromptNanoUsd(price: ModelPrice, tokens: number): number {
   const { input, cacheRead, cacheWrite } = pricesFor(price, tokens);
   return Math.ceil((tokens * picoPerToken(Math.max(input, cacheRead, cacheWrite))) / picoPerNano);
+}
+
+/** The most that a request can cost with a reply of so many tokens, in nanodollars. */
+export function worstRequestNanoUsd(
+  price: ModelPrice,
+  tokens: number,
+  outputTokens: number,
+): number {
+  const output = picoPerToken(pricesFor(price, tokens).output);
+  return worstPromptNanoUsd(price, tokens) + Math.ceil((outputTokens * output) / picoPerNano);
 }
 
 /** How many output tokens so many nanodollars buy behind a prompt of that size; Infinity where output is free. */
