@@ -16,6 +16,7 @@ import type {
 } from '../workflows/core/ports';
 import { restoreRunState } from '../workflows/core/restore-run-state';
 import type {
+  ActivityCommand,
   RunCommand,
   RunEvent,
   TimelineEntry,
@@ -50,20 +51,6 @@ interface Activation {
   readonly inputs: readonly HistoryFact[];
   readonly outputs: HistoryFact[];
 }
-
-type ActivityCommand = Extract<
-  RunCommand,
-  {
-    type:
-      | 'prepare-run'
-      | 'call-model'
-      | 'compact'
-      | 'run-tool'
-      | 'check-edit'
-      | 'notify'
-      | 'plan-recovery';
-  }
->;
 
 /**
  * Folds one segment of a run, fact by fact, in the order of history.

@@ -3,6 +3,7 @@ import { historyPage } from './history-page';
 import type { WorkflowClient } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { agentRunWorkflow } from '../workflows/contract';
+import { hashesIn } from '../workflows/core/content-references';
 import { isNotFound } from './temporal-failure';
 
 /** References of all retained runs. */
@@ -48,7 +49,7 @@ async function decoded(
 }
 
 function take(gathered: Gathered, text: string): void {
-  for (const hash of text.match(/(?<![\w-])[\w-]{43}(?![\w-])/g) ?? []) gathered.hashes.add(hash);
+  for (const hash of hashesIn(text)) gathered.hashes.add(hash);
   for (const [, id] of text.matchAll(/"storeId":"([^"\\]{1,200})"/g))
     if (id !== undefined) gathered.storeIds.add(id);
 }

@@ -17,7 +17,7 @@ import type {
   RecordObservationsInput,
   RunToolResult,
 } from './core/ports';
-import type { RunCommand } from './core/run-protocol';
+import type { ActivityCommand } from './core/run-protocol';
 
 /**
  * Attempts of one activity. A worker's death costs an attempt but is nobody's failure, so the cap is far above any retry
@@ -52,21 +52,6 @@ const activities = proxyActivities<Activities>({
     maximumAttempts,
   },
 });
-
-/** A command that an activity carries out. */
-export type ActivityCommand = Extract<
-  RunCommand,
-  {
-    type:
-      | 'prepare-run'
-      | 'call-model'
-      | 'compact'
-      | 'run-tool'
-      | 'check-edit'
-      | 'notify'
-      | 'plan-recovery';
-  }
->;
 
 /** Resolves the agent's definition. */
 export function prepareRun(

@@ -11,7 +11,7 @@ import {
 } from './activity-proxies';
 import { modelCallEvent } from './core/model-call-event';
 import { prepareCallId } from './core/iteration';
-import type { RunCommand, UnstampedEvent } from './core/run-protocol';
+import type { ActivityCommand, RunCommand, UnstampedEvent } from './core/run-protocol';
 import { endOfFailure, endOfResult } from './child-outcome';
 import { failureFromActivity } from './failure-from-activity';
 import { runSubagent } from './subagent-run';
@@ -59,10 +59,8 @@ function createWorkInFlight(emit: (event: UnstampedEvent) => void): WorkInFlight
   };
 }
 
-type ActivityCommand = Extract<
-  RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' }
->;
+/** An activity that is started as it comes; the others have something of their own round them. */
+type PlainCommand = Exclude<ActivityCommand, { type: 'notify' | 'plan-recovery' }>;
 
 function startPlan(
   work: WorkInFlight,
@@ -99,7 +97,7 @@ function startEditCheck(
 }
 
 /** Starts an activity; what comes of it is an event. */
-function startActivity(work: WorkInFlight, command: ActivityCommand): void {
+function startActivity(work: WorkInFlight, command: PlainCommand): void {
   switch (command.type) {
     case 'prepare-run':
       work.activity(

@@ -1,4 +1,5 @@
 /** How a model is asked for a summary, and what of its reply counts as one. */
+import { objectInText } from '../object-in-text';
 import { sanitiseText } from '../sanitise';
 import type { ModelReply } from '../providers/provider';
 
@@ -63,20 +64,6 @@ function textList(value: unknown): readonly string[] {
   });
 }
 
-function parsedObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  const begin = text.indexOf('{');
-  const end = text.lastIndexOf('}');
-  if (begin < 0 || end <= begin) return undefined;
-  try {
-    const value: unknown = JSON.parse(text.slice(begin, end + 1));
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value))
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Reads a reply in which `summaryProblem` found nothing wrong: its JSON object, or its text as it is.
  *
@@ -84,7 +71,7 @@ function parsedObject(text: string): Readonly<Record<string, unknown>> | undefin
  */
 export function readPartSummary({ blocks }: Pick<ModelReply, 'blocks'>): PartSummary {
   const text = replyText(blocks).slice(0, replyChars);
-  const value = parsedObject(text);
+  const value = objectInText(text);
   if (value === undefined)
     return { progress: sanitiseText(text, { maxChars: 2_000 }), facts: [], decisions: [] };
   const { progress } = value;

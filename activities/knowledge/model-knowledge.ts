@@ -1,6 +1,7 @@
 /** Knowledge of tools that a model makes of their definitions: one call per set of definitions, kept in the store. */
 import { z } from 'zod';
 import type { RouteConfig } from '../../workflows/core/ports';
+import { objectInText } from '../object-in-text';
 import type { Provider } from '../providers/provider';
 import { sanitiseText } from '../sanitise';
 import type { PatternStore } from '../learning/pattern-store';
@@ -12,6 +13,7 @@ import {
   mostAlternatives,
   mostHints,
   toolKnowledgeSchema,
+  toolMistakes,
 } from './tool-knowledge';
 
 /** Milliseconds that the one call may take: a run waits for it at its start (ADR 0027). */
@@ -35,16 +37,7 @@ const answerSchema = z.object({
       hints: z
         .array(
           z.object({
-            mistake: z
-              .enum([
-                'wrong-path',
-                'missing-parameter',
-                'wrong-value',
-                'wrong-format',
-                'wrong-type',
-                'other',
-              ])
-              .catch('other'),
+            mistake: z.enum(toolMistakes).catch('other'),
             parameter: z.string().nullish(),
             hint: z.string().min(1),
           }),
@@ -55,18 +48,6 @@ const answerSchema = z.object({
 });
 
 type Answer = z.infer<typeof answerSchema>;
-
-/** The JSON object in a text that may have a fence or words round it. */
-function objectIn(text: string): unknown {
-  const from = text.indexOf('{');
-  const to = text.lastIndexOf('}');
-  if (from < 0 || to < from) return undefined;
-  try {
-    return JSON.parse(text.slice(from, to + 1));
-  } catch {
-    return undefined;
-  }
-}
 
 function clean(text: string): string {
   return sanitiseText(text.replace(/\s+/g, ' '), { maxChars: hintChars });
@@ -131,7 +112,7 @@ async function ask(
   const text = reply.blocks
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join('');
-  const answer = answerSchema.safeParse(objectIn(text));
+  const answer = answerSchema.safeParse(objectInText(text));
   return answer.success ? merged(answer.data, tools) : undefined;
 }
 

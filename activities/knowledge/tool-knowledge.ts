@@ -5,13 +5,19 @@ import type { ToolSpec } from '../providers/provider';
 import { alternativesOf } from './tool-purpose';
 import { schemaHints } from './schema-hints';
 
-/** A kind of mistake that a call may make. */
-type ToolMistake =
-  'wrong-path' | 'missing-parameter' | 'wrong-value' | 'wrong-format' | 'wrong-type' | 'other';
+/** Kinds of mistakes that a call may make. */
+export const toolMistakes = [
+  'wrong-path',
+  'missing-parameter',
+  'wrong-value',
+  'wrong-format',
+  'wrong-type',
+  'other',
+] as const;
 
 /** Advice against one mistake. */
 export interface ToolHint {
-  readonly mistake: ToolMistake;
+  readonly mistake: (typeof toolMistakes)[number];
   /** The parameter that it is about. */
   readonly parameter?: string;
   readonly hint: string;
@@ -42,14 +48,7 @@ export const toolKnowledgeSchema = z.object({
     z.string(),
     z.array(
       z.object({
-        mistake: z.enum([
-          'wrong-path',
-          'missing-parameter',
-          'wrong-value',
-          'wrong-format',
-          'wrong-type',
-          'other',
-        ]),
+        mistake: z.enum(toolMistakes),
         parameter: z.string().exactOptional(),
         hint: z.string(),
       }),

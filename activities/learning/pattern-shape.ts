@@ -1,5 +1,6 @@
 /** Checks that what a store gives back is an observation or a pattern of a shape that this release knows. */
 import { z } from 'zod';
+import { remedies } from '../../workflows/core/recovery-action';
 import type { Observation, Pattern } from './pattern-store';
 
 const shape = z.enum([
@@ -59,7 +60,7 @@ const change = z.discriminatedUnion('type', [
 ]);
 
 const fix = z.object({
-  strategy: z.enum(['retry', 'alternative-tool', 'parameter-adjustment', 'escalate']),
+  strategy: z.enum(remedies),
   toolName: z.string(),
   changes: z.array(change),
 });

@@ -1,4 +1,5 @@
 /** What a store keeps for learning: the corpus of errors and what fixed them, the patterns drawn from it, tools' knowledge. */
+import type { remedies } from '../../workflows/core/recovery-action';
 import type { AgentErrorCode } from '../../workflows/core/failure';
 
 /** What kind of value a parameter had; never the value itself. */
@@ -70,7 +71,7 @@ export type ParameterChange =
 
 /** What was done about an error, as a template without values. */
 export interface Fix {
-  readonly strategy: 'retry' | 'alternative-tool' | 'parameter-adjustment' | 'escalate';
+  readonly strategy: (typeof remedies)[number];
   /** The tool whose call worked. */
   readonly toolName: string;
   readonly changes: readonly ParameterChange[];

@@ -2,6 +2,7 @@
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import { errorFingerprint } from '../../workflows/core/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
+import type { RecoveryAction } from '../../workflows/core/recovery-action';
 import { afterUse, trustIn } from './evidence';
 import type { ReadResult } from './fix-template';
 import { describeFix, parametersFrom } from './fix-template';
@@ -22,20 +23,9 @@ export interface PatternContext {
   readonly tools: readonly string[];
 }
 
-/** A pattern's proposal: a recovery action, and the pattern to report to. */
-export interface PatternAdvice {
+/** A pattern's proposal: a recovery action with the pattern's lower confidence bound, and the pattern to report to. */
+export interface PatternAdvice extends RecoveryAction {
   readonly patternId: string;
-  readonly strategy: Fix['strategy'];
-  readonly reasoning: string;
-  readonly action: {
-    readonly toolName: string;
-    /** Absent where the pattern is advice in words only. */
-    readonly parameters?: JsonObject;
-    readonly escalationMessage?: string;
-  };
-  readonly expectedOutcome: string;
-  /** The pattern's lower confidence bound, from 0 to 1. */
-  readonly confidence: number;
 }
 
 /** Least confidence of an advice: under it seed 003 hands an action to a person. */

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
 import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery-action';
+import { recoveryStrategies } from '../../workflows/core/recovery-action';
 import type { OutputSchema } from '../providers/provider';
 import { sanitiseText } from '../sanitise';
 
@@ -23,7 +24,7 @@ const parametersText = z.string().transform((value, context) => {
 });
 
 const actionSchema = z.object({
-  strategy: z.enum(['retry', 'alternative-tool', 'parameter-adjustment', 'escalate', 'give-up']),
+  strategy: z.enum(recoveryStrategies),
   reasoning: text,
   action: z.object({
     toolName: z.string().max(64).nullish(),
@@ -58,10 +59,7 @@ function closedObject(properties: JsonObject): JsonObject {
 export const actionFormat: OutputSchema = {
   name: 'recovery_action',
   schema: closedObject({
-    strategy: {
-      type: 'string',
-      enum: ['retry', 'alternative-tool', 'parameter-adjustment', 'escalate', 'give-up'],
-    },
+    strategy: { type: 'string', enum: recoveryStrategies },
     reasoning: textProperty,
     action: closedObject({
       toolName: { type: 'string', description: 'A tool of the list, or empty.' },

@@ -1,4 +1,5 @@
 /** Removes from a store what nothing reaches any more: marks from the roots and from everything young, then deletes the rest. */
+import { hashesIn } from '../../workflows/core/content-references';
 import type { ContentHash } from '../../workflows/core/message';
 import { parseManifest } from './blob-manifest';
 import type { AgedNode, AgedRow, AgedText, GarbageRows, SweptTable } from './garbage-rows';
@@ -35,11 +36,6 @@ export interface SweepResult {
 const pageRows = 500;
 /** Blobs up to so many bytes are searched for hashes: results and definitions are far smaller (ADR 0025). */
 const searchedBlobBytes = 256 * 1024;
-
-/** Everything in a text that could name content. */
-function hashesIn(text: string): readonly string[] {
-  return text.match(/(?<![\w-])[\w-]{43}(?![\w-])/g) ?? [];
-}
 
 async function all<Row extends AgedRow>(
   page: (after: string, limit: number) => Promise<readonly Row[]>,

@@ -2,15 +2,14 @@
 import type { AgentErrorCode } from './failure';
 import type { JsonObject } from './json';
 
-/** What a recovery does (seed 003). */
-export type RecoveryStrategy =
-  | 'retry'
-  | 'alternative-tool'
-  | 'parameter-adjustment'
-  /** Ask a person a specific question. */
-  | 'escalate'
-  /** Accept the failure, with an explanation. */
-  | 'give-up';
+/** What gets a run out of a rut, so that it can be learned (seed 003); `escalate` asks a person a specific question. */
+export const remedies = ['retry', 'alternative-tool', 'parameter-adjustment', 'escalate'] as const;
+
+/** All that a recovery may do (seed 003); `give-up` accepts the failure, with an explanation. */
+export const recoveryStrategies = [...remedies, 'give-up'] as const;
+
+/** What a recovery does. */
+export type RecoveryStrategy = (typeof recoveryStrategies)[number];
 
 /** One way out of a rut (seed 003). */
 export interface RecoveryAction {

@@ -197,6 +197,21 @@ export type RunCommand =
   | { readonly type: 'roll-over' }
   | { readonly type: 'end-run'; readonly outcome: RunOutcome };
 
+/** A command that an activity carries out. */
+export type ActivityCommand = Extract<
+  RunCommand,
+  {
+    type:
+      | 'prepare-run'
+      | 'call-model'
+      | 'compact'
+      | 'run-tool'
+      | 'check-edit'
+      | 'notify'
+      | 'plan-recovery';
+  }
+>;
+
 /** One line of a run's story. Names of the first three are fixed by seed 000. */
 export type TimelineEntry = { readonly atMs: number; readonly iteration: number } & (
   | { readonly type: 'ErrorEvent'; readonly failure: Failure }

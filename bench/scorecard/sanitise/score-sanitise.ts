@@ -129,7 +129,7 @@ function rowsOf(batches: readonly Batch[], { sinks, breaks }: Found): readonly J
 /** Ordinary texts that the sanitiser changes. */
 function falsePositives(): readonly string[] {
   return ordinaryTexts.filter(
-    (text) => sanitiseText(text, { maxChars: 100_000, root: '/work/project' }) !== text,
+    (text) => sanitiseText(text, { maxChars: 100_000, root: '/srv/project' }) !== text,
   );
 }
 
