@@ -1,17 +1,15 @@
 /** Compaction as a run lives it: on a real server, with the vendors' own refusals (layer 4). */
 import { z } from 'zod';
 import { publicHttpAnswers } from '../../bench/scorecard/provider/public-answers';
-import { createHistoryReader } from '../../client/history-facts';
-import { SegmentFold } from '../../client/history-fold';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { ScriptRule } from '../../testing/emulator/script-queue';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
-import type { AgentWorld, RunHandle } from '../support/agent-world';
+import type { AgentWorld } from '../support/agent-world';
 import { workflowBundle } from '../support/temporal';
 import { outcomeOf, startAgentWorld, testModel } from '../support/agent-world';
+import { storyOf } from '../support/folded-story';
 
 const windowTokens = 20_000;
 
@@ -83,20 +81,6 @@ test('context_overflow-01: asks for a shorter reply by the exact numbers, and co
   world.emulator.assertDrained();
 }, 60_000);
 
-/** The run's story as a client folds it from history. */
-async function storyOf(handle: RunHandle): Promise<readonly TimelineEntry[]> {
-  const { workflowId } = handle;
-  const { loadedDataConverter, namespace } = world.server.client.options;
-  const reader = createHistoryReader({ converter: loadedDataConverter, namespace, workflowId });
-  const fold = new SegmentFold(workflowId);
-  const entries: TimelineEntry[] = [];
-  for (const event of (await handle.fetchHistory()).events ?? []) {
-    const fact = await reader.read(event);
-    if (fact !== undefined) entries.push(...fold.take(fact));
-  }
-  return [...entries, ...fold.settle()];
-}
-
 test('keeps the tokenizer out of the workflow bundle', async () => {
   const bundle = await workflowBundle();
   expect(bundle.code).toContain('decideCompaction');
@@ -139,7 +123,7 @@ test('summarises in parts, pays for no part twice, and keeps goal and facts', as
   const outcome = await outcomeOf(handle);
   expect(world.emulator.refusals).toEqual([]);
   expect(outcome).toMatchObject({ status: 'completed', report: { failovers: 0 } });
-  const told = (await storyOf(handle)).filter(({ type }) => type === 'CompactionEvent');
+  const told = (await storyOf(world, handle)).filter(({ type }) => type === 'CompactionEvent');
   expect(told).toHaveLength(outcome.report.compactions ?? 0);
   expect(told.length).toBeGreaterThan(0);
   const prompts = sent.filter(isSummary).map(({ lastUserText }) => lastUserText);

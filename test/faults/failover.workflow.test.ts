@@ -1,17 +1,16 @@
 /** Layer 1 end to end: the chain over three vendors, cooldowns, waits, ends that name every reason, and a switch in mid-transcript. */
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/agent';
-import { createHistoryReader } from '../../client/history-facts';
-import { SegmentFold } from '../../client/history-fold';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { RunRequest, TimelineEntry } from '../../workflows/core/run-protocol';
-import type { AgentWorld, RunHandle } from '../support/agent-world';
+import type { RunRequest } from '../../workflows/core/run-protocol';
+import type { AgentWorld } from '../support/agent-world';
 import { eventually, outcomeOf, startAgentWorld, statusOf } from '../support/agent-world';
 import { expectAllLanded, wireAgents, wireRoutes, wireRoutesOf } from './wires';
+import { storyOf } from '../support/folded-story';
 
 const look = defineTool({
   name: 'look',
@@ -75,19 +74,6 @@ function requests(): readonly RecordedRequest[] {
   return world.emulator.requests.slice(before);
 }
 
-async function timeline(handle: RunHandle): Promise<readonly TimelineEntry[]> {
-  const { workflowId } = handle;
-  const { loadedDataConverter, namespace } = world.server.client.options;
-  const reader = createHistoryReader({ converter: loadedDataConverter, namespace, workflowId });
-  const fold = new SegmentFold(workflowId);
-  const entries: TimelineEntry[] = [];
-  for (const event of (await handle.fetchHistory()).events ?? []) {
-    const fact = await reader.read(event);
-    if (fact !== undefined) entries.push(...fold.take(fact));
-  }
-  return [...entries, ...fold.settle()];
-}
-
 test('goes down the chain, says so in timeline and status, and stays where it is answered', async () => {
   script({
     anthropic: [fault.http(529)],
@@ -101,7 +87,7 @@ test('goes down the chain, says so in timeline and status, and stays where it is
   });
   expect(requests().map(({ wire }) => wire)).toEqual(['anthropic', 'responses', 'chat', 'chat']);
   expectAllLanded(requests());
-  const entries = await timeline(handle);
+  const entries = await storyOf(world, handle);
   expect(entries.filter(({ type }) => type === 'FailoverEvent')).toMatchObject([
     { from: nameOf(0), to: nameOf(1), reason: 'overloaded' },
     { from: nameOf(1), to: nameOf(2), reason: 'auth' },

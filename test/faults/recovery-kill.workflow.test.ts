@@ -1,80 +1,30 @@
 /** The worker is killed on each rung of the ladder, and another one goes on from the same rung. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { VendorEmulator } from '../../testing/emulator/emulator';
+import { writeFileSync } from 'node:fs';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
 import { eventually, firstPending, outcomeOf, statusOf } from '../support/agent-world';
-import type { DevServer } from '../support/temporal';
-import { startDevServer, uniqueName } from '../support/temporal';
-import type { TemporaryStore } from '../support/temporary-store';
-import { temporaryStore } from '../support/temporary-store';
-import type { WorkerProcess } from '../support/worker-process';
-import { startWorkerProcess } from '../support/worker-process';
+import { readLedger } from '../support/ledger-file';
+import type { PhaseWorld } from '../support/phase-world';
+import { startPhaseWorld } from '../support/phase-world';
 
-let directory: string;
-let server: DevServer;
-let emulator: VendorEmulator;
-let stored: TemporaryStore;
-let serving: WorkerProcess;
-let taskQueue: string;
-
-const fileOf = (name: string): string => path.join(directory, name);
-
-function startWorker(): Promise<WorkerProcess> {
-  return startWorkerProcess({
-    script: path.join(__dirname, 'fixtures', 'phase-worker.ts'),
-    env: {
-      ADDRESS: server.address,
-      TASK_QUEUE: taskQueue,
-      STORE_URL: stored.url,
-      EMULATOR_URL: emulator.baseUrl('anthropic'),
-      LEDGER_FILE: fileOf('ledger'),
-      GATE_FILE: fileOf('gate'),
-    },
-  });
-}
-
+let world: PhaseWorld;
 beforeAll(async () => {
-  directory = await mkdtemp(path.join(tmpdir(), 'holdfast-rungs-'));
-  server = await startDevServer();
-  emulator = await VendorEmulator.start();
-  stored = await temporaryStore();
-  taskQueue = uniqueName('rungs');
-  serving = await startWorker();
+  world = await startPhaseWorld('rungs');
 }, 120_000);
-
-afterAll(async () => {
-  await serving.kill();
-  await server.close();
-  await emulator.stop();
-  await stored.dispose();
-  await rm(directory, { recursive: true, force: true });
-});
-
-async function killAndReplace(): Promise<void> {
-  await serving.kill();
-  serving = await startWorker();
-}
+afterAll(() => world.dispose());
 
 interface LedgerLine {
   readonly type: 'begun' | 'done' | 'aborted';
   readonly key: string;
 }
 
-function ledger(): readonly LedgerLine[] {
-  if (!existsSync(fileOf('ledger'))) return [];
-  return readFileSync(fileOf('ledger'), 'utf8')
-    .split('\n')
-    .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line) as LedgerLine);
-}
+/** What the fixture's tools noted. */
+const ledger = (): readonly LedgerLine[] =>
+  readLedger(world.fileOf('ledger')) as readonly LedgerLine[];
 
 function plan(strategy: string, confidence: number, toolName: string, question: string): Step {
   const parametersJson = toolName === '' ? '' : '{}';
@@ -89,6 +39,7 @@ const isPlanner = ({ systemText }: RecordedRequest): boolean =>
   systemText.includes('find a way out');
 
 test('planning, asking, acting and escalated: each rung outlives its worker', async () => {
+  const { server, emulator, taskQueue, killAndReplace } = world;
   emulator.script((request) => {
     const text = JSON.stringify(request.body['messages']);
     if (!isPlanner(request))
@@ -130,7 +81,7 @@ test('planning, asking, acting and escalated: each rung outlives its worker', as
     () => Promise.resolve(ledger()),
     (lines) => lines.length === 2,
   );
-  writeFileSync(fileOf('gate'), '');
+  writeFileSync(world.fileOf('gate'), '');
 
   const question = await firstPending(handle);
   expect(question).toMatchObject({ type: 'question' });

@@ -1,6 +1,5 @@
 /** kill -9 of workers, then of the Temporal server and the worker together: the run completes, and nothing runs twice. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,6 +14,7 @@ import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
 import type { Message } from '../../workflows/core/message';
 import { eventually, outcomeOf } from '../support/agent-world';
+import { readLedger } from '../support/ledger-file';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 import { uniqueName } from '../support/temporal';
@@ -72,13 +72,9 @@ function startWorker(taskQueue: string, ledger: string): Promise<WorkerProcess> 
   });
 }
 
-function readLedger(file: string): readonly LedgerLine[] {
-  if (!existsSync(file)) return [];
-  return readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line) as LedgerLine);
-}
+/** What the fixture's tools noted. */
+const linesOf = (ledger: string): readonly LedgerLine[] =>
+  readLedger(ledger) as readonly LedgerLine[];
 
 /** A model that asks for two numbers an iteration until it is told to finish. */
 function recorder(
@@ -152,7 +148,7 @@ test('survives kill -9 of its worker at 20 random moments', async () => {
   expect(outcome.status).toBe('completed');
   expect(emulator.refusals).toEqual([]);
   const { iterations, head } = outcome.report;
-  expectNothingTwice(readLedger(ledger), (iterations - 1) * callsPerIteration);
+  expectNothingTwice(linesOf(ledger), (iterations - 1) * callsPerIteration);
   expectIntact(await stored.store.loadTranscript(head ?? ''), iterations - 1);
   expect(outcome.report.healed).toEqual({});
   await connection.close();
@@ -173,7 +169,7 @@ test('survives kill -9 of the Temporal server and the worker together', async ()
     args: [{ request: { agent: 'recorder', goal: 'Record numbers.' } }],
   });
   await eventually(
-    () => Promise.resolve(readLedger(ledger)),
+    () => Promise.resolve(linesOf(ledger)),
     (lines) => lines.length >= 6,
   );
   await Promise.all([server.kill(), worker.kill()]);
@@ -189,6 +185,6 @@ test('survives kill -9 of the Temporal server and the worker together', async ()
   expect(outcome.status).toBe('completed');
   expect(emulator.refusals).toEqual([]);
   const { iterations, head } = outcome.report;
-  expectNothingTwice(readLedger(ledger), (iterations - 1) * callsPerIteration);
+  expectNothingTwice(linesOf(ledger), (iterations - 1) * callsPerIteration);
   expectIntact(await stored.store.loadTranscript(head ?? ''), iterations - 1);
 }, 180_000);

@@ -1,94 +1,53 @@
 /** A worker is killed, or told to stop, in a chosen phase: nobody's failure is counted twice or forgotten, and the run goes on. */
 import { randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { VendorEmulator } from '../../testing/emulator/emulator';
+import { writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { VendorEmulator } from '../../testing/emulator/emulator';
 import { fault, reply } from '../../testing/emulator/script';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
 import type { RunRequest } from '../../workflows/core/run-protocol';
 import type { RunHandle } from '../support/agent-world';
 import { eventually, outcomeOf } from '../support/agent-world';
-import type { TemporaryStore } from '../support/temporary-store';
-import { temporaryStore } from '../support/temporary-store';
-import type { DevServer } from '../support/temporal';
-import { startDevServer, uniqueName } from '../support/temporal';
-import type { WorkerProcess } from '../support/worker-process';
-import { startWorkerProcess } from '../support/worker-process';
+import { readLedger } from '../support/ledger-file';
+import type { PhaseWorld } from '../support/phase-world';
+import { startPhaseWorld } from '../support/phase-world';
 
 interface LedgerLine {
   readonly type: 'begun' | 'done' | 'aborted';
   readonly attempt: number;
 }
 
-let directory: string;
-let server: DevServer;
+/** Each test leaves the worker that serves to the next one, since a start takes seconds. */
+let world: PhaseWorld;
 let emulator: VendorEmulator;
-let stored: TemporaryStore;
-/** The worker that serves now; each test leaves its successor to the next one, since a start takes seconds. */
-let serving: WorkerProcess;
-let taskQueue: string;
 let before: number;
 
 beforeAll(async () => {
-  directory = await mkdtemp(path.join(tmpdir(), 'holdfast-phases-'));
-  server = await startDevServer();
-  emulator = await VendorEmulator.start();
-  stored = await temporaryStore();
-  taskQueue = uniqueName('phases');
-  serving = await startWorker();
+  world = await startPhaseWorld('phases');
+  emulator = world.emulator;
 }, 120_000);
 
-afterAll(async () => {
-  await serving.kill();
-  await server.close();
-  await emulator.stop();
-  await stored.dispose();
-  await rm(directory, { recursive: true, force: true });
-});
+afterAll(() => world.dispose());
 
 let tests = -1;
 beforeEach(async () => {
   tests += 1;
   emulator.clearScripts();
   before = emulator.requests.length;
-  await rm(fileOf('ledger'), { force: true });
-  await rm(fileOf('gate'), { force: true });
+  await rm(world.fileOf('ledger'), { force: true });
+  await rm(world.fileOf('gate'), { force: true });
 });
-
-const fileOf = (name: string): string => path.join(directory, name);
-
-function startWorker(): Promise<WorkerProcess> {
-  return startWorkerProcess({
-    script: path.join(__dirname, 'fixtures', 'phase-worker.ts'),
-    env: {
-      ADDRESS: server.address,
-      TASK_QUEUE: taskQueue,
-      STORE_URL: stored.url,
-      EMULATOR_URL: emulator.baseUrl('anthropic'),
-      LEDGER_FILE: fileOf('ledger'),
-      GATE_FILE: fileOf('gate'),
-    },
-  });
-}
-
-/** Kills the worker that serves, and starts another. */
-async function killAndReplace(): Promise<void> {
-  await serving.kill();
-  serving = await startWorker();
-}
 
 /** Starts another worker, and tells the one that serves to stop. */
 async function stopAndReplace(): Promise<void> {
-  const leaving = serving;
-  serving = await startWorker();
+  const leaving = await world.replace();
   expect(await leaving.terminate()).toBe(0);
   expect(leaving.output()).toContain('ended gracefully');
 }
 
 function start(limits: RunRequest['limits'] = {}): Promise<RunHandle> {
+  const { server, taskQueue } = world;
   return server.client.start<typeof agentRun>(agentRunWorkflow, {
     taskQueue,
     workflowId: `run-${randomUUID()}`,
@@ -96,13 +55,9 @@ function start(limits: RunRequest['limits'] = {}): Promise<RunHandle> {
   });
 }
 
-function ledger(): readonly LedgerLine[] {
-  if (!existsSync(fileOf('ledger'))) return [];
-  return readFileSync(fileOf('ledger'), 'utf8')
-    .split('\n')
-    .filter((line) => line.endsWith('}'))
-    .map((line) => JSON.parse(line) as LedgerLine);
-}
+/** What the fixture's tools noted. */
+const ledger = (): readonly LedgerLine[] =>
+  readLedger(world.fileOf('ledger')) as readonly LedgerLine[];
 
 /** Resolves when the answer to the `count`th request of this test is out. */
 async function landed(count: number): Promise<void> {
@@ -123,7 +78,7 @@ test('kill -9 in the wait for a retry neither forgets the failures before nor ad
   const handle = await start({ streamRetryBaseMs: 2_000 });
   await landed(1);
   await backingOff(handle, 1);
-  await killAndReplace();
+  await world.killAndReplace();
   const outcome = await outcomeOf(handle);
   expect(outcome).toMatchObject({ status: 'failed', reason: 'chain_exhausted' });
   const requests = emulator.requests.slice(before);
@@ -143,7 +98,7 @@ test('kill -9 in mid model call costs no retry, and keeps what was counted befor
   ]);
   const handle = await start({ streamRetryBaseMs: 500 });
   await landed(2);
-  await killAndReplace();
+  await world.killAndReplace();
   expect(await outcomeOf(handle)).toMatchObject({
     status: 'completed',
     report: { healed: { overloaded: 2 }, modelCalls: 1 },
@@ -177,7 +132,7 @@ test('SIGTERM in mid tool hands a keyed call to another worker, and nobody calls
     (lines) => lines.length === 1,
   );
   await stopAndReplace();
-  writeFileSync(fileOf('gate'), '');
+  writeFileSync(world.fileOf('gate'), '');
   expect(await outcomeOf(handle)).toMatchObject({
     status: 'completed',
     report: { toolCallsSucceeded: 1, toolCallsFailed: 0, healed: {}, didNotWork: [] },

@@ -23,7 +23,12 @@ import type {
   StopReason,
 } from '../../workflows/core/ports';
 import type { RunOutcome } from '../../workflows/core/run-outcome';
-import type { RunCommand, RunEvent, TimelineEntry } from '../../workflows/core/run-protocol';
+import type {
+  ActivityCommand,
+  RunCommand,
+  RunEvent,
+  TimelineEntry,
+} from '../../workflows/core/run-protocol';
 import { restoreRunState } from '../../workflows/core/restore-run-state';
 import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems } from '../../workflows/core/status-view';
@@ -100,10 +105,8 @@ export interface DrivenWorld {
   readonly watch?: (state: RunState, commands: readonly RunCommand[], event: RunEvent) => void;
 }
 
-type ActivityCommand = Extract<
-  RunCommand,
-  { type: 'prepare-run' | 'call-model' | 'compact' | 'run-tool' | 'check-edit' | 'plan-recovery' }
->;
+/** Activities that a run waits for; notifications go beside it. */
+type AwaitedCommand = Exclude<ActivityCommand, { type: 'notify' }>;
 
 const modelCallMs = 1_000;
 const toolCallMs = 100;
@@ -112,7 +115,7 @@ function isInfra(value: object): value is InfraError {
   return 'kind' in value && value.kind === 'infra';
 }
 
-function activityId(command: ActivityCommand): string {
+function activityId(command: AwaitedCommand): string {
   return command.type === 'prepare-run' ? prepareCallId : command.callId;
 }
 
@@ -134,7 +137,7 @@ export class RunDriver {
   rollOvers = 0;
   private readonly transcripts = new Map<string, readonly Message[]>();
   private readonly blobs = new Map<string, ToolResultBlock['content']>();
-  private readonly inFlight = new Map<string, ActivityCommand>();
+  private readonly inFlight = new Map<string, AwaitedCommand>();
   /** Beside the run: nothing waits for them, and a segment's end takes them back. */
   private readonly notifications = new Map<string, Extract<RunCommand, { type: 'notify' }>>();
   private readonly cancelled = new Set<string>();
@@ -248,7 +251,7 @@ export class RunDriver {
     this.say({ type: 'timer-fired', timerId });
   }
 
-  private complete(id: string, command: ActivityCommand): void {
+  private complete(id: string, command: AwaitedCommand): void {
     this.inFlight.delete(id);
     const isCancelled = this.cancelled.delete(id);
     this.nowMs += command.type === 'run-tool' ? toolCallMs : modelCallMs;
@@ -259,7 +262,7 @@ export class RunDriver {
     this.say(this.eventOf(command, stopped));
   }
 
-  private eventOf(command: ActivityCommand, stopped: InfraError | undefined): UnstampedEvent {
+  private eventOf(command: AwaitedCommand, stopped: InfraError | undefined): UnstampedEvent {
     switch (command.type) {
       case 'prepare-run': {
         const prepared = stopped ?? this.prepare();
@@ -290,7 +293,7 @@ export class RunDriver {
 
   /** What comes of an activity that is neither a model call nor a tool's. */
   private sideEventOf(
-    command: Extract<ActivityCommand, { type: 'compact' | 'check-edit' | 'plan-recovery' }>,
+    command: Extract<AwaitedCommand, { type: 'compact' | 'check-edit' | 'plan-recovery' }>,
     stopped: InfraError | undefined,
   ): UnstampedEvent {
     switch (command.type) {
