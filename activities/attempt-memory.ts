@@ -33,7 +33,8 @@ function isCode(value: unknown): value is InfraError['code'] {
 }
 
 const amount = z.number().int().min(0);
-const spendSchema = z.object({
+/** What a call has consumed, as it is read back from where an earlier attempt left it. */
+export const spendSchema = z.object({
   usage: z.object({
     inputTokens: amount,
     outputTokens: amount,

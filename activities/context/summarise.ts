@@ -1,9 +1,11 @@
 /** Summarises a record with a model: part by part, each part kept in the store, so that a repeat resumes where it stopped. */
+import { Context } from '@temporalio/activity';
 import { z } from 'zod';
 import type { CompactInput, RouteConfig } from '../../workflows/core/ports';
 import { routeName } from '../../workflows/core/provider-health';
 import { weighTextTokens } from '../../workflows/core/token-factors';
 import type { ActivityDeps, RunDefinition } from '../activity-deps';
+import { spendSchema } from '../attempt-memory';
 import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
 import type { Attempt, Attempting } from '../route-attempt';
 import { providerOf, routeOf, sendAttempt, serverClock } from '../route-attempt';
@@ -116,6 +118,12 @@ async function summariseParts(
 
 const texts = z.array(z.string());
 const partSchema = z.object({ progress: z.string(), facts: texts, decisions: texts });
+/** A kept part, with what its activity had consumed by then: a worker may die before it tells. */
+const keptPartSchema = z.object({
+  part: partSchema,
+  activityId: z.string(),
+  spend: spendSchema,
+});
 
 async function summarisePart(
   summariser: Summariser,
@@ -130,14 +138,19 @@ async function summarisePart(
     inputDigest: contentHash(prompt),
     startedAtMs: summariser.clock(),
   });
+  const { activityId } = Context.current().info;
   const kept =
-    known.type === 'finished' ? partSchema.safeParse(JSON.parse(known.outcome)) : undefined;
-  if (kept?.success === true) return kept.data;
+    known.type === 'finished' ? keptPartSchema.safeParse(JSON.parse(known.outcome)) : undefined;
+  if (kept?.success === true) {
+    if (kept.data.activityId === activityId) attempting.meter.resume(kept.data.spend);
+    return kept.data.part;
+  }
   const reply = await sendPart(summariser, prompt, attempting);
   const problem = summaryProblem(reply);
   if (problem !== undefined) return { problem };
   const part = readPartSummary(reply);
-  await store.finishTool(key, JSON.stringify(part));
+  const { spend } = attempting.meter;
+  await store.finishTool(key, JSON.stringify({ part, activityId, spend }));
   return part;
 }
 

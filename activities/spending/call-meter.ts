@@ -33,6 +33,11 @@ export class CallMeter {
     return this.total;
   }
 
+  /** Takes what an earlier attempt had kept of the call's consumption. Contract: both are sums of one call, so the larger holds the other. */
+  resume(kept: CallSpend): void {
+    if (totalTokens(kept.usage) > totalTokens(this.total.usage)) this.total = kept;
+  }
+
   /**
    * Admits the attempt's request: gives its output limit.
    *

@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { VendorEmulator } from '../../testing/emulator/emulator';
+import type { RecordedRequest } from '../../testing/emulator/recorded-request';
+import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
@@ -46,12 +48,12 @@ async function stopAndReplace(): Promise<void> {
   expect(leaving.output()).toContain('ended gracefully');
 }
 
-function start(limits: RunRequest['limits'] = {}): Promise<RunHandle> {
+function start(request: Partial<RunRequest> = {}): Promise<RunHandle> {
   const { server, taskQueue } = world;
   return server.client.start<typeof agentRun>(agentRunWorkflow, {
     taskQueue,
     workflowId: `run-${randomUUID()}`,
-    args: [{ request: { agent: `waiter-${tests}`, goal: 'Wait.', limits } }],
+    args: [{ request: { agent: `waiter-${tests}`, goal: 'Wait.', ...request } }],
   });
 }
 
@@ -75,7 +77,7 @@ async function backingOff(handle: RunHandle, failures: number): Promise<void> {
 
 test('kill -9 in the wait for a retry neither forgets the failures before nor adds one', async () => {
   emulator.script([fault.http(529), fault.http(529), fault.http(529)]);
-  const handle = await start({ streamRetryBaseMs: 2_000 });
+  const handle = await start({ limits: { streamRetryBaseMs: 2_000 } });
   await landed(1);
   await backingOff(handle, 1);
   await world.killAndReplace();
@@ -96,7 +98,7 @@ test('kill -9 in mid model call costs no retry, and keeps what was counted befor
     fault.http(529),
     reply.text('done'),
   ]);
-  const handle = await start({ streamRetryBaseMs: 500 });
+  const handle = await start({ limits: { streamRetryBaseMs: 500 } });
   await landed(2);
   await world.killAndReplace();
   expect(await outcomeOf(handle)).toMatchObject({
@@ -107,9 +109,67 @@ test('kill -9 in mid model call costs no retry, and keeps what was counted befor
   emulator.assertDrained();
 }, 120_000);
 
+const isSummary = ({ systemText }: RecordedRequest): boolean =>
+  systemText.includes('You keep the record of an agent');
+
+/** A turn of some 1,000 tokens, none of which can be stripped. */
+const rambles = (turn: number): Step =>
+  reply.toolCalls([{ name: 'dig', input: { place: turn } }], {
+    text: Array.from({ length: 110 }, (_each, line) => `thought ${turn} of ${line} gold`).join(
+      '\n',
+    ),
+  });
+
+const aSummary = (fact: string): Step =>
+  reply.text(JSON.stringify({ progress: 'Thought on.', facts: [fact], decisions: [] }));
+
+test('kill -9 in mid summary: the parts that were kept are not paid for again, and none is forgotten', async () => {
+  const billedUsd = emulator.bill.usd;
+  const summaries = [
+    aSummary('The first part holds kestrel-4471.'),
+    fault.stall({ afterText: '{"progress": "Thou' }),
+    aSummary('The second part holds osprey-8830.'),
+  ];
+  let turn = 0;
+  emulator.script((request) => {
+    if (isSummary(request)) return summaries.shift() ?? aSummary('one summary too many');
+    turn += 1;
+    return JSON.stringify(request.body).includes('osprey-8830')
+      ? reply.text('done')
+      : rambles(turn);
+  });
+  const sent = (): readonly RecordedRequest[] => emulator.requests.slice(before);
+  const handle = await start({ agent: 'rambler', goal: 'Think of gold.', budget: { usd: 5 } });
+  await emulator.waitFor(() => sent().filter(isSummary)[1]?.progress.landed === true);
+  await world.killAndReplace();
+  const outcome = await outcomeOf(handle);
+  expect(emulator.refusals).toEqual([]);
+  expect(outcome).toMatchObject({ status: 'completed', report: { compactions: 1, healed: {} } });
+  const [first, killed, again, ...more] = sent()
+    .filter(isSummary)
+    .map(({ lastUserText }) => lastUserText);
+  expect(first).toContain('Part 1 of 2');
+  expect(again).toContain('Part 2 of 2');
+  expect(again).toBe(killed);
+  expect(more).toEqual([]);
+  const { events } = await handle.fetchHistory();
+  const compactions = (events ?? []).filter(({ activityTaskScheduledEventAttributes: scheduled }) =>
+    scheduled?.activityId?.startsWith('c'),
+  );
+  expect(compactions).toHaveLength(1);
+  const last = JSON.stringify(sent().at(-1)?.body);
+  expect(last.split('kestrel-4471')).toHaveLength(2);
+  expect(last).toContain('Think of gold.');
+  // What the dead worker had paid for is on the bill, and on ours: its last request as an estimate.
+  const { usd = 0, estimatedUsd = 0 } = outcome.report.cost ?? {};
+  const bill = emulator.bill.usd - billedUsd;
+  expect(usd).toBeGreaterThanOrEqual(bill);
+  expect(usd - estimatedUsd).toBeLessThanOrEqual(bill);
+}, 120_000);
+
 test('SIGTERM in mid model call hands the call to another worker, at no cost of a retry', async () => {
   emulator.script([fault.stall({ afterText: 'I was about to' }), reply.text('done')]);
-  const handle = await start({ streamRetries: 0 });
+  const handle = await start({ limits: { streamRetries: 0 } });
   await landed(1);
   await stopAndReplace();
   expect(await outcomeOf(handle)).toMatchObject({
