@@ -4,6 +4,7 @@ import { nanoUsdOf, usdText } from '../../workflows/core/model-price';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { PendingItem } from '../../workflows/core/status-view';
 import type { ExpiryAction } from '../../workflows/core/ports';
+import type { RecoveryExpiry } from '../../workflows/core/recovery-action';
 import type { Colour } from './terminal-text';
 import { duration, printable } from './terminal-text';
 
@@ -181,10 +182,12 @@ function endLine({
   return line(`${status}: ${message}`, status === 'completed' ? 'green' : 'red');
 }
 
-const ends: { readonly [Action in ExpiryAction]: string } = {
+const ends: { readonly [Action in ExpiryAction | RecoveryExpiry]: string } = {
   reject: 'then it is rejected',
   escalate: 'then it is escalated',
   wait: 'then people are reminded',
+  'give-up': 'then the run gives up',
+  continue: 'then the run goes on without',
 };
 
 /** How long an item still waits, in words; empty where it has no limit. */

@@ -5,10 +5,11 @@ import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool } from '../../activities/tools/tool';
+import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { ReplyPart, ReplyStep } from '../../testing/emulator/script';
 import { reply } from '../../testing/emulator/script';
 import type { AgentWorld } from '../support/agent-world';
-import { otherModel, startAgentWorld } from '../support/agent-world';
+import { firstPending, otherModel, outcomeOf, startAgentWorld } from '../support/agent-world';
 
 interface RawMessage {
   readonly content: string | null;
@@ -59,7 +60,11 @@ const schemas: Readonly<Record<string, z.ZodObject>> = {
 };
 const tools = Object.entries(schemas).map(([name, schema]) => recorded(name, schema));
 
-function agent(name: string, toolProtocol: 'native' | 'text'): AgentDefinition {
+function agent(
+  name: string,
+  toolProtocol: 'native' | 'text',
+  options: Pick<AgentDefinition, 'recovery'> = {},
+): AgentDefinition {
   return {
     name,
     instructions: 'You are an agent that works through tools.',
@@ -67,12 +72,17 @@ function agent(name: string, toolProtocol: 'native' | 'text'): AgentDefinition {
     tools,
     completion: 'tool',
     limits: { maxIterations: 20 },
+    ...options,
   };
 }
 
 let world: AgentWorld;
 beforeAll(async () => {
-  world = await startAgentWorld([agent('native', 'native'), agent('text', 'text')]);
+  world = await startAgentWorld([
+    agent('native', 'native'),
+    agent('text', 'text'),
+    agent('by-default', 'native', { recovery: {} }),
+  ]);
 }, 120_000);
 afterAll(() => world.dispose());
 beforeEach(() => {
@@ -151,6 +161,45 @@ test.each(
   },
   60_000,
 );
+
+/** The model of a loop: its recorded turns over and over; it has no plan either, when it is asked for one. */
+function loopingModel(request: RecordedRequest): ReplyStep {
+  const said = JSON.stringify(request.body['messages']);
+  if (request.systemText.includes('find a way out')) return reply.text('I would do it again.');
+  const mistake = mistakes.find(
+    ({ id, user }) => loops.includes(id) && said.includes(JSON.stringify(`${id}: ${user}`)),
+  );
+  const turns = mistake === undefined ? [] : repliesOf(mistake);
+  const turn = turns[request.toolResults.length % turns.length];
+  if (turn === undefined) throw new Error(`no loop asks this: ${said.slice(0, 300)}`);
+  return replyOf(turn.raw, turn.finish);
+}
+
+test('hands the loops of real models to a person under the defaults, and a stop keeps what was done', async () => {
+  world.emulator.script(loopingModel);
+  const runs = await Promise.all(
+    mistakes
+      .filter(({ id }) => loops.includes(id))
+      .map(async ({ id, user }) => {
+        const handle = await world.start({ agent: 'by-default', goal: `${id}: ${user}` });
+        const item = await firstPending(handle);
+        await handle.signal('stop', { reason: 'enough' });
+        return { item, outcome: await outcomeOf(handle) };
+      }),
+  );
+  expect(runs).toHaveLength(loops.length);
+  for (const { item, outcome } of runs) {
+    expect(item).toMatchObject({
+      type: 'question',
+      question: expect.stringMatching(
+        /What happened: (?:Loop detected: |The last \d steps brought nothing new\.)/,
+      ) as string,
+    });
+    expect(outcome.status).toBe('stopped');
+    expect(outcome.report.toolCallsSucceeded).toBeGreaterThanOrEqual(3);
+    expect(outcome.report.toolCallsSucceeded).toBeLessThanOrEqual(12);
+  }
+}, 60_000);
 
 test.each(
   mistakes

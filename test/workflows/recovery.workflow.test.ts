@@ -1,4 +1,6 @@
 /** The stories of seed 003 on Temporal: runs that are stuck, and the ladder that leads them out. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/agent';
 import { defineTool } from '../../activities/tools/define-tool';
@@ -72,6 +74,34 @@ const charge = defineTool({
   },
 });
 
+/** Public case loop-01, as it was recorded. */
+const loopCase = readFileSync(
+  path.join(__dirname, '..', 'fixtures', 'cases', 'cases.jsonl'),
+  'utf8',
+)
+  .split('\n')
+  .filter((line) => line.includes('"loop-01"'))
+  .map((line) => JSON.parse(line) as LoopCase)[0];
+
+interface LoopCase {
+  readonly input: {
+    readonly cycle: readonly {
+      readonly tool: string;
+      readonly args: { readonly command: string; readonly title: string };
+      readonly result: string;
+    }[];
+  };
+  readonly expect: { readonly checks: { readonly tool_runs_max: { readonly bash: number } } };
+}
+
+const bash = defineTool({
+  name: 'bash',
+  description: 'Runs a command.',
+  input: z.object({ command: z.string(), title: z.string() }),
+  maxCalls: 1_000,
+  execute: () => loopCase?.input.cycle[0]?.result ?? '',
+});
+
 let world: AgentWorld;
 beforeAll(async () => {
   const common = {
@@ -94,6 +124,16 @@ beforeAll(async () => {
       recovery: { mode: 'auto' },
     },
     { name: 'cashier', ...common, tools: [charge], recovery: { mode: 'auto' } },
+    // Every default, where the world's own would be no recovery.
+    { name: 'looper', instructions, chain, tools: [bash], recovery: {} },
+    { name: 'unheard', instructions, chain, tools: [bash], recovery: { waitMs: 200 } },
+    {
+      name: 'heedless',
+      instructions,
+      chain,
+      tools: [bash],
+      recovery: { waitMs: 200, onExpiry: 'continue' },
+    },
   ]);
 }, 120_000);
 afterAll(() => world.dispose());
@@ -366,3 +406,64 @@ test('never runs an irreversible tool itself: the model gets the call as advice'
   expect(charges).toBe(1);
   expect(requests().at(-1)?.toolCalls.at(-1)?.name).toBe('charge_card');
 }, 60_000);
+
+/** The model of loop-01: the same call for ever, whatever it reads; asked for a plan, it goes on alike. */
+function loopForEver(): void {
+  const args = loopCase?.input.cycle[0]?.args;
+  let calls = 0;
+  world.emulator.script(() => {
+    calls += 1;
+    const title = (args?.title ?? '').replace('{n}', String(calls));
+    return call('bash', { command: args?.command ?? '', title });
+  });
+}
+
+describe('public case loop-01 under the defaults', () => {
+  test('is handed to a person, who sees what happened and what was tried, and a stop keeps what was done', async () => {
+    loopForEver();
+    const handle = await world.start({ agent: 'looper', goal: 'Set the project up.' });
+    const item = await firstPending(handle);
+    const status = await statusOf(handle);
+    expect(item).toMatchObject({ type: 'question', onExpiry: 'give-up' });
+    const question = item.type === 'question' ? item.question : '';
+    expect(question).toContain('does not get on with "Set the project up."');
+    expect(question).toContain('What happened: Loop detected: bash (same result)');
+    expect(question).toContain('What was tried: parameter-adjustment bash');
+    expect((item.expiresAtMs ?? 0) - Date.now()).toBeGreaterThan(86_000_000);
+    expect(status).toMatchObject({
+      status: 'waiting',
+      reason: `person: ${question}`,
+      recovery: { stage: 'escalated', failed: 1 },
+    });
+    expect(status.toolCallsSucceeded).toBeLessThanOrEqual(
+      loopCase?.expect.checks.tool_runs_max.bash ?? 0,
+    );
+    // It waits on nobody's activity: what holds it are a person's word and one timer.
+    expect((await handle.describe()).raw.pendingActivities ?? []).toEqual([]);
+    await handle.signal('stop', { reason: 'the goal was wrong' });
+    expect(await handle.result()).toMatchObject({
+      status: 'stopped',
+      reason: 'the goal was wrong',
+      report: { toolCallsSucceeded: 4, worked: Array(4).fill('bash') as string[] },
+    });
+  }, 60_000);
+
+  test('gives up readably when nobody answers, or is ended by the guard where it is to go on', async () => {
+    loopForEver();
+    const unheard = world.run({ agent: 'unheard', goal: 'Set the project up.' });
+    expect(await unheard).toMatchObject({
+      status: 'failed',
+      reason: 'gave_up',
+      message: expect.stringMatching(
+        /^Gave up: a person was asked .* Loop detected: bash \(same result\)/,
+      ) as string,
+      report: { toolCallsSucceeded: 4 },
+    });
+    const heedless = await world.run({ agent: 'heedless', goal: 'Set the project up.' });
+    expect(heedless).toMatchObject({
+      status: 'failed',
+      reason: 'guard_loop',
+      report: { toolCallsSucceeded: 7 },
+    });
+  }, 60_000);
+});

@@ -101,6 +101,9 @@ export interface RecoveryTrouble {
   readonly input?: JsonObject;
 }
 
+/** What happens when nobody answered recovery in time. `give-up`: the run ends readably. `continue`: it goes on without. */
+export type RecoveryExpiry = 'give-up' | 'continue';
+
 /** How a run recovers, resolved at its start. */
 export interface RecoveryPolicy {
   /** `observe` plans and publishes, and executes nothing. */
@@ -116,5 +119,5 @@ export interface RecoveryPolicy {
   /** Milliseconds that a question or an approval of recovery waits for a person. */
   readonly waitMs: number;
   /** What is done when nobody answers in time. */
-  readonly onExpiry: 'give-up' | 'continue';
+  readonly onExpiry: RecoveryExpiry;
 }

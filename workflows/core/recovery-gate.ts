@@ -39,6 +39,11 @@ export function exhaustedTools({ recovery }: RunState): readonly string[] {
   );
 }
 
+/** What the remedy that just proved useless was for; undefined where none did. */
+function refutedTrouble({ recovery, progress }: RunState): string | undefined {
+  return recovery.refutedStep === progress.steps ? recovery.refutedTrouble : undefined;
+}
+
 function troubleOf(state: RunState, stuck: StuckReason | undefined): RecoveryTrouble {
   const failure = state.progress.memory.failures.at(-1);
   if (failure !== undefined) {
@@ -48,7 +53,7 @@ function troubleOf(state: RunState, stuck: StuckReason | undefined): RecoveryTro
   return {
     tool: state.progress.latest?.tool ?? '',
     code: stuck?.code ?? 'no_progress',
-    message: stuck?.reason ?? 'The progress is estimated.',
+    message: refutedTrouble(state) ?? stuck?.reason ?? 'The progress is estimated.',
   };
 }
 

@@ -88,7 +88,14 @@ function endProgressStep(state: RunState, atMs: number, isNeutral = false): Step
   const gained = !isNeutral && progress.idleSteps === 0;
   if (!gained && isRefuted(ended, trial))
     return closeTrial(
-      { ...ended, recovery: { ...ended.recovery, refutedStep: progress.steps } },
+      {
+        ...ended,
+        recovery: {
+          ...ended.recovery,
+          refutedStep: progress.steps,
+          refutedTrouble: trial.trouble.message,
+        },
+      },
       false,
       atMs,
     );

@@ -19,6 +19,8 @@ export interface RecoveryState {
   readonly handledStep: number;
   /** Step after which a remedy had proved useless. */
   readonly refutedStep: number;
+  /** What that remedy was for: the trouble goes on, and people and planners must read of it. */
+  readonly refutedTrouble?: string;
   /** Step after which a model last estimated the progress. */
   readonly estimatedStep: number;
   /** Plans since the start, or since a person's last answer. */

@@ -1,5 +1,5 @@
 /** What people see of progress and recovery: in the queries, in the Web UI and on the command line. */
-import type { ProgressEstimate } from './recovery-action';
+import type { ProgressEstimate, RecoveryPolicy } from './recovery-action';
 import { activePolicy, loopOf } from './recovery-gate';
 import { estimateProgress } from './progress';
 import type { RecoveryStage, RecoveryState } from './recovery-state';
@@ -18,14 +18,34 @@ export interface RecoveryView {
   readonly last?: NonNullable<RecoveryState['last']>;
 }
 
+function limitOf(
+  { untilMs }: { readonly untilMs: number },
+  policy: RecoveryPolicy | undefined,
+): Pick<PendingItem, 'expiresAtMs' | 'onExpiry'> {
+  return {
+    expiresAtMs: untilMs,
+    ...(policy === undefined ? {} : { onExpiry: policy.onExpiry }),
+  };
+}
+
 /** What waits for a person. */
-export function recoveryItems(stage: RecoveryStage): readonly PendingItem[] {
+export function recoveryItems(
+  stage: RecoveryStage,
+  policy: RecoveryPolicy | undefined,
+): readonly PendingItem[] {
   switch (stage.type) {
     case 'planning':
     case 'backing-off':
       return [];
     case 'escalated':
-      return [{ type: 'question', questionId: stage.questionId, question: stage.question }];
+      return [
+        {
+          type: 'question',
+          questionId: stage.questionId,
+          question: stage.question,
+          ...limitOf(stage, policy),
+        },
+      ];
     case 'asking': {
       const { action, digest, call } = stage.plan;
       const { toolName, parameters } = action.action;
@@ -37,6 +57,7 @@ export function recoveryItems(stage: RecoveryStage): readonly PendingItem[] {
           tool: toolName === '' ? action.strategy : toolName,
           label: `recovery: ${actionSummary(action)}`.slice(0, 80),
           ...(parameters === undefined || call === undefined ? {} : { input: parameters }),
+          ...limitOf(stage, policy),
         },
       ];
     }

@@ -8,7 +8,7 @@ import type { ExpiryAction } from './ports';
 import { routeName } from './provider-health';
 import type { RunCost } from './run-cost';
 import { costText } from './run-cost';
-import type { ProgressEstimate } from './recovery-action';
+import type { ProgressEstimate, RecoveryExpiry } from './recovery-action';
 import type { RecoveryView } from './recovery-view';
 import {
   recoveryFields,
@@ -113,7 +113,7 @@ interface Limited {
   /** Milliseconds since the epoch at which the wait expires. */
   readonly expiresAtMs?: number;
   /** What happens then. */
-  readonly onExpiry?: ExpiryAction;
+  readonly onExpiry?: ExpiryAction | RecoveryExpiry;
   /** Nobody decided in time. It can still be decided. */
   readonly escalated?: true;
 }
@@ -173,7 +173,7 @@ function callItem(state: RunState, progress: ToolCallProgress): PendingItem[] {
 export function pendingItems(state: RunState): readonly PendingItem[] {
   const { phase } = state;
   if (phase.type === 'running-tools') return phase.calls.flatMap((call) => callItem(state, call));
-  if (phase.type === 'recovering') return recoveryItems(phase.stage);
+  if (phase.type === 'recovering') return recoveryItems(phase.stage, state.snapshot?.recovery);
   if (phase.type === 'waiting' && phase.on === 'person')
     return [{ type: 'question', questionId: escalationQuestionId, question: phase.reason }];
   return [];
