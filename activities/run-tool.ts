@@ -13,6 +13,7 @@ import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { keepTrying } from './keep-trying';
 import { resultIdentityOf } from './result-identity';
 import { boundText, sanitiseText } from './sanitise';
+import { saysFailed } from './says-failed';
 import type { Store, ToolRecord } from './store';
 import { readSubagentAnswer } from './subagent-answer';
 import { canonicalJson, contentHash } from './stores/content-hash';
@@ -64,8 +65,10 @@ async function contentOf(
   return { ...shown, content: `${response}\n${shown.content}`, plain: execution.error.message };
 }
 
-function errorOf(execution: Execution): Pick<RunToolResult, 'error' | 'isOutcomeUnknown'> {
-  if (execution.type === 'output') return {};
+function errorOf(
+  execution: Execution,
+): Pick<RunToolResult, 'error' | 'isOutcomeUnknown' | 'saysFailed'> {
+  if (execution.type === 'output') return saysFailed(execution.text) ? { saysFailed: true } : {};
   const { error, isOutcomeUnknown } = execution;
   return { error, ...(isOutcomeUnknown === true ? { isOutcomeUnknown } : {}) };
 }

@@ -2,6 +2,7 @@
 import type { ContextMeasure } from '../../workflows/core/context-measure';
 import type { InfraError } from '../../workflows/core/failure';
 import type { AgentSnapshot } from '../../workflows/core/ports';
+import { currentRules } from '../../workflows/core/rules';
 import { aMeasure, aRoute, aSnapshot, anInfraError } from '../support/builders';
 import type { DrivenWorld, ScriptedReply } from '../support/run-driver';
 import { RunDriver } from '../support/run-driver';
@@ -21,7 +22,7 @@ function drive(
   snapshot: Partial<AgentSnapshot> = {},
 ): RunDriver {
   return new RunDriver({
-    prepare: () => aSnapshot({ rules: 2, chain, ...snapshot }),
+    prepare: () => aSnapshot({ rules: currentRules, chain, ...snapshot }),
     model: (_request, call) => answers[call - 1] ?? { text: 'one call too many' },
     ...world,
   });

@@ -5,7 +5,16 @@ import { currentRules } from '../../workflows/core/rules';
 import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems, statusView } from '../../workflows/core/status-view';
 import type { UnstampedEvent } from '../support/builders';
-import { aCall, aRunWithCalls, aSnapshot, aTool, anAgentError, takeAll } from '../support/builders';
+import {
+  aCall,
+  aRunWithCalls,
+  aSnapshot,
+  aTool,
+  aToolReply,
+  aToolResult,
+  anAgentError,
+  takeAll,
+} from '../support/builders';
 import { drive, RunDriver } from '../support/run-driver';
 
 const asking = (id: string) => aCall(id, { approvalDigest: `digest-${id}` });
@@ -279,6 +288,26 @@ describe('a privileged parameter', () => {
     run.say(approve(item?.type === 'approval' ? item.approvalId : ''));
     expect(run.run().outcome.status).toBe('completed');
     expect(run.toolRuns).toHaveLength(5);
+  });
+
+  test('that is new after an output in the form of an error needs a person too', () => {
+    const called = aRunWithCalls([aCall('a')], { rules: currentRules })[0];
+    const [state] = takeAll(
+      called,
+      {
+        type: 'tool-call-completed',
+        toolCallId: 'a',
+        result: aToolResult({ saysFailed: true }),
+      },
+      {
+        type: 'model-call-completed',
+        callId: 'm2',
+        result: aToolReply([
+          aCall('b', { privileged: { digest: 'd', parameters: [{ name: 'admin', use: 'u' }] } }),
+        ]),
+      },
+    );
+    expect(pendingItems(state)).toMatchObject([{ type: 'approval', privileged: ['admin'] }]);
   });
 
   test('that a person rejected is asked for again', () => {

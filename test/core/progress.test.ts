@@ -62,7 +62,7 @@ test('few new things over many steps are low progress', () => {
 
 test('a loop is stuck at once, and its description is a blocker', () => {
   const state = succeed(initialProgress, 'a');
-  const loop = { description: 'read a.ts (same result)' };
+  const loop = { description: 'read a.ts (same result)', period: 1 };
   expect(stuckReason(state, loop)).toMatchObject({ code: 'loop' });
   expect(estimateProgress(state, loop)).toMatchObject({
     isStuck: true,

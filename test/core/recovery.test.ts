@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { PlanRecoveryResult } from '../../workflows/core/ports';
 import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery-action';
+import { currentRules } from '../../workflows/core/rules';
 import { pendingItems } from '../../workflows/core/status-view';
 import { aLimits, aSnapshot, aTool, anInfraError } from '../support/builders';
 import { RunDriver } from '../support/run-driver';
@@ -39,7 +40,7 @@ function stuckRun(
     wantsRollOver,
     prepare: () =>
       aSnapshot({
-        rules: 2,
+        rules: currentRules,
         tools: [aTool('search'), aTool('calculator')],
         limits: aLimits({ maxIterations: 30 }),
         recovery: { ...policy, ...changes },

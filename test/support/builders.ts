@@ -118,7 +118,7 @@ function aReply(changes: Partial<CallModelResult> = {}): CallModelResult {
 }
 
 /** A reply that calls tools. */
-function aToolReply(
+export function aToolReply(
   toolCalls: readonly ProposedToolCall[],
   changes: Partial<CallModelResult> = {},
 ): CallModelResult {

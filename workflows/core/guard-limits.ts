@@ -1,6 +1,5 @@
 /** Caps of the guard on tool calls: how many in all, of one tool, and on one file. Counted over replies, segments and subagents. */
 import { noteProvenance } from './error-context';
-import type { AgentErrorCode } from './failure';
 import { shortHash } from './fingerprint';
 import type { Counts } from './guard-counts';
 import { tally, withGuard } from './guard-counts';
@@ -13,6 +12,7 @@ import type { GuardStop } from './safety-guard';
 import { forcedStopMessage, guardBeforeTools } from './safety-guard';
 import type { Step } from './step';
 import { andThen, count, publish, step } from './step';
+import { mayHaveTakenEffect } from './unknown-outcome';
 
 /** Files whose edits are remembered: far more than the limit of tool calls lets a run edit. */
 const countedFiles = 1_000;
@@ -88,12 +88,9 @@ export function stopBeforeTools(
   return passedCap(state, calls) ?? passedEdits(state, calls);
 }
 
-/** Errors after which a tool may have done its work all the same. */
-const maybeDone: readonly AgentErrorCode[] = ['tool_timeout', 'outcome_unknown'];
-
 function tookEffect({ status }: ToolCallProgress): boolean {
   if (status.type !== 'settled' || !status.ran) return false;
-  return status.error === undefined || maybeDone.includes(status.error.code);
+  return status.error === undefined || mayHaveTakenEffect(status.error.code);
 }
 
 function warn(state: RunState, what: string, atMs: number): Step {

@@ -447,6 +447,8 @@ export interface RunToolResult extends ResultIdentity {
   readonly error?: AgentError;
   /** Nobody knows whether the call took effect; the error has the evidence. */
   readonly isOutcomeUnknown?: true;
+  /** The call worked, but what it gave has the form of an error. */
+  readonly saysFailed?: true;
 }
 
 /** Input of a recovery plan, or of a progress estimate by a model. */

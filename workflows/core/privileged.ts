@@ -1,5 +1,5 @@
 /** Privileged parameters: after an error, each that is new needs a person, since an error's text may have asked for it. */
-import type { ProposedToolCall } from './ports';
+import type { ProposedToolCall, RunToolResult } from './ports';
 import { hasRules } from './rules';
 import type { RunState } from './run-state';
 
@@ -23,6 +23,14 @@ export function rememberPrivileges(state: RunState, calls: readonly ProposedTool
   const kept = state.approvals.privilegedSeen.filter((use) => !uses.includes(use));
   const privilegedSeen = [...kept, ...new Set(uses)].slice(-rememberedUses);
   return { ...state, approvals: { ...state.approvals, privilegedSeen } };
+}
+
+/** An output in the form of an error counts as one here: its words may ask for more rights too. */
+export function noteSaidError(
+  state: RunState,
+  result: Pick<RunToolResult, 'saysFailed'>,
+): RunState {
+  return result.saysFailed === true && hasRules(state, 3) ? noteError(state) : state;
 }
 
 /** From now on new privileged parameters need approval. */

@@ -141,6 +141,8 @@ export function restartCount(state: ProgressState): ProgressState {
 /** A loop, as the loop detector tells it. */
 export interface LoopSeen {
   readonly description: string;
+  /** Calls that one round takes. */
+  readonly period: number;
 }
 
 /** Why a run is stuck. */

@@ -1,16 +1,17 @@
 /** Before each iteration: a run that is stuck enters the ladder. */
 import { reserve } from './budget';
 import type { StuckReason } from './progress';
-import { estimateProgress, stuckReason } from './progress';
+import { estimateProgress, stuckReason, stuckSteps } from './progress';
 import type { LoopSeen } from './progress';
 import { findLoop } from './loop-detector';
 import { decideRoute, isRecovering, routeName } from './provider-health';
 import type { PlanRecoveryInput } from './ports';
-import type { RecoveryPolicy, RecoveryTrouble, StuckContext } from './recovery-action';
+import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './recovery-action';
 import { escalateAction, heuristicAction } from './recovery-heuristics';
 import { closeTrial } from './recovery-outcome';
 import { startEscalation } from './recovery-waits';
 import { shortHash } from './fingerprint';
+import { hasRules } from './rules';
 import type { RunState } from './run-state';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
@@ -44,8 +45,25 @@ function refutedTrouble({ recovery, progress }: RunState): string | undefined {
   return recovery.refutedStep === progress.steps ? recovery.refutedTrouble : undefined;
 }
 
-function troubleOf(state: RunState, stuck: StuckReason | undefined): RecoveryTrouble {
-  const failure = state.progress.memory.failures.at(-1);
+/** The newest failure, if it belongs to the steps in which the run got stuck: an older one is not what stops it now. */
+function failureOf(
+  state: RunState,
+  stuck: StuckReason | undefined,
+  loop: LoopSeen | undefined,
+): FailedCall | undefined {
+  const { memory, steps } = state.progress;
+  const newest = memory.failures.at(-1);
+  if (!hasRules(state, 3) || newest === undefined) return newest;
+  const span = stuck?.code === 'loop' ? (loop?.period ?? 1) : stuckSteps;
+  return newest.lastStep > steps - span ? newest : undefined;
+}
+
+function troubleOf(
+  state: RunState,
+  stuck: StuckReason | undefined,
+  loop: LoopSeen | undefined,
+): RecoveryTrouble {
+  const failure = failureOf(state, stuck, loop);
   if (failure !== undefined) {
     const { tool, code, message, input } = failure;
     return { tool, code, message, ...(input === undefined ? {} : { input }) };
@@ -170,11 +188,16 @@ export function recoveryGate(state: RunState, atMs: number): Step | undefined {
   const stuck = refuted(state) ?? stuckReason(state.progress, loop);
   if (stuck === undefined)
     return estimateIsDue(state, policy)
-      ? startPlanning(state, 'estimate', contextOf(state, loop, troubleOf(state, stuck)), atMs)
+      ? startPlanning(
+          state,
+          'estimate',
+          contextOf(state, loop, troubleOf(state, stuck, loop)),
+          atMs,
+        )
       : undefined;
   const isSpent = state.recovery.plans >= policy.maxPerRun;
   if (isSpent && policy.mode === 'observe') return undefined;
-  const context = contextOf(state, loop, troubleOf(state, stuck));
+  const context = contextOf(state, loop, troubleOf(state, stuck, loop));
   const announced = andThen(closeTrial(state, false, atMs), (closed) =>
     step(
       closed,

@@ -122,6 +122,10 @@ function again(
     : replaced(failure, other);
 }
 
+function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall): boolean {
+  return tool === trouble.tool && code === trouble.code && message === trouble.message;
+}
+
 /**
  * Plans without a model: a parameter adjustment for a first failure, a person for repeated ones.
  *
@@ -132,7 +136,7 @@ export function heuristicAction(
   trouble: RecoveryTrouble,
   exhaustedTools: readonly string[],
 ): RecoveryAction {
-  const failure = state.progress.memory.failures.at(-1);
+  const failure = state.progress.memory.failures.findLast((known) => isAbout(trouble, known));
   const isRepeated = state.recovery.plans > 0 || exhaustedTools.includes(trouble.tool);
   if (failure !== undefined && needsPerson.has(failure.code))
     return escalateAction(state, trouble, `${failure.code} is nothing that the agent can mend.`);

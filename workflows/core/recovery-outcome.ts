@@ -10,6 +10,7 @@ import type { RecoveryTrial } from './recovery-state';
 import type { RunState, ToolCallProgress } from './run-state';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
+import { mayHaveTakenEffect } from './unknown-outcome';
 
 /** Lines of what was tried. */
 const maxTried = 6;
@@ -119,21 +120,35 @@ function fileOf(call: ProposedToolCall, policy: ToolPolicy | undefined): { file?
   return typeof file === 'string' ? { file: file.slice(0, 200) } : {};
 }
 
+/** Remembers of which tools nobody knows whether the newest call took effect. */
+function withUncertain(state: RunState, tool: string, isUncertain: boolean): RunState {
+  const { uncertain = [], ...rest } = state.recovery;
+  if (uncertain.includes(tool) === isUncertain) return state;
+  const others = uncertain.filter((other) => other !== tool);
+  const tools = isUncertain ? [...others, tool] : others;
+  return {
+    ...state,
+    recovery: tools.length === 0 ? rest : { ...rest, uncertain: tools },
+  };
+}
+
 /** Notes what a tool call brought. */
 export function noteCallResult(
-  state: RunState,
+  before: RunState,
   call: ProposedToolCall,
   summary: string,
   result: Pick<RunToolResult, 'preview' | 'fingerprint' | 'error'>,
 ): RunState {
   const { error, preview, fingerprint } = result;
+  const policy = before.snapshot?.tools.find((tool) => tool.name === call.name);
+  const changes = policy !== undefined && policy.effect !== 'read';
+  const isUncertain = changes && error !== undefined && mayHaveTakenEffect(error.code);
+  const state = withUncertain(before, call.name, isUncertain);
   if (error !== undefined)
     return {
       ...state,
       progress: noteFailure(state.progress, { ...error, toolName: call.name }, call.input),
     };
-  const policy = state.snapshot?.tools.find((tool) => tool.name === call.name);
-  const changes = policy !== undefined && policy.effect !== 'read';
   const progress = noteSuccess(state.progress, {
     tool: call.name,
     summary,

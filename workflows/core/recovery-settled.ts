@@ -4,7 +4,9 @@ import { beginIteration } from './iteration';
 import { healErrors } from './agent-errors';
 import { forgetLoop } from './loop-guard';
 import type { PendingResult } from './ports';
+import { noteError } from './privileged';
 import type { RecoveryCall } from './recovery-state';
+import { hasRules } from './rules';
 import type { RunState } from './run-state';
 import type { Step } from './step';
 import { andThen, step } from './step';
@@ -28,8 +30,9 @@ export function settleRecoveryCall(
     progress: { ...state.progress, underWay },
     next: { ...state.next, runtimeResults: [{ pending, introduction }] },
   };
+  // What a failed call says may ask for more rights, whoever made the call.
   const healed = pending.isError
-    ? step(settled)
+    ? step(hasRules(settled, 3) ? noteError(settled) : settled)
     : healErrors(settled, moment.atMs, 'the runtime ran a recovery action');
   return andThen(healed, (after) => beginIteration(after, moment));
 }

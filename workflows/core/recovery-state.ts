@@ -29,6 +29,8 @@ export interface RecoveryState {
   readonly count: number;
   /** Tries by recovery of each tool, since another tool was last suggested. */
   readonly retries: { readonly [tool: string]: number };
+  /** Tools with an effect whose newest call may have taken it, though it failed. */
+  readonly uncertain?: readonly string[];
   /** What did not help, newest last. */
   readonly tried: readonly string[];
   readonly healed: number;

@@ -9,8 +9,8 @@ import { noteRecoveryAction } from './learning';
 import { addNote } from './notes';
 import type { PlanRecoveryResult, ProposedToolCall } from './ports';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './recovery-action';
-import { activePolicy, exhaustedTools } from './recovery-gate';
-import { escalateAction } from './recovery-heuristics';
+import { withinBounds } from './recovery-bounds';
+import { activePolicy } from './recovery-gate';
 import { startTrial } from './recovery-outcome';
 import { decisionKey, recordDecision } from './decisions-made';
 import type { Plan, RecoveryStage } from './recovery-state';
@@ -106,16 +106,6 @@ function countTry(state: RunState, { strategy, action }: RecoveryAction): RunSta
   return { ...state, recovery: { ...state.recovery, retries } };
 }
 
-/** A tool that was tried twice in vain is not tried again: a person takes over. */
-function withinRetries(state: RunState, plan: Plan, trouble: RecoveryTrouble): Plan {
-  const { strategy, action } = plan.action;
-  const repeats = strategy === 'retry' || strategy === 'parameter-adjustment';
-  if (!repeats || !exhaustedTools(state).includes(action.toolName)) return plan;
-  const { call: _unwanted, patternId: _failed, ...rest } = plan;
-  const why = `${action.toolName} was tried twice by recovery and did not get the run on.`;
-  return { ...rest, source: 'heuristic', action: escalateAction(state, trouble, why) };
-}
-
 function decide(state: RunState, plan: Plan): RecoveryDecision {
   const policy = activePolicy(state);
   if (policy === undefined || policy.mode === 'observe') return 'observes';
@@ -126,7 +116,7 @@ function decide(state: RunState, plan: Plan): RecoveryDecision {
 }
 
 function carryOut(state: RunState, planned: Plan, trouble: RecoveryTrouble, moment: Moment): Step {
-  const plan = withinRetries(state, planned, trouble);
+  const plan = withinBounds(state, planned, trouble);
   const decision = decide(state, plan);
   const { action, source, problem } = plan;
   const { strategy, reasoning, confidence } = action;

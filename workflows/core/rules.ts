@@ -1,8 +1,11 @@
 /** Which release's rules a run follows, so that a deploy changes new runs only and old histories replay. */
 import type { RunState } from './run-state';
 
-/** Rules that runs start under now. 1 (release 0.1.0) knew neither loops, budgets, compaction nor recovery. */
-export const currentRules = 2;
+/**
+ * Rules that runs start under now. 1 (release 0.1.0) knew neither loops, budgets, compaction nor recovery; under 2 (0.2.0) a
+ * recovery could repeat an effect of unknown outcome, pass a cap, and take an old failure for the present trouble.
+ */
+export const currentRules = 3;
 
 /**
  * Whether a run was prepared under these rules or later ones.

@@ -13,7 +13,7 @@ import type { Head } from './message';
 import { countToolRuns, stopBeforeTools, uncountToolRun } from './guard-limits';
 import { endIfLooping, resultIdentity, watchReply } from './loop-guard';
 import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
-import { rememberPrivileges } from './privileged';
+import { noteSaidError, rememberPrivileges } from './privileged';
 import { nextStoreWaitMs, recordInfraError } from './provider-failure';
 import { endToolStep, noteCallResult } from './recovery-outcome';
 import { settleRecoveryCall } from './recovery-settled';
@@ -182,7 +182,8 @@ export function onToolCallCompleted(
     isError: error !== undefined,
     ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
   };
-  const settled = replaceCall(notePendingResult(state, result.bytes), call.toolCallId, {
+  const heard = noteSaidError(notePendingResult(state, result.bytes), result);
+  const settled = replaceCall(heard, call.toolCallId, {
     call,
     status: {
       type: 'settled',

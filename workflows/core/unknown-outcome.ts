@@ -1,8 +1,17 @@
 /** A call of which nobody knows whether it took effect: when a person is asked, and with what evidence. */
+import type { AgentErrorCode } from './failure';
 import type { ProposedToolCall, RunToolResult } from './ports';
 import { askUserTool } from './ports';
 import { hasRules } from './rules';
 import type { RunState } from './run-state';
+
+/** Errors after which a tool may have done its work all the same. */
+const maybeDone: readonly AgentErrorCode[] = ['tool_timeout', 'outcome_unknown'];
+
+/** Whether a call that failed so may have taken effect. */
+export function mayHaveTakenEffect(code: AgentErrorCode): boolean {
+  return maybeDone.includes(code);
+}
 
 /**
  * The question for a person about a call's unknown outcome; undefined where the model is told instead: the tool does not

@@ -1,0 +1,115 @@
+/** What recovery may not do on its own: double an effect, break a limit of the guard, mend an old trouble instead of the new one. */
+import type { PlanRecoveryResult } from '../../workflows/core/ports';
+import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery-action';
+import { currentRules } from '../../workflows/core/rules';
+import { pendingItems } from '../../workflows/core/status-view';
+import { aCall, aLimits, aSnapshot, aTool, anAgentError } from '../support/builders';
+import type { ScriptedToolResult } from '../support/run-driver';
+import { RunDriver } from '../support/run-driver';
+
+const policy: RecoveryPolicy = {
+  mode: 'auto',
+  actAt: 0.8,
+  askAt: 0.5,
+  maxPerRun: 5,
+  waitMs: 60_000,
+  onExpiry: 'give-up',
+};
+
+const timedOut = anAgentError({ code: 'tool_timeout', toolName: 'charge' });
+
+/** A run that charges once, in vain, then looks for the same thing again and again. */
+function stuckRun(
+  plan: (fallback: RecoveryAction) => Partial<PlanRecoveryResult>,
+  charge: ScriptedToolResult,
+  rules: number = currentRules,
+): RunDriver {
+  const driver = new RunDriver({
+    prepare: () =>
+      aSnapshot({
+        rules,
+        tools: [aTool('search'), aTool('charge', { effect: 'keyed', maxCalls: 1 })],
+        limits: aLimits({ maxIterations: 30 }),
+        recovery: policy,
+      }),
+    model: (_request, call) =>
+      call === 1
+        ? { calls: [{ name: 'charge', input: { amount: 5 } }] }
+        : { calls: [{ name: 'search', input: { query: 'x' } }] },
+    tool: ({ name }) => (name === 'charge' ? charge : { output: 'nothing new' }),
+    plan: ({ fallback }) => plan(fallback),
+  });
+  while (pendingItems(driver.state).length === 0 && driver.step());
+  return driver;
+}
+
+function planned(
+  strategy: RecoveryAction['strategy'],
+  toolName: string,
+): { readonly action: RecoveryAction } {
+  const action = { toolName, parameters: { amount: 5 } };
+  return { action: { strategy, reasoning: 'r', action, expectedOutcome: '', confidence: 0.95 } };
+}
+
+const charges = ({ toolRuns }: RunDriver): number =>
+  toolRuns.filter(({ name }) => name === 'charge').length;
+
+const decisions = ({ entries }: RunDriver): readonly string[] =>
+  entries.flatMap((entry) => (entry.type === 'RecoveryEvent' ? [entry.decision] : []));
+
+test.each(['retry', 'parameter-adjustment', 'alternative-tool'] as const)(
+  'never repeats by %s a call that may have taken effect: a person is asked',
+  (strategy) => {
+    const plan = {
+      ...planned(strategy, 'charge'),
+      call: aCall('r', { name: 'charge', input: { amount: 5 } }),
+    };
+    const driver = stuckRun(() => plan, { error: timedOut });
+    expect(decisions(driver)).toEqual(['escalates']);
+    expect(charges(driver)).toBe(1);
+    expect(driver.entries).toContainEqual(
+      expect.objectContaining({
+        type: 'RecoveryEvent',
+        reasoning: expect.stringContaining('took effect') as string,
+      }),
+    );
+  },
+);
+
+test('asks a person, instead of ending the run by the guard, where its own call would pass a cap', () => {
+  const plan = { ...planned('alternative-tool', 'charge'), call: aCall('r', { name: 'charge' }) };
+  const driver = stuckRun(() => plan, { output: 'charged' });
+  expect(decisions(driver)).toEqual(['escalates']);
+  expect(charges(driver)).toBe(1);
+  expect(driver.state.phase.type).toBe('recovering');
+});
+
+test('advises no call that would pass a cap either', () => {
+  const driver = stuckRun(() => planned('alternative-tool', 'charge'), { output: 'charged' });
+  expect(decisions(driver)).toEqual(['escalates']);
+});
+
+test('tries no tool a third time, whatever the plan calls it', () => {
+  const driver = stuckRun(() => planned('alternative-tool', 'search'), { output: 'charged' });
+  expect(decisions(driver)).toEqual(['acts', 'acts', 'escalates']);
+});
+
+test('plans for what stops the run now, not for an older failure that it got past', () => {
+  const seen: string[] = [];
+  const driver = stuckRun(
+    (fallback) => {
+      seen.push(`${fallback.strategy} ${fallback.action.toolName}`);
+      return {};
+    },
+    { error: anAgentError({ toolName: 'charge' }) },
+  );
+  expect(driver.plans[0]?.context.trouble).toMatchObject({ code: 'loop', tool: 'search' });
+  expect(driver.plans[0]?.context.failures).toHaveLength(1);
+  expect(seen[0]).toBe('parameter-adjustment search');
+});
+
+test('keeps to its old ways in a run that an earlier release prepared', () => {
+  const plan = { ...planned('alternative-tool', 'charge'), call: aCall('r', { name: 'charge' }) };
+  const driver = stuckRun(() => plan, { output: 'charged' }, 2);
+  expect(driver.outcome).toMatchObject({ status: 'failed', reason: 'guard_tool_cap' });
+});
