@@ -13,7 +13,7 @@ import type { RecordedRequest } from '../testing/emulator/recorded-request';
 import { VendorEmulator } from '../testing/emulator/emulator';
 import type { ReplyStep } from '../testing/emulator/script';
 import { reply } from '../testing/emulator/script';
-import { connectWorker } from '../workers/connection';
+import { connectWorker } from '../workers/worker-connection';
 import { startEmbeddedServer } from '../workers/embedded-server';
 import { createWorker } from '../workers/worker';
 import { agentRunWorkflow, defaultTaskQueue } from '../workflows/contract';

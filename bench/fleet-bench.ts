@@ -14,7 +14,7 @@ import type { AgentClient } from '../client/agent-client';
 import { connect } from '../client/connect';
 import { VendorEmulator } from '../testing/emulator/emulator';
 import { fault, reply } from '../testing/emulator/script';
-import { connectWorker } from '../workers/connection';
+import { connectWorker } from '../workers/worker-connection';
 import { startEmbeddedServer } from '../workers/embedded-server';
 import { createWorker } from '../workers/worker';
 

@@ -11,7 +11,7 @@ import { scriptedProvider } from '../testing/scripted-provider';
 import { agentRunWorkflow, defaultTaskQueue } from '../workflows/contract';
 import type { RunOutcome } from '../workflows/core/run-outcome';
 import { readChain, windowsOf } from './history-sizes';
-import { connectWorker } from '../workers/connection';
+import { connectWorker } from '../workers/worker-connection';
 import { startEmbeddedServer } from '../workers/embedded-server';
 import { createWorker } from '../workers/worker';
 

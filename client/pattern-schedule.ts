@@ -1,61 +1,106 @@
 /** The Temporal Schedule that draws patterns from the corpus. */
-import type { Client } from '@temporalio/client';
+import type {
+  Client,
+  ScheduleClient,
+  ScheduleOptionsStartWorkflowAction,
+} from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { extractPatternsWorkflow, patternScheduleId } from '../workflows/contract';
+import { asClientError } from './temporal-failure';
 
 /** What the schedule is to be. */
 export interface PatternScheduleOptions {
   /** Queue of workers that have the corpus's store. */
   readonly taskQueue: string;
-  /** Milliseconds between two extractions. Default an hour (ADR 0027). */
+  /** Milliseconds between two extractions. Default: what a present schedule has, else an hour (ADR 0027). */
   readonly everyMs?: number;
+  /** Of the server, named in errors. */
+  readonly address: string;
 }
 
 /** What was made of the schedule. */
 export interface PatternSchedule {
   readonly scheduleId: string;
-  readonly everyMs: number;
+  readonly taskQueue: string;
+  /** Milliseconds between two extractions; absent where a person gave the schedule times of another kind. */
+  readonly everyMs?: number;
+  readonly paused: boolean;
   readonly created: boolean;
 }
+
+type Action = ScheduleOptionsStartWorkflowAction<() => Promise<unknown>>;
 
 /** Milliseconds between two extractions: an hour (ADR 0027). */
 const defaultEveryMs = 3_600_000;
 
 /**
- * Creates the schedule, or gives the present one this interval.
+ * Creates the schedule; a present one is left as it is, but for the interval where one is named.
  *
  * Contract: idempotent; one schedule per task queue. A paused one stays paused.
+ * Errors: `unreachable` also where the caller may not create schedules; what else Temporal says.
  */
 export async function schedulePatterns(
-  { schedule }: Pick<Client, 'schedule'>,
-  { taskQueue, everyMs = defaultEveryMs }: PatternScheduleOptions,
+  { schedule, options: { namespace } }: Pick<Client, 'schedule' | 'options'>,
+  { taskQueue, everyMs, address }: PatternScheduleOptions,
 ): Promise<PatternSchedule> {
   const scheduleId = patternScheduleId(taskQueue);
-  const spec = { intervals: [{ every: everyMs }] };
-  const action = {
-    type: 'startWorkflow' as const,
+  try {
+    const created = await create(schedule, taskQueue, everyMs ?? defaultEveryMs);
+    const handle = schedule.getHandle(scheduleId);
+    if (!created && everyMs !== undefined)
+      await handle.update(({ policies, state }) => ({
+        spec: { intervals: [{ every: everyMs }] },
+        action: extractionOn(taskQueue),
+        policies,
+        state,
+      }));
+    const { spec, state } = await handle.describe();
+    const every = spec.intervals?.[0]?.every;
+    return {
+      scheduleId,
+      taskQueue,
+      ...(every === undefined ? {} : { everyMs: every }),
+      paused: state.paused,
+      created,
+    };
+  } catch (thrown) {
+    throw asClientError(thrown, { address, namespace });
+  }
+}
+
+function extractionOn(taskQueue: string): Action {
+  return {
+    type: 'startWorkflow',
     workflowType: extractPatternsWorkflow,
-    workflowId: scheduleId,
+    workflowId: patternScheduleId(taskQueue),
     taskQueue,
     args: [],
   };
+}
+
+/** False if it was there. */
+async function create(
+  schedule: ScheduleClient,
+  taskQueue: string,
+  everyMs: number,
+): Promise<boolean> {
   try {
     await schedule.create({
-      scheduleId,
-      spec,
-      action,
+      scheduleId: patternScheduleId(taskQueue),
+      spec: { intervals: [{ every: everyMs }] },
+      action: extractionOn(taskQueue),
       // Missed ones are of no use: each extraction reads the whole corpus.
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
     });
-    return { scheduleId, everyMs, created: true };
+    return true;
   } catch (thrown) {
-    if (!(thrown instanceof ScheduleAlreadyRunning)) throw thrown;
+    if (thrown instanceof ScheduleAlreadyRunning) return false;
+    throw thrown;
   }
-  await schedule.getHandle(scheduleId).update(({ policies, state }) => ({
-    spec,
-    action,
-    policies,
-    state,
-  }));
-  return { scheduleId, everyMs, created: false };
+}
+
+/** `created holdfast-extract-patterns-holdfast, every 60 min`. */
+export function scheduleText({ scheduleId, everyMs, created, paused }: PatternSchedule): string {
+  const every = everyMs === undefined ? '' : `, every ${everyMs / 60_000} min`;
+  return `${scheduleId} ${created ? 'created' : 'is there'}${every}${paused ? ', paused' : ''}`;
 }

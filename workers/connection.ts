@@ -1,9 +1,7 @@
 /** Connections to a Temporal server, made within a bounded time or refused with a clear reason. */
 import { readFile } from 'node:fs/promises';
 import { Connection } from '@temporalio/client';
-
-import type { TLSConfig } from '@temporalio/worker';
-import { NativeConnection } from '@temporalio/worker';
+import type { TLSConfig } from '@temporalio/client';
 import type { TemporalEnvironment } from './env';
 import type { ProbeTarget } from './server-probe';
 import { waitUntilServing } from './server-probe';
@@ -41,26 +39,9 @@ export async function connectOptionsFrom(
 }
 
 /**
- * Connects for `Worker.create`.
- *
- * Errors: `SetupError` that names the address or namespace and what to do, within twice `timeoutMs`.
- */
-export async function connectWorker(options: ConnectOptions): Promise<NativeConnection> {
-  await requireServing(options);
-  try {
-    return await NativeConnection.connect({
-      address: options.address,
-      ...credentialsOf(options),
-    });
-  } catch (thrown) {
-    throw unreachable(options, reasonOf(thrown));
-  }
-}
-
-/**
  * Connects for clients and for the set-up.
  *
- * Errors: as `connectWorker`.
+ * Errors: `SetupError` that names the address or namespace and what to do, within twice `timeoutMs`.
  */
 export async function connectClient(options: ConnectOptions): Promise<Connection> {
   await requireServing(options);
@@ -78,7 +59,7 @@ export async function connectClient(options: ConnectOptions): Promise<Connection
 /**
  * Resolves if the server serves the namespace.
  *
- * Errors: as `connectWorker`.
+ * Errors: as `connectClient`.
  */
 export async function requireServing(options: ConnectOptions): Promise<void> {
   const target: ProbeTarget = {
@@ -97,7 +78,8 @@ export async function requireServing(options: ConnectOptions): Promise<void> {
   );
 }
 
-function unreachable(options: ConnectOptions, reason: string): SetupError {
+/** The error for a server that does not answer. */
+export function unreachable(options: ConnectOptions, reason: string): SetupError {
   return new SetupError(
     `Temporal does not answer at ${options.address}: ${reason}. Start a server there, correct TEMPORAL_ADDRESS ` +
       '(host:port, and TEMPORAL_TLS=true if the server wants TLS), or unset it to use the embedded server.',
@@ -108,7 +90,11 @@ function namespaceOf(options: ConnectOptions): string {
   return options.namespace ?? 'default';
 }
 
-function credentialsOf(options: ConnectOptions): { apiKey?: string; tls?: TLSConfig | boolean } {
+/** The account and TLS settings, as the SDK's connections take them. */
+export function credentialsOf(options: ConnectOptions): {
+  apiKey?: string;
+  tls?: TLSConfig | boolean;
+} {
   return {
     ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
     ...(options.tls === undefined ? {} : { tls: options.tls }),

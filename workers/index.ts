@@ -1,6 +1,6 @@
 /** Entry of `holdfast/worker`: make a worker, or add Holdfast to one. */
 export type { ConnectOptions } from './connection';
-export { connectClient, connectOptionsFrom, connectWorker } from './connection';
+export { connectClient, connectOptionsFrom } from './connection';
 export type { EmbeddedServer, EmbeddedServerOptions } from './embedded-server';
 export { startEmbeddedServer } from './embedded-server';
 export type { Environment, LogLevel } from './env';
@@ -15,5 +15,6 @@ export type { OpenTemporalOptions, TemporalServer } from './temporal-server';
 export { openTemporal } from './temporal-server';
 export type { CreateWorkerOptions } from './worker';
 export { createWorker } from './worker';
+export { connectWorker } from './worker-connection';
 export type { WorkflowBundle, WorkflowBundleOptions } from './workflow-bundle';
 export { loadWorkflowBundle } from './workflow-bundle';

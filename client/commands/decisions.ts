@@ -1,9 +1,5 @@
 /** `holdfast approve`, `reject` and `answer`: ends a wait for a person. */
-import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { JsonObject } from '../../workflows/core/json';
-import { ClientError, reasonOf } from '../client-error';
-import { check, editedInputSchema } from '../check-input';
 import type { Decider } from '../person-requests';
 import type { RunHandle } from '../run-handle';
 import { chooseItem } from './choose-item';
@@ -27,24 +23,8 @@ function decider({ by, digest }: DecisionOptions): Decider {
   return { ...(by === undefined ? {} : { by }), ...(digest === undefined ? {} : { digest }) };
 }
 
-/** Changed arguments: JSON as it is, else the name of a file that holds it. */
-async function readEdit(given: string): Promise<JsonObject> {
-  const isJson = /^\s*[{["]/.test(given);
-  const remedy = 'Give a JSON object with all the arguments, or a file that holds one.';
-  let value: unknown;
-  try {
-    value = JSON.parse(isJson ? given : await readFile(given, 'utf8'));
-  } catch (thrown) {
-    const what = isJson ? 'The changed arguments' : `The file ${given}`;
-    throw new ClientError(
-      'invalid-input',
-      `${what} cannot be read: ${reasonOf(thrown)}. ${remedy}`,
-    );
-  }
-  return check(editedInputSchema, value, remedy);
-}
-
 const sendApproval: SendDecision = async (run, approvalId, options) => {
+  const { readEdit } = await import('./read-edit.ts');
   const input = options.edit === undefined ? undefined : await readEdit(options.edit);
   const edit = input === undefined ? {} : { input };
   await run.approve(approvalId, { ...decider(options), ...edit });

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { CommandContext, CommonOptions } from './command-context';
 import { withClient } from './command-context';
 import { exitCodes } from './exit-codes';
-import { watchRun } from './watch-run';
 
 /** Adds the command. */
 export function addWatch(program: Command, context: CommandContext): void {
@@ -12,8 +11,9 @@ export function addWatch(program: Command, context: CommandContext): void {
     .description('follow a run live, from its beginning to its end')
     .argument('<run>', 'id of the run')
     .option('--json', 'JSON lines: each entry of the story, then the outcome')
-    .action((runId: string, options: CommonOptions) =>
-      withClient(context, async (client) => {
+    .action(async (runId: string, options: CommonOptions) => {
+      const { watchRun } = await import('./watch-run.ts');
+      await withClient(context, async (client) => {
         const leave = new AbortController();
         const interrupt = (): void => {
           leave.abort();
@@ -26,6 +26,6 @@ export function addWatch(program: Command, context: CommandContext): void {
         } finally {
           process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
         }
-      }),
-    );
+      });
+    });
 }

@@ -1,7 +1,8 @@
 /** Connecting: bounded and clear when nobody answers or the namespace is wrong; set-up of search attributes. */
 import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
-import { connectClient, connectOptionsFrom, connectWorker } from '../../workers/connection';
+import { connectClient, connectOptionsFrom } from '../../workers/connection';
+import { connectWorker } from '../../workers/worker-connection';
 import { readEnvironment } from '../../workers/env';
 import { findFreePorts } from '../../workers/free-ports';
 import { registerSearchAttributes } from '../../workers/search-attributes';

@@ -6,7 +6,7 @@ import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
 import { reply } from '../../testing/emulator/script';
-import { collectGarbage } from '../../workers/cli/gc';
+import { collectGarbage } from '../../workers/cli/gc-action';
 import type { EmbeddedServer } from '../../workers/embedded-server';
 import { startEmbeddedServer } from '../../workers/embedded-server';
 import type { AgentWorld } from '../support/agent-world';

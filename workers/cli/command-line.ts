@@ -1,13 +1,10 @@
 /** Composes the commands, runs one, and turns whatever it throws into a message and an exit code. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Client } from '@temporalio/client';
 import { Command, CommanderError } from 'commander';
-import { z } from 'zod';
 import { UserError } from '../../activities/user-error';
-import { AgentClient } from '../../client/agent-client';
 import { ClientError } from '../../client/client-error';
-import type { CommandContext } from '../../client/commands/command-context';
+import type { CommandOutput } from '../../client/commands/command-context';
 import { addAnswer, addApprove, addReject } from '../../client/commands/decisions';
 import { exitCodeHelp, exitCodes } from '../../client/commands/exit-codes';
 import { addCancel, addEscalate, addMessage, addStop } from '../../client/commands/interventions';
@@ -15,26 +12,35 @@ import { addFork } from '../../client/commands/fork';
 import { addList } from '../../client/commands/list';
 import { addShow } from '../../client/commands/show';
 import { addWatch } from '../../client/commands/watch';
-import { connectClient } from '../connection';
-import { readEnvironment } from '../env';
-import { createLogger, installRuntime } from '../logging';
-import { processOutput } from './process-output';
+import type { CommandLineContext, Surroundings } from './command-line-context';
 import { addPatterns } from './patterns';
 import { addGc } from './gc';
 import { addReplay } from './replay';
 import { addRun } from './run';
 import { addSetup } from './setup';
-import { TemporalUnreachable, reachTemporal } from './reach-temporal';
+import { TemporalUnreachable } from './temporal-unreachable';
 import { addTranscript } from './transcript';
 import { addWorker } from './worker';
 
-/** Runs the command that these arguments name; returns the exit code. Never throws. */
-export async function runCommandLine(args: readonly string[]): Promise<number> {
+/**
+ * Runs the command that these arguments name; returns the exit code. Never throws.
+ *
+ * Contract: reads no variable and writes nowhere but as it is told, so that many may run in one process. What a command
+ * needs beyond its options is loaded when it runs: help and wrong usage load neither Temporal's SDK nor a vendor's.
+ */
+export async function runCommandLine(
+  args: readonly string[],
+  output: CommandOutput,
+  surroundings: Surroundings,
+): Promise<number> {
   let code: number = exitCodes.completed;
-  const output = processOutput();
-  const context: CommandContext = {
+  const context: CommandLineContext = {
+    ...surroundings,
     output,
-    connect,
+    connect: async () => {
+      const { connectAgentClient } = await import('./reach-temporal.ts');
+      return connectAgentClient(surroundings);
+    },
     exitWith: (wanted) => {
       code = wanted;
     },
@@ -52,14 +58,22 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-function createProgram(context: CommandContext): Command {
+function createProgram(context: CommandLineContext): Command {
+  const { output } = context;
   const program = new Command('holdfast')
     .description('Durable, self-healing agent runs on Temporal.')
     .version(ownVersion(), '--version')
     .addHelpText('after', `\n${exitCodeHelp}`)
     .showHelpAfterError('(see holdfast --help)')
     .exitOverride()
-    .configureOutput({ writeErr: (text) => process.stderr.write(text) });
+    .configureOutput({
+      writeOut: output.write,
+      writeErr: (text) => {
+        output.note(text.replace(/\n$/, ''));
+      },
+      getOutHelpWidth: output.columns,
+      getErrHelpWidth: output.columns,
+    });
   const adders = [
     addRun,
     addWorker,
@@ -92,17 +106,7 @@ function ownVersion(): string {
     .map((up) => path.resolve(__dirname, up, 'package.json'))
     .find((candidate) => existsSync(candidate));
   if (file === undefined) return 'unknown';
-  return z.object({ version: z.string() }).parse(JSON.parse(readFileSync(file, 'utf8'))).version;
-}
-
-async function connect(): Promise<AgentClient> {
-  const environment = readEnvironment();
-  installRuntime(createLogger('silent'), { withoutWorkers: true });
-  const server = await reachTemporal(environment);
-  const connection = await connectClient(server.connect);
-  const client = new Client({ connection, namespace: server.namespace });
-  const { address } = server;
-  return new AgentClient(client, { address, taskQueue: environment.taskQueue });
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
 }
 
 function explain(thrown: unknown): { readonly code: number; readonly message: string } {

@@ -1,14 +1,16 @@
 /** The agents that this machine's worker offers: a file's, or the built-in one on the models that the environment names. */
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { AgentDefinition, RouteDefinition } from '../../activities/agent';
+import type { ActivitiesConfig } from '../../activities/index';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import { presetNames, presetProvider } from '../../activities/providers/presets';
 import type { Provider } from '../../activities/providers/provider';
 import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';
 import type { Environment } from '../env';
-import { reasonOf, SetupError } from '../setup-error';
+import { SetupError } from '../setup-error';
+import type { AgentsFile } from './agents-file';
+import { loadAgentsFile } from './agents-file';
 
 /** Name of the agent that is there without any file. */
 export const builtInAgentName = 'coder';
@@ -18,29 +20,35 @@ Look before you change something, change as little as the task needs, and check 
 tests or programs where there are any. Say at the end what you did and what you could not do.`;
 
 /** What a worker is made of, besides its store. */
-export interface LocalAgents {
-  readonly agents: readonly AgentDefinition[];
-  readonly providers: readonly Provider[];
-}
+export type WorkerOffer = AgentsFile & Pick<ActivitiesConfig, 'providers'>;
 
 /** Where the agents come from. */
 export interface LocalAgentsOptions {
-  /** Module that exports `agents` and perhaps `providers`. */
-  readonly file?: string;
+  /** Module that exports `agents`, and perhaps more. */
+  readonly agents?: string;
   /** `provider/model`, further ones after a comma; instead of HOLDFAST_MODEL. */
   readonly model?: string;
+  /** Where a relative file begins. */
+  readonly directory: string;
 }
 
 /**
  * Loads the file's agents, else makes the built-in one.
  *
- * Errors: `SetupError` for a file that cannot be loaded, and where no model is named.
+ * Errors: `SetupError` for a file that cannot be used, and where no model is named.
  */
 export async function localAgents(
   environment: Environment,
-  { file, model }: LocalAgentsOptions,
-): Promise<LocalAgents> {
-  if (file !== undefined) return fromFile(environment, file);
+  { agents: file, model, directory }: LocalAgentsOptions,
+): Promise<WorkerOffer> {
+  if (file !== undefined) {
+    if (model !== undefined)
+      throw new SetupError(
+        '--model is for the built-in agent; the agents of --agents FILE name their models themselves. Give one of the two.',
+      );
+    const offer = await loadAgentsFile(path.resolve(directory, file));
+    return { ...offer, providers: offer.providers ?? providersOf(environment, offer.agents) };
+  }
   const chain = chainFrom(environment, model);
   const agent: AgentDefinition = {
     name: builtInAgentName,
@@ -96,35 +104,4 @@ function providerOf({ anthropic, openai }: Environment, name: string): Provider 
   throw new SetupError(
     `No provider is called "${name}". Known: anthropic, openai, ${presetNames.join(', ')}. A server of your own that speaks OpenAI's protocol is reached as openai with OPENAI_BASE_URL.`,
   );
-}
-
-async function fromFile(environment: Environment, file: string): Promise<LocalAgents> {
-  const absolute = path.resolve(file);
-  let module: unknown;
-  try {
-    module = await import(pathToFileURL(absolute).href);
-  } catch (thrown) {
-    throw new SetupError(
-      `The agents' file ${absolute} cannot be loaded: ${reasonOf(thrown)}. Give a .js, .cjs or .mjs module that exports \`agents\` (--agents FILE).`,
-      { cause: thrown },
-    );
-  }
-  const agents = exported(module, 'agents');
-  if (agents === undefined)
-    throw new SetupError(
-      `${absolute} exports no array "agents". Write: exports.agents = [{ name, instructions, chain, tools }].`,
-    );
-  const definitions = agents as readonly AgentDefinition[];
-  const providers = exported(module, 'providers') as readonly Provider[] | undefined;
-  return {
-    agents: definitions,
-    providers: providers ?? providersOf(environment, definitions),
-  };
-}
-
-/** An exported array of a CommonJS or ES module. What is in it, the worker's own checks tell. */
-function exported(module: unknown, name: string): readonly unknown[] | undefined {
-  const record = module as Record<string, unknown> & { default?: Record<string, unknown> };
-  const value = record[name] ?? record.default?.[name];
-  return Array.isArray(value) ? value : undefined;
 }

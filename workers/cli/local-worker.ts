@@ -1,16 +1,13 @@
 /** A worker in this process, for `run` and `worker`. */
 import type { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index';
-import { InfraException } from '../../activities/infra-exception';
-import type { Store } from '../../activities/store';
-import { openStore } from '../../activities/stores/open-store';
-import { connectWorker } from '../connection';
 import type { Environment } from '../env';
 import { createLogger, installRuntime } from '../logging';
-import { SetupError } from '../setup-error';
 import type { TemporalServer } from '../temporal-server';
 import { createWorker } from '../worker';
-import type { LocalAgents } from './local-agents';
+import { connectWorker } from '../worker-connection';
+import { openEnvironmentStore } from './environment-store';
+import type { WorkerOffer } from './local-agents';
 
 /** A worker that is ready to run, and how to let everything go that it holds. */
 export interface LocalWorker {
@@ -23,7 +20,7 @@ export interface LocalWorker {
 export interface LocalWorkerOptions {
   readonly environment: Environment;
   readonly taskQueue: string;
-  readonly agents: LocalAgents;
+  readonly offer: WorkerOffer;
   /** Finds or starts the server; asked only when everything else is known to work. */
   readonly reach: () => Promise<TemporalServer>;
 }
@@ -36,11 +33,11 @@ export interface LocalWorkerOptions {
 export async function createLocalWorker(
   options: LocalWorkerOptions,
 ): Promise<LocalWorker & { readonly server: TemporalServer }> {
-  const { environment, agents, taskQueue } = options;
+  const { environment, offer, taskQueue } = options;
   installRuntime(createLogger(environment.logLevel));
   const store = await openEnvironmentStore(environment);
   try {
-    const activities = createActivities({ store, ...agents });
+    const activities = createActivities({ store, ...offer });
     const server = await options.reach();
     const connection = await connectWorker(server.connect);
     const worker = await createWorker({
@@ -59,18 +56,5 @@ export async function createLocalWorker(
   } catch (thrown) {
     await store.close();
     throw thrown;
-  }
-}
-
-/** Opens the store of the environment. At the start a store that does not open is a fault of the set-up: nothing runs yet that could wait for it. */
-export async function openEnvironmentStore({ store }: Environment): Promise<Store> {
-  try {
-    return await openStore(store);
-  } catch (thrown) {
-    if (!(thrown instanceof InfraException)) throw thrown;
-    throw new SetupError(
-      `${thrown.message} The store is the one of HOLDFAST_STORE (default: .holdfast/holdfast.db).`,
-      { cause: thrown },
-    );
   }
 }

@@ -1,31 +1,23 @@
-/** `holdfast setup`: registers the search attributes. */
+/** `holdfast setup`: makes in the namespace what Holdfast needs there. */
 import type { Command } from 'commander';
-import type { CommandContext, CommonOptions } from '../../client/commands/command-context';
-import { print } from '../../client/commands/command-context';
-import { connectClient } from '../connection';
-import { readEnvironment } from '../env';
-import { registerSearchAttributes } from '../search-attributes';
-import { reachTemporal } from './reach-temporal';
+import type { CommandLineContext } from './command-line-context';
+import type { SetupOptions } from './setup-action';
 
 /** Adds the command. */
-export function addSetup(program: Command, context: CommandContext): void {
+export function addSetup(program: Command, context: CommandLineContext): void {
   program
     .command('setup')
-    .description("register Holdfast's search attributes in the namespace; harmless to repeat")
+    .description(
+      'register the search attributes and the schedule of learned patterns; harmless to repeat',
+    )
+    .option(
+      '--task-queue <name>',
+      'whose workers draw patterns (default: HOLDFAST_TASK_QUEUE or holdfast)',
+    )
+    .option('--no-schedule', 'only the search attributes')
     .option('--json', 'one JSON object')
-    .action(async (options: CommonOptions) => {
-      const server = await reachTemporal(readEnvironment());
-      const connection = await connectClient(server.connect);
-      try {
-        const { added, present } = await registerSearchAttributes(connection, server.namespace);
-        const { address, namespace } = server;
-        const text =
-          added.length === 0
-            ? `Namespace "${namespace}" at ${address} had all search attributes.`
-            : `Added to namespace "${namespace}" at ${address}: ${added.join(', ')}.`;
-        print(context, options, { address, namespace, added, present }, text);
-      } finally {
-        await connection.close();
-      }
+    .action(async (options: SetupOptions) => {
+      const { setUp } = await import('./setup-action.ts');
+      await setUp(context, options);
     });
 }

@@ -1,25 +1,19 @@
 /** What people see of a run: the answer of the queries, the search attributes' values and the Web UI's current details. */
 import type { ContextView } from './context-view';
-import { contextText, contextView } from './context-view';
+import { contextView } from './context-view';
 import { costOf } from './budget';
 import { decisionText } from './decisions-made';
 import { digestOf, policyOf } from './decision-wait';
 import type { ExpiryAction } from './ports';
 import { routeName } from './provider-health';
 import type { RunCost } from './run-cost';
-import { costText } from './run-cost';
 import type { ProgressEstimate, RecoveryExpiry } from './recovery-action';
 import type { RecoveryView } from './recovery-view';
-import {
-  recoveryFields,
-  recoveryItems,
-  recoveryLine,
-  recoveryReason,
-  recoveryWork,
-} from './recovery-view';
+import { recoveryFields, recoveryItems, recoveryReason, recoveryWork } from './recovery-view';
 import type { DecisionWait, RunPhase, RunState, ToolCallProgress } from './run-state';
 import type { Usage } from './usage';
-import { cachedShareOf, cachedText } from './usage';
+import { statusRows } from './status-rows';
+import { cachedShareOf } from './usage';
 
 /** One word for where a run is, as search attribute `HoldfastStatus`. */
 export type RunStatusWord =
@@ -302,55 +296,9 @@ export function escapeMarkdown(text: string): string {
   return line.replace(/[\\`*_<>[\]|#~]/g, (character) => `\\${character}`);
 }
 
-function tokenBudget(cost: RunCost | undefined): string {
-  return cost?.budgetTokens === undefined ? '' : ` of ${cost.budgetTokens} in all`;
-}
-
-/** Rows that tell how the run gets on. */
-function progressRows({
-  context,
-  progress,
-  recovery,
-}: RunStatusView): [string, string | undefined][] {
-  return [
-    ['Context', context && contextText(context)],
-    ['Progress', progress && `${progress.progressPercent} %: ${progress.reasoning}`],
-    ['Recovery', recovery && recoveryLine(recovery)],
-  ];
-}
-
 /** The Web UI's current details: what a person wants to know of a run at one look, in Markdown. */
 export function statusMarkdown(state: RunState): string {
   const view = statusView(state);
-  const healed = Object.entries(view.healed).map(([code, count]) => `${code} x${count}`);
-  const hasEnded = state.phase.type === 'ended';
-  const rows: [string, string | undefined][] = [
-    ['Doing', hasEnded ? undefined : view.doing],
-    ['Why', hasEnded ? view.reason : undefined],
-    [
-      'Iteration',
-      `${view.iteration}${view.maxIterations === undefined ? '' : ` of ${view.maxIterations}`}`,
-    ],
-    [
-      'Provider',
-      view.route === undefined ? undefined : `${view.route}${view.isFallback ? ' (fallback)' : ''}`,
-    ],
-    ['Waits for', view.status === 'waiting' ? view.reason : undefined],
-    ['Last error', view.lastError],
-    ['Healed', healed.length === 0 ? undefined : healed.join(', ')],
-    ['Tool calls', `${view.toolCallsSucceeded} succeeded, ${view.toolCallsFailed} failed`],
-    ...progressRows(view),
-    ['Failovers', view.failovers === 0 ? undefined : String(view.failovers)],
-    ['Error ring', view.ring.length === 0 ? undefined : `${view.ring.length} of 5`],
-    [
-      'Tokens',
-      `${view.usage.inputTokens + view.usage.cacheReadTokens + view.usage.cacheWriteTokens} in${cachedText(view.cachedShare)}, ${view.usage.outputTokens} out${tokenBudget(view.cost)}`,
-    ],
-    ['Cost', view.cost && costText(view.cost)],
-    ['Segment', view.segments > 1 ? String(view.segments) : undefined],
-  ];
-  const lines = rows.flatMap(([name, value]) =>
-    value === undefined ? [] : [`- **${name}:** ${escapeMarkdown(value)}`],
-  );
+  const lines = statusRows(view).map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
   return [`### ${view.status}`, ...lines].join('\n');
 }

@@ -4,7 +4,7 @@ import { createActivities } from '../../../activities/index';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import type { Store } from '../../../activities/store';
 import { openStore } from '../../../activities/stores/open-store';
-import { connectWorker } from '../../../workers/connection';
+import { connectWorker } from '../../../workers/worker-connection';
 import { readEnvironment } from '../../../workers/env';
 import { installRuntime } from '../../../workers/logging';
 import { createWorker } from '../../../workers/worker';

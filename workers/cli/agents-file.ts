@@ -1,0 +1,98 @@
+/** Loads the module of `--agents FILE` and checks the shape of what it exports; what is in it, `createActivities` checks. */
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { z } from 'zod';
+import type { ActivitiesConfig } from '../../activities/index';
+import { reasonOf, SetupError } from '../setup-error';
+
+/** What an agents' file may export: a worker's configuration but for its store. */
+export type AgentsFile = Pick<ActivitiesConfig, 'agents'> &
+  Partial<
+    Pick<
+      ActivitiesConfig,
+      'providers' | 'prices' | 'windows' | 'notifiers' | 'notifyOn' | 'webUiUrl'
+    >
+  >;
+
+const aFunction = (remedy = ''): z.ZodType =>
+  z.custom((value) => typeof value === 'function', {
+    error: `is no function${remedy === '' ? '' : ` (${remedy})`}`,
+  });
+const text = z.string({ error: 'is not a text' });
+const listOf = <Entry extends z.ZodType>(entry: Entry): z.ZodArray<Entry> =>
+  z.array(entry, { error: 'is not an array' });
+const objectOf = <Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> =>
+  z.looseObject(shape, { error: 'is not an object' });
+
+const shape = z.object({
+  agents: listOf(
+    objectOf({
+      name: text,
+      instructions: text,
+      chain: listOf(objectOf({ provider: text, model: text })).min(1, { error: 'is empty' }),
+      tools: listOf(objectOf({ name: text, parse: aFunction('make tools with defineTool') })),
+    }),
+  ).min(1, { error: 'is empty' }),
+  providers: listOf(objectOf({ name: text, problem: aFunction(), send: aFunction() })).optional(),
+  notifiers: listOf(objectOf({ name: text, notify: aFunction() })).optional(),
+  notifyOn: listOf(text).optional(),
+  webUiUrl: text.optional(),
+  prices: objectOf({}).optional(),
+  windows: z.record(z.string(), z.number({ error: 'is not a number of tokens' })).optional(),
+});
+
+const names = Object.keys(shape.shape) as readonly (keyof AgentsFile)[];
+
+/** How each export is written, for errors. */
+const examples: { readonly [Name in keyof AgentsFile]-?: string } = {
+  agents:
+    'agents = [{ name, instructions, chain: [{ provider, model }], tools: [defineTool(...)] }]',
+  providers: 'providers = [anthropicProvider({ apiKey })]',
+  notifiers: 'notifiers = [slackNotifier({ url })], or objects with a name and notify()',
+  notifyOn: "notifyOn = ['escalation', 'question', 'approval']",
+  webUiUrl: "webUiUrl = 'https://temporal.example.com'",
+  prices: "prices = { 'my-model': { input: 2, output: 10 } }",
+  windows: "windows = { 'my-model': 128_000 }",
+};
+
+/**
+ * Loads the file.
+ *
+ * Errors: `SetupError` for a file that cannot be loaded, and for every export of another shape, with how it is written.
+ */
+export async function loadAgentsFile(file: string): Promise<AgentsFile> {
+  const exported = exportsOf(await load(file));
+  const parsed = shape.safeParse(exported);
+  // The objects as the file made them: a copy would lose what stands in their classes.
+  if (parsed.success) return exported as unknown as AgentsFile;
+  const problems = parsed.error.issues.map(({ path: [name, ...where], message }) =>
+    exported[String(name)] === undefined
+      ? `exports no "${String(name)}"`
+      : `${String(name)}${where.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')} ${message}`,
+  );
+  const wrong = names.filter((name) => parsed.error.issues.some(({ path: [at] }) => at === name));
+  throw new SetupError(
+    `The agents' file ${file} is not usable: ${problems.slice(0, 5).join('; ')}. Write: exports.${wrong.map((name) => examples[name]).join('; exports.')}.`,
+  );
+}
+
+async function load(file: string): Promise<unknown> {
+  try {
+    return await import(pathToFileURL(path.resolve(file)).href);
+  } catch (thrown) {
+    throw new SetupError(
+      `The agents' file ${file} cannot be loaded: ${reasonOf(thrown)}. Give a .js, .cjs or .mjs module that exports \`agents\` (--agents FILE).`,
+      { cause: thrown },
+    );
+  }
+}
+
+/** What a CommonJS or ES module exports under the names that count. */
+function exportsOf(module: unknown): Readonly<Record<string, unknown>> {
+  const record = module as Record<string, unknown> & { default?: Record<string, unknown> };
+  return Object.fromEntries(
+    names
+      .map((name) => [name, record[name] ?? record.default?.[name]] as const)
+      .filter(([, value]) => value !== undefined),
+  );
+}

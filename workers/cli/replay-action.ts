@@ -1,0 +1,145 @@
+/** The work of `holdfast replay`. */
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { WorkflowClient } from '@temporalio/client';
+import type { History } from '@temporalio/common/lib/proto-utils';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import { Worker } from '@temporalio/worker';
+import type { CommonOptions } from '../../client/commands/command-context';
+import { exitCodes } from '../../client/commands/exit-codes';
+import type { Environment } from '../env';
+import { readEnvironment } from '../env';
+import { createLogger, installRuntime } from '../logging';
+import { reasonOf, SetupError } from '../setup-error';
+import { loadWorkflowBundle } from '../workflow-bundle';
+import type { CommandLineContext } from './command-line-context';
+import { withTemporal } from './reach-temporal';
+import { explainMismatch } from './replay-mismatch';
+
+/** What the command was told. */
+export interface ReplayOptions extends CommonOptions {
+  readonly runId?: readonly string[];
+  readonly workflows?: string;
+}
+
+interface NamedHistory {
+  readonly name: string;
+  readonly history: History;
+}
+
+/** Does what `holdfast replay` says. */
+export async function replay(
+  { output, exitWith, variables, directory }: CommandLineContext,
+  target: string | undefined,
+  options: ReplayOptions,
+): Promise<void> {
+  const environment = readEnvironment(variables, directory);
+  installRuntime(createLogger('silent'), { withoutWorkers: true });
+  const histories = [
+    ...(target === undefined ? [] : await fromFiles(path.resolve(directory, target))),
+    ...(options.runId === undefined ? [] : await fromServer(environment, options.runId)),
+  ];
+  if (histories.length === 0)
+    throw new SetupError('Nothing to replay: give a directory with *.json, a file, or --run-id.');
+  const { code } = await loadWorkflowBundle({
+    cacheDirectory: environment.cacheDirectory,
+    ...(options.workflows === undefined
+      ? {}
+      : { workflowsPath: path.resolve(directory, options.workflows) }),
+  });
+  let failed = 0;
+  for (const { name, history } of histories) {
+    const mismatch = await replayOne(code, name, history);
+    if (mismatch !== undefined) failed += 1;
+    if (options.json === true)
+      output.write(`${JSON.stringify({ history: name, ok: mismatch === undefined, mismatch })}\n`);
+    else output.write(mismatch === undefined ? `ok    ${name}\n` : `FAIL  ${name}: ${mismatch}\n`);
+  }
+  const summary = { histories: histories.length, failed };
+  output.write(
+    options.json === true
+      ? `${JSON.stringify(summary)}\n`
+      : `${histories.length - failed} of ${histories.length} histories fit the workflow code.\n`,
+  );
+  if (failed > 0) exitWith(exitCodes.replayMismatch);
+}
+
+async function replayOne(
+  code: string,
+  name: string,
+  history: History,
+): Promise<string | undefined> {
+  try {
+    const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    // The name may be a file's; the ids of subagents are checked against the run's own.
+    const workflowId = began?.workflowId ?? name;
+    await Worker.runReplayHistory({ workflowBundle: { code } }, history, workflowId);
+    return undefined;
+  } catch (thrown) {
+    return explainMismatch(thrown, history);
+  }
+}
+
+async function fromFiles(target: string): Promise<readonly NamedHistory[]> {
+  const found = await stat(target).catch(() => undefined);
+  if (found === undefined) throw new SetupError(`There is no file or directory ${target}.`);
+  if (!found.isDirectory()) return [await readHistory(target, path.basename(target))];
+  const names = await readdir(target, { recursive: true });
+  const files = names.filter((name) => name.endsWith('.json')).sort();
+  return Promise.all(files.map((name) => readHistory(path.join(target, name), name)));
+}
+
+async function readHistory(file: string, name: string): Promise<NamedHistory> {
+  try {
+    const json: unknown = JSON.parse(await readFile(file, 'utf8'));
+    const history = historyFromJSON(json);
+    if ((history.events ?? []).length === 0) throw new Error('it holds no events');
+    return { name, history };
+  } catch (thrown) {
+    throw new SetupError(
+      `${file} is not a history: ${reasonOf(thrown)}. Export it with \`temporal workflow show --workflow-id ID --output json\` or from the Web UI.`,
+      { cause: thrown },
+    );
+  }
+}
+
+async function fromServer(
+  environment: Environment,
+  runIds: readonly string[],
+): Promise<readonly NamedHistory[]> {
+  return withTemporal(environment, async ({ client }) => {
+    const histories: NamedHistory[] = [];
+    for (const runId of runIds) histories.push(...(await segmentsOf(client.workflow, runId)));
+    return histories;
+  });
+}
+
+/** All segments of a run that the server still has, oldest first. */
+async function segmentsOf(client: WorkflowClient, runId: string): Promise<readonly NamedHistory[]> {
+  const histories: NamedHistory[] = [];
+  let segmentId: string | undefined;
+  do {
+    const name: string = segmentId === undefined ? runId : `${runId} (${segmentId})`;
+    const history: History = await historyOf(client, runId, segmentId);
+    histories.unshift({ name, history });
+    const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    const previous = began?.continuedExecutionRunId ?? '';
+    segmentId = previous === '' ? undefined : previous;
+  } while (segmentId !== undefined);
+  return histories;
+}
+
+async function historyOf(
+  client: WorkflowClient,
+  runId: string,
+  segmentId: string | undefined,
+): Promise<History> {
+  try {
+    return await client.getHandle(runId, segmentId).fetchHistory();
+  } catch (thrown) {
+    throw new SetupError(
+      `The history of run "${runId}" cannot be read: ${reasonOf(thrown)}. \`holdfast list\` shows the runs.`,
+      { cause: thrown },
+    );
+  }
+}

@@ -1,0 +1,22 @@
+/** A worker's connection. Apart from the clients', since the SDK's native part takes longer to load than most commands to run. */
+import { NativeConnection } from '@temporalio/worker';
+import type { ConnectOptions } from './connection';
+import { credentialsOf, requireServing, unreachable } from './connection';
+import { reasonOf } from './setup-error';
+
+/**
+ * Connects for `Worker.create`.
+ *
+ * Errors: as `connectClient`.
+ */
+export async function connectWorker(options: ConnectOptions): Promise<NativeConnection> {
+  await requireServing(options);
+  try {
+    return await NativeConnection.connect({
+      address: options.address,
+      ...credentialsOf(options),
+    });
+  } catch (thrown) {
+    throw unreachable(options, reasonOf(thrown));
+  }
+}
