@@ -38,10 +38,24 @@ interface ReadReply extends ModelReply {
   readonly error?: AgentError;
 }
 
-function readTextProtocol(
+function mistaken(
   reply: ModelReply,
-  { isTextProtocol, requireCall }: ReplyArrival,
+  { code, message }: Pick<AgentError, 'code' | 'message'>,
 ): ReadReply {
+  return {
+    ...reply,
+    error: {
+      kind: 'agent',
+      code,
+      message: sanitiseText(message, { maxChars: failureMessageChars }),
+      recoverable: true,
+    },
+  };
+}
+
+function readReply(reply: ModelReply, { isTextProtocol, requireCall }: ReplyArrival): ReadReply {
+  if (reply.mistake !== undefined)
+    return { ...mistaken(reply, reply.mistake), stopReason: 'tool-use', toolCalls: [] };
   if (!isTextProtocol || reply.stopReason !== 'end') return reply;
   const read = parseTextProtocolReply(textOf(reply.blocks), { requireCall });
   switch (read.type) {
@@ -55,15 +69,7 @@ function readTextProtocol(
         stopReason: 'tool-use',
       };
     case 'mistake':
-      return {
-        ...reply,
-        error: {
-          kind: 'agent',
-          code: read.code,
-          message: sanitiseText(read.message, { maxChars: failureMessageChars }),
-          recoverable: true,
-        },
-      };
+      return mistaken(reply, read);
   }
 }
 
@@ -114,7 +120,7 @@ export async function takeReply(
   arrival: ReplyArrival,
 ): Promise<CallModelResult> {
   const { headBefore, vendor, workspace } = arrival;
-  const reply = readTextProtocol(arrival.reply, arrival);
+  const reply = readReply(arrival.reply, arrival);
   const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
   const calls = runs ? await takeToolCalls(store, agent, reply.toolCalls, input, workspace) : [];
   const kept = keptMessage(reply, calls, vendor);

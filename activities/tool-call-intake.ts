@@ -71,7 +71,7 @@ type ParsedArguments =
   | { readonly type: 'input'; readonly input: JsonObject }
   | { readonly type: 'error'; readonly error: AgentError };
 
-/** Strict: what is not one JSON object is an error, never repaired. Vendors send no text at all for a call without input. */
+/** Strict: what is not one JSON object is an error, never repaired. For a call without input, vendors send no text at all, or `null`. */
 function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
   if (argumentsText.trim() === '') return { type: 'input', input: {} };
   let value: unknown;
@@ -84,6 +84,7 @@ function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
       error: agentError('invalid_json', name, `The arguments are not valid JSON: ${why}`),
     };
   }
+  if (value === null) return { type: 'input', input: {} };
   if (isJsonObject(value)) return carriedInput(name, value);
   return {
     type: 'error',

@@ -4,6 +4,7 @@ import type { AssistantMessage, Message, UserMessage } from '../../workflows/cor
 import type { CountedContext, TextTokens, TokenFactors } from '../../workflows/core/token-factors';
 import { addTextTokens, noTextTokens, weighTextTokens } from '../../workflows/core/token-factors';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
+import { asList, asText, property } from '../providers/untrusted-json';
 import { isNewerClaude } from './claude-generation';
 import { countTextTokens } from './count-tokens';
 import { imageTokens } from './image-tokens';
@@ -239,8 +240,12 @@ const sealedCharactersPerToken = 16 / 3;
 
 /** Sealed reasoning is billed as what it holds, which only its length tells. */
 function sealedTokens(opaque: { readonly [key: string]: unknown } | undefined): number {
-  const sealed = opaque?.['encryptedContent'] ?? opaque?.['data'];
-  return typeof sealed === 'string' ? Math.ceil(sealed.length / sealedCharactersPerToken) : 0;
+  const sealed = [
+    opaque?.['encryptedContent'] ?? opaque?.['data'],
+    ...asList(opaque?.['reasoningDetails']).map((detail) => property(detail, 'data')),
+  ];
+  const characters = sealed.reduce<number>((total, part) => total + asText(part).length, 0);
+  return Math.ceil(characters / sealedCharactersPerToken);
 }
 
 function sum<Entry>(entries: readonly Entry[], tokensOf: (entry: Entry) => TextTokens): TextTokens {

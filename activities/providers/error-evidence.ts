@@ -29,6 +29,8 @@ export interface ErrorEvidence {
   readonly chain: readonly ChainLink[];
   /** The body was a web page. */
   readonly isHtml: boolean;
+  /** A proxy on the way turned the request away; the vendor never saw it. */
+  readonly isFromProxy: boolean;
   /** A failure that was sorted before. */
   readonly known: InfraException | undefined;
 }
@@ -57,8 +59,10 @@ export function gatherEvidence(thrown: unknown, seen: SeenAnswer = {}): ErrorEvi
       ...errorBodies(embeddedJson(asText(property(link, 'message')))),
     ]),
   ];
+  const proxyStatus = statusFromProxy(links);
   const status =
     seen.status ??
+    proxyStatus ??
     links.map((link) => asNumber(property(link, 'status'))).find((value) => value !== undefined);
   return {
     status: status === 200 ? innerStatus(bodies) : (status ?? innerStatus(bodies)),
@@ -66,6 +70,7 @@ export function gatherEvidence(thrown: unknown, seen: SeenAnswer = {}): ErrorEvi
     bodies,
     chain: links.map(chainLink),
     isHtml: isWebPage(seen.bodyText, links),
+    isFromProxy: proxyStatus !== undefined,
     known: links.find((link): link is InfraException => link instanceof InfraException),
   };
 }
@@ -79,6 +84,24 @@ function causeChain(thrown: unknown): readonly unknown[] {
     link = property(link, 'cause') ?? asList(property(link, 'errors'))[0];
   }
   return links;
+}
+
+/**
+ * The status by which a proxy refused, as far as Node tells: a tunnel's in words; of a 407 in place of an answer, fetch makes a
+ * network error without any word, the only such one that a request of ours can meet (fetch standard, HTTP-network-or-cache fetch).
+ */
+function statusFromProxy(links: readonly unknown[]): number | undefined {
+  const chain = links.map(chainLink);
+  const told = chain
+    .map(({ message }) => /Proxy response \((4\d\d)\)/.exec(message)?.[1])
+    .find(Boolean);
+  if (told !== undefined) return Number(told);
+  const isWordless = chain.some(({ name, message }, index) => {
+    const cause = chain[index + 1];
+    const isFetch = name === 'TypeError' && message === 'fetch failed';
+    return isFetch && cause?.name === 'Error' && cause.message === '' && cause.code === '';
+  });
+  return isWordless ? 407 : undefined;
 }
 
 function chainLink(link: unknown): ChainLink {

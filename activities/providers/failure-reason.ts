@@ -101,6 +101,7 @@ const statusReasons: Readonly<Record<number, FailoverReason>> = {
   403: 'auth',
   404: 'model_not_found',
   405: 'format',
+  407: 'auth',
   408: 'timeout',
   409: 'overloaded',
   410: 'model_not_found',

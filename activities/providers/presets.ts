@@ -34,7 +34,7 @@ const presets: Readonly<Record<PresetName, Preset>> = {
   openrouter: {
     baseUrl: 'https://openrouter.ai/api/v1',
     needsKey: true,
-    dialect: compatibleDialect,
+    dialect: { ...compatibleDialect, returnsReasoningDetails: true },
   },
   ollama: { baseUrl: 'http://127.0.0.1:11434/v1', needsKey: false, dialect: local },
   vllm: { baseUrl: 'http://127.0.0.1:8000/v1', needsKey: false, dialect: local },

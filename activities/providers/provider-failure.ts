@@ -140,6 +140,7 @@ function failureMessage(
   context: FailureContext,
   evidence: ErrorEvidence,
 ): string {
+  if (evidence.isFromProxy && reason === 'auth') return proxyMessage(context, evidence.status);
   const code = evidence.bodies.flatMap((body) => body.codes).find((each) => !/^\d+$/.test(each));
   const facts = [
     evidence.status === undefined ? undefined : `HTTP ${evidence.status}`,
@@ -150,6 +151,14 @@ function failureMessage(
   const quoted = said === '' ? '' : `: ${said}`;
   const text = clean(`${context.route} ${headline[reason]}${inBrackets}`, context.apiKey);
   return bounded(`${text}${quoted}${/[.!?]$/.test(quoted) ? '' : '.'} ${remedy[reason]}`);
+}
+
+/** The credentials that were refused are not the vendor's. */
+function proxyMessage({ route }: FailureContext, status = 407): string {
+  const why = status === 407 ? 'wants a login' : 'does not let the request pass';
+  return bounded(
+    `The proxy on the way to ${route} ${why} (HTTP ${status}); the vendor never saw the request. Give this worker the proxy's login, or let the provider's host pass without it.`,
+  );
 }
 
 function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): string {

@@ -1,5 +1,5 @@
 /** What a provider adapter must do. Three pure functions and one effect per wire; only its own folder imports the vendor's SDK. */
-import type { InfraError } from '../../workflows/core/failure';
+import type { AgentError, InfraError } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type { StopReason } from '../../workflows/core/ports';
@@ -57,6 +57,10 @@ export interface ModelReply {
   readonly stopReason: StopReason;
   readonly usage: Usage;
   readonly requestId?: string;
+  /** The vendor took a tool call of the model's away as unreadable: nothing of the reply is an answer. */
+  readonly mistake?: Pick<AgentError, 'message'> & {
+    readonly code: 'invalid_json' | 'invalid_tool';
+  };
 }
 
 /** How far a request got that brought no whole reply: what the vendor may bill all the same. */

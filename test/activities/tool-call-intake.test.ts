@@ -1,15 +1,17 @@
 /** Arguments with a secret stay out of history. Arguments that are JSON, but that nothing behind can carry, are the model's mistake and never the run's end. */
 import { z } from 'zod';
+import type { ResolvedAgent } from '../../activities/agent-catalog';
 import { createAgentCatalog } from '../../activities/agent-catalog';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
+import { takeReply } from '../../activities/reply-intake';
 import type { TakenCall } from '../../activities/tool-call-intake';
 import { takeToolCalls } from '../../activities/tool-call-intake';
 import { defineTool } from '../../activities/tools/define-tool';
+import { noUsage } from '../../workflows/core/usage';
 import { temporaryStore } from '../support/temporary-store';
 
-/** Takes one call of an agent that has `send`. */
-async function takeOne(name: string, argumentsText: string): Promise<TakenCall | undefined> {
-  const stored = await temporaryStore();
+/** An agent that has `send`. */
+function worker(): ResolvedAgent {
   const send = defineTool({
     name: 'send',
     description: 'Sends.',
@@ -30,8 +32,14 @@ async function takeOne(name: string, argumentsText: string): Promise<TakenCall |
   );
   const agent = catalog.agent('worker');
   if (agent === undefined) throw new Error('the agent is in its catalog');
+  return agent;
+}
+
+/** Takes one call of the agent. */
+async function takeOne(name: string, argumentsText: string): Promise<TakenCall | undefined> {
+  const stored = await temporaryStore();
   const calls = [{ vendorId: 'x', name, argumentsText }];
-  const [taken] = await takeToolCalls(stored.store, agent, calls, {
+  const [taken] = await takeToolCalls(stored.store, worker(), calls, {
     idPrefix: 'run',
     iteration: 1,
   });
@@ -64,4 +72,47 @@ test.each([
   const taken = await takeOne('pay', argumentsText);
   expect(taken?.proposed.error).toMatchObject({ code: 'invalid_json' });
   expect(taken?.block.input).toEqual({});
+});
+
+test.each(['', '{}', 'null'])(
+  'arguments %j are those of a call without input',
+  async (argumentsText) => {
+    const taken = await takeOne('send', argumentsText);
+    expect(taken?.proposed.error).toMatchObject({ code: 'invalid_params' });
+    expect(taken?.block.input).toEqual({});
+  },
+);
+
+test('a call that the vendor could not read is told to the model, and the words beside it are no answer', async () => {
+  const stored = await temporaryStore();
+  const headBefore = await stored.store.appendNode(undefined, [
+    { role: 'user', blocks: [{ type: 'text', text: 'Go' }] },
+  ]);
+  const message = 'The provider could not read the tool call of your reply.';
+  const taken = await takeReply(
+    stored.store,
+    worker(),
+    { idPrefix: 'run', iteration: 1 },
+    {
+      reply: {
+        model: 'm',
+        blocks: [{ type: 'text', text: 'I will send it now.' }],
+        toolCalls: [{ vendorId: 'x', name: 'send', argumentsText: '{"body":"half"}' }],
+        stopReason: 'end',
+        usage: noUsage,
+        mistake: { code: 'invalid_json', message },
+      },
+      headBefore,
+      vendor: 'gemini',
+      isTextProtocol: false,
+      requireCall: false,
+    },
+  );
+  expect(taken).toMatchObject({
+    head: headBefore,
+    stopReason: 'tool-use',
+    toolCalls: [],
+    error: { code: 'invalid_json', message, recoverable: true },
+  });
+  await stored.dispose();
 });

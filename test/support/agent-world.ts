@@ -10,6 +10,7 @@ import type { Notifier } from '../../activities/notifiers/notifier';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiDialect } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
+import { presetProvider } from '../../activities/providers/presets';
 import type { Provider } from '../../activities/providers/provider';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { agentRun } from '../../workflows/agent-run';
@@ -51,7 +52,7 @@ export interface AgentWorldOptions {
   readonly stored?: Pick<TemporaryStore, 'store' | 'url' | 'dispose'>;
 }
 
-/** Providers `anthropic`, `openai` (Responses) and `chat` (Chat Completions) that send to an emulator through the real SDKs. */
+/** Providers `anthropic`, `openai` (Responses), `chat` (Chat Completions) and `openrouter` that send to an emulator through the real SDKs. */
 export function emulatedProviders(emulator: VendorEmulator): readonly Provider[] {
   const apiKey = 'test-key';
   return [
@@ -64,6 +65,7 @@ export function emulatedProviders(emulator: VendorEmulator): readonly Provider[]
       baseUrl: emulator.baseUrl('chat'),
       dialect: openaiDialect,
     }),
+    presetProvider('openrouter', { apiKey, baseUrl: emulator.baseUrl('chat', 'openrouter') }),
   ];
 }
 

@@ -18,20 +18,25 @@ const work = defineTool({
   },
 });
 
-/** A model of each kind on the wire: fixed, adaptive and preserved thinking on Anthropic's, and both of OpenAI's. */
+/** A model of each kind on the wire: fixed, adaptive and preserved thinking on Anthropic's, both of OpenAI's, two behind a router. */
 const routes = [
   ['anthropic', 'claude-sonnet-4-5'],
   ['anthropic', 'claude-sonnet-5'],
   ['anthropic', 'claude-opus-5-5'],
   ['openai', 'gpt-5'],
   ['chat', 'gpt-5'],
+  ['openrouter', 'anthropic/claude-opus-5-5'],
+  ['openrouter', 'google/gemini-3.1-pro'],
 ] as const;
+
+const agentOf = (provider: string, model: string): string =>
+  `${provider}-${model}`.replace('/', '-');
 
 let world: AgentWorld;
 beforeAll(async () => {
   world = await startAgentWorld(
     routes.map(([provider, model]) => ({
-      name: `${provider}-${model}`,
+      name: agentOf(provider, model),
       instructions: 'You work in steps.',
       chain: [{ provider, model }],
       tools: [work],
@@ -81,7 +86,7 @@ test.each(routes)(
       ]),
       reply.text('done', { reasoning: 'The last thought.' }),
     ]);
-    const outcome = await world.run({ agent: `${provider}-${model}`, goal: 'Work.' });
+    const outcome = await world.run({ agent: agentOf(provider, model), goal: 'Work.' });
     expect(world.emulator.refusals).toEqual([]);
     expect(outcome).toMatchObject({
       status: 'completed',
@@ -103,7 +108,8 @@ test.each(routes)(
     const last = JSON.stringify(requests.at(-1)?.body);
     expect(last).not.toContain('A bad thought.');
     expect(last).not.toContain('A worse thought.');
-    if (provider === 'anthropic') expect(last).toContain('Thought 1.');
+    if (model.includes('claude')) expect(last).toContain('Thought 1.');
+    if (provider === 'openrouter') expect(last).toContain('reasoning_details');
     world.emulator.assertDrained();
   },
   60_000,

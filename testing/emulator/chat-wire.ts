@@ -9,6 +9,13 @@ import {
   refuseOpenAiText,
   unknownOpenAiModel,
 } from './openai-errors';
+import {
+  claudeSignature,
+  detailKind,
+  isRouted,
+  sealedDetail,
+  textDetail,
+} from './router-reasoning';
 import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
 import { validateChat } from './validate-chat';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
@@ -57,19 +64,35 @@ function toolDeltas(
   size: number,
   context: ReplyContext,
 ): readonly Delta[] {
+  const id = part.id ?? context.newId('call_');
   const head: JsonObject = {
     index,
-    id: part.id ?? context.newId('call_'),
+    id,
     type: 'function',
     function: functionOf(part, ''),
   };
+  const sealed = index === 0 && detailKind(context.body) === 'sealed';
+  const details = sealed ? { reasoning_details: [sealedDetail(context.seal, id)] } : {};
   return [
-    { delta: { tool_calls: [head] }, produced: part.name ?? '' },
+    { delta: { tool_calls: [head], ...details }, produced: part.name ?? '' },
     ...deltasOf(part.argumentsText, size).map((piece) => ({
       delta: { tool_calls: [{ index, function: { arguments: piece } }] },
       produced: piece,
     })),
   ];
+}
+
+/** A router gives each piece of a thought twice: as text, and as a detail that must come back. */
+function reasoningDeltas(text: string, size: number, context: ReplyContext): readonly Delta[] {
+  const { body, seal } = context;
+  if (!isRouted(body)) return textDeltas('reasoning_content', text, size);
+  const pieces = deltasOf(text, size).map((piece) => ({
+    delta: { reasoning: piece, reasoning_details: [textDetail(piece, body)] },
+    produced: piece,
+  }));
+  if (detailKind(body) !== 'signed') return pieces;
+  const signature = { reasoning_details: [claudeSignature(seal, text, body)] };
+  return [...pieces, { delta: signature, produced: '' }];
 }
 
 function deltas(reply: ReplyStep, context: ReplyContext): readonly Delta[] {
@@ -79,7 +102,7 @@ function deltas(reply: ReplyStep, context: ReplyContext): readonly Delta[] {
       case 'text':
         return textDeltas('content', part.text, reply.charactersPerDelta);
       case 'reasoning':
-        return textDeltas('reasoning_content', part.text, reply.charactersPerDelta);
+        return reasoningDeltas(part.text, reply.charactersPerDelta, context);
       case 'refusal':
         return textDeltas('refusal', part.text, reply.charactersPerDelta);
       case 'tool-call': {

@@ -18,7 +18,9 @@ import {
   unsupportedWord,
   wrongType,
 } from './openai-rules';
+import { detailRules } from './router-reasoning';
 import type { VendorError } from './step';
+import type { ValidationContext } from './wire';
 
 /** Most messages of a request ("$.messages is too long. Maximum length is 2048", Azure OpenAI). */
 const maxMessages = 2_048;
@@ -74,7 +76,16 @@ const messageFields: Readonly<Record<string, readonly string[]>> = {
   system: ['role', 'content', 'name'],
   developer: ['role', 'content', 'name'],
   user: ['role', 'content', 'name'],
-  assistant: ['role', 'content', 'name', 'refusal', 'audio', 'tool_calls', 'reasoning_content'],
+  assistant: [
+    'role',
+    'content',
+    'name',
+    'refusal',
+    'audio',
+    'tool_calls',
+    'reasoning_content',
+    'reasoning_details',
+  ],
   tool: ['role', 'content', 'tool_call_id'],
 };
 
@@ -215,7 +226,11 @@ function* callRules(message: JsonObject, index: number): Refusals {
   }
 }
 
-function* messageRules(messages: readonly JsonObject[]): Refusals {
+function* messageRules(
+  body: JsonObject,
+  messages: readonly JsonObject[],
+  context: ValidationContext,
+): Refusals {
   for (const [index, message] of messages.entries()) {
     const role = stringOf(message['role']);
     if (!roles.includes(role)) yield unsupportedWord(`messages[${index}].role`, role, roles);
@@ -224,6 +239,7 @@ function* messageRules(messages: readonly JsonObject[]): Refusals {
     if (unknown !== undefined) yield unknownField(`messages[${index}].${unknown}`);
     yield* contentRules(message, index);
     yield* callRules(message, index);
+    yield* detailRules(body, message, index, context);
     if (role === 'tool') {
       const param = `messages[${index}].tool_call_id`;
       yield* stringRules(message['tool_call_id'], param, maxIdCharacters);
@@ -293,15 +309,18 @@ function* pairingRules(messages: readonly JsonObject[]): Refusals {
   yield* unansweredRules(open);
 }
 
-function* allRules(body: JsonObject): Refusals {
+function* allRules(body: JsonObject, context: ValidationContext): Refusals {
   yield* fieldRules(body);
   yield* toolRules(body, true);
   const messages = listOf(body['messages']).map(objectOf);
-  yield* messageRules(messages);
+  yield* messageRules(body, messages, context);
   yield* pairingRules(messages);
 }
 
 /** The vendor's refusal of a request body, or nothing. */
-export function validateChat(body: JsonObject): VendorError | undefined {
-  return firstOf(allRules(body));
+export function validateChat(
+  body: JsonObject,
+  context: ValidationContext,
+): VendorError | undefined {
+  return firstOf(allRules(body, context));
 }

@@ -12,6 +12,8 @@ export interface ChatDialect {
   readonly returnsReasoning: boolean;
   /** Tool calls carry a thought signature that must come back (Gemini). */
   readonly signsToolCalls: boolean;
+  /** The model's reasoning comes as details that must come back (OpenRouter). */
+  readonly returnsReasoningDetails: boolean;
   /** `response_format` with a JSON schema is kept. */
   readonly keepsOutputSchema: boolean;
   /** Models that reason refuse a temperature. */
@@ -27,6 +29,7 @@ export const openaiDialect: ChatDialect = {
   alternates: false,
   returnsReasoning: false,
   signsToolCalls: false,
+  returnsReasoningDetails: false,
   keepsOutputSchema: true,
   reasoningRefusesTemperature: true,
   takesCacheKey: true,

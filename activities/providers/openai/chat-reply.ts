@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../workflows/core/json';
 import type { StopReason } from '../../../workflows/core/ports';
 import { noUsage, type Usage } from '../../../workflows/core/usage';
-import type { ModelReply } from '../provider';
+import type { ModelReply, RawToolCall } from '../provider';
 import {
   BrokenStream,
   noContent,
@@ -13,6 +13,7 @@ import {
 } from '../stream-assembly';
 import { asList, asNumber, asObject, asText, property } from '../untrusted-json';
 import { ChatToolCalls } from './chat-tool-calls';
+import { ReasoningDetails } from './reasoning-details';
 
 const stopReasons: Readonly<Record<string, StopReason>> = {
   stop: 'end',
@@ -30,8 +31,43 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
   sensitive: 'filtered',
   prohibited_content: 'filtered',
   blocklist: 'filtered',
+  spii: 'filtered',
+  language: 'filtered',
   refusal: 'refusal',
 };
+
+/** Gemini puts its own word behind the filter that stopped the reply: `content_filter: RECITATION`. */
+function stopReasonOf(finishReason: string): StopReason {
+  return (
+    stopReasons[finishReason] ??
+    (finishReason.startsWith('content_filter:') ? 'filtered' : undefined) ??
+    'end'
+  );
+}
+
+/**
+ * Gemini's words for a tool call that it could not read, behind `function_call_filter:` on its own wire, and OpenRouter's
+ * `native_finish_reason`. The call is gone; what is left is no answer.
+ */
+const unreadableCall =
+  /^(?:function_call_filter:\s*)?(?:malformed_function_call|malformed_response)$/;
+const unexpectedCall = /^(?:function_call_filter:\s*)?unexpected_tool_call$/;
+
+function mistakeOf(finishReason: string): ModelReply['mistake'] {
+  if (unexpectedCall.test(finishReason))
+    return {
+      code: 'invalid_tool',
+      message: `The tool call of your reply names no tool of this request (${finishReason}).`,
+    };
+  const isUnreadable =
+    unreadableCall.test(finishReason) || finishReason.startsWith('function_call_filter:');
+  return isUnreadable
+    ? {
+        code: 'invalid_json',
+        message: `The provider could not read the tool call of your reply (${finishReason}).`,
+      }
+    : undefined;
+}
 
 /** Finish reasons by which a server says that it failed, with the error that it did not send. */
 const failedFinish: Readonly<Record<string, () => Error>> = {
@@ -49,6 +85,7 @@ const failedFinish: Readonly<Record<string, () => Error>> = {
 export class ChatReplyAssembly implements StreamAssembly {
   eventCount = 0;
   private readonly calls = new ChatToolCalls();
+  private readonly details = new ReasoningDetails();
   private model: string;
   private text = '';
   private reasoning = '';
@@ -58,7 +95,7 @@ export class ChatReplyAssembly implements StreamAssembly {
 
   constructor(
     private readonly vendor: string,
-    requestedModel: string,
+    private readonly requestedModel: string,
   ) {
     this.model = requestedModel;
   }
@@ -81,9 +118,7 @@ export class ChatReplyAssembly implements StreamAssembly {
     const reported = property(choice, 'error');
     if (reported !== undefined && reported !== null) throw new ReportedInStream(reported);
     const meaning = this.takeDelta(property(choice, 'delta') ?? property(choice, 'message'));
-    return this.takeFinish(property(choice, 'finish_reason'))
-      ? { ...meaning, isContent: true }
-      : meaning;
+    return this.takeFinish(finishWord(choice)) ? { ...meaning, isContent: true } : meaning;
   }
 
   partial(): { readonly usage?: Usage; readonly said: string } {
@@ -94,12 +129,14 @@ export class ChatReplyAssembly implements StreamAssembly {
 
   reply(): ModelReply {
     const toolCalls = this.calls.rawCalls();
+    const mistake = mistakeOf(this.finishReason ?? '');
     return {
       model: this.model,
-      blocks: [...this.reasoningBlocks(), ...this.saidBlocks()],
+      blocks: [...this.reasoningBlocks(toolCalls), ...this.saidBlocks()],
       toolCalls,
       stopReason: this.stopReason(toolCalls.length > 0),
       usage: this.usage,
+      ...(mistake === undefined ? {} : { mistake }),
     };
   }
 
@@ -114,12 +151,12 @@ export class ChatReplyAssembly implements StreamAssembly {
     const hasCallContent = asList(property(delta, 'tool_calls'))
       .map((piece) => this.calls.accept(piece))
       .some(Boolean);
+    const hasDetails = this.details.accept(property(delta, 'reasoning_details'));
     if (text !== '' || refusal !== '') return { isContent: true, text: text || refusal };
-    return { isContent: reasoning !== '' || hasCallContent };
+    return { isContent: reasoning !== '' || hasDetails || hasCallContent };
   }
 
-  private takeFinish(value: unknown): boolean {
-    const finishReason = asText(value).toLowerCase();
+  private takeFinish(finishReason: string): boolean {
     if (finishReason === '') return false;
     const failure = failedFinish[finishReason];
     if (failure !== undefined) throw failure();
@@ -146,11 +183,17 @@ export class ChatReplyAssembly implements StreamAssembly {
     };
   }
 
-  private reasoningBlocks(): readonly SaidBlock[] {
+  private reasoningBlocks(toolCalls: readonly RawToolCall[]): readonly SaidBlock[] {
     const extras = this.calls.extras();
-    if (this.reasoning === '' && extras.length === 0) return [];
+    const details = this.details.opaque(
+      this.requestedModel,
+      toolCalls.map((call) => call.vendorId),
+    );
+    if (this.reasoning === '' && extras.length === 0 && details === undefined) return [];
     const block = { type: 'reasoning', vendor: this.vendor, text: this.reasoning } as const;
-    return [extras.length === 0 ? block : { ...block, opaque: { toolCallExtras: asJson(extras) } }];
+    if (extras.length === 0 && details === undefined) return [block];
+    const signed = extras.length === 0 ? {} : { toolCallExtras: asJson(extras) };
+    return [{ ...block, opaque: { ...signed, ...details } }];
   }
 
   private saidBlocks(): readonly SaidBlock[] {
@@ -161,11 +204,18 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 
   private stopReason(hasCalls: boolean): StopReason {
-    const known = stopReasons[this.finishReason ?? ''] ?? 'end';
+    const known = stopReasonOf(this.finishReason ?? '');
     if (known === 'end' && hasCalls) return 'tool-use';
     if (known === 'end' && this.refusal !== '') return 'refusal';
     return known === 'tool-use' && !hasCalls ? 'end' : known;
   }
+}
+
+/** Why the choice ended, in lower case. A router's `error` may stand for a call that the vendor behind it could not read. */
+function finishWord(choice: unknown): string {
+  const word = asText(property(choice, 'finish_reason')).toLowerCase();
+  const native = asText(property(choice, 'native_finish_reason')).toLowerCase();
+  return word === 'error' && mistakeOf(native) !== undefined ? native : word;
 }
 
 /** Content as a string, or as a list of text parts. */

@@ -11,6 +11,7 @@ import { repairTranscript, shortenedId } from '../transcript-repair';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../well-formed';
 import type { ChatDialect } from './chat-dialect';
+import { ReasoningReturn } from './reasoning-details';
 import { cacheKeyOf, isReasoningModel, outputLimit } from './responses-request';
 
 type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
@@ -30,9 +31,7 @@ export function chatRequest(
   vendor: string,
   dialect: ChatDialect,
 ): OpenAI.Chat.ChatCompletionCreateParamsStreaming {
-  const messages: ChatMessage[] = repairTranscript(request.messages).flatMap((message) =>
-    messagesOf(message, vendor, dialect),
-  );
+  const { messages } = conversationOf(request, vendor, dialect);
   if (request.note !== undefined && request.note.trim() !== '') {
     messages.push({ role: 'user', content: wellFormedText(request.note) });
   }
@@ -51,6 +50,33 @@ export function chatRequest(
     ...(dialect.takesCacheKey ? cacheKeyOf(request) : {}),
     ...outputFormat(request, dialect),
   };
+}
+
+/** Digest of everything that a reply to this request is bound to, its note aside. */
+export function chatPrefix(request: ModelRequest, vendor: string, dialect: ChatDialect): string {
+  return conversationOf(request, vendor, dialect).reasoning.prefix;
+}
+
+/** Whose reasoning goes back, in which dialect. */
+interface Own {
+  readonly vendor: string;
+  readonly dialect: ChatDialect;
+  readonly reasoning: ReasoningReturn;
+}
+
+function conversationOf(
+  request: ModelRequest,
+  vendor: string,
+  dialect: ChatDialect,
+): { readonly messages: ChatMessage[]; readonly reasoning: ReasoningReturn } {
+  const reasoning = new ReasoningReturn(request.model, request.system, request.tools);
+  const own: Own = { vendor, dialect, reasoning };
+  const messages = repairTranscript(request.messages).flatMap((message) => {
+    const built = messagesOf(message, own);
+    if (dialect.returnsReasoningDetails) reasoning.add(built);
+    return built;
+  });
+  return { messages, reasoning };
 }
 
 function outputFormat(
@@ -78,12 +104,13 @@ function toolsOf(request: ModelRequest): OpenAI.Chat.ChatCompletionFunctionTool[
   }));
 }
 
-function messagesOf(message: Message, vendor: string, dialect: ChatDialect): ChatMessage[] {
+function messagesOf(message: Message, own: Own): ChatMessage[] {
+  const { dialect } = own;
   switch (message.role) {
     case 'user':
       return [userMessage(message)];
     case 'assistant':
-      return assistantMessages(message, vendor, dialect);
+      return assistantMessages(message, own);
     case 'tool':
       return message.results.map((result) => ({
         role: 'tool',
@@ -113,8 +140,7 @@ function plainText(parts: readonly ChatPart[]): string | undefined {
 
 function assistantMessages(
   message: AssistantMessage,
-  vendor: string,
-  dialect: ChatDialect,
+  { vendor, dialect, reasoning }: Own,
 ): ChatMessage[] {
   const texts = message.blocks.flatMap((block) =>
     block.type === 'text' || block.type === 'refusal' ? [block.text] : [],
@@ -125,16 +151,18 @@ function assistantMessages(
   const own = message.blocks.filter(
     (block) => block.type === 'reasoning' && block.vendor === vendor,
   );
-  const reasoning = own.map((block) => (block.type === 'reasoning' ? block.text : '')).join('\n\n');
+  const thoughts = own.map((block) => (block.type === 'reasoning' ? block.text : '')).join('\n\n');
   const signatures = own.flatMap((block) =>
     block.type === 'reasoning' ? asList(block.opaque?.['toolCallExtras']) : [],
   );
+  const sent = callsOf(calls, signatures, dialect);
   return [
     {
       role: 'assistant',
       content,
-      ...(calls.length === 0 ? {} : { tool_calls: callsOf(calls, signatures, dialect) }),
-      ...(dialect.returnsReasoning ? { reasoning_content: reasoning } : {}),
+      ...(sent.length === 0 ? {} : { tool_calls: sent }),
+      ...(dialect.returnsReasoning ? { reasoning_content: thoughts } : {}),
+      ...(dialect.returnsReasoningDetails ? reasoning.detailsOf(message, vendor, sent) : {}),
     },
   ];
 }

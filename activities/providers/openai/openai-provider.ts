@@ -8,7 +8,8 @@ import { providerFailure } from '../provider-failure';
 import { sendOnce } from '../send-once';
 import { compatibleDialect, openaiDialect, type ChatDialect } from './chat-dialect';
 import { ChatReplyAssembly } from './chat-reply';
-import { chatRequest } from './chat-request';
+import { chatPrefix, chatRequest } from './chat-request';
+import { withPrompt } from './reasoning-details';
 import { ResponsesReplyAssembly } from './responses-reply';
 import { responsesRequest } from './responses-request';
 
@@ -68,7 +69,7 @@ function resolve(config: OpenAIProviderConfig): Resolved {
   };
 }
 
-function send(
+async function send(
   config: OpenAIProviderConfig,
   resolved: Resolved,
   request: ModelRequest,
@@ -91,7 +92,7 @@ function send(
       options,
     );
   }
-  return sendOnce(
+  const reply = await sendOnce(
     {
       ...common,
       assembly: new ChatReplyAssembly(vendor, request.model),
@@ -100,6 +101,9 @@ function send(
     },
     options,
   );
+  if (!dialect.returnsReasoningDetails) return reply;
+  const hasNote = (request.note ?? '').trim() !== '';
+  return withPrompt(reply, chatPrefix(request, vendor, dialect), hasNote);
 }
 
 /** Every option that the SDK would else read from the environment is given. */
