@@ -23,6 +23,26 @@ const rules: readonly KeptRule[] = gitleaks.rules.map((row: TableRow) => ({
   entropy: row.entropy ?? 0,
 }));
 
+const keywords = [...new Set(rules.flatMap((rule) => rule.keywords))].sort(
+  (left, right) => right.length - left.length,
+);
+
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** Finds, at each place, the longest keyword that begins there: one pass over the text instead of one for each keyword. */
+const longestKeyword = new RegExp(`(?=(${keywords.map(literal).join('|')}))`, 'g');
+
+/** For each keyword, those that stand wherever it does: itself and the others that it begins with. */
+const impliedKeywords = new Map(
+  keywords.map((keyword) => [keyword, keywords.filter((other) => keyword.startsWith(other))]),
+);
+
+function keywordsIn(text: string): ReadonlySet<string> {
+  const longest = new Set<string>();
+  for (const [, keyword = ''] of text.toLowerCase().matchAll(longestKeyword)) longest.add(keyword);
+  return new Set([...longest].flatMap((keyword) => impliedKeywords.get(keyword) ?? []));
+}
+
 /** Shannon entropy of a text in bits per character. */
 function entropyOf(text: string): number {
   const counts = new Map<string, number>();
@@ -59,11 +79,10 @@ function redactBy(rule: KeptRule, text: string, mark: string): string {
  * Contract: pure. Source: gitleaks, version in the table; entropy thresholds are its own.
  */
 export function redactByKeptRules(text: string, mark: string): string {
-  const lower = text.toLowerCase();
+  const present = keywordsIn(text);
   let clean = text;
   for (const rule of rules) {
-    if (rule.keywords.some((keyword) => lower.includes(keyword)))
-      clean = redactBy(rule, clean, mark);
+    if (rule.keywords.some((keyword) => present.has(keyword))) clean = redactBy(rule, clean, mark);
   }
   return clean;
 }

@@ -6,6 +6,8 @@ export interface RedactionRule {
   readonly pattern: RegExp;
   /** Replacement; `$1` is what may stay in front of the secret, `$2` what may stay behind it. */
   readonly replacement: string;
+  /** It matches only in a text that has this: spares a slow pattern the search. */
+  readonly needs?: string;
 }
 
 const whole = (pattern: RegExp): RedactionRule => ({ pattern, replacement: redactionMark });
@@ -26,6 +28,7 @@ const privateKeys: readonly RedactionRule[] = [
     pattern:
       /(?:[A-Za-z0-9+/=]{16,200}(?:\s|\\[rn]){1,8})+[A-Za-z0-9+/=]{0,200}(?:\s|\\[rn]){0,8}(-----END [A-Z0-9 ]{0,40}PRIVATE KEY)/g,
     replacement: `${redactionMark}$1`,
+    needs: '-----END ',
   },
   whole(/\bAGE-SECRET-KEY-1[0-9A-Z]{40,70}/gi),
   whole(/\bPuTTY-User-Key-File-\d(?:(?!PuTTY-User-Key-File)[^]){0,20000}?Private-MAC: ?[0-9a-f]+/g),
@@ -124,10 +127,12 @@ const placed: readonly RedactionRule[] = [
     pattern:
       /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'<>:[\]]{0,256}:(?!\d{1,5}(?:[/\s"'?#]|$))[^\s"'<>`]{1,512}(@[^\s@/"'<>`])/gi,
     replacement: `$1${redactionMark}$2`,
+    needs: '://',
   },
   {
     pattern: /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'<>:[\]]{16,512}(@[a-z0-9.-])/gi,
     replacement: `$1${redactionMark}$2`,
+    needs: '://',
   },
   afterPrefix(
     /([?&#;](?:[a-z0-9_.-]{0,40}[_.-])?(?:key|apikey|api-key|token|accesstoken|auth|sig|signature|credential|secret|password|passwd|pwd|jwt|sid|session|sessionid|code|assertion)=)[^&\s"'#<>`;[\]]{4,8000}/gi,

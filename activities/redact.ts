@@ -13,7 +13,8 @@ import { redactionMark } from './redaction-mark';
 export function redactText(text: string): string {
   let clean = redactByKeptRules(text, redactionMark);
   for (const rule of ownSecretRules) {
-    clean = clean.replace(rule.pattern, rule.replacement);
+    if (rule.needs === undefined || clean.includes(rule.needs))
+      clean = clean.replace(rule.pattern, rule.replacement);
   }
   return clean;
 }
