@@ -11,7 +11,9 @@ const common = {
   testPathIgnorePatterns: ['/node_modules/', 'fixture-project'],
 };
 module.exports = {
-  maxWorkers: 2,
+  // More than the two cores of a small machine: the suites with servers and killed workers mostly wait.
+  maxWorkers: 3,
+  testSequencer: '<rootDir>/test/support/waiting-first-sequencer.cjs',
   // A deadline for what hangs, generous enough for a machine that is busy with other work.
   testTimeout: 30_000,
   globalSetup: '<rootDir>/test/support/global-setup.cjs',

@@ -1,0 +1,16 @@
+/** Order of the suites on a machine that has not timed them yet: those that mostly wait go first, so that none is left alone at the end. */
+const { default: Sequencer } = require('@jest/test-sequencer');
+
+/** Patterns of suites, those that wait the longest first: for a dead worker's timeouts, for retries, for a server. */
+const groups = [/-kill\.workflow\.test/, /\/faults\/.*\.workflow\.test/, /\.workflow\.test/];
+
+function groupOf({ path }) {
+  const group = groups.findIndex((pattern) => pattern.test(path));
+  return group < 0 ? groups.length : group;
+}
+
+module.exports = class WaitingFirstSequencer extends Sequencer {
+  sort(tests) {
+    return super.sort(tests).sort((left, right) => groupOf(left) - groupOf(right));
+  }
+};
