@@ -227,11 +227,10 @@ function checkSubagents(agent: ResolvedAgent, agents: ReadonlyMap<string, Resolv
   checkPriced(`Agent "${agent.name}" with its subagents`, agent.budget, chain);
 }
 
-/** The routes of an agent and of every agent below it. */
-export function chainsBelow(
-  agent: ResolvedAgent,
-  find: (name: string) => ResolvedAgent | undefined,
-): readonly RouteConfig[] {
+type FindAgent = (name: string) => ResolvedAgent | undefined;
+
+/** An agent and every agent below it, each once. */
+function agentsFrom(agent: ResolvedAgent | undefined, find: FindAgent): readonly ResolvedAgent[] {
   const seen = new Set<ResolvedAgent>();
   const visit = (one: ResolvedAgent | undefined): void => {
     if (one === undefined || seen.has(one)) return;
@@ -240,7 +239,25 @@ export function chainsBelow(
       if (subagent !== undefined) visit(find(subagent.agent));
   };
   visit(agent);
-  return [...seen].flatMap(({ chain }) => chain);
+  return [...seen];
+}
+
+/** The routes of an agent and of every agent below it. */
+export function chainsBelow(agent: ResolvedAgent, find: FindAgent): readonly RouteConfig[] {
+  return agentsFrom(agent, find).flatMap(({ chain }) => chain);
+}
+
+/** The policies with the tools that each subagent has, its own subagents' too: caps are divided by those who can use them up. */
+export function withToolsBelow(
+  policies: readonly ToolPolicy[],
+  find: FindAgent,
+): readonly ToolPolicy[] {
+  return policies.map((policy) => {
+    if (policy.subagent === undefined) return policy;
+    const below = agentsFrom(find(policy.subagent.agent), find);
+    const names = below.flatMap((agent) => agent.policies.map(({ name }) => name));
+    return { ...policy, subagent: { ...policy.subagent, tools: [...new Set(names)] } };
+  });
 }
 
 /**

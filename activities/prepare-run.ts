@@ -12,7 +12,7 @@ import type { Head } from '../workflows/core/message';
 import { checkLimits } from './check-limits';
 import type { ActivityDeps } from './activity-deps';
 import type { ResolvedAgent } from './agent-catalog';
-import { chainsBelow } from './agent-catalog';
+import { chainsBelow, withToolsBelow } from './agent-catalog';
 import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
@@ -75,6 +75,7 @@ function withinParent(limits: Limits, parent: HandedLimits | undefined): Limits 
     maxToolCalls: Math.min(limits.maxToolCalls, parent.maxToolCalls),
     maxActiveMs: Math.min(limits.maxActiveMs, parent.maxActiveMs),
     maxSubagentDepth: Math.min(limits.maxSubagentDepth, parent.maxSubagentDepth),
+    maxEditsPerFile: Math.min(limits.maxEditsPerFile, parent.maxEditsPerFile ?? Infinity),
   };
 }
 
@@ -197,7 +198,9 @@ export async function prepareRun(
       storeId: store.id,
       completion: agent.completion,
       chain: agent.chain,
-      tools: withAlternatives(agent.policies, knowledge),
+      tools: withToolsBelow(withAlternatives(agent.policies, knowledge), (name) =>
+        deps.catalog.agent(name),
+      ),
       limits,
       ...(budget === undefined ? {} : { budget }),
       compaction: agent.compaction,

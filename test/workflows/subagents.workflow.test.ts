@@ -37,6 +37,19 @@ const sign = defineTool({
   execute: () => 'signed',
 });
 
+let notes = 0;
+const note = defineTool({
+  name: 'note',
+  description: 'Notes a word.',
+  input: z.object({ word: z.string() }),
+  effect: 'keyed',
+  maxCalls: 3,
+  execute: ({ word }) => {
+    notes += 1;
+    return `${word} is noted`;
+  },
+});
+
 const chain: AgentDefinition['chain'] = [{ provider: 'anthropic', model: testModel }];
 const limits = { streamRetryBaseMs: 50, maxIterations: 12 };
 
@@ -61,6 +74,17 @@ const agents: readonly AgentDefinition[] = [
   },
   { name: 'researcher', instructions: 'You research.', chain, tools: [lookUp], limits },
   { name: 'signer', instructions: 'You sign.', chain, tools: [sign], limits },
+  {
+    name: 'saver',
+    instructions: 'You save.',
+    chain,
+    limits,
+    tools: [
+      note,
+      defineSubagent({ name: 'delegate', description: 'Does a part.', agent: 'noter' }),
+    ],
+  },
+  { name: 'noter', instructions: 'You note.', chain, tools: [note], limits },
   { name: 'descender', instructions: 'You descend.', chain, tools: [descend], limits },
 ];
 
@@ -291,4 +315,28 @@ test('a terminated one is paid for in full and told as lost', async () => {
   });
   expect(outcome.report.cost?.estimatedUsd).toBeGreaterThan(0.45);
   await expectSameInHistory(handle, outcome);
+});
+
+test('a subagent may call a tool as often as the run above has left, and the run above reads why it ended', async () => {
+  const noting = (word: string): Step =>
+    reply.toolCalls([{ name: 'note', input: { word: `${word} ${notes}` } }]);
+  script((who, request) => {
+    if (who === 'You note') return noting('part');
+    if (request.lastToolResults.length === 0) return noting('first');
+    return request.toolCalls.some(({ name }) => name === 'delegate')
+      ? reply.text(`It said: ${request.lastToolResults.at(-1)?.content ?? ''}`)
+      : reply.toolCalls([{ name: 'delegate', input: { task: 'Note for ever.' } }]);
+  });
+  const handle = await world.start({ agent: 'saver', goal: 'Note.' });
+  const outcome = await client.run(handle.workflowId).result();
+  expect(notes).toBe(3);
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    answer: expect.stringContaining('all that the run above had left') as string,
+  });
+  expect(await client.run(`${handle.workflowId}/t2.0`).result()).toMatchObject({
+    status: 'failed',
+    reason: 'guard_tool_cap',
+    report: { toolCallsSucceeded: 2 },
+  });
 });

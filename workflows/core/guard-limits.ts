@@ -1,8 +1,9 @@
 /** Caps of the guard on tool calls: how many in all, of one tool, and on one file. Counted over replies, segments and subagents. */
 import { noteProvenance } from './error-context';
 import { shortHash } from './fingerprint';
-import type { Counts } from './guard-counts';
 import { tally, withGuard } from './guard-counts';
+import type { Cap } from './handed-caps';
+import { countOf, fileCap, toolCap } from './handed-caps';
 import { prepared } from './iteration';
 import { addNote } from './notes';
 import type { ProposedToolCall } from './ports';
@@ -17,10 +18,6 @@ import { mayHaveTakenEffect } from './unknown-outcome';
 /** Files whose edits are remembered: far more than the limit of tool calls lets a run edit. */
 const countedFiles = 1_000;
 
-function countOf(counts: Counts, key: string): number {
-  return Object.hasOwn(counts, key) ? (counts[key] ?? 0) : 0;
-}
-
 /** Counts tool calls that start, whoever asked for them: the model or a recovery action. */
 export function countToolRuns(state: RunState, calls: readonly ProposedToolCall[]): RunState {
   const names = calls.map(({ name }) => name);
@@ -34,8 +31,10 @@ export function uncountToolRun(state: RunState, { name }: ProposedToolCall): Run
   return withGuard(counted, { toolRuns: tally(state.guard.toolRuns, [name], -1) });
 }
 
-function capOf(state: RunState, tool: string): number | undefined {
-  return state.snapshot?.tools.find(({ name }) => name === tool)?.maxCalls;
+/** Tells a cap that is what the run above had left from the run's own. */
+function maximum({ most, isHanded }: Cap, what: string): string {
+  const whose = isHanded ? ', all that the run above had left' : '';
+  return `reached maximum of ${most} ${what}${whose}`;
 }
 
 function namesOf(calls: readonly ProposedToolCall[]): readonly string[] {
@@ -50,10 +49,11 @@ function filesOf(calls: readonly ProposedToolCall[]): readonly string[] {
 
 function passedCap(state: RunState, calls: readonly ProposedToolCall[]): GuardStop | undefined {
   for (const tool of namesOf(calls)) {
-    const cap = capOf(state, tool);
+    const cap = toolCap(state, tool);
     const wanted = calls.filter(({ name }) => name === tool).length;
-    if (cap === undefined || countOf(state.guard.toolRuns, tool) + wanted <= cap) continue;
-    const what = `reached maximum of ${cap} ${tool} invocations`;
+    if (cap === undefined || (countOf(state.guard.toolRuns, tool) ?? 0) + wanted <= cap.most)
+      continue;
+    const what = maximum(cap, `${tool} invocations`);
     const message = forcedStopMessage(what, state.counters, state.activeMs);
     return { reason: 'guard_tool_cap', message };
   }
@@ -61,11 +61,12 @@ function passedCap(state: RunState, calls: readonly ProposedToolCall[]): GuardSt
 }
 
 function passedEdits(state: RunState, calls: readonly ProposedToolCall[]): GuardStop | undefined {
-  const { maxEditsPerFile } = prepared(state).snapshot.limits;
   for (const file of filesOf(calls)) {
     const wanted = calls.filter(({ editedFile }) => editedFile === file).length;
-    if (countOf(state.guard.fileEdits, shortHash(file)) + wanted <= maxEditsPerFile) continue;
-    const what = `reached maximum of ${maxEditsPerFile} edits of the file ${file}`;
+    const hash = shortHash(file);
+    const cap = fileCap(state, hash);
+    if ((countOf(state.guard.fileEdits, hash) ?? 0) + wanted <= cap.most) continue;
+    const what = maximum(cap, `edits of the file ${file}`);
     const message = forcedStopMessage(what, state.counters, state.activeMs);
     return { reason: 'guard_file_edits', message };
   }
@@ -107,7 +108,6 @@ export function countReply(
   settled: readonly ToolCallProgress[],
   atMs: number,
 ): Step {
-  const { maxEditsPerFile } = prepared(state).snapshot.limits;
   const edits = settled.filter(tookEffect).map(({ call }) => call);
   const edited = edits.flatMap(({ editedFile }) =>
     editedFile === undefined ? [] : [shortHash(editedFile)],
@@ -119,14 +119,18 @@ export function countReply(
   );
   const warnings = [
     ...namesOf(ran).flatMap((tool) => {
-      const cap = capOf(counted, tool);
-      return cap !== undefined && countOf(counted.guard.toolRuns, tool) === cap
-        ? [`${tool} was called ${cap} times, as often as this run may.`]
+      const cap = toolCap(counted, tool);
+      return cap !== undefined && countOf(counted.guard.toolRuns, tool) === cap.most
+        ? [`${tool} was called ${cap.most} times, as often as this run may.`]
         : [];
     }),
-    ...filesOf(edits)
-      .filter((file) => countOf(counted.guard.fileEdits, shortHash(file)) === maxEditsPerFile)
-      .map((file) => `${file} was edited ${maxEditsPerFile} times, as often as this run may.`),
+    ...filesOf(edits).flatMap((file) => {
+      const hash = shortHash(file);
+      const { most } = fileCap(counted, hash);
+      return countOf(counted.guard.fileEdits, hash) === most
+        ? [`${file} was edited ${most} times, as often as this run may.`]
+        : [];
+    }),
   ];
   return warnings.reduce<Step>(
     (before, what) => andThen(before, (after) => warn(after, what, atMs)),

@@ -3,7 +3,8 @@ import type { RunState } from './run-state';
 
 /**
  * Rules that runs start under now. 1 (release 0.1.0) knew neither loops, budgets, compaction nor recovery; under 2 (0.2.0) a
- * recovery could repeat an effect of unknown outcome, pass a cap, and take an old failure for the present trouble.
+ * recovery could repeat an effect of unknown outcome, pass a cap, and take an old failure for the present trouble, and a
+ * subagent was not bound to the caps that the run above had left.
  */
 export const currentRules = 3;
 

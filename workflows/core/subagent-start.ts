@@ -1,6 +1,7 @@
 /** Starts the subagents of a reply: each gets a share of what the run has left, so that all together never pass it. */
 import { budgetLeft, reserve } from './budget';
 import type { AgentError } from './failure';
+import { handedCaps, waitingCalls, waitingSubagents } from './handed-caps';
 import { invariant } from './invariant';
 import type { Limits } from './limits';
 import type { ProposedToolCall } from './ports';
@@ -65,16 +66,23 @@ function handedOut(state: RunState, limit: 'maxEvents' | 'maxToolCalls'): number
   );
 }
 
-/** What is left of the run's limits, divided by the subagents that start together; time is not, since they run side by side. */
-function handedLimits(state: RunState, limits: Limits, count: number): HandedLimits {
+/** What is left of the run's limits, divided by the subagents of the reply, those that wait for approval too; time is not, since they run side by side. */
+function handedLimits(
+  state: RunState,
+  limits: Limits,
+  calls: readonly SubagentCall[],
+): readonly HandedLimits[] {
+  const count = calls.length + waitingSubagents(state).length;
   const part = (limit: 'maxEvents' | 'maxToolCalls', used: number): number =>
     Math.max(Math.floor((limits[limit] - used - handedOut(state, limit)) / count), 0);
-  return {
+  const shared = {
     maxEvents: Math.max(part('maxEvents', state.counters.events), 1),
-    maxToolCalls: part('maxToolCalls', state.counters.toolCalls),
+    maxToolCalls: part('maxToolCalls', state.counters.toolCalls + waitingCalls(state)),
     maxActiveMs: Math.max(limits.maxActiveMs - state.activeMs, 1),
     maxSubagentDepth: limits.maxSubagentDepth,
   };
+  const policies = calls.map(({ policy }) => policy);
+  return handedCaps(state, policies).map((caps) => ({ ...shared, ...caps }));
 }
 
 /** How many runs are above this one. */
@@ -164,12 +172,14 @@ export function startSubagents(
   const { snapshot } = state;
   if (snapshot === undefined || calls.length === 0) return step(state);
   const shares = allotments(state, calls);
-  const handed = handedLimits(state, snapshot.limits, calls.length);
+  const limits = handedLimits(state, snapshot.limits, calls);
   let current = state;
   const commands: RunCommand[] = [];
   calls.forEach((start, index) => {
     const { call, callId, policy } = start;
     const allotment = shares[index] ?? {};
+    const handed = limits[index];
+    invariant(handed !== undefined, 'each subagent is handed limits');
     const refused = refusal(current, start, allotment, snapshot.limits);
     if (refused !== undefined) {
       current = replace(current, settleWithError(call, refused));

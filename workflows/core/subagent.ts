@@ -15,13 +15,22 @@ export interface SubagentPolicy {
   readonly share?: number;
   readonly budget?: Allowance;
   readonly limits?: Partial<Limits>;
+  /** Tools of the agent and of those below it; absent from snapshots of release 0.2.0. */
+  readonly tools?: readonly string[];
 }
 
-/** Limits that a run hands down: what it has left of its own. */
-export type HandedLimits = Pick<
+/** Limits that a run hands down: what it has left of its own. The optional ones are absent from runs of release 0.2.0. */
+export interface HandedLimits extends Pick<
   Limits,
   'maxEvents' | 'maxToolCalls' | 'maxActiveMs' | 'maxSubagentDepth'
->;
+> {
+  /** Edits of a file that was not edited yet. */
+  readonly maxEditsPerFile?: number;
+  /** Calls that are left, by tool that is capped above. */
+  readonly toolCallsLeft?: { readonly [tool: string]: number };
+  /** Edits that are left, by hash of the file. */
+  readonly fileEditsLeft?: { readonly [fileHash: string]: number };
+}
 
 /** What a run knows of the run that started it. */
 export interface ParentRun {
