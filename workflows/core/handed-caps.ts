@@ -1,6 +1,7 @@
 /** Caps over a tree of runs: what a run hands down of its caps on tools and files, and what it was handed itself (ADR 0021). */
 import type { Counts } from './guard-counts';
 import { shortHash } from './fingerprint';
+import { mayHaveTakenEffect } from './unknown-outcome';
 import type { ProposedToolCall } from './ports';
 import { hasRules } from './rules';
 import type { RunState } from './run-state';
@@ -114,7 +115,10 @@ function toolShares(
 function editsOfReply(state: RunState): readonly string[] {
   if (state.phase.type !== 'running-tools') return [];
   return state.phase.calls.flatMap(({ call, status }) => {
-    const isVain = status.type === 'settled' && status.error !== undefined;
+    const isVain =
+      status.type === 'settled' &&
+      status.error !== undefined &&
+      !mayHaveTakenEffect(status.error.code);
     return call.editedFile === undefined || isVain ? [] : [shortHash(call.editedFile)];
   });
 }
