@@ -5,6 +5,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { AgentClientOptions } from './agent-client';
 import { AgentClient } from './agent-client';
 import { ClientError, reasonOf } from './client-error';
+import { largeAnswers } from './history-page';
 import { asClientError, isNotFound } from './temporal-failure';
 
 /** Where Temporal is, and as whom to connect. */
@@ -35,6 +36,7 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentClient
   const connection = await open({
     address,
     connectTimeout: connectTimeoutMs,
+    channelArgs: largeAnswers,
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(tls === undefined ? {} : { tls }),
   });

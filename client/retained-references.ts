@@ -1,5 +1,5 @@
 /** What the runs in Temporal's retention name: every hash-shaped text in their histories and memos, decoded. */
-import { historyPage } from './history-page';
+import { HistoryPages } from './history-page';
 import type { WorkflowClient } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { agentRunWorkflow } from '../workflows/contract';
@@ -60,9 +60,10 @@ async function takeHistory(
   gathered: Gathered,
 ): Promise<void> {
   const { namespace, loadedDataConverter } = client.options;
+  const history = new HistoryPages(client);
   let nextPageToken: Uint8Array | undefined;
   do {
-    const page = await historyPage(client, {
+    const page = await history.page({
       namespace,
       execution,
       ...(nextPageToken === undefined ? {} : { nextPageToken }),

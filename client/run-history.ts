@@ -4,7 +4,7 @@ import { agentRunWorkflow } from '../workflows/contract';
 import type { TimelineEntry } from '../workflows/core/run-protocol';
 import { ClientError } from './client-error';
 import type { HistoryEvent, HistoryFact, HistorySource } from './history-facts';
-import { historyPage } from './history-page';
+import { HistoryPages } from './history-page';
 import { createHistoryReader } from './history-facts';
 import type { FoldedSegment } from './history-fold';
 import { SegmentFold } from './history-fold';
@@ -140,17 +140,18 @@ async function* pages(
   execution: { workflowId: string; runId: string },
   { follow = false, signal }: ReadOptions,
 ): AsyncGenerator<readonly HistoryEvent[], void> {
+  const history = new HistoryPages(client);
   let nextPageToken: Uint8Array | undefined;
   while (signal?.aborted !== true) {
     const ask = (): Promise<{ events: readonly HistoryEvent[]; token: Uint8Array }> =>
       client.withDeadline(Date.now() + longPollMs, async () => {
-        const { history, nextPageToken: token } = await historyPage(client, {
+        const { history: part, nextPageToken: token } = await history.page({
           namespace: client.options.namespace,
           execution,
           waitNewEvent: follow,
           ...(nextPageToken === undefined ? {} : { nextPageToken }),
         });
-        return { events: history?.events ?? [], token };
+        return { events: part?.events ?? [], token };
       });
     const page = await answered(
       // Its own signal each time, since the SDK leaves its listeners behind.

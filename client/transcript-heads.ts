@@ -1,7 +1,12 @@
 /** Where a run's transcript stood after each iteration, from its history: what forks and readers of transcripts begin with. */
 import type { AgentRunInput } from '../workflows/contract';
 import { prepareCallId } from '../workflows/core/iteration';
-import type { CallModelResult, PrepareRunResult } from '../workflows/core/ports';
+import type {
+  CallModelResult,
+  CompactResult,
+  ModelCallHeldBack,
+  PrepareRunResult,
+} from '../workflows/core/ports';
 import type { RunRequest } from '../workflows/core/run-protocol';
 import { ClientError } from './client-error';
 import type { HistoryFact } from './history-facts';
@@ -23,14 +28,15 @@ interface Heads {
   request: RunRequest | undefined;
   storeId: string | undefined;
   prepared: string | undefined;
-  /** Before the reply of each iteration: with the results of the one before. */
+  /** Before anything that an iteration did: with the results of the one before. */
   readonly before: Map<number, string>;
+  /** After the last that an iteration did. */
   readonly after: Map<number, string>;
 }
 
-/** The iteration of a model call, by its activity id: `m12`, `m12.1`. */
+/** The iteration of a model call or compaction, by its activity id: `m12`, `m12.1`, `c12`. */
 function iterationOf(activityId: string): number | undefined {
-  const found = /^m(\d+)(?:\.\d+)?$/.exec(activityId)?.[1];
+  const found = /^[mc](\d+)(?:\.\d+)?$/.exec(activityId)?.[1];
   return found === undefined ? undefined : Number(found);
 }
 
@@ -43,9 +49,9 @@ function takeResult(heads: Heads, activityId: string, result: unknown): void {
   }
   const iteration = iterationOf(activityId);
   if (iteration === undefined) return;
-  const { headBefore, head } = result as CallModelResult;
-  heads.before.set(iteration, headBefore);
-  heads.after.set(iteration, head);
+  const made = result as CallModelResult | ModelCallHeldBack | CompactResult;
+  if (!heads.before.has(iteration)) heads.before.set(iteration, made.headBefore);
+  heads.after.set(iteration, 'head' in made ? made.head : made.headBefore);
 }
 
 function takeStart(heads: Heads, fact: Extract<HistoryFact, { type: 'segment-began' }>): void {

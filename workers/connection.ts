@@ -1,7 +1,7 @@
 /** Connections to a Temporal server, made within a bounded time or refused with a clear reason. */
 import { readFile } from 'node:fs/promises';
 import { Connection } from '@temporalio/client';
-import type { TLSConfig } from '@temporalio/client';
+import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
 import type { TemporalEnvironment } from './env';
 import type { ProbeTarget } from './server-probe';
 import { waitUntilServing } from './server-probe';
@@ -43,12 +43,16 @@ export async function connectOptionsFrom(
  *
  * Errors: `SetupError` that names the address or namespace and what to do, within twice `timeoutMs`.
  */
-export async function connectClient(options: ConnectOptions): Promise<Connection> {
+export async function connectClient(
+  options: ConnectOptions,
+  channelArgs: ConnectionOptions['channelArgs'] = {},
+): Promise<Connection> {
   await requireServing(options);
   try {
     return await Connection.connect({
       address: options.address,
       connectTimeout: options.timeoutMs ?? defaultTimeoutMs,
+      channelArgs,
       ...credentialsOf(options),
     });
   } catch (thrown) {

@@ -109,11 +109,24 @@ function union(lists: readonly (readonly string[])[], { entries, chars }: ListBo
 /** Lists that say how things are now: only the newest summary's count. */
 const current: ReadonlySet<SummaryList> = new Set(['approvals', 'errors']);
 
+/** Goals of runs that this one continues. */
+function goalsBefore(earlier: readonly ContextSummary[], goal: string): readonly string[] {
+  return earlier.flatMap((summary) =>
+    summary.goal === goal || summary.goal === '' ? [] : [`An earlier goal: ${summary.goal}`],
+  );
+}
+
+/** Where the whole of a goal is kept: its message is gone since the first compaction. */
+function refOfGoal(earlier: readonly ContextSummary[], goal: string): string | undefined {
+  return earlier.findLast((summary) => summary.goal === goal && summary.goalRef !== undefined)
+    ?.goalRef;
+}
+
 /**
  * Merges summaries, oldest first.
  *
  * Contract: pure; a union with bounds, so that no fact leaves before hundreds of others have come; what is open now is the
- * last one's alone; goal and its ref are the last one's.
+ * last one's alone; the goal is the last one's, and another goal of before is what a person said.
  */
 export function mergeSummaries(
   earlier: readonly ContextSummary[],
@@ -124,10 +137,13 @@ export function mergeSummaries(
     const lists = current.has(name)
       ? [latest[name]]
       : [...earlier.map((summary) => summary[name]), latest[name]];
+    if (name === 'people') lists.unshift(goalsBefore(earlier, latest.goal));
     merged[name] = union(lists, bounds[name]);
   }
+  const goalRef = latest.goalRef ?? refOfGoal(earlier, latest.goal);
   return {
     ...merged,
+    ...(goalRef === undefined ? {} : { goalRef }),
     compactions: earlier.reduce((sum, { compactions }) => sum + compactions, latest.compactions),
   };
 }
@@ -194,8 +210,9 @@ export function renderSummary(summary: ContextSummary, maxChars: number, ref: st
   });
   const plain = shown.filter(({ isData }) => !isData).map(({ text }) => text);
   const data = shown.filter(({ isData }) => isData).map(({ text }) => text);
+  const isGoalCut = summary.goalRef !== undefined || goal !== summary.goal.trim();
   const more =
-    left > 0 || summary.goalRef !== undefined
+    left > 0 || isGoalCut
       ? [
           `[${left} entries left out here; read the whole summary with read_output, ref "${ref}".${summary.goalRef === undefined ? '' : ` The whole goal: ref "${summary.goalRef}".`}]`,
         ]

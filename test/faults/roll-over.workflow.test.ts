@@ -1,9 +1,12 @@
 /** Continue-as-new carries everything: the same script on a server that always asks for it and on one that never does. */
+import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
-import type { ReplyStep } from '../../testing/emulator/script';
+import { AgentClient } from '../../client/agent-client';
+import { transcriptLines } from '../../client/commands/transcript-lines';
+import type { ReplyStep, Step } from '../../testing/emulator/script';
 import { reply } from '../../testing/emulator/script';
 import type { EmbeddedServer } from '../../workers/embedded-server';
 import { startEmbeddedServer } from '../../workers/embedded-server';
@@ -49,6 +52,13 @@ const agent: AgentDefinition = {
   limits: { maxIterations: 1_000 },
 };
 
+/** Compacts every few iterations. */
+const rambler: AgentDefinition = {
+  ...agent,
+  name: 'rambler',
+  chain: [{ provider: 'anthropic', model: testModel, windowTokens: 8_000, maxOutputTokens: 500 }],
+};
+
 let rollingServer: EmbeddedServer;
 let rolling: AgentWorld;
 let steady: AgentWorld;
@@ -57,7 +67,7 @@ beforeAll(async () => {
     untilExitOf: process.pid,
     dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': suggestAfterEvents },
   });
-  rolling = await startAgentWorld([agent], { server: await connectTo(rollingServer) });
+  rolling = await startAgentWorld([agent, rambler], { server: await connectTo(rollingServer) });
   steady = await startAgentWorld([agent]);
 }, 180_000);
 afterAll(async () => {
@@ -200,4 +210,88 @@ test('every one of 50 messages around many roll-overs reaches the model, exactly
   const last = rolling.emulator.requests.at(-1);
   const heard = last?.conversation.turns.map(({ text }) => text).join('\n') ?? '';
   for (const text of texts) expect(heard.split(text)).toHaveLength(2);
+}, 180_000);
+
+/** Some 900 tokens, of which nothing can be stripped. */
+function ramble(n: number): ReplyStep {
+  const thoughts = Array.from({ length: 100 }, (_each, line) => `thought ${n} of ${line} gold`);
+  return reply.toolCalls([{ name: 'step', input: { n } }], { text: thoughts.join('\n') });
+}
+
+/** Rambles so many times and ends; what is asked for a summary holds the fact. Tells how often it had rambled before that. */
+function rambling(from: number, count: number, end: string): { readonly beforeSummary: number[] } {
+  let n = from;
+  const beforeSummary: number[] = [];
+  const summary = { progress: 'Rambled.', facts: ['Amber holds kestrel-4471.'], decisions: [] };
+  rolling.emulator.clearScripts();
+  rolling.emulator.script(({ systemText }): Step => {
+    if (systemText.includes('You keep the record of an agent')) {
+      beforeSummary.push(n);
+      return reply.text(JSON.stringify(summary));
+    }
+    n += 1;
+    return n < from + count ? ramble(n) : reply.text(end);
+  });
+  return { beforeSummary };
+}
+
+test('a run that rolled over and compacted is forked where an earlier segment stood, forked again, and continued', async () => {
+  const { connection, namespace, address } = rolling.server;
+  const client = new AgentClient(new Client({ connection, namespace }), {
+    taskQueue: rolling.taskQueue,
+    address,
+  });
+  const lastRequest = (): string => JSON.stringify(rolling.emulator.requests.at(-1)?.body);
+  const transcript = async (runId: string, at?: number): Promise<string> => {
+    const { head } = await client.run(runId).transcriptPoint(at);
+    const messages = await rolling.stored.store.loadTranscript(head);
+    return transcriptLines(messages)
+      .map(({ text }) => text)
+      .join('\n');
+  };
+  const { beforeSummary } = rambling(0, 13, 'the end');
+  const first = await client.start({ agent: 'rambler', goal: 'Ramble on.' });
+  expect(await first.result()).toMatchObject({ status: 'completed', answer: 'the end' });
+  const { segments, context } = await first.status();
+  expect(segments).toBeGreaterThan(3);
+  expect(context?.compactions).toBeGreaterThan(0);
+  expect(await transcript(first.runId)).not.toContain('thought 1 of');
+  // What the next iteration compacted is whole where the one before ended.
+  const [last = 0] = beforeSummary;
+  const whole = await transcript(first.runId, last);
+  for (const text of ['thought 1 of', `stepped ${last}`]) expect(whole).toContain(text);
+
+  const third = await transcript(first.runId, 3);
+  expect(third).toContain('stepped 3');
+  expect(third).not.toContain('thought 4 of');
+  rambling(100, 3, 'forked');
+  const fork = await client.fork(first.runId, 3, { message: 'Other thoughts.' });
+  expect(await fork.result()).toMatchObject({ status: 'completed', answer: 'forked' });
+  expect(await transcript(fork.runId, 0)).toBe(`${third}\n\nuser       Other thoughts.`);
+
+  rambling(200, 1, 'forked again');
+  const again = await client.fork(fork.runId, 1, { message: 'And other ones.' });
+  expect(await again.result()).toMatchObject({ status: 'completed', answer: 'forked again' });
+  for (const text of [
+    'thought 1 of',
+    'stepped 3',
+    'Other thoughts.',
+    'thought 101 of',
+    'stepped 101',
+    'And other',
+  ])
+    expect(lastRequest()).toContain(text);
+  for (const text of ['thought 4 of', 'thought 102 of']) expect(lastRequest()).not.toContain(text);
+
+  rambling(300, 9, 'went on');
+  const next = await client.start({ agent: 'rambler', goal: 'Go on.', continueFrom: first.runId });
+  expect(await next.result()).toMatchObject({ status: 'completed', answer: 'went on' });
+  expect((await next.status()).context?.compactions).toBeGreaterThan(0);
+  for (const text of [
+    'kestrel-4471',
+    'Goal, word for word:\\nGo on.',
+    'An earlier goal: Ramble on.',
+  ])
+    expect(lastRequest()).toContain(text);
+  expect(rolling.emulator.refusals).toEqual([]);
 }, 180_000);

@@ -2,6 +2,7 @@
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import { AgentClient } from '../../client/agent-client';
+import { largeAnswers } from '../../client/history-page';
 import { connectClient } from '../connection';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
@@ -33,7 +34,7 @@ export function reachTemporal(environment: Environment): Promise<TemporalServer>
 }
 
 async function connectTo(server: TemporalServer): Promise<ReachedTemporal> {
-  const connection = await orUnreachable(connectClient(server.connect));
+  const connection = await orUnreachable(connectClient(server.connect, largeAnswers));
   return { server, connection, client: new Client({ connection, namespace: server.namespace }) };
 }
 

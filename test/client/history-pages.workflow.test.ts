@@ -1,0 +1,79 @@
+/** Histories whose events do not fit into one message: read whole, at the cost of a few refusals. */
+import { Connection, WorkflowClient } from '@temporalio/client';
+import { connect } from '../../client/connect';
+import { HistoryPages } from '../../client/history-page';
+import { agentRunWorkflow } from '../../workflows/contract';
+import type { DevServer } from '../support/temporal';
+import { startDevServer, uniqueName } from '../support/temporal';
+
+const signals = 20;
+const signalBytes = 300_000;
+
+let server: DevServer;
+let workflowId: string;
+beforeAll(async () => {
+  server = await startDevServer();
+  const handle = await server.client.start(agentRunWorkflow, {
+    // No worker polls it: the history is what is written here.
+    taskQueue: uniqueName('nobody'),
+    workflowId: uniqueName('large'),
+    args: [{ request: { agent: 'nobody', goal: 'Wait.' } }],
+  });
+  for (let sent = 0; sent < signals; sent += 1)
+    await handle.signal('addMessage', { text: 'x'.repeat(signalBytes) });
+  workflowId = handle.workflowId;
+}, 60_000);
+afterAll(async () => {
+  await server.client.getHandle(workflowId).terminate();
+  await server.close();
+});
+
+test('a connection of `connect` takes six megabytes at once', async () => {
+  const client = await connect({ address: server.address });
+  try {
+    const before = Date.now();
+    await expect(client.run(workflowId).transcriptPoint()).rejects.toThrow(/no transcript yet/);
+    // Refused as too large, the SDK alone would ask ten times, for half a minute.
+    expect(Date.now() - before).toBeLessThan(20_000);
+  } finally {
+    await client.close();
+  }
+}, 60_000);
+
+test('a connection that takes less gets smaller pages, and asks for no page twice once it knows', async () => {
+  const connection = await Connection.connect({
+    address: server.address,
+    channelArgs: { 'grpc.max_receive_message_length': 3 * signalBytes },
+    interceptors: [],
+  });
+  try {
+    const client = new WorkflowClient({ connection });
+    let asked = 0;
+    const counted: Pick<WorkflowClient, 'workflowService'> = {
+      workflowService: new Proxy(client.workflowService, {
+        get(service, name) {
+          if (name === 'getWorkflowExecutionHistory') asked += 1;
+          return Reflect.get(service, name) as unknown;
+        },
+      }),
+    };
+    const history = new HistoryPages(counted);
+    let events = 0;
+    let pages = 0;
+    let nextPageToken: Uint8Array | undefined;
+    do {
+      const page = await history.page({
+        namespace: server.namespace,
+        execution: { workflowId },
+        ...(nextPageToken === undefined ? {} : { nextPageToken }),
+      });
+      pages += 1;
+      events += page.history?.events?.length ?? 0;
+      nextPageToken = page.nextPageToken;
+    } while (nextPageToken.length > 0);
+    expect(events).toBeGreaterThan(signals);
+    expect(asked - pages).toBeLessThanOrEqual(4);
+  } finally {
+    await connection.close();
+  }
+}, 60_000);
