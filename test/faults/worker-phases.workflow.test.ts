@@ -220,3 +220,77 @@ test('SIGTERM in mid tool never repeats an irreversible call, and says that its 
   expect(emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('outcome_unknown');
   emulator.assertDrained();
 }, 120_000);
+
+type HistoryEvent = NonNullable<Awaited<ReturnType<RunHandle['fetchHistory']>>['events']>[number];
+
+async function eventsOf(handle: Pick<RunHandle, 'fetchHistory'>): Promise<readonly HistoryEvent[]> {
+  return (await handle.fetchHistory()).events ?? [];
+}
+
+/** Ids of the activities that a history scheduled, in order. */
+const scheduled = (events: readonly HistoryEvent[]): readonly string[] =>
+  events.flatMap(({ activityTaskScheduledEventAttributes: activity }) =>
+    activity?.activityId == null ? [] : [activity.activityId],
+  );
+
+test('kill -9 while a subagent works and the run above waits: nothing runs twice, the money counts once', async () => {
+  emulator.script(({ systemText, lastToolResults }) => {
+    if (lastToolResults.length > 0) return reply.text('done');
+    return systemText.startsWith('You help')
+      ? reply.toolCalls([{ name: 'wait_keyed', input: {} }])
+      : reply.toolCalls([{ name: 'delegate', input: { task: 'Wait.' } }]);
+  });
+  const billed = emulator.bill.usd;
+  const handle = await start({ agent: 'leader', goal: 'Lead.', budget: { usd: 1 } });
+  await eventually(
+    () => Promise.resolve(ledger()),
+    (lines) => lines.length === 1,
+  );
+  await world.killAndReplace();
+  writeFileSync(world.fileOf('gate'), '');
+  const outcome = await outcomeOf(handle);
+  const child = world.server.client.getHandle(`${handle.workflowId}/t1.0`);
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    report: {
+      modelCalls: 2,
+      toolCallsSucceeded: 1,
+      toolCallsFailed: 0,
+      subagents: [{ runId: child.workflowId, status: 'completed' }],
+    },
+  });
+  // The keyed call was in its worker's hands: it alone began again, and ended once.
+  expect(ledger().map(({ type }) => type)).toEqual(['begun', 'begun', 'done']);
+  expect(emulator.requests.slice(before)).toHaveLength(4);
+  expect(outcome.report.cost?.usd).toBeCloseTo(emulator.bill.usd - billed, 8);
+  expect(outcome.report.cost).not.toHaveProperty('estimatedUsd');
+  const above = await eventsOf(handle);
+  expect(scheduled(above)).toEqual(['prepare', 'm1', 't1.0', 'm2']);
+  expect(
+    above.filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes != null),
+  ).toHaveLength(1);
+  expect(scheduled(await eventsOf(child))).toEqual(['prepare', 'm1', 't1.0', 'm2']);
+}, 120_000);
+
+test('a time limit that is reached while no worker lives ends the run as soon as one is back', async () => {
+  emulator.script([reply.toolCalls([{ name: 'wait_keyed', input: {} }])]);
+  const handle = await start({ limits: { maxActiveMs: 3_000 } });
+  await eventually(
+    () => Promise.resolve(ledger()),
+    (lines) => lines.length === 1,
+  );
+  await world.killAndReplace(async () => {
+    await eventually(
+      () => eventsOf(handle),
+      (events) => events.some((event) => event.timerFiredEventAttributes != null),
+    );
+  });
+  expect(await outcomeOf(handle)).toMatchObject({
+    status: 'failed',
+    reason: 'guard_active_time',
+    message: expect.stringContaining('reached maximum of 0m 3s of active time') as string,
+    report: { toolCallsSucceeded: 0, didNotWork: [expect.stringContaining('wait_keyed')] },
+  });
+  expect(ledger().map(({ type }) => type)).not.toContain('done');
+  expect(emulator.requests.slice(before)).toHaveLength(1);
+}, 120_000);

@@ -16,8 +16,8 @@ export interface PhaseWorld {
   readonly taskQueue: string;
   /** A file of this world: `ledger` is written by the tools, `gate` lets them end. */
   readonly fileOf: (name: 'ledger' | 'gate') => string;
-  /** Kills the worker that serves, and starts another. */
-  readonly killAndReplace: () => Promise<void>;
+  /** Kills the worker that serves, and starts another once `meanwhile` is over: until then none lives. */
+  readonly killAndReplace: (meanwhile?: () => Promise<void>) => Promise<void>;
   /** Starts another worker, and returns the one that served until now. */
   readonly replace: () => Promise<WorkerProcess>;
   readonly dispose: () => Promise<void>;
@@ -49,8 +49,9 @@ export async function startPhaseWorld(name: string): Promise<PhaseWorld> {
     emulator,
     taskQueue,
     fileOf,
-    killAndReplace: async () => {
+    killAndReplace: async (meanwhile) => {
       await serving.kill();
+      await meanwhile?.();
       serving = await startWorker();
     },
     replace: async () => {
