@@ -192,9 +192,20 @@ function objectOf(json: string, revive?: (key: string, part: unknown) => unknown
   return isJsonObject(value) ? value : {};
 }
 
+/** The same JSON without what tells as a secret only by the name beside it; as it was, where that would break it. */
+function withoutNamedSecrets(json: string): string {
+  const redacted = redactText(json);
+  try {
+    JSON.parse(redacted);
+    return redacted;
+  } catch {
+    return json;
+  }
+}
+
 /** What a person or the outcome gets of the model's words: no secrets and no hidden characters. */
-function redactedInput(json: string): JsonObject {
-  return objectOf(json, (_key, part) =>
+export function redactedInput(json: string): JsonObject {
+  return objectOf(withoutNamedSecrets(json), (_key, part) =>
     typeof part === 'string' ? redactText(stripHidden(part)) : part,
   );
 }

@@ -228,10 +228,13 @@ async function summarised(work: Work): Promise<Summarised> {
   const end = summaryEnd(work);
   const old = messages.slice(0, end);
   const matters = input.matters ?? { goal: '', approvals: [], errors: [] };
-  const proven = await provenSummary(store, old, matters, definition.agent.policies);
-  const told = await tellOf(work, old);
+  const whole = await restoredMessages(store, old);
+  const proven = await provenSummary(store, whole, matters, definition.agent.policies);
+  const told = await tellOf(work, old, whole);
   if (told.failure !== undefined) return { messages, failure: told.failure };
-  const summary = mergeSummaries(await earlierSummaries(store, old), { ...proven, ...told.parts });
+  const decisions = [...proven.decisions, ...told.parts.decisions];
+  const latest = { ...proven, ...told.parts, decisions };
+  const summary = mergeSummaries(await earlierSummaries(store, old), latest);
   const start = tailStart(messages, config.keptTail);
   const between = await withRefs(store, (refOf) =>
     stripAll(messages.slice(end, Math.max(start, end)), config, refOf),
@@ -262,12 +265,16 @@ interface Told {
 const nothingTold: Told['parts'] = { facts: [], decisions: [], progress: [] };
 
 /** What a model tells of old messages; a plain description where none is asked. */
-async function tellOf(work: Work, old: readonly Message[]): Promise<Told> {
+async function tellOf(
+  work: Work,
+  old: readonly Message[],
+  whole: readonly Message[],
+): Promise<Told> {
   const { deps, store, definition, input, attempting } = work;
   const { summary } = input;
   if (summary === undefined)
     return { parts: { ...nothingTold, progress: [plainDescription(old)] } };
-  const lines = recordLines(await restoredMessages(store, old));
+  const lines = recordLines(whole);
   if (lines.length === 0) return { parts: nothingTold };
   const made = await summariseRecord(
     deps,

@@ -18,7 +18,7 @@ export interface ContextSummary {
   /** Files that tools have changed. */
   readonly files: readonly string[];
   readonly errors: readonly string[];
-  /** Made by a model, as are facts and progress. */
+  /** What people decided about calls, then what a model made out; facts and progress are a model's alone. */
   readonly decisions: readonly string[];
   readonly facts: readonly string[];
   readonly progress: readonly string[];
@@ -159,7 +159,7 @@ interface Section {
 
 const sections: readonly Section[] = [
   { list: 'people', title: 'What people said, word for word', share: 0.2, isData: false },
-  { list: 'approvals', title: 'Waiting for a person', share: 0.05, isData: false },
+  { list: 'approvals', title: 'Waiting for a person', share: 0.05, isData: true },
   { list: 'files', title: 'Files that were changed', share: 0.1, isData: true },
   { list: 'errors', title: 'Errors not yet resolved', share: 0.08, isData: true },
   { list: 'decisions', title: 'Decisions', share: 0.12, isData: true },

@@ -3,12 +3,11 @@ import type { Message, ToolCallBlock, UserMessage } from '../../workflows/core/m
 import type { OpenMatters } from '../../workflows/core/open-matters';
 import type { ToolPolicy } from '../../workflows/core/ports';
 import { askUserTool } from '../../workflows/core/ports';
+import { isRuntimeText } from '../runtime-text';
 import type { Store } from '../store';
 import type { ContextSummary } from './context-summary';
 import { parseSummary } from './context-summary';
-
-/** What the runtime itself puts into a transcript begins so. */
-const runtimeText = /^\((?:The agent runtime|Continue\.|The beginning of this conversation)/;
+import { personsDecision } from './persons-results';
 
 function textOf(message: UserMessage): string {
   return message.blocks
@@ -26,8 +25,17 @@ function peoplesTexts(messages: readonly Message[], goal: string): readonly stri
     if (message.role === 'assistant' || message.summary !== undefined) return [];
     const text = textOf(message);
     const isGoal = goal !== '' && text.startsWith(goal);
-    return text === '' || isGoal || runtimeText.test(text) ? [] : [text];
+    return text === '' || isGoal || isRuntimeText(text) ? [] : [text];
   });
+}
+
+/** What people decided about calls. */
+function peoplesDecisions(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap((message) =>
+    message.role === 'tool'
+      ? message.results.flatMap((result) => personsDecision(result) ?? [])
+      : [],
+  );
 }
 
 function callsOf(messages: readonly Message[]): readonly ToolCallBlock[] {
@@ -102,7 +110,7 @@ export async function provenSummary(
     approvals: matters.approvals,
     files: changedFiles(messages, policies),
     errors: matters.errors,
-    decisions: [],
+    decisions: peoplesDecisions(messages),
     facts: [],
     progress: [],
     compactions: 1,

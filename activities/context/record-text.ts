@@ -1,6 +1,8 @@
 /** A conversation as plain lines: what a model summarises, and what stands for it where no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
+import { asOneEntry } from '../one-entry';
 import { wellFormedText } from '../providers/well-formed';
+import { isRuntimeText } from '../runtime-text';
 
 /** Characters of one line: a huge result must not crowd out everything else. */
 const lineChars = 3_000;
@@ -11,14 +13,23 @@ function cut(text: string, chars: number): string {
   return `${wellFormedText(text.slice(0, head))} […] ${wellFormedText(text.slice(text.length - (chars - head)))}`;
 }
 
+/** One entry: no line of it can pass for another speaker's, or for the end of the record. */
+function entry(who: string, text: string, chars = lineChars): string {
+  return asOneEntry(`${who}: ${cut(text, chars)}`);
+}
+
+function whoSays(text: string): string {
+  return isRuntimeText(text) ? 'RUNTIME' : 'USER';
+}
+
 function assistantLines(message: AssistantMessage): readonly string[] {
   return message.blocks.flatMap((block): readonly string[] => {
     switch (block.type) {
       case 'text':
       case 'refusal':
-        return block.text.trim() === '' ? [] : [`AGENT: ${cut(block.text, lineChars)}`];
+        return block.text.trim() === '' ? [] : [entry('AGENT', block.text)];
       case 'tool-call':
-        return [`AGENT CALLS ${block.name}: ${cut(JSON.stringify(block.input), lineChars / 2)}`];
+        return [entry(`AGENT CALLS ${block.name}`, JSON.stringify(block.input), lineChars / 2)];
       case 'reasoning':
         return [];
     }
@@ -33,14 +44,13 @@ export function recordLines(messages: readonly Message[]): readonly string[] {
         return message.summary !== undefined
           ? []
           : message.blocks.map((block) =>
-              block.type === 'text' ? `USER: ${cut(block.text, lineChars)}` : 'USER: (an image)',
+              block.type === 'text' ? entry(whoSays(block.text), block.text) : 'USER: (an image)',
             );
       case 'assistant':
         return assistantLines(message);
       case 'tool':
-        return message.results.map(
-          ({ name, isError, content }) =>
-            `${isError ? 'ERROR' : 'RESULT'} OF ${name}: ${cut(content, lineChars)}`,
+        return message.results.map(({ name, isError, content }) =>
+          entry(`${isError ? 'ERROR' : 'RESULT'} OF ${name}`, content),
         );
     }
   });

@@ -9,6 +9,7 @@ import type {
 } from '../../workflows/core/message';
 import { fenceToolOutput } from '../fence';
 import { wellFormedText } from '../providers/well-formed';
+import { isPersonsWord } from './persons-results';
 
 /** Gives the ref under which a text can be read again. */
 export type RefOf = (text: string, blob: string | undefined) => string;
@@ -25,11 +26,14 @@ export function strippedRef({ content, blob }: ToolResultBlock): string | undefi
   return content.startsWith('[The runtime took this result of ') ? blob : undefined;
 }
 
+/** Characters up to which a person's word stays where other results are taken out (ADR 0024). */
+const personsWordChars = 4_000;
+
 /** Whether tier 1 takes this result out. */
 function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
-  return (
-    result.content.length > Math.max(stripChars, strippedText(1_000_000, '0'.repeat(43)).length)
-  );
+  const least = strippedText(1_000_000, '0'.repeat(43)).length;
+  const kept = isPersonsWord(result) ? personsWordChars : 0;
+  return result.content.length > Math.max(stripChars, least, kept);
 }
 
 function strippedResult(

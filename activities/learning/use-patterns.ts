@@ -37,7 +37,7 @@ function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): Pat
   return {
     patternId: pattern.id,
     strategy: fix.strategy,
-    reasoning: `In earlier runs this got over "${errorText}": ${describeFix(fix)}.`,
+    reasoning: `In earlier runs this got over ${JSON.stringify(errorText)}: ${describeFix(fix)}.`,
     action: {
       toolName: fix.toolName,
       ...(parameters === undefined ? {} : { parameters }),

@@ -20,7 +20,7 @@ import { resultBlock } from '../pending-results';
 import { boundText, sanitiseText } from '../sanitise';
 import type { Store } from '../store';
 import { canonicalJson, contentHash } from '../stores/content-hash';
-import { takeToolCalls } from '../tool-call-intake';
+import { redactedInput, takeToolCalls } from '../tool-call-intake';
 import type { PlannerReply } from './ask-planner';
 import { askPlanner } from './ask-planner';
 import { actionFormat, estimateFormat, readAction, readEstimate } from './planner-answer';
@@ -74,11 +74,22 @@ async function check(
     definition.agent,
     [{ vendorId: '', name: toolName, argumentsText }],
     { idPrefix: input.callIdPrefix, iteration: input.iteration },
+    definition.config.workspace,
   );
   if (taken === undefined) return 'its call could not be read';
   const { error } = taken.proposed;
   if (error !== undefined) return `its parameters do not fit ${toolName}: ${error.message}`;
-  return { action, call: taken.proposed };
+  return { action: shownAction(action, argumentsText, taken.proposed), call: taken.proposed };
+}
+
+/** The action as history and people have it: where its call travels by reference, since it holds a secret, so does that. */
+function shownAction(
+  action: RecoveryAction,
+  argumentsText: string,
+  { input }: ProposedToolCall,
+): RecoveryAction {
+  if (input !== undefined) return action;
+  return { ...action, action: { ...action.action, parameters: redactedInput(argumentsText) } };
 }
 
 /** A pattern that has earned trust; a store that cannot tell costs the run nothing but that. */

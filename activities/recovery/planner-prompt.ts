@@ -3,6 +3,7 @@ import type { StuckContext } from '../../workflows/core/recovery-action';
 import type { ToolKnowledge } from '../knowledge/tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
 import type { RunConfig } from '../run-config';
+import { asOneEntry } from '../one-entry';
 import { boundText } from '../sanitise';
 
 /** Characters of one tool and of all of them. */
@@ -30,7 +31,7 @@ export const estimateSystem = [
 ].join('\n');
 
 function list(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `- ${line}`)];
+  return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `- ${asOneEntry(line)}`)];
 }
 
 function toolLines(tools: readonly ToolSpec[]): readonly string[] {
@@ -70,12 +71,16 @@ export function plannerPrompt(
   const { estimate, latest } = context;
   return [
     '--- data',
-    `Goal: ${context.goal}`,
-    `Progress: ${estimate.progressPercent} % after ${context.steps} steps. ${estimate.reasoning}`,
+    asOneEntry(`Goal: ${context.goal}`),
+    asOneEntry(
+      `Progress: ${estimate.progressPercent} % after ${context.steps} steps. ${estimate.reasoning}`,
+    ),
     ...(latest === undefined
       ? []
       : [
-          `Latest step: ${latest.action}: ${latest.success ? 'succeeded' : 'failed'}: ${latest.outcome}`,
+          asOneEntry(
+            `Latest step: ${latest.action}: ${latest.success ? 'succeeded' : 'failed'}: ${latest.outcome}`,
+          ),
         ]),
     ...list('Completed', context.completedSteps),
     ...list('Known facts', context.facts),

@@ -1,28 +1,38 @@
 /** The end of a transcript as plain text, short enough for a planner's prompt. */
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
+import { asOneEntry } from '../one-entry';
+import { redactText } from '../redact';
+import { isRuntimeText } from '../runtime-text';
 import { boundText } from '../sanitise';
 
 /** Characters of one message and of the whole tail (ADR 0026). */
 const messageChars = 1_200;
 const tailChars = 8_000;
 
+function entry(who: string, text: string): string {
+  return asOneEntry(`${who}: ${boundText(text, messageChars)}`);
+}
+
 function resultLine({ name, content, isError }: ToolResultBlock): string {
-  return `${isError ? 'error' : 'result'} of ${name}: ${boundText(content, messageChars)}`;
+  return entry(`${isError ? 'error' : 'result'} of ${name}`, content);
+}
+
+/** What the runtime put in is no word of the user: a result stands in it. */
+function whoSays(text: string): string {
+  return isRuntimeText(text) ? 'runtime' : 'user';
 }
 
 function linesOf(message: Message): readonly string[] {
   switch (message.role) {
     case 'user':
       return message.blocks.flatMap((block) =>
-        block.type === 'text' ? [`user: ${boundText(block.text, messageChars)}`] : [],
+        block.type === 'text' ? [entry(whoSays(block.text), block.text)] : [],
       );
     case 'assistant':
       return message.blocks.flatMap((block) => {
         if (block.type === 'tool-call')
-          return [
-            `agent calls ${block.name} ${boundText(JSON.stringify(block.input), messageChars)}`,
-          ];
-        return block.type === 'text' ? [`agent: ${boundText(block.text, messageChars)}`] : [];
+          return [entry(`agent calls ${block.name}`, redactText(JSON.stringify(block.input)))];
+        return block.type === 'text' ? [entry('agent', block.text)] : [];
       });
     case 'tool':
       return message.results.map(resultLine);

@@ -1,4 +1,6 @@
 /** What a summary of the conversation must hold whatever a model leaves out: read off the run's state. */
+import { blockerText } from './progress';
+import type { FailedCall } from './recovery-action';
 import type { RunState } from './run-state';
 import { pendingItems } from './status-view';
 
@@ -18,9 +20,16 @@ const goalHeadChars = 4_000;
 const mostErrors = 8;
 const matterChars = 300;
 
+/** Failures of tools that no success of the same tool has mended; a mistake in a reply is mended by anything that works. */
+function openFailures({ progress, unhealed }: RunState): readonly FailedCall[] {
+  return progress.memory.failures.filter(
+    ({ tool, code }) => unhealed.includes(code) || (tool !== '' && code !== 'invalid_tool'),
+  );
+}
+
 /** Reads the open matters. Contract: pure; at most about 10,000 characters. */
 export function openMatters(state: RunState): OpenMatters {
-  const errors = state.unhealed.length === 0 ? [] : state.didNotWork.slice(-mostErrors);
+  const errors = openFailures(state).slice(-mostErrors).map(blockerText);
   const approvals = pendingItems(state).map((item) =>
     item.type === 'approval'
       ? `approval of ${item.tool} ${item.label ?? ''} (${item.approvalId})`.trim()

@@ -151,7 +151,8 @@ export interface StuckReason {
   readonly reason: string;
 }
 
-function blockerText({ tool, code, message }: FailedCall): string {
+/** A failure that stands in the way, in one line. */
+export function blockerText({ tool, code, message }: FailedCall): string {
   return `${tool === '' ? '' : `${tool} failed: `}${code}: ${message}`.slice(0, 300);
 }
 

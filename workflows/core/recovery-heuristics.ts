@@ -64,7 +64,7 @@ function advised(failure: FailedCall): RecoveryAction {
   const hint = failure.hint === undefined ? '' : ` ${failure.hint}`;
   return {
     strategy: 'parameter-adjustment',
-    reasoning: `${failure.tool === '' ? 'The reply' : failure.tool} failed: ${failure.message}.${hint} Change the parameters, not only the words round them.`,
+    reasoning: `${failure.tool === '' ? 'The reply' : failure.tool} failed: ${JSON.stringify(failure.message)}.${hint} Change the parameters, not only the words round them.`,
     action: { toolName: failure.tool },
     expectedOutcome: 'The call succeeds, or fails in a new way.',
     confidence: adviceConfidence,
@@ -85,7 +85,7 @@ function otherTool(
 function replaced(failure: FailedCall, other: string): RecoveryAction {
   return {
     strategy: 'alternative-tool',
-    reasoning: `${failure.tool} failed again: ${failure.message}. ${other} serves the same purpose: call it instead, for the same end.`,
+    reasoning: `${failure.tool} failed again: ${JSON.stringify(failure.message)}. ${other} serves the same purpose: call it instead, for the same end.`,
     action: { toolName: other },
     expectedOutcome: `${other} gives what ${failure.tool} did not.`,
     confidence: adviceConfidence,
