@@ -5,7 +5,7 @@ import type { Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/ports';
 import { usdOf } from '../workflows/core/model-price';
-import type { Allowance } from '../workflows/core/spend';
+import type { Allowance, CallSpend } from '../workflows/core/spend';
 import type { HandedLimits } from '../workflows/core/subagent';
 import { currentRules } from '../workflows/core/rules';
 import type { Head } from '../workflows/core/message';
@@ -91,6 +91,14 @@ async function goalOf(store: Store, { goal, parent }: PrepareRunInput): Promise<
   });
 }
 
+function checkGoal(goal: string): string {
+  if (goal.trim() === '') throw configInvalid('The goal is empty. Say what the agent is to do.');
+  if (goal.length <= personTextChars) return goal;
+  throw configInvalid(
+    `The goal has ${goal.length} characters; at most ${personTextChars} are allowed. Put the material into a file of the workspace.`,
+  );
+}
+
 function budgetOf(
   deps: ActivityDeps,
   agent: ResolvedAgent,
@@ -151,6 +159,19 @@ async function firstHead(store: Store, input: PrepareRunInput): Promise<Head> {
   ]);
 }
 
+/** A failure after something was spent tells of it, so that it is charged. */
+async function telling<Result>(
+  spend: CallSpend | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (spend === undefined || !(thrown instanceof InfraException)) throw thrown;
+    throw new InfraException({ ...thrown.failure, spend });
+  }
+}
+
 /**
  * Prepares a run.
  *
@@ -164,33 +185,32 @@ export async function prepareRun(
   const agent = agentOf(deps, input);
   const limits = limitsOf(agent, input);
   const budget = budgetOf(deps, agent, input);
-  const goal = await goalOf(store, input);
-  if (goal.trim() === '') throw configInvalid('The goal is empty. Say what the agent is to do.');
-  if (goal.length > personTextChars)
-    throw configInvalid(
-      `The goal has ${goal.length} characters; at most ${personTextChars} are allowed. Put the material into a file of the workspace.`,
-    );
+  const goal = checkGoal(await goalOf(store, input));
   const workspace =
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
-  const knowledge = await knowledgeOfAgent(deps, agent);
-  const definition = await store.putBlob(
-    runConfigJson({
-      agent: agent.name,
-      system: agent.system,
-      tools: agent.tools,
-      completion: agent.completion,
-      chain: agent.chain,
-      limits,
-      compaction: agent.compaction,
-      workspace,
-      tenant: tenantOf(input),
-      learns: agent.learns,
-      knowledge,
-    }),
-  );
+  const tenant = tenantOf(input);
   const head = await firstHead(store, { ...input, goal });
+  const { knowledge, spend } = await knowledgeOfAgent(deps, agent, budget);
+  const definition = await telling(spend, () =>
+    store.putBlob(
+      runConfigJson({
+        agent: agent.name,
+        system: agent.system,
+        tools: agent.tools,
+        completion: agent.completion,
+        chain: agent.chain,
+        limits,
+        compaction: agent.compaction,
+        workspace,
+        tenant,
+        learns: agent.learns,
+        knowledge,
+      }),
+    ),
+  );
   return {
     head,
+    ...(spend === undefined ? {} : { spend }),
     snapshot: {
       agent: agent.name,
       rules: currentRules,

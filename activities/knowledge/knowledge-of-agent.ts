@@ -1,7 +1,11 @@
 /** The knowledge of an agent's tools that a run is prepared with. */
+import { Context } from '@temporalio/activity';
 import type { ToolPolicy } from '../../workflows/core/ports';
+import type { Allowance } from '../../workflows/core/spend';
 import type { ActivityDeps } from '../activity-deps';
 import type { ResolvedAgent } from '../agent-catalog';
+import { isJsonObject } from '../tools/input-schema';
+import type { MadeKnowledge } from './model-knowledge';
 import { knowledgeByModel } from './model-knowledge';
 import type { KnownTool, ToolKnowledge } from './tool-knowledge';
 import { knowledgeByRules } from './tool-knowledge';
@@ -18,17 +22,40 @@ function knownTools({ registry }: ResolvedAgent): readonly KnownTool[] {
   }));
 }
 
-/** Makes it, or takes it from the store. Contract: never rejects. */
+/** Attempts of this activity that asked a model: heartbeat details carry the number past a worker's death. */
+function attemptsThatAsked(details: unknown): number {
+  const asked = isJsonObject(details) ? details['askedForKnowledge'] : undefined;
+  return typeof asked === 'number' ? asked : 0;
+}
+
+/**
+ * Makes it, or takes it from the store; what it cost to make is told, within the run's budget.
+ *
+ * Contract: called in an activity. Never rejects.
+ */
 export async function knowledgeOfAgent(
   deps: ActivityDeps,
   agent: ResolvedAgent,
-): Promise<ToolKnowledge> {
+  allowance: Allowance | undefined,
+): Promise<MadeKnowledge> {
   const tools = knownTools(agent);
   const [route] = agent.chain;
   const provider = route === undefined ? undefined : deps.catalog.provider(route.provider);
   if (agent.knowledge !== 'model' || route === undefined || provider === undefined)
-    return knowledgeByRules(tools);
-  return knowledgeByModel(deps.store.patterns, provider, route, tools);
+    return { knowledge: knowledgeByRules(tools) };
+  const context = Context.current();
+  const lostAttempts = attemptsThatAsked(context.info.heartbeatDetails);
+  return knowledgeByModel({
+    store: deps.store.patterns,
+    provider,
+    route,
+    tools,
+    allowance,
+    lostAttempts,
+    asking: () => {
+      context.heartbeat({ askedForKnowledge: lostAttempts + 1 });
+    },
+  });
 }
 
 /** The tools' policies with the alternatives that the core may suggest. */

@@ -1,10 +1,16 @@
 /** Knowledge of tools that a model makes of their definitions: one call per set of definitions, kept in the store. */
 import { z } from 'zod';
+import { totalTokens } from '../../workflows/core/model-price';
 import type { RouteConfig } from '../../workflows/core/ports';
+import type { Allowance, CallSpend } from '../../workflows/core/spend';
+import { noSpend } from '../../workflows/core/spend';
+import { countAllTokens } from '../context/count-tokens';
+import { InfraException } from '../infra-exception';
 import { objectInText } from '../object-in-text';
-import type { Provider } from '../providers/provider';
+import type { BrokenReply, ModelRequest, Provider } from '../providers/provider';
 import { sanitiseText } from '../sanitise';
 import type { PatternStore } from '../learning/pattern-store';
+import { CallMeter } from '../spending/call-meter';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import type { KnownTool, ToolHint, ToolKnowledge } from './tool-knowledge';
 import {
@@ -81,39 +87,68 @@ function merged(answer: Answer, tools: readonly KnownTool[]): ToolKnowledge {
   return { alternatives, hints };
 }
 
-async function ask(
-  provider: Provider,
-  route: RouteConfig,
-  tools: readonly KnownTool[],
-): Promise<ToolKnowledge | undefined> {
+function requestOf(route: RouteConfig, tools: readonly KnownTool[]): ModelRequest {
   const definitions = JSON.stringify(
     tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
   );
-  const reply = await provider.send(
-    {
-      model: route.model,
-      system,
-      messages: [
-        {
-          role: 'user',
-          blocks: [{ type: 'text', text: definitions.slice(0, definitionChars) }],
-        },
-      ],
-      tools: [],
-      maxOutputTokens: Math.min(answerTokens, route.maxOutputTokens),
-    },
-    {
+  return {
+    model: route.model,
+    system,
+    messages: [
+      {
+        role: 'user',
+        blocks: [{ type: 'text', text: definitions.slice(0, definitionChars) }],
+      },
+    ],
+    tools: [],
+    maxOutputTokens: Math.min(answerTokens, route.maxOutputTokens),
+  };
+}
+
+/** Whether the budget pays for the request and its whole answer: half an answer is of no use. */
+function affords(meter: CallMeter, request: ModelRequest, { price }: RouteConfig): boolean {
+  const { maxOutputTokens } = request;
+  const tokens = countAllTokens([system, JSON.stringify(request.messages)].join('\n'));
+  try {
+    const limit = meter.admit({ measure: { tokens, countedTokens: 0 }, price, maxOutputTokens });
+    return limit >= maxOutputTokens;
+  } catch (thrown) {
+    if (thrown instanceof InfraException && thrown.failure.code === 'budget_exhausted')
+      return false;
+    throw thrown;
+  }
+}
+
+async function ask(
+  { provider, tools, asking }: KnowledgeQuestion,
+  request: ModelRequest,
+  meter: CallMeter,
+): Promise<ToolKnowledge | undefined> {
+  asking?.();
+  let broken: BrokenReply | undefined;
+  try {
+    const reply = await provider.send(request, {
       signal: AbortSignal.timeout(patienceMs),
       firstByteMs: patienceMs,
       betweenBytesMs: patienceMs,
       onText: () => undefined,
-    },
-  );
-  const text = reply.blocks
-    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
-    .join('');
-  const answer = answerSchema.safeParse(objectInText(text));
-  return answer.success ? merged(answer.data, tools) : undefined;
+      onBroken: (what) => {
+        broken = what;
+      },
+    });
+    meter.answered(reply);
+    const text = reply.blocks
+      .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+      .join('');
+    const answer = answerSchema.safeParse(objectInText(text));
+    return answer.success ? merged(answer.data, tools) : undefined;
+  } catch (thrown) {
+    meter.broke(
+      broken,
+      thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown),
+    );
+    throw thrown;
+  }
 }
 
 function digestOf(tools: readonly KnownTool[], { provider, model }: RouteConfig): string {
@@ -126,27 +161,58 @@ function stored(json: string | undefined): ToolKnowledge | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
+/** Whom to ask about which tools, and what that may cost. */
+export interface KnowledgeQuestion {
+  readonly store: PatternStore;
+  readonly provider: Provider;
+  readonly route: RouteConfig;
+  readonly tools: readonly KnownTool[];
+  /** The run's budget; absent: no limit. */
+  readonly allowance?: Allowance | undefined;
+  /** Earlier attempts that asked and never told: their workers died. */
+  readonly lostAttempts?: number;
+  /** Called before a request goes out. */
+  readonly asking?: () => void;
+}
+
+/** Knowledge, and what it cost to ask for it; nothing, where nobody was asked. */
+export interface MadeKnowledge {
+  readonly knowledge: ToolKnowledge;
+  readonly spend?: CallSpend;
+}
+
+async function make(
+  question: KnowledgeQuestion,
+  meter: CallMeter,
+): Promise<ToolKnowledge | undefined> {
+  const { store, route, tools, lostAttempts = 0 } = question;
+  const digest = digestOf(tools, route);
+  const request = requestOf(route, tools);
+  // What dead workers may have consumed is charged also where one of them had kept its answer.
+  const isPayable = lostAttempts > 0 ? affords(meter, request, route) : undefined;
+  const known = stored(await store.knowledge(digest));
+  if (known !== undefined) return known;
+  if (!(isPayable ?? affords(meter, request, route))) return undefined;
+  const made = await ask(question, request, meter);
+  if (made !== undefined) await store.keepKnowledge(digest, canonicalJson(made));
+  return made;
+}
+
 /**
  * Knowledge by a model, from the store where the same definitions were asked about before.
  *
- * Contract: never rejects: where store or model fail, or the answer cannot be used, the rules' knowledge is given, and nothing
- * is kept.
+ * Contract: never rejects: where store or model fail, the budget leaves too little, or the answer cannot be used, the rules'
+ * knowledge is given, and nothing is kept. What was consumed is told all the same.
  */
-export async function knowledgeByModel(
-  store: PatternStore,
-  provider: Provider,
-  route: RouteConfig,
-  tools: readonly KnownTool[],
-): Promise<ToolKnowledge> {
+export async function knowledgeByModel(question: KnowledgeQuestion): Promise<MadeKnowledge> {
+  const { tools, allowance, lostAttempts = 0 } = question;
+  const meter = new CallMeter({ allowance, spend: noSpend, lostAttempts });
+  const spent = (): Pick<MadeKnowledge, 'spend'> =>
+    totalTokens(meter.spend.usage) === 0 ? {} : { spend: meter.spend };
   try {
-    const digest = digestOf(tools, route);
-    const known = stored(await store.knowledge(digest));
-    if (known !== undefined) return known;
-    const made = await ask(provider, route, tools);
-    if (made === undefined) return knowledgeByRules(tools);
-    await store.keepKnowledge(digest, canonicalJson(made));
-    return made;
+    const made = await make(question, meter);
+    return { knowledge: made ?? knowledgeByRules(tools), ...spent() };
   } catch {
-    return knowledgeByRules(tools);
+    return { knowledge: knowledgeByRules(tools), ...spent() };
   }
 }

@@ -110,10 +110,13 @@ describe('knowledge by a model', () => {
     const stored = await temporaryStore();
     const { store } = stored;
     const provider = scriptedProvider('alpha', [{ text: `Here:\n\`\`\`json\n${answer}\n\`\`\`` }]);
-    const first = await knowledgeByModel(store.patterns, provider, aRoute(), tools);
-    const again = await knowledgeByModel(store.patterns, provider, aRoute(), tools);
+    const question = { store: store.patterns, provider, route: aRoute(), tools };
+    const { knowledge: first, spend } = await knowledgeByModel(question);
+    const again = await knowledgeByModel(question);
     await stored.dispose();
-    expect(again).toEqual(first);
+    expect(again).toEqual({ knowledge: first });
+    // The vendor of this script tells no usage: our own count stands.
+    expect(spend?.estimated?.tokens).toBeGreaterThan(100);
     expect(provider.requests).toHaveLength(1);
     expect(first.alternatives['read_file']).toEqual(['cat_file']);
     expect(first.alternatives['get_weather']).toEqual(['weather_backup']);
@@ -132,9 +135,31 @@ describe('knowledge by a model', () => {
     const stored = await temporaryStore();
     const { store } = stored;
     const provider = scriptedProvider('alpha', [step, step]);
-    expect(await knowledgeByModel(store.patterns, provider, aRoute(), tools)).toEqual(knowledge);
-    expect(await knowledgeByModel(store.patterns, provider, aRoute(), tools)).toEqual(knowledge);
+    const question = { store: store.patterns, provider, route: aRoute(), tools };
+    expect(await knowledgeByModel(question)).toMatchObject({ knowledge });
+    expect(await knowledgeByModel(question)).toMatchObject({ knowledge });
     await stored.dispose();
     provider.assertDrained();
+  });
+
+  it('is that of the rules where the budget does not pay for the question, and nobody is asked', async () => {
+    const stored = await temporaryStore();
+    const provider = scriptedProvider('alpha', []);
+    const question = { store: stored.store.patterns, provider, route: aRoute(), tools };
+    const made = await knowledgeByModel({ ...question, allowance: { tokens: 2_000 } });
+    await stored.dispose();
+    expect(made).toEqual({ knowledge });
+    expect(provider.requests).toEqual([]);
+  });
+
+  it('charges what a dead worker may have consumed, also where it had kept its answer', async () => {
+    const stored = await temporaryStore();
+    const provider = scriptedProvider('alpha', [{ text: answer }]);
+    const question = { store: stored.store.patterns, provider, route: aRoute(), tools };
+    await knowledgeByModel(question);
+    const { spend } = await knowledgeByModel({ ...question, lostAttempts: 1 });
+    await stored.dispose();
+    expect(spend?.usage.outputTokens).toBe(3_000);
+    expect(provider.requests).toHaveLength(1);
   });
 });

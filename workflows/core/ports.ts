@@ -126,6 +126,8 @@ export interface PrepareRunInput {
 export interface PrepareRunResult {
   readonly snapshot: AgentSnapshot;
   readonly head: Head;
+  /** What the preparation itself consumed: a model was asked about the tools. */
+  readonly spend?: CallSpend;
 }
 
 /** A result to append before the next model call, in the order of the calls. */

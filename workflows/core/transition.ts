@@ -1,5 +1,5 @@
 /** The core: one pure, total, synchronous function that decides everything a run does. */
-import { chargeFailure, chargeReply } from './budget';
+import { charge, chargeFailure, chargeReply } from './budget';
 import { callSummary } from './call-summary';
 import { initialCircuitBreaker } from './circuit-breaker';
 import { keepActiveTimer, onActiveTimer } from './active-timer';
@@ -260,10 +260,11 @@ function onSegmentStarted(state: RunState, event: RunEvent): Step {
 }
 
 function onPrepared(state: RunState, event: Extract<RunEvent, { type: 'run-prepared' }>): Step {
-  if (isEnding(state)) return returned(state, prepareCallId, event.atMs);
+  const { snapshot, head, spend } = event.result;
+  const paid = spend === undefined ? state : charge(state, prepareCallId, spend);
+  if (isEnding(state)) return returned(paid, prepareCallId, event.atMs);
   if (state.phase.type !== 'preparing') return step(state);
-  const { snapshot, head } = event.result;
-  const { storeWaitMs: _recovered, ...rest } = state;
+  const { storeWaitMs: _recovered, ...rest } = paid;
   return beginIteration(
     { ...rest, snapshot: withEveryLimit(snapshot), head, phase: { type: 'ready' } },
     event,
@@ -271,8 +272,9 @@ function onPrepared(state: RunState, event: Extract<RunEvent, { type: 'run-prepa
 }
 
 function onNotPrepared(state: RunState, failure: InfraError, atMs: number): Step {
-  if (isEnding(state)) return returned(state, prepareCallId, atMs);
-  return state.phase.type === 'preparing' ? onPreparationFailed(state, failure, atMs) : step(state);
+  const paid = failure.spend === undefined ? state : charge(state, prepareCallId, failure.spend);
+  if (isEnding(state)) return returned(paid, prepareCallId, atMs);
+  return state.phase.type === 'preparing' ? onPreparationFailed(paid, failure, atMs) : step(state);
 }
 
 type Came<Result> = { readonly result: Result } | { readonly failure: InfraError };
