@@ -9,6 +9,7 @@ import { InfraException } from './infra-exception';
 import { isLostInTheMiddle } from './lost-in-the-middle';
 import { sanitiseText } from './sanitise';
 import type { Store } from './store';
+import { thrownText } from './thrown-text';
 import { outputText } from './tool-output';
 import type { Tool, ToolContext } from './tools/tool';
 import { ToolError } from './tools/tool-error';
@@ -51,29 +52,6 @@ export function toolFailure(
     recoverable: options.recoverable ?? true,
     toolName: tool.name,
   };
-}
-
-/** Name, message, status and a short body text of whatever a tool threw; never headers, config or the whole object. */
-export function thrownText(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown);
-  const parts = [thrown.message === '' ? thrown.name : thrown.message];
-  const { response, status } = thrown as { response?: unknown; status?: unknown };
-  const answer = typeof response === 'object' && response !== null ? response : {};
-  const { status: answerStatus, data } = answer as { status?: unknown; data?: unknown };
-  const code = typeof status === 'number' ? status : answerStatus;
-  if (typeof code === 'number' && !parts.join().includes(String(code)))
-    parts.push(`status ${code}`);
-  const body = bodyText(data);
-  if (body !== '') parts.push(body);
-  return parts.join(': ');
-}
-
-function bodyText(data: unknown): string {
-  if (typeof data === 'string') return data.slice(0, failureMessageChars);
-  if (typeof data !== 'object' || data === null) return '';
-  const { message, error } = data as { message?: unknown; error?: unknown };
-  if (typeof message === 'string') return message;
-  return typeof error === 'string' ? error : '';
 }
 
 function hintOf(tool: Tool, thrown: unknown, value: unknown): string | undefined {

@@ -4,7 +4,8 @@ import { InfraException } from './infra-exception';
 import type { ToolRecord } from './store';
 import { outputText } from './tool-output';
 import type { Execution, ExecutionPlace } from './tool-execution';
-import { executeTool, thrownText, toolFailure, withToolContext } from './tool-execution';
+import { thrownText } from './thrown-text';
+import { executeTool, toolFailure, withToolContext } from './tool-execution';
 import type { ProbeAnswer, Tool } from './tools/tool';
 
 /** Milliseconds that a probe may take: less than the grace of an activity, so that its answer is still stored (ADR 0023). */
