@@ -21,7 +21,11 @@ const reasonNames =
 /** Words that are a label beside a command, and content elsewhere. */
 const labelNames =
   /^(title|label|description|caption|summary|note|notes|comment|message|step|task|goal|display_name|status_message)$/;
-/** Values that differ in every request and mean nothing. */
+/** Of them, those that may be mere captions of a write; the others are what it writes. */
+const captionNames = /^(title|label|caption|display_name|status_message|step)$/;
+/** Values that mean nothing whatever the call does. */
+const emptyNames = /^(idempotency_?key|nonce|cache_?buster|cb)$/;
+/** Values that differ in every request and mean nothing beside a command or in a read; in a write they may be its content. */
 const nonceNames =
   /^((request|call|tool_call|trace|span|correlation|invocation)_?id|idempotency_?key|nonce|uuid|guid|timestamp|time_?stamp|ts|now|current_time|attempt|attempts|retry|retries|retry_count|try|iteration|counter|seq|sequence|cache_?buster|cb)$/;
 /** Numbers that move or resize a window over the same thing. */
@@ -66,7 +70,7 @@ function plainCommand(command: string): string {
   return onlyEcho.test(plain) ? plain.replace(/\d+/g, '0') : plain;
 }
 
-/** A value without what no reader of it would notice: white space round and between its words, counters in a label. */
+/** A value without what no reader of it would notice: white space round and between its words. */
 function plainValue(name: string, value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map((item: JsonValue) => plainValue(name, item));
   if (isJsonObject(value))
@@ -75,8 +79,7 @@ function plainValue(name: string, value: JsonValue): JsonValue {
     );
   if (typeof value !== 'string') return value;
   const text = value.replace(/\s+/g, ' ').trim();
-  if (commandNames.test(name)) return plainCommand(text);
-  return labelNames.test(name) || reasonNames.test(name) ? text.replace(/\d+/g, '0') : text;
+  return commandNames.test(name) ? plainCommand(text) : text;
 }
 
 interface PlainInput {
@@ -89,11 +92,12 @@ function plainInput(tool: Tool, input: JsonObject): PlainInput {
     ([name, value]) => [plainName(name), name, value] as const,
   );
   const hasCommand = given.some(([plain]) => commandNames.test(plain));
+  const saysAll = hasCommand || tool.effect === 'read';
   const isLabel = (plain: string, name: string): boolean =>
     tool.cosmetic.includes(name) ||
     reasonNames.test(plain) ||
-    nonceNames.test(plain) ||
-    (labelNames.test(plain) && (hasCommand || tool.effect === 'read'));
+    emptyNames.test(plain) ||
+    (saysAll && (nonceNames.test(plain) || labelNames.test(plain)));
   const kept = given.filter(([plain, name]) => !isLabel(plain, name));
   const declared = given.filter(([, name]) => !tool.cosmetic.includes(name));
   const shown = kept.length > 0 ? kept : declared;
@@ -125,12 +129,26 @@ function isWordy(value: JsonValue): boolean {
   return typeof value === 'string' && value.length <= 200 && !/[\n/\\]|\.\w/.test(value);
 }
 
+/** A write without the numbers in its captions; undefined where there are none, or nothing beside them. */
+function uncountedInput(input: PlainInput): PlainInput | undefined {
+  const isCounted = (name: string): boolean =>
+    captionNames.test(name) && typeof input[name] === 'string' && /\d/.test(input[name]);
+  const names = Object.keys(input);
+  if (!names.some(isCounted) || names.every((name) => captionNames.test(name))) return undefined;
+  return Object.fromEntries(
+    Object.entries(input).map(([name, value]) => [
+      name,
+      isCounted(name) && typeof value === 'string' ? value.replace(/\d+/g, '0') : value,
+    ]),
+  );
+}
+
 /** What the call does, without values beside it that may be labels; undefined where nothing of that kind is there. */
 function gistInput(tool: Tool, input: PlainInput): PlainInput | undefined {
   const acts = (name: string): boolean =>
     commandNames.test(name) || (tool.effect === 'read' && questionNames.test(name));
   const names = Object.keys(input);
-  if (!names.some(acts)) return undefined;
+  if (!names.some(acts)) return tool.effect === 'read' ? undefined : uncountedInput(input);
   const kept = names.filter((name) => acts(name) || targetNames.test(name));
   const dropped = names.filter((name) => !kept.includes(name));
   if (dropped.length === 0 || !dropped.every((name) => isWordy(input[name] ?? null)))

@@ -3,6 +3,7 @@ import { normaliseResult, shortHash } from '../workflows/core/fingerprint';
 import type { JsonObject } from '../workflows/core/json';
 import type { ResultIdentity } from '../workflows/core/ports';
 import { callLikeness, isOnlyEcho } from './call-likeness';
+import { saysFailed } from './says-failed';
 import type { Execution } from './tool-execution';
 import type { Tool } from './tools/tool';
 
@@ -18,7 +19,7 @@ const fewestLines = 5;
 
 /** How a service says that it is down or that it throttles. */
 const outageWords =
-  /\b(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UND_ERR_\w+)\b|connection (?:refused|reset|timed out)|failed to connect|could not connect|couldn't connect|socket hang up|timed? ?out\b|service unavailable|bad gateway|gateway time-?out|temporarily unavailable|(?:too many|rate.?limit\w*) requests?|rate.?limit(?:ed| exceeded)|overloaded|internal server error|\b(?:HTTP|status(?: code)?|code|error)[ :=/"']{0,4}(?:\d\.\d )?(?:429|5\d\d|529)\b/i;
+  /\b(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UND_ERR_\w+)\b|connection (?:refused|reset|timed out)|failed to connect|could not connect|couldn't connect|socket hang up|timed? ?out\b|service unavailable|bad gateway|gateway time-?out|temporarily unavailable|(?:too many|rate.?limit\w*) requests?|rate.?limit(?:ed|s? exceeded)|overloaded|internal server error|\b(?:HTTP|status(?: code)?|code|error)[ :=/"']{0,4}(?:\d\.\d )?(?:429|5\d\d|529)\b/i;
 
 /** An output that is nothing but such a status: `HTTP 503 ...`, `{"status":503,...}`. */
 const outageOutput =
@@ -38,7 +39,8 @@ function isOutage(execution: Execution): boolean {
   }
   const head = execution.text.slice(0, searchedChars);
   if (failedCommand.test(head)) return outageWords.test(head);
-  return execution.text.length <= searchedChars && outageOutput.test(head);
+  if (execution.text.length > searchedChars) return false;
+  return outageOutput.test(head) || (saysFailed(execution.text) && outageWords.test(head));
 }
 
 function textOf(execution: Execution): string {

@@ -33,8 +33,7 @@ test.each<[string, JsonObject, JsonObject]>([
   ['white space', { command: 'ls  -l\n' }, { command: 'ls -l' }],
   ['a label beside a command', { command: 'ls', title: 'one' }, { command: 'ls', title: 'two' }],
   ['a reason', { path: 'a', reason: 'first' }, { path: 'a', reason: 'again' }],
-  ['a request id', { path: 'a', request_id: 'x1' }, { path: 'a', request_id: 'x2' }],
-  ['a counter in a title', { title: 'noop1', path: 'a' }, { title: 'noop2', path: 'a' }],
+  ['a nonce', { path: 'a', nonce: 'x1' }, { path: 'a', nonce: 'x2' }],
   ['a counter said aloud', { command: 'echo try 1' }, { command: 'echo try 2' }],
 ])('%s makes no other call', (_what, one, other) => {
   expect(keyOf(one)).toBe(keyOf(other));
@@ -43,11 +42,28 @@ test.each<[string, JsonObject, JsonObject]>([
 test.each<[string, JsonObject, JsonObject]>([
   ['another command', { command: 'ls a' }, { command: 'ls b' }],
   ['another title of a write', { title: 'Login fails' }, { title: 'Logout fails' }],
+  [
+    'a counter in the title of a write',
+    { title: 'Part 1', path: 'a' },
+    { title: 'Part 2', path: 'a' },
+  ],
+  ['another moment of a write', { path: 'a', timestamp: 1 }, { path: 'a', timestamp: 2 }],
+  ['another number of a write', { path: 'a', seq: 1 }, { path: 'a', seq: 2 }],
   ['another path', { path: 'a/1' }, { path: 'a/2' }],
   ['another amount', { path: 'a', amount: 1 }, { path: 'a', amount: 2 }],
   ['an echo into a file', { command: 'echo 1 > a' }, { command: 'echo 2 > a' }],
 ])('%s makes another call', (_what, one, other) => {
   expect(keyOf(one)).not.toBe(keyOf(other));
+});
+
+test('a read is the same under another request id, a write with a counted caption alike in its gist', () => {
+  const read = (request_id: string): string => keyOf({ path: 'a', request_id }, tool('read'));
+  expect(read('x1')).toBe(read('x2'));
+  const gist = (title: string, of = 'irreversible' as const): string | undefined =>
+    callLikeness(tool(of), { title, path: 'a' }).alike?.gist;
+  expect(gist('noop1')).toBeDefined();
+  expect(gist('noop1')).toBe(gist('noop2'));
+  expect(callLikeness(tool('irreversible'), { title: 'noop1' }).alike).toBeUndefined();
 });
 
 test('a declared label is none of the call', () => {
@@ -103,6 +119,21 @@ test('a changing tool whose name says that it edits files is counted as one', ()
   expect(editedFileField('fs_write_file', 'irreversible', ['path', 'content'])).toBe('path');
   expect(editedFileField('fs_read_file', 'read', ['path'])).toBeUndefined();
   expect(editedFileField('update_page', 'irreversible', ['path'])).toBeUndefined();
+});
+
+/** Written in an audit; 12 of them failed at first (ADR 0019). */
+const heldOut = readCallTraces(path.join(__dirname, 'fixtures', 'held-out-traces.jsonl'));
+
+test('traces that the detector was not made for are told apart too', async () => {
+  const stored = await temporaryStore();
+  const wrong: string[] = [];
+  for (const trace of heldOut) {
+    const { endedBy, warned } = await playTrace(stored.store, trace);
+    const isLoop = trace.label === 'loop';
+    if (isLoop !== (endedBy === 'guard_loop') || (!isLoop && warned)) wrong.push(trace.id);
+  }
+  expect(wrong).toEqual([]);
+  await stored.dispose();
 });
 
 test('traces of each kind are told apart through the real intake', async () => {

@@ -119,15 +119,15 @@ export function* repliesOf(trace: CallTrace): Generator<readonly TracedCall[], v
 const traceFile = path.resolve('bench/scorecard/loops/traces.jsonl');
 
 /**
- * Reads every trace.
+ * Reads every trace of a file; of the section's own where none is given.
  *
  * Errors: throws on a line that is no trace, and on an id that is there twice.
  */
-export function readCallTraces(): readonly CallTrace[] {
-  const text = readFileSync(traceFile, 'utf8');
+export function readCallTraces(file = traceFile): readonly CallTrace[] {
+  const text = readFileSync(file, 'utf8');
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const traces = lines.map((line) => traceSchema.parse(JSON.parse(line)));
   const ids = new Set(traces.map(({ id }) => id));
-  if (ids.size < traces.length) throw new Error('An id is there twice in traces.jsonl.');
+  if (ids.size < traces.length) throw new Error(`An id is there twice in ${file}.`);
   return traces;
 }
