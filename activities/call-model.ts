@@ -25,7 +25,7 @@ import { takeReply } from './reply-intake';
 import type { Attempt, Attempting } from './route-attempt';
 import { providerOf, routeOf, sendAttempt, serverClock, withAttempts } from './route-attempt';
 import type { RouteCall } from './shared-health';
-import { admitCall, reportAnsweredCall } from './shared-health';
+import { admitted, reportAnsweredCall } from './shared-health';
 import type { Store } from './store';
 
 function noteOf(input: CallModelInput, memory: AttemptMemory): string | undefined {
@@ -106,37 +106,39 @@ async function callRoute(
     limits,
     startedAtMs: clock(),
   };
-  const isProbe = (await admitCall(store, call)) === 'probe' || input.probe === true;
-  const attempt: Attempt = {
-    store,
-    provider,
-    call,
-    retries: isProbe ? 0 : limits.streamRetries,
-    clock,
-    meter: attempting.meter,
-    partialText: '',
-    memory: attempting.memory,
-    measure: () => measureParts(measured, measure, compaction),
-  };
-  attempting.attempt = attempt;
-  const reply = await sendAdmitted(attempt, ready, route);
-  const taken = await takeReply(store, definition.agent, input, {
-    reply,
-    headBefore,
-    vendor: provider.vendor,
-    isTextProtocol: route.toolProtocol === 'text',
-    requireCall: definition.config.completion === 'tool',
-    workspace: definition.config.workspace,
+  return admitted(store, call, async (admission) => {
+    const isProbe = admission === 'probe' || input.probe === true;
+    const attempt: Attempt = {
+      store,
+      provider,
+      call,
+      retries: isProbe ? 0 : limits.streamRetries,
+      clock,
+      meter: attempting.meter,
+      partialText: '',
+      memory: attempting.memory,
+      measure: () => measureParts(measured, measure, compaction),
+    };
+    attempting.attempt = attempt;
+    const reply = await sendAdmitted(attempt, ready, route);
+    const taken = await takeReply(store, definition.agent, input, {
+      reply,
+      headBefore,
+      vendor: provider.vendor,
+      isTextProtocol: route.toolProtocol === 'text',
+      requireCall: definition.config.completion === 'tool',
+      workspace: definition.config.workspace,
+    });
+    await reportAnsweredCall(store, call, clock());
+    const { failures } = attempting.memory;
+    return {
+      ...taken,
+      ...countOfCall(measured, measure, taken),
+      ...attempt.meter.beyondReply(),
+      ...(parts === undefined ? {} : { measure: parts }),
+      ...(failures.length === 0 ? {} : { healedRetries: failures }),
+    };
   });
-  await reportAnsweredCall(store, call, clock());
-  const { failures } = attempting.memory;
-  return {
-    ...taken,
-    ...countOfCall(measured, measure, taken),
-    ...attempt.meter.beyondReply(),
-    ...(parts === undefined ? {} : { measure: parts }),
-    ...(failures.length === 0 ? {} : { healedRetries: failures }),
-  };
 }
 
 /** Sends a request as far as the run can pay for it, in the form in which the route takes it. */

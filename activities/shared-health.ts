@@ -3,6 +3,7 @@ import type { FailoverReason, InfraError } from '../workflows/core/failure';
 import { failoverReason, infraPolicy } from '../workflows/core/failure-policy';
 import type { Limits } from '../workflows/core/limits';
 import { restAfter } from '../workflows/core/provider-health';
+import { interruption } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
 import type { SharedHealth, Store } from './store';
 
@@ -29,13 +30,7 @@ function spared(call: RouteCall, health: SharedHealth, untilMs: number): InfraEx
   });
 }
 
-/**
- * Admits a call to its route.
- *
- * Errors: `InfraException` with the reason of the route's last failure and `spared`, where the route is cooling or another run
- * is probing it; no request was sent then.
- */
-export async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
+async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
   const [health] = await store.readHealth([call.route]);
   if (health === undefined || health.cooldownUntilMs === 0) return 'normal';
   const { startedAtMs } = call;
@@ -58,6 +53,27 @@ async function advise(report: Promise<unknown>): Promise<void> {
   } catch (thrown) {
     if (thrown instanceof InfraException && thrown.failure.code === 'store_unavailable') return;
     throw thrown;
+  }
+}
+
+/**
+ * Runs a call, if its route admits it. A probe that ends without a report, since it was cancelled, could not be paid or failed
+ * for a reason of the run's own, gives its lease back; one whose worker shuts down keeps it for the worker that goes on.
+ *
+ * Errors: those of `work`; `InfraException` with the reason of the route's last failure and `spared`, where the route is cooling
+ * or another run is probing it, and no request was sent then.
+ */
+export async function admitted<Result>(
+  store: Store,
+  call: RouteCall,
+  work: (admission: Admission) => Promise<Result>,
+): Promise<Result> {
+  const admission = await admitCall(store, call);
+  try {
+    return await work(admission);
+  } finally {
+    const goesOn = interruption() instanceof InfraException;
+    if (admission === 'probe' && !goesOn) await advise(store.releaseProbe(call));
   }
 }
 

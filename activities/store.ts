@@ -108,6 +108,8 @@ export interface HealthStore {
    * second time in an interval: read again.
    */
   acquireProbe(request: ProbeRequest): Promise<boolean>;
+  /** Ends the lease of this holder alone: its probe came to nothing that the route is to blame or to thank for. */
+  releaseProbe(lease: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void>;
 }
 
 /**

@@ -10,7 +10,7 @@ import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
 import type { Attempt, Attempting } from '../route-attempt';
 import { providerOf, routeOf, sendAttempt, serverClock } from '../route-attempt';
 import type { RouteCall } from '../shared-health';
-import { admitCall, reportAnsweredCall } from '../shared-health';
+import { admitted, reportAnsweredCall } from '../shared-health';
 import { CallMeter } from '../spending/call-meter';
 import type { Store } from '../store';
 import { contentHash } from '../stores/content-hash';
@@ -85,20 +85,21 @@ export async function summariseRecord(
     limits,
     startedAtMs: clock(),
   };
-  const isProbe = (await admitCall(store, call)) === 'probe';
-  const summariser: Summariser = {
-    store,
-    provider,
-    call,
-    route,
-    input,
-    maxOutputTokens,
-    clock,
-    retries: isProbe ? 0 : limits.streamRetries,
-  };
-  const made = await summariseParts(summariser, chunks, attempting);
-  await reportAnsweredCall(store, call, clock());
-  return made;
+  return admitted(store, call, async (admission) => {
+    const summariser: Summariser = {
+      store,
+      provider,
+      call,
+      route,
+      input,
+      maxOutputTokens,
+      clock,
+      retries: admission === 'probe' ? 0 : limits.streamRetries,
+    };
+    const made = await summariseParts(summariser, chunks, attempting);
+    await reportAnsweredCall(store, call, clock());
+    return made;
+  });
 }
 
 async function summariseParts(

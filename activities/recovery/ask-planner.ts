@@ -18,7 +18,7 @@ import type {
   OutputSchema,
   Provider,
 } from '../providers/provider';
-import { admitCall, reportAnsweredCall, reportFailedCall } from '../shared-health';
+import { admitted, reportAnsweredCall, reportFailedCall } from '../shared-health';
 import type { RouteCall } from '../shared-health';
 import { CallMeter } from '../spending/call-meter';
 import type { Store } from '../store';
@@ -126,6 +126,25 @@ async function sendWithRetries(
   }
 }
 
+/** Sends, and tells the fleet how it went, before another run may probe. */
+async function sendReported(
+  question: PlannerQuestion,
+  meter: CallMeter,
+  signal: AbortSignal,
+  { call, isProbe }: { readonly call: RouteCall; readonly isProbe: boolean },
+): Promise<ModelReply | { readonly problem: string }> {
+  const { store, provider, limits, clock } = question;
+  const retries = isProbe || question.isProbe ? 0 : limits.streamRetries;
+  try {
+    const reply = await sendWithRetries(question, meter, signal, retries);
+    if (!('problem' in reply)) await reportAnsweredCall(store, call, clock());
+    return reply;
+  } catch (thrown) {
+    if (!signal.aborted) await reportFailedCall(store, call, failureOf(provider, thrown), clock());
+    throw thrown;
+  }
+}
+
 function failureOf(provider: Provider, thrown: unknown): InfraError {
   return thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
 }
@@ -153,18 +172,13 @@ export async function askPlanner(question: PlannerQuestion): Promise<PlannerRepl
     startedAtMs: clock(),
   };
   const deadline = AbortSignal.timeout(limits.recoveryPlanTimeoutMs);
+  const signal = AbortSignal.any([cancellationSignal, deadline]);
   try {
-    const isProbe = (await admitCall(store, call)) === 'probe' || question.isProbe;
-    const signal = AbortSignal.any([cancellationSignal, deadline]);
-    const reply = await sendWithRetries(
-      question,
-      meter,
-      signal,
-      isProbe ? 0 : limits.streamRetries,
+    const reply = await admitted(store, call, (admission) =>
+      sendReported(question, meter, signal, { call, isProbe: admission === 'probe' }),
     );
     const spend = spendOfQuestion(meter);
     if ('problem' in reply) return { ...reply, ...spend };
-    await reportAnsweredCall(store, call, clock());
     if (reply.stopReason !== 'end')
       return { problem: `the planner's reply ended as ${reply.stopReason}`, ...spend };
     return { text: textOf(reply), ...spend };
@@ -174,7 +188,6 @@ export async function askPlanner(question: PlannerQuestion): Promise<PlannerRepl
     if (deadline.aborted)
       return { problem: `no plan within ${limits.recoveryPlanTimeoutMs} ms`, ...spend };
     const failure = failureOf(provider, thrown);
-    if (failure.spared !== true) await reportFailedCall(store, call, failure, clock());
     return { problem: `${failure.code}: ${failure.message}`, ...spend };
   }
 }

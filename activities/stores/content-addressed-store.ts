@@ -28,6 +28,7 @@ import {
   afterSuccess,
   holdsProbe,
   initialHealth,
+  withoutProbeOf,
 } from './health-record';
 import { healthRecord, healthRow } from './health-row';
 import { parseMessages } from './message-shape';
@@ -172,6 +173,10 @@ export class ContentAddressedStore implements Store {
       return afterProbeRequest(known, request);
     });
     return holdsProbe(health, request);
+  }
+
+  async releaseProbe({ route, holder }: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void> {
+    await this.#updateHealth(route, (known) => withoutProbeOf(known, holder));
   }
 
   sweep(options: SweepOptions): Promise<SweepResult> {

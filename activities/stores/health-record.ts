@@ -56,7 +56,8 @@ export function holdsProbe({ probe }: SharedHealth, request: ProbeRequest): bool
   return probe?.holder === request.holder && probe.untilMs > request.atMs;
 }
 
-function withoutProbeOf(known: SharedHealth, holder: string | undefined): SharedHealth {
+/** The record without the lease of `holder`, if that has it. */
+export function withoutProbeOf(known: SharedHealth, holder: string | undefined): SharedHealth {
   if (holder === undefined || known.probe?.holder !== holder) return known;
   const { probe: _ended, ...rest } = known;
   return rest;

@@ -1,8 +1,9 @@
-/** One attempt of a model call ends by its own limit, as a failure that counts. */
-import { ApplicationFailure } from '@temporalio/common';
+/** One attempt of a model call ends by its own limit, as a failure that counts; a probe that comes to nothing gives its lease back. */
+import { ActivityCancellationDetails, ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { AgentDefinition } from '../../activities/agent';
 import { createActivities } from '../../activities/index';
+import { InfraException } from '../../activities/infra-exception';
 import type { Provider } from '../../activities/providers/provider';
 import type { CallModelInput } from '../../workflows/core/ports';
 import type { TemporaryStore } from '../support/temporary-store';
@@ -31,6 +32,77 @@ const endless: Provider = {
     }),
   classifyError: (thrown) => ({ kind: 'infra', code: 'unknown', message: String(thrown) }),
 };
+
+const route = 'endless/m';
+
+/** Starts a call on a route that rests, from when it may be probed; `send` decides how the probe goes. */
+async function probing(
+  send: Provider['send'],
+  environment: MockActivityEnvironment,
+): Promise<unknown> {
+  const { store } = stored;
+  const activities = createActivities({
+    store,
+    providers: [{ ...endless, send }],
+    agents: [
+      {
+        name: 'worker',
+        instructions: 'You work.',
+        chain: [{ provider: 'endless', model: 'm', windowTokens: 1_000 }],
+        tools: [],
+      },
+    ],
+  });
+  const atMs = Date.now();
+  await store.reportFailure({
+    route,
+    reason: 'rate_limit',
+    message: 'slow down',
+    status: 'down',
+    cooldownUntilMs: atMs + 60_000,
+    probeFromMs: atMs - 1,
+    atMs,
+  });
+  const { snapshot, head } = await activities.prepareRun({ agent: 'worker', goal: 'Work.' });
+  const { storeId, definition } = snapshot;
+  const input = { storeId, definition, head, routeIndex: 0, iteration: 1, idPrefix: 'run' };
+  return environment.run(() => activities.callModel(input)).catch((thrown: unknown) => thrown);
+}
+
+const prober = async (): Promise<string | undefined> =>
+  (await stored.store.readHealth([route]))[0]?.probe?.holder;
+
+test.each([
+  ['is free again after a cancelled probe', { cancelRequested: true }, undefined],
+  [
+    'stays with a probe whose worker shuts down, for the worker that goes on',
+    { workerShutdown: true },
+    'run/1',
+  ],
+])(
+  'the lease of a route %s',
+  async (_what, how, holder) => {
+    const environment = new MockActivityEnvironment();
+    let during: string | undefined;
+    await probing(async (request, options) => {
+      during = await prober();
+      const sent = endless.send(request, options);
+      environment.cancel('CANCELLED', new ActivityCancellationDetails(how));
+      return sent;
+    }, environment);
+    expect(during).toBe('run/1');
+    expect(await prober()).toBe(holder);
+  },
+  5_000,
+);
+
+test('the lease of a route is free again after a probe that failed for no reason of the route', async () => {
+  const refused = new InfraException({ code: 'format', message: 'a bad request' });
+  const thrown = await probing(() => Promise.reject(refused), new MockActivityEnvironment());
+  expect(thrown).toMatchObject({ type: 'format' });
+  expect(await prober()).toBeUndefined();
+  expect(await stored.store.readHealth([route])).toMatchObject([{ status: 'down', errorCount: 1 }]);
+});
 
 test('content that never ends runs into the limit of one attempt, which counts as a timeout of the provider', async () => {
   const activities = createActivities({

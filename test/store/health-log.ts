@@ -62,6 +62,12 @@ export class HealthLog implements HealthStore {
     return Promise.resolve(isGranted && request.untilMs > request.atMs);
   }
 
+  releaseProbe({ route, holder }: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void> {
+    const log = this.#logs.get(route);
+    if (log !== undefined) endLease(log, holder);
+    return Promise.resolve();
+  }
+
   #log(route: string): Log {
     const log = this.#logs.get(route) ?? { failures: [], open: [], successes: [], leases: [] };
     this.#logs.set(route, log);

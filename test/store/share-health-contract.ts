@@ -103,6 +103,7 @@ const healthCall: fc.Arbitrary<HealthCall> = fc.oneof(
   anyCall('reportFailure', anyFailure, (store, given) => store.reportFailure(given)),
   anyCall('reportSuccess', anySuccess, (store, given) => store.reportSuccess(given)),
   anyCall('acquireProbe', anyRequest, (store, given) => store.acquireProbe(given)),
+  anyCall('releaseProbe', anyRequest, (store, given) => store.releaseProbe(given)),
 );
 
 /** Registers the tests for one engine. */
@@ -288,6 +289,17 @@ export function describeSharedHealth(name: string, engine: ContractEngine): void
         const again = { atMs: 1_080, untilMs: 1_200 };
         expect(await store.acquireProbe(request('run 1', again))).toBe(true);
         expect((await read(store))?.probe).toEqual({ holder: 'run 1', untilMs: 1_200 });
+      });
+
+      it('ends when its holder gives it back, and nothing else changes', async () => {
+        const { store } = await fresh();
+        const before = await store.reportFailure(failure());
+        expect(await store.acquireProbe(request('run 1'))).toBe(true);
+        await store.releaseProbe({ route, holder: 'run 2' });
+        expect(await store.acquireProbe(request('run 2'))).toBe(false);
+        await store.releaseProbe({ route, holder: 'run 1' });
+        expect(await read(store)).toEqual(before);
+        expect(await store.acquireProbe(request('run 2'))).toBe(true);
       });
 
       it('ends with the report of its holder, or any success that counts', async () => {
