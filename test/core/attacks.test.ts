@@ -1,8 +1,12 @@
 /** People and failures at the worst moment, in each phase. */
 import { rejectDecision } from '../../workflows/core/decisions';
 import { rejectAnswer } from '../../workflows/core/people';
+import type { RunCommand } from '../../workflows/core/run-protocol';
 import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems, statusMarkdown } from '../../workflows/core/status-view';
+import type { Transition } from '../../workflows/core/transition';
+import { transition } from '../../workflows/core/transition';
+import type { UnstampedEvent } from '../support/builders';
 import {
   aCall,
   aLimits,
@@ -16,6 +20,7 @@ import {
   anAgentError,
   anInfraError,
   entriesOf,
+  startMs,
   takeAll,
   typesOf,
 } from '../support/builders';
@@ -400,6 +405,40 @@ describe('the store', () => {
     expect(run.outcome.status).toBe('completed');
     expect(run.rollOvers).toBeGreaterThan(1_000);
     expect(run.outcome.report.activeMs).toBeLessThan(200_000);
+  });
+});
+
+describe('one outage of the store under parallel calls', () => {
+  const fails = (toolCallId: string) =>
+    ({ type: 'tool-call-failed', toolCallId, failure: storeDown }) as const;
+  const looks = (state: RunState): readonly number[] =>
+    state.phase.type === 'running-tools'
+      ? state.phase.calls.flatMap(({ status }) =>
+          status.type === 'paused' ? [status.untilMs - startMs] : [],
+        )
+      : [];
+  const delays = (commands: readonly RunCommand[]): readonly number[] =>
+    commands.flatMap((each) => (each.type === 'start-timer' ? [each.delayMs] : []));
+  const timerOf = (state: RunState, place: number): UnstampedEvent => {
+    const status =
+      state.phase.type === 'running-tools' ? state.phase.calls[place]?.status : undefined;
+    if (status?.type !== 'paused') throw new Error('the call is paused');
+    return { type: 'timer-fired', timerId: status.timerId };
+  };
+
+  test('lets them look together, and doubles their wait once a look', () => {
+    const [running] = aRunWithCalls([aCall('a'), aCall('b'), aCall('c')]);
+    const at = (state: RunState, ms: number, ...events: readonly UnstampedEvent[]): Transition =>
+      events.reduce<Transition>(
+        ([before], event) => transition(before, { ...event, atMs: startMs + ms }),
+        [state, []],
+      );
+    const [first, commands] = at(running, 10_000, fails('a'), fails('b'), fails('c'));
+    expect(looks(first)).toEqual([12_000, 12_000, 12_000]);
+    expect(delays(commands)).toEqual([2_000]);
+    const [woken] = at(first, 12_000, ...[0, 1, 2].map((place) => timerOf(first, place)));
+    const [second] = at(woken, 13_000, fails('b'), fails('a'), fails('c'));
+    expect(looks(second)).toEqual([17_000, 17_000, 17_000]);
   });
 });
 

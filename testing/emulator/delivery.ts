@@ -61,7 +61,12 @@ async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   if (response.write(bytes)) {
     await new Promise<void>((resolve) => setImmediate(resolve));
   } else {
-    await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    const stop = new AbortController();
+    const { signal } = stop;
+    // Whichever comes first, the other's listener goes too: a large body waits many times.
+    const ready = ['drain', 'close'].map((event) => once(response, event, { signal }));
+    await Promise.race(ready).catch(() => undefined);
+    stop.abort();
   }
 }
 

@@ -23,6 +23,22 @@ export function nextStoreWaitMs(beforeMs: number | undefined): number {
   return beforeMs === undefined ? firstStoreWaitMs : Math.min(beforeMs * 2, maxStoreWaitMs);
 }
 
+/** When a paused call looks for the store again, and what the next wait of the same outage doubles. */
+interface StoreLook {
+  readonly untilMs: number;
+  readonly storeWaitMs: number;
+}
+
+/** The next look of a call that the store paused: siblings of one outage look together, and it counts once. */
+export function nextStoreLook({ phase, storeWaitMs }: RunState, atMs: number): StoreLook {
+  const calls = phase.type === 'running-tools' ? phase.calls : [];
+  const pauses = calls.flatMap(({ status }) => (status.type === 'paused' ? [status.untilMs] : []));
+  const untilMs = pauses.find((dueMs) => dueMs > atMs);
+  if (untilMs !== undefined && storeWaitMs !== undefined) return { untilMs, storeWaitMs };
+  const waitMs = nextStoreWaitMs(storeWaitMs);
+  return { untilMs: atMs + waitMs, storeWaitMs: waitMs };
+}
+
 /** Notes a failure where people look for it. */
 export function recordInfraError(state: RunState, failure: InfraError, atMs: number): Step {
   const line = `${failure.route ?? failure.code}: ${failure.message}`;

@@ -14,7 +14,7 @@ import { countToolRuns, stopBeforeTools, uncountToolRun } from './guard-limits';
 import { endIfLooping, resultIdentity, watchReply } from './loop-guard';
 import type { PendingResult, ProposedToolCall, RunToolResult, ToolPolicy } from './ports';
 import { noteSaidError, rememberPrivileges } from './privileged';
-import { nextStoreWaitMs, recordInfraError } from './provider-failure';
+import { nextStoreLook, recordInfraError } from './provider-failure';
 import { endToolStep, noteCallResult } from './recovery-outcome';
 import { settleRecoveryCall } from './recovery-settled';
 import type { RecoveryCall } from './recovery-state';
@@ -365,13 +365,10 @@ function pauseCall(
 ): Step {
   const timers = state.counters.timers + 1;
   const timerId = `store-${timers}`;
-  const delayMs = nextStoreWaitMs(state.storeWaitMs);
-  const waiting: ToolCallProgress = {
-    call,
-    status: { type: 'paused', timerId, untilMs: atMs + delayMs },
-  };
+  const { untilMs, storeWaitMs } = nextStoreLook(state, atMs);
+  const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, untilMs } };
   const paused = count(
-    { ...replaceCall(state, call.toolCallId, waiting), storeWaitMs: delayMs },
+    { ...replaceCall(state, call.toolCallId, waiting), storeWaitMs },
     { timers },
   );
   return andThen(recordInfraError(paused, failure, atMs), (noted) =>
