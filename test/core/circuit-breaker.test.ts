@@ -8,7 +8,8 @@ import {
   trackError,
 } from '../../workflows/core/circuit-breaker';
 import { aSnapshot, anAgentError, anInfraError } from '../support/builders';
-import type { RunDriver, ScriptedReply, ScriptedToolResult } from '../support/run-driver';
+import type { RunDriver, ScriptedToolResult } from '../support/run-driver';
+import type { ScriptedReply } from '../support/scripted-reply';
 import { drive } from '../support/run-driver';
 
 const track = (...errors: readonly string[]): CircuitBreakerState =>

@@ -3,8 +3,9 @@ import type { ContextMeasure } from '../../workflows/core/context-measure';
 import type { InfraError } from '../../workflows/core/failure';
 import type { AgentSnapshot } from '../../workflows/core/ports';
 import { currentRules } from '../../workflows/core/rules';
-import { aMeasure, aRoute, aSnapshot, anInfraError } from '../support/builders';
-import type { DrivenWorld, ScriptedReply } from '../support/run-driver';
+import { aMeasure, anAgentError, anInfraError, aRoute, aSnapshot } from '../support/builders';
+import type { DrivenWorld } from '../support/run-driver';
+import type { ScriptedReply } from '../support/scripted-reply';
 import { RunDriver } from '../support/run-driver';
 
 type Answer = ScriptedReply | InfraError | { readonly heldBack: ContextMeasure };
@@ -83,6 +84,21 @@ it('compaction-01: three compactions at most, then less is kept free for the rep
   expect(run.outcome.status).toBe('completed');
   expect(run.compactions.length).toBeLessThanOrEqual(3);
   expect(run.requests.at(-1)?.input.bounds).toMatchObject({ reserveTokens: 4_096 });
+});
+
+it('lets the call itself be measured where a foreseen compaction proves needless', () => {
+  // A reply that leaves no trace, so that the vendor's count still holds.
+  const full: Answer = { text: '', error: anAgentError(), contextTokens: 88_000 };
+  const run = drive([full, done], {
+    // What is stored fits; the text that a person adds is in no transcript yet.
+    compact: (input) => (input.isDue === true ? {} : { isNeedless: true }),
+  });
+  run.step();
+  run.say({ type: 'message-added', text: 'x'.repeat(20_000) });
+  run.run();
+  expect(run.outcome).toMatchObject({ status: 'completed' });
+  expect(run.compactions).toHaveLength(1);
+  expect(run.requests.at(-1)?.messages.at(-1)).toMatchObject({ role: 'user' });
 });
 
 it('ends readably where nothing makes it fit, after at most three compactions', () => {

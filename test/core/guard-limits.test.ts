@@ -5,7 +5,8 @@ import type { JsonObject } from '../../workflows/core/json';
 import type { AgentSnapshot } from '../../workflows/core/ports';
 import { currentRules } from '../../workflows/core/rules';
 import { aCall, aLimits, aPreparedRun, aSnapshot, aTool, anAgentError } from '../support/builders';
-import type { DrivenWorld, ScriptedReply } from '../support/run-driver';
+import type { DrivenWorld } from '../support/run-driver';
+import type { ScriptedReply } from '../support/scripted-reply';
 import { RunDriver } from '../support/run-driver';
 
 function guarded(changes: Partial<AgentSnapshot> = {}): AgentSnapshot {

@@ -2,6 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { isTripped } from '../../workflows/core/circuit-breaker';
+import { defaultCompaction } from '../../workflows/core/compaction-config';
+import type { CompactionTier } from '../../workflows/core/compaction-policy';
 import type { RunState } from '../../workflows/core/run-state';
 import type { RunCommand } from '../../workflows/core/run-protocol';
 import { transition } from '../../workflows/core/transition';
@@ -10,7 +12,10 @@ import type { RandomRun } from '../support/random-runs';
 import { playRun, randomRun } from '../support/random-runs';
 import { wireProblems } from '../support/wire-problems';
 
-const runs = { numRuns: 40, endOnFailure: true };
+/** Tiers as a run climbs them. */
+const weakestFirst: readonly CompactionTier[] = [1, 3, 2, 4];
+
+const runs = { numRuns: 25, endOnFailure: true };
 
 describe('any run', () => {
   test('comes to an end that can be read, once', () => {
@@ -69,6 +74,46 @@ describe('any run', () => {
     );
   });
 
+  test('compacts by a higher tier each time, or with another route, until the model replies', () => {
+    let compacted = 0;
+    fc.assert(
+      fc.property(randomRun, (run) => {
+        let asked: string[] = [];
+        const driver = playRun(run, {
+          rollsOver: true,
+          watch: ({ context }, commands, event) => {
+            if (event.type === 'model-call-completed' && event.result.stopReason !== 'context-full')
+              asked = [];
+            // The store is back: what it could not do is done again. Needless: nothing was done.
+            const isUndone =
+              event.type === 'compaction-failed'
+                ? event.failure.code === 'store_unavailable'
+                : event.type === 'compaction-completed' && event.result.isNeedless === true;
+            if (isUndone) asked.pop();
+            for (const command of commands) {
+              if (command.type !== 'compact') continue;
+              const { tier, trimTail = false, summary } = command.input;
+              const request = JSON.stringify([tier, trimTail, summary?.routeIndex]);
+              expect(asked).not.toContain(request);
+              asked.push(request);
+            }
+            const { done } = context;
+            const strengths = done
+              .filter(({ trimmedTail }) => trimmedTail !== true)
+              .map(({ tier }) => weakestFirst.indexOf(tier));
+            expect(strengths).toEqual([...new Set(strengths)].sort());
+            expect(done.length - strengths.length).toBeLessThanOrEqual(1);
+            expect(done.length).toBeLessThanOrEqual(defaultCompaction.maxCompactions);
+          },
+        });
+        compacted += driver.compactions.length;
+      }),
+      runs,
+    );
+    // Seen: 22 to 81.
+    expect(compacted).toBeGreaterThan(5);
+  });
+
   test('is tripped only at its end', () => {
     fc.assert(
       fc.property(randomRun, (run) => {
@@ -92,7 +137,7 @@ describe('any run', () => {
         expect(second.state).toEqual(first.state);
         expect(second.commands).toEqual(first.commands);
       }),
-      { numRuns: 30 },
+      { numRuns: 10 },
     );
   });
 
@@ -112,7 +157,7 @@ describe('any run', () => {
           },
         });
       }),
-      { numRuns: 60 },
+      { numRuns: 15 },
     );
   });
 });
@@ -150,7 +195,7 @@ describe('a roll-over', () => {
       }),
       runs,
     );
-    // Seen: 50 to 150, as random runs are of random length; none would mean that nothing was tested.
+    // Seen: 57 to 297, as random runs are of random length; none would mean that nothing was tested.
     expect(rolled).toBeGreaterThan(10);
   });
 });

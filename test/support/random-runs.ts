@@ -2,15 +2,17 @@
 import fc from 'fast-check';
 import type { AgentErrorCode, InfraError } from '../../workflows/core/failure';
 import { infraPolicies, recoveryInstructions } from '../../workflows/core/failure-policy';
+import type { ContextMeasure } from '../../workflows/core/context-measure';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { AgentSnapshot, DecisionPolicy } from '../../workflows/core/ports';
+import type { AgentSnapshot, CompactInput, DecisionPolicy } from '../../workflows/core/ports';
 import { currentRules } from '../../workflows/core/rules';
 import { pendingItems } from '../../workflows/core/status-view';
 import type { UnstampedEvent } from './builders';
-import { aRoute, aSnapshot, anAgentError, anInfraError } from './builders';
-import type { ScriptedCall, ScriptedReply, ScriptedToolResult } from './run-driver';
+import { aMeasure, aRoute, aSnapshot, anAgentError, anInfraError } from './builders';
+import type { ScriptedCompaction, ScriptedToolResult } from './run-driver';
 import { RunDriver } from './run-driver';
+import type { ScriptedCall, ScriptedReply } from './scripted-reply';
 
 const infraCodes = Object.keys(infraPolicies) as InfraError['code'][];
 const agentCodes = Object.keys(recoveryInstructions) as AgentErrorCode[];
@@ -20,15 +22,15 @@ const infra = fc
   .tuple(
     fc.oneof(
       {
-        weight: 12,
+        weight: 24,
         arbitrary: fc.constantFrom<InfraError['code'][]>(
           'rate_limit',
           'overloaded',
           'network',
-          'auth',
           'store_unavailable',
         ),
       },
+      { weight: 2, arbitrary: fc.constant<InfraError['code']>('auth') },
       { weight: 1, arbitrary: fc.constantFrom(...infraCodes) },
     ),
     fc.option(fc.integer({ min: -5, max: 400_000 }), { nil: undefined }),
@@ -59,10 +61,20 @@ const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
 
 const text = fc.constantFrom('', ' ', 'done', 'thinking');
 
+/** Sizes between nothing and far too much, in tokens of windows of 100,000 and 200,000. */
+const tokens = fc.constantFrom(5_000, 60_000, 85_000, 95_000, 150_000, 178_000, 250_000);
+
 const reply: fc.Arbitrary<ScriptedReply> = fc.oneof(
   {
-    weight: 12,
+    weight: 24,
     arbitrary: fc.record({ text, calls: fc.array(call, { minLength: 1, maxLength: 4 }) }),
+  },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      calls: fc.array(call, { minLength: 1, maxLength: 2 }),
+      contextTokens: tokens,
+    }),
   },
   { weight: 2, arbitrary: fc.record({ text }) },
   { weight: 2, arbitrary: fc.record({ text, stopReason: fc.constant('pause' as const) }) },
@@ -79,12 +91,74 @@ const reply: fc.Arbitrary<ScriptedReply> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ text: 'x', healedRetries: ['network'] }) },
+  { weight: 1, arbitrary: fc.constant({ text: 'x', stopReason: 'context-full' as const }) },
+);
+
+const measure: fc.Arbitrary<ContextMeasure> = fc
+  .record({
+    tokens,
+    fixedTokens: fc.constantFrom(2_000, 2_000, 90_000),
+    tailTokens: fc.constantFrom(3_000, 40_000),
+    strippableTokens: fc.constantFrom(0, 0, 30_000),
+    messages: fc.constantFrom(3, 40),
+    over: fc.constantFrom(...([undefined, undefined, undefined, 'images', 'bytes'] as const)),
+  })
+  .map(({ over, ...sizes }) => aMeasure({ ...sizes, ...(over === undefined ? {} : { over }) }));
+
+/** A request that was not sent, or that the vendor refused as too long, with or without its numbers. */
+const tooLong: fc.Arbitrary<InfraError | { readonly heldBack: ContextMeasure }> = fc.oneof(
+  { weight: 5, arbitrary: measure.map((heldBack) => ({ heldBack })) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ measure, windowTokens: fc.constantFrom(undefined, 64_000, 198_000) })
+      .map(({ windowTokens, ...overflow }) =>
+        anInfraError('context_overflow', {
+          overflow: {
+            ...overflow,
+            ...(windowTokens === undefined
+              ? {}
+              : { windowTokens, inputTokens: overflow.measure.tokens }),
+          },
+        }),
+      ),
+  },
+  { weight: 1, arbitrary: fc.constant(anInfraError('context_overflow', { status: 413 })) },
+);
+
+/** What a compaction comes to: it helps, helps little or not at all, finds nothing to do, gets no summary, or is lost. */
+const compaction: fc.Arbitrary<ScriptedCompaction | InfraError> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({}) },
+  { weight: 3, arbitrary: measure.map((after) => ({ measure: after })) },
+  {
+    weight: 2,
+    arbitrary: measure.map((after) => ({ hasNoEffect: true as const, measure: after })),
+  },
+  { weight: 1, arbitrary: fc.constant({ isNeedless: true as const }) },
+  { weight: 2, arbitrary: fc.constant({ failure: anInfraError('format') }) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .constantFrom<InfraError['code'][]>(
+        'worker_lost',
+        'overloaded',
+        'rate_limit',
+        'context_overflow',
+        'store_unavailable',
+      )
+      .map((code) => anInfraError(code)),
+  },
 );
 
 const toolResult: fc.Arbitrary<ScriptedToolResult | InfraError> = fc.oneof(
-  { weight: 6, arbitrary: fc.constant({ output: 'a result' }) },
-  { weight: 4, arbitrary: agentError.map((error) => ({ error })) },
-  { weight: 2, arbitrary: fc.constant(anInfraError('store_unavailable')) },
+  {
+    weight: 24,
+    arbitrary: fc
+      .constantFrom('a', 'b', 'c', 'd')
+      .map((output) => ({ output: `result ${output}` })),
+  },
+  { weight: 8, arbitrary: agentError.map((error) => ({ error })) },
+  { weight: 4, arbitrary: fc.constant(anInfraError('store_unavailable')) },
   { weight: 1, arbitrary: fc.constant(anInfraError('tool_infrastructure')) },
 );
 
@@ -115,7 +189,8 @@ type RandomAct = ReturnType<(typeof personAct)['generate']>['value'] | { type: '
 /** A whole random run: what the world answers, and when people speak. */
 export interface RandomRun {
   readonly snapshot: AgentSnapshot;
-  readonly replies: readonly (ScriptedReply | InfraError)[];
+  readonly replies: readonly (ScriptedReply | InfraError | { readonly heldBack: ContextMeasure })[];
+  readonly compactions: readonly (ScriptedCompaction | InfraError)[];
   readonly toolResults: readonly (ScriptedToolResult | InfraError)[];
   readonly prepares: readonly boolean[];
   readonly picks: readonly number[];
@@ -142,10 +217,11 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
   .record({
     limits: fc.oneof(
       { weight: 3, arbitrary: fc.constant({ ...defaultLimits, maxIterations: 30 }) },
-      { weight: 2, arbitrary: limits },
+      { weight: 1, arbitrary: limits },
     ),
     completion: fc.constantFrom('text' as const, 'tool' as const),
-    routes: fc.constantFrom(0, 1, 2, 2, 3),
+    routes: fc.constantFrom(0, 1, 1, 2, 2, 2, 3, 3, 3),
+    windowTokens: fc.constantFrom(100_000, 200_000),
     approvals: fc.constantFrom<(DecisionPolicy | undefined)[]>(
       undefined,
       { expiresAfterMs: 2_000, onExpiry: 'reject' },
@@ -155,7 +231,7 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
     learns: fc.boolean(),
     notifies: fc.boolean(),
   })
-  .map(({ routes, approvals, learns, notifies, ...rest }) =>
+  .map(({ routes, windowTokens, approvals, learns, notifies, ...rest }) =>
     aSnapshot({
       ...rest,
       rules: currentRules,
@@ -164,18 +240,28 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
       ...(notifies
         ? { notifiers: { names: ['log'], on: ['escalation', 'question', 'approval'] } }
         : {}),
-      chain: Array.from({ length: routes }, (_, index) => aRoute({ provider: `p${index}` })),
+      chain: Array.from({ length: routes }, (_, index) =>
+        // The last route has the larger window, where there are several.
+        aRoute({
+          provider: `p${index}`,
+          windowTokens: index > 0 && index === routes - 1 ? 200_000 : windowTokens,
+        }),
+      ),
     }),
   );
 
 /** Random runs. */
 export const randomRun: fc.Arbitrary<RandomRun> = fc.record({
   snapshot,
-  replies: fc.array(fc.oneof({ weight: 4, arbitrary: reply }, { weight: 1, arbitrary: infra }), {
-    minLength: 1,
-    maxLength: 40,
-    size: 'max',
-  }),
+  replies: fc.array(
+    fc.oneof(
+      { weight: 8, arbitrary: reply },
+      { weight: 2, arbitrary: infra },
+      { weight: 2, arbitrary: tooLong },
+    ),
+    { minLength: 1, maxLength: 40, size: 'max' },
+  ),
+  compactions: fc.array(compaction, { maxLength: 12 }),
   toolResults: fc.array(toolResult, { minLength: 1, maxLength: 20, size: 'max' }),
   prepares: fc.array(fc.boolean(), { maxLength: 2 }),
   picks: fc.array(fc.nat({ max: 7 }), { maxLength: 20 }),
@@ -233,6 +319,21 @@ function eventsOf(driver: RunDriver, act: Exclude<RandomAct, { type: 'next' }>):
   }
 }
 
+/** Only a model that was asked can fail to summarise, and only what was foreseen can prove needless. */
+function possible(
+  { summary, isDue }: CompactInput,
+  made: ScriptedCompaction | InfraError,
+): ScriptedCompaction | InfraError {
+  if ('kind' in made) {
+    const isOurs = made.code === 'store_unavailable' || made.code === 'worker_lost';
+    return isOurs || summary !== undefined ? made : {};
+  }
+  const isImpossible =
+    (made.failure !== undefined && summary === undefined) ||
+    (made.isNeedless === true && isDue === true);
+  return isImpossible ? {} : made;
+}
+
 /** What may be changed when a random run is played. */
 export interface PlayOptions {
   readonly watch?: ConstructorParameters<typeof RunDriver>[0]['watch'];
@@ -244,6 +345,7 @@ export interface PlayOptions {
 export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
   // Every store comes back in the end, and every provider answers once more.
   const nextReply = cycle([...run.replies, { text: 'done' }], { text: 'done' });
+  const nextCompaction = cycle<ScriptedCompaction | InfraError>([...run.compactions, {}], {});
   const nextResult = cycle([...run.toolResults, { output: 'ok' }], { output: 'ok' });
   const nextPick = cycle(run.picks, 0);
   const nextProblem = cycle<string | InfraError>(
@@ -255,6 +357,7 @@ export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
     prepare: (attempt) =>
       run.prepares[attempt - 1] === true ? anInfraError('store_unavailable') : run.snapshot,
     model: nextReply,
+    compact: (input) => possible(input, nextCompaction()),
     tool: nextResult,
     check: ({ input }) => (input['to'] === 1 ? undefined : nextProblem()),
     failsToNotify: () => nextPick() % 3 === 0,

@@ -1,10 +1,10 @@
 /** Plays the shell on the core, without Temporal: whole runs on a virtual clock, each step checked. */
 import { isDeepStrictEqual } from 'node:util';
+import { tailStart } from '../../activities/context/kept-tail';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import { shortHash } from '../../workflows/core/fingerprint';
 import { prepareCallId } from '../../workflows/core/iteration';
-import type { JsonObject } from '../../workflows/core/json';
-import type { AssistantMessage, Message, ToolResultBlock } from '../../workflows/core/message';
+import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import type {
   CallModelInput,
   CallModelResult,
@@ -17,10 +17,8 @@ import type {
   PlanRecoveryInput,
   PlanRecoveryResult,
   PrepareRunResult,
-  ProposedToolCall,
   RunToolInput,
   RunToolResult,
-  StopReason,
 } from '../../workflows/core/ports';
 import type { RunOutcome } from '../../workflows/core/run-outcome';
 import type {
@@ -33,36 +31,21 @@ import { restoreRunState } from '../../workflows/core/restore-run-state';
 import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems } from '../../workflows/core/status-view';
 import type { ContextMeasure } from '../../workflows/core/context-measure';
+import { routeName } from '../../workflows/core/provider-health';
 import { modelCallEvent } from '../../workflows/core/model-call-event';
 import { activityIndex, toolCallActivityId } from '../../workflows/core/tool-activity-id';
 import type { Transition } from '../../workflows/core/transition';
 import { initialTransition, transition } from '../../workflows/core/transition';
 import type { UnstampedEvent } from './builders';
+import type { ScriptedReply } from './scripted-reply';
+import { callsOf, keptMessage } from './scripted-reply';
 import { aMeasure, aRequest, aSnapshot, startMs } from './builders';
 
-/** A tool call that the scripted model makes. */
-export interface ScriptedCall {
-  readonly name: string;
-  readonly input?: JsonObject;
-  /** The input is too long to travel inline. */
-  readonly byReference?: boolean;
-  readonly error?: AgentError;
-  readonly needsApproval?: boolean;
-  readonly editedFile?: string;
-  /** Uses of privileged parameters. */
-  readonly privileged?: readonly string[];
-}
-
-/** A reply of the scripted model; a plain answer if it makes no call. */
-export interface ScriptedReply {
-  readonly stopReason?: StopReason;
-  readonly text?: string;
-  readonly calls?: readonly ScriptedCall[];
-  readonly error?: AgentError;
-  readonly healedRetries?: readonly string[];
-  /** Tokens of the request as the vendor counted. Default: ten a message. */
-  readonly contextTokens?: number;
-}
+/** What a scripted compaction comes to. */
+export type ScriptedCompaction = Partial<CompactResult> & {
+  /** The transcript stays as it is. */
+  readonly hasNoEffect?: true;
+};
 
 /** What a scripted tool does. */
 export type ScriptedToolResult = { readonly output: string } | { readonly error: AgentError };
@@ -82,7 +65,7 @@ export interface DrivenWorld {
     call: number,
   ) => ScriptedReply | InfraError | { readonly heldBack: ContextMeasure };
   /** What a compaction comes to; by default it halves what was due. */
-  readonly compact?: (input: CompactInput, call: number) => Partial<CompactResult> | InfraError;
+  readonly compact?: (input: CompactInput, call: number) => ScriptedCompaction | InfraError;
   readonly tool?: (input: RunToolInput, call: number) => ScriptedToolResult | InfraError;
   /** Problems of changed arguments; none by default. */
   readonly check?: (input: CheckEditInput) => string | InfraError | undefined;
@@ -110,6 +93,8 @@ type AwaitedCommand = Exclude<ActivityCommand, { type: 'notify' }>;
 
 const modelCallMs = 1_000;
 const toolCallMs = 100;
+/** An activity takes a minute at most: no limit of a whole run fires before it comes back. */
+const soonMs = 60_000;
 
 function isInfra(value: object): value is InfraError {
   return 'kind' in value && value.kind === 'infra';
@@ -198,7 +183,7 @@ export class RunDriver {
   step(): boolean {
     if (this.state.phase.type === 'ended') return false;
     if (this.rollOverWanted) this.rollOver();
-    const all = [...this.inFlight.keys(), ...this.notifications.keys(), ...this.timersByTime()];
+    const all = [...this.inFlight.keys(), ...this.notifications.keys(), ...this.nextTimers()];
     const ids = this.onlyReminds ? all : all.filter((each) => !this.reminders.includes(each));
     const id = ids[this.world.pick === undefined ? 0 : this.world.pick(ids.length)];
     if (id === undefined) return false;
@@ -239,6 +224,14 @@ export class RunDriver {
     this.rollOvers += 1;
     this.state = restoreRunState(JSON.parse(JSON.stringify(this.state)));
     this.say({ type: 'segment-started' });
+  }
+
+  /** Timers that may fire before what is in flight comes back: those that are due soon, or the earliest where nothing else can happen. */
+  private nextTimers(): readonly string[] {
+    const timers = this.timersByTime();
+    const soon = timers.filter((id) => (this.timers.get(id) ?? 0) <= this.nowMs + soonMs);
+    const isAlone = this.inFlight.size + this.notifications.size === 0;
+    return soon.length === 0 && isAlone ? timers.slice(0, 1) : soon;
   }
 
   private timersByTime(): readonly string[] {
@@ -400,14 +393,15 @@ export class RunDriver {
     const added = results.length === 0 ? [] : [{ role: 'tool', results } as const];
     const headBefore = this.store(input.head, added);
     const messages = this.messagesOf(headBefore);
-    const made = this.world.compact?.(input, this.compactions.length) ?? {};
-    if (isInfra(made)) return made;
+    const scripted = this.world.compact?.(input, this.compactions.length) ?? {};
+    if (isInfra(scripted)) return scripted;
+    const { hasNoEffect, ...made } = scripted;
     const summary: Message = {
       role: 'user',
       blocks: [{ type: 'text', text: `compaction ${this.compactions.length}` }],
     };
-    const isSame = made.isNeedless === true || made.failure !== undefined;
-    const kept = messages.slice(-4);
+    const isSame = hasNoEffect || made.isNeedless === true || made.failure !== undefined;
+    const kept = messages.slice(tailStart(messages, 4));
     return {
       headBefore,
       head: isSame ? headBefore : this.store('', [summary, ...kept]),
@@ -438,7 +432,23 @@ export class RunDriver {
       ...(toolCalls.length === 0 && text !== '' ? { answer: text.slice(0, 16_000) } : {}),
       usage: { inputTokens: 10, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0 },
       contextTokens: reply.contextTokens ?? 10 * this.messagesOf(headBefore).length,
+      ...this.countOf(input, headBefore, reply),
       ...(reply.healedRetries === undefined ? {} : { healedRetries: reply.healedRetries }),
+    };
+  }
+
+  /** What the run learns of its size where the script says how large it is. */
+  private countOf(
+    { routeIndex }: CallModelInput,
+    headBefore: string,
+    { contextTokens: tokens }: ScriptedReply,
+  ): Pick<CallModelResult, 'counted' | 'measure'> {
+    const route = this.state.snapshot?.chain[routeIndex];
+    if (tokens === undefined || route === undefined) return {};
+    const messages = this.messagesOf(headBefore).length;
+    return {
+      counted: { route: routeName(route), messages: messages + 1, tokens },
+      measure: aMeasure({ tokens, messages }),
     };
   }
 
@@ -587,61 +597,6 @@ function awaited(state: RunState): readonly string[] {
     case 'ended':
       return [];
   }
-}
-
-function callsOf(
-  input: CallModelInput,
-  { calls = [], stopReason = calls.length > 0 ? 'tool-use' : 'end' }: ScriptedReply,
-): Pick<CallModelResult, 'stopReason' | 'toolCalls'> {
-  const runs = stopReason === 'end' || stopReason === 'tool-use';
-  const toolCalls = runs ? calls.map((call, index) => proposed(input, call, index)) : [];
-  return { stopReason, toolCalls };
-}
-
-function proposed(input: CallModelInput, call: ScriptedCall, index: number): ProposedToolCall {
-  const toolCallId = `${input.idPrefix}_${input.iteration}_${index}`;
-  return {
-    toolCallId,
-    name: call.name,
-    ...(call.error === undefined
-      ? call.byReference === true
-        ? { inputBlob: 'input-blob' }
-        : { input: call.input ?? {} }
-      : { error: call.error }),
-    ...(call.editedFile === undefined ? {} : { editedFile: call.editedFile }),
-    ...(call.needsApproval === true ? { approvalDigest: `digest-${toolCallId}` } : {}),
-    ...(call.privileged === undefined
-      ? {}
-      : {
-          privileged: {
-            digest: `digest-${toolCallId}`,
-            parameters: call.privileged.map((use) => ({ name: use.slice(0, 5), use })),
-          },
-        }),
-    fingerprint: shortHash(`${call.name} ${JSON.stringify(call.input ?? {})}`),
-  };
-}
-
-/** What the model call's activity keeps of a reply. */
-function keptMessage(
-  input: CallModelInput,
-  stopReason: StopReason,
-  text: string,
-  calls: readonly ProposedToolCall[],
-  error: AgentError | undefined,
-): AssistantMessage | undefined {
-  if (stopReason !== 'end' && stopReason !== 'tool-use' && stopReason !== 'pause') return undefined;
-  if (error !== undefined) return undefined;
-  if (calls.length > 0 && calls.every((call) => call.error !== undefined)) return undefined;
-  const blocks: AssistantMessage['blocks'] = [
-    ...(text.trim() === '' ? [] : [{ type: 'text', text } as const]),
-    ...calls.map(
-      ({ toolCallId, name, input: given }) =>
-        ({ type: 'tool-call', toolCallId, name, input: given ?? {} }) as const,
-    ),
-  ];
-  if (blocks.length === 0) return undefined;
-  return { role: 'assistant', vendor: 'scripted', model: `route-${input.routeIndex}`, blocks };
 }
 
 /** Drives a run whose model follows a script: one reply per call, an unplanned call fails the test. */

@@ -10,6 +10,7 @@ import { issueModelCall, startWait } from './iteration';
 import type { CompactResult, ModelCallHeldBack } from './ports';
 import { recordRouteFailure, recordRouteSuccess, routeName } from './provider-health';
 import { endInfra, nextStoreWaitMs, recordInfraError } from './provider-failure';
+import { hasRules } from './rules';
 import type { RunPhase, RunState } from './run-state';
 import type { Step } from './step';
 import { noSpend } from './spend';
@@ -57,10 +58,7 @@ export function onCompacted(
     );
   }
   const taken = takeAppended(charged, result.head, 0);
-  if (result.isNeedless === true) {
-    const { due: _due, ...context } = taken.context;
-    return issueModelCall({ ...taken, context: { ...context, pendingChars: 0 } }, atMs);
-  }
+  if (result.isNeedless === true) return issueModelCall(forgetForeseen(taken), atMs);
   const measure = asRefused(state, result);
   const done = {
     tier: result.tier,
@@ -89,6 +87,21 @@ export function onCompacted(
     why: phase.why,
   });
   return andThen(step(compacted, entry), (after) => issueModelCall(after, atMs));
+}
+
+/**
+ * What is stored fits after all. The call itself is measured now, with texts that are not stored yet; nothing is foreseen of it
+ * again, or the same compaction would be asked for without end.
+ *
+ * Replay: under rules 2 it was foreseen again.
+ */
+function forgetForeseen(state: RunState): RunState {
+  const { due: _due, prepared, ...context } = state.context;
+  const keeps = prepared !== undefined && !hasRules(state, 3);
+  return {
+    ...state,
+    context: { ...context, ...(keeps ? { prepared } : {}), pendingChars: 0 },
+  };
 }
 
 /** A vendor that refused a request counts more than we do, and so it will count of the smaller one. */
