@@ -51,12 +51,7 @@ export class AgentClient {
   start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>>;
   async start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>> {
     try {
-      const { continueFrom } = options;
-      const runId = await this.begin(
-        continueFrom === undefined
-          ? options
-          : await continuedStart(this.accessTo(check(runIdSchema, continueFrom)), options),
-      );
+      const runId = await this.begin(await this.continued(options));
       return new RunHandle<Output>(this.accessTo(runId), options.output);
     } catch (thrown) {
       throw this.explained(thrown);
@@ -77,6 +72,14 @@ export class AgentClient {
     } catch (thrown) {
       throw this.explained(thrown);
     }
+  }
+
+  /** What is to be started, with the transcript of the run that it continues. */
+  private async continued(options: StartOptions): Promise<StartOptions> {
+    const { continueFrom } = options;
+    if (continueFrom === undefined) return options;
+    const access = this.accessTo(check(runIdSchema, continueFrom));
+    return attempt(access, () => continuedStart(access, options));
   }
 
   private begin(options: StartOptions): Promise<string> {

@@ -84,6 +84,8 @@ export const reasonSchema = bounded('The reason', reasonChars);
 export const personTextSchema = bounded('The text', personTextChars);
 /** The id of an approval or a question. */
 export const itemIdSchema = bounded('The id', 200);
+/** The digest of an action. */
+export const digestSchema = bounded('The digest', 200);
 /** Arguments that a person wants instead of the model's. */
 export const editedInputSchema = z
   .record(z.string(), z.json(), { error: 'The changed arguments must be a JSON object' })

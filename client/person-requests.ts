@@ -8,6 +8,7 @@ import { escalationQuestionId } from '../workflows/core/status-view';
 import {
   bySchema,
   check,
+  digestSchema,
   editedInputSchema,
   itemIdSchema,
   personTextSchema,
@@ -79,7 +80,8 @@ export async function decide(
       : decision.input === undefined
         ? {}
         : { input: check(editedInputSchema, decision.input) };
-  const digest = decider.digest ?? (await actionOf(access, id));
+  const digest =
+    decider.digest === undefined ? await actionOf(access, id) : check(digestSchema, decider.digest);
   // The run itself counts a decision once; an id made of the decision would repeat a refusal that is out of date.
   await update(access, updateNames.resolveApproval, randomUUID(), {
     approvalId: id,

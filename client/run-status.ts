@@ -1,4 +1,5 @@
 /** Where a run is and what waits for a person: asked from a worker, else told by history. */
+import { temporal } from '@temporalio/proto';
 import { queryNames } from '../workflows/contract';
 import type { PendingItem, RunStatusView } from '../workflows/core/status-view';
 import { pendingItems, statusView } from '../workflows/core/status-view';
@@ -51,8 +52,8 @@ function noHistory(runId: string): ClientError {
 async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | undefined> {
   const { client, runId, queryTimeoutMs } = access;
   const handle = client.getHandle(runId);
-  const { status } = await handle.describe();
-  if (status.name !== 'RUNNING') return undefined;
+  const { status, taskQueue } = await handle.describe();
+  if (status.name !== 'RUNNING' || !(await mayHaveWorker(access, taskQueue))) return undefined;
   try {
     return await client.withDeadline(Date.now() + queryTimeoutMs, () =>
       handle.query<Answer>(query),
@@ -60,6 +61,21 @@ async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | u
   } catch {
     // Whatever kept the worker from answering, history has the same facts; what keeps history away is thrown there.
     return undefined;
+  }
+}
+
+/** False where the server has seen no worker for minutes: then a query would only wait for its deadline. */
+async function mayHaveWorker({ client }: RunAccess, taskQueue: string): Promise<boolean> {
+  try {
+    const { pollers } = await client.workflowService.describeTaskQueue({
+      namespace: client.options.namespace,
+      taskQueue: { name: taskQueue },
+      taskQueueType: temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+    });
+    return pollers.length > 0;
+  } catch {
+    // A caller that may not look at task queues may still ask its run.
+    return true;
   }
 }
 

@@ -1,13 +1,13 @@
 /** Shows a run while it goes on: redrawn in place on a terminal, plain lines in a pipe, JSON lines for programs. */
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { RunOutcome } from '../../workflows/core/run-outcome';
 import type { RunMoment } from '../run-handle';
 import type { CommandOutput } from './command-context';
 import { outcomeText } from './outcome-text';
 import { progressFrame } from './progress-frame';
-import { cutTo, duration, painter } from './terminal-text';
+import { createStory, storyIndent } from './story';
+import { cutTo, painter, wrapTo } from './terminal-text';
 import type { StoryLine } from './timeline-lines';
-import { pendingKey, pendingLine, storyLine } from './timeline-lines';
+import { pendingKey, pendingLines } from './timeline-lines';
 
 /** A display of one run. */
 export interface LiveDisplay {
@@ -47,44 +47,29 @@ function jsonDisplay({ write }: CommandOutput): LiveDisplay {
   };
 }
 
-/** Turns moments into story lines with the time since the start; what waits is told once. */
-function createStory(runId: string): (moment: RunMoment) => readonly StoryLine[] {
-  let startedAtMs: number | undefined;
+/** Turns moments into lines; what waits is told once, and the end is left to the outcome. */
+function createTeller(runId: string): (moment: RunMoment) => readonly StoryLine[] {
+  const story = createStory();
   let waiting: readonly string[] = [];
-  let lastError: string | undefined;
   return ({ entries, pending }) => {
-    const lines: StoryLine[] = [];
-    for (const entry of entries) {
-      startedAtMs ??= entry.atMs;
-      const said = isToldOtherwise(entry, lastError) ? undefined : storyLine(entry);
-      if ('error' in entry) lastError = entry.error.message;
-      if (said === undefined) continue;
-      lines.push({
-        ...said,
-        text: `${duration(entry.atMs - startedAtMs).padStart(5)}  ${said.text}`,
-      });
-    }
-    for (const item of pending) {
-      if (waiting.includes(pendingKey(item))) continue;
-      const said = pendingLine(runId, item);
-      lines.push({ ...said, text: `       ${said.text}` });
-    }
+    const said = story(entries.filter(({ type }) => type !== 'RunEndedEvent'));
+    const asked = pending
+      .filter((item) => !waiting.includes(pendingKey(item)))
+      .flatMap((item) => pendingLines(runId, item));
     waiting = pending.map(pendingKey);
-    return lines;
+    const indent = ' '.repeat(storyIndent);
+    return [
+      ...said,
+      ...asked.map((line) => ({ ...line, isWhole: true as const, text: `${indent}${line.text}` })),
+    ];
   };
 }
 
-/** The outcome tells the end at length; an error of a tool or reply has had its own line. */
-function isToldOtherwise(entry: TimelineEntry, lastError: string | undefined): boolean {
-  if (entry.type === 'RunEndedEvent') return true;
-  return entry.type === 'ErrorEvent' && entry.failure.message === lastError;
-}
-
 function lineDisplay({ write }: CommandOutput, runId: string): LiveDisplay {
-  const story = createStory(runId);
+  const tell = createTeller(runId);
   return {
     show(moment) {
-      for (const { text } of story(moment)) write(`${text}\n`);
+      for (const { text } of tell(moment)) write(`${text}\n`);
     },
     end(outcome) {
       write(outcomeText(outcome, painter(false)));
@@ -96,7 +81,7 @@ function lineDisplay({ write }: CommandOutput, runId: string): LiveDisplay {
 function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
   const { write, columns } = output;
   const paint = painter(output.hasColours);
-  const story = createStory(runId);
+  const tell = createTeller(runId);
   const openedAtMs = Date.now();
   let startedAtMs = openedAtMs;
   let status: RunMoment['status'];
@@ -130,11 +115,11 @@ function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
       if (first?.type === 'RunStartedEvent') startedAtMs = first.atMs;
       status = moment.status ?? status;
       const width = Math.max(columns() - 1, 20);
-      const lines = story(moment).map(({ text, colour }) => {
-        const cut = cutTo(text, width);
-        return `${colour === undefined ? cut : paint(colour, cut)}\n`;
+      const lines = tell(moment).flatMap(({ text, colour, isWhole = false }) => {
+        const shown = isWhole ? wrapTo(text, width, storyIndent) : [cutTo(text, width)];
+        return shown.map((line) => (colour === undefined ? line : paint(colour, line)));
       });
-      draw(lines.join(''));
+      draw(lines.map((line) => `${line}\n`).join(''));
     },
     end(outcome) {
       close();

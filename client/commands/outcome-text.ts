@@ -25,35 +25,55 @@ function headline(outcome: RunOutcome, paint: Paint): string {
   }
 }
 
-/** Several lines, each ended. */
-export function outcomeText(outcome: RunOutcome, paint: Paint): string {
-  const { report } = outcome;
+/** `1 iteration`, `3 iterations`. */
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function factsOf({ report }: RunOutcome): readonly string[] {
   const { usage } = report;
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  const healed = Object.entries(report.healed).map(([code, count]) => `${code} x${count}`);
   const facts = [
-    `${report.iterations} iterations`,
-    `${report.toolCallsSucceeded} tool calls succeeded, ${report.toolCallsFailed} failed`,
+    counted(report.iterations, 'iteration'),
+    `${counted(report.toolCallsSucceeded, 'tool call')} succeeded, ${report.toolCallsFailed} failed`,
     `${shortNumber(input)} tokens in${cachedText(report.cachedShare)}, ${shortNumber(usage.outputTokens)} out`,
     ...(report.cost === undefined ? [] : [`cost ${costText(report.cost)}`]),
     duration(report.elapsedMs),
   ];
-  const lines = ['', headline(outcome, paint), '', paint('dim', facts.join(' · '))];
-  if (healed.length > 0) lines.push(paint('dim', `healed: ${healed.join(', ')}`));
-  if (report.failovers > 0) lines.push(paint('dim', `failovers: ${report.failovers}`));
-  if (report.compactions !== undefined)
-    lines.push(paint('dim', `compactions: ${report.compactions}`));
-  if (outcome.status === 'completed') {
-    if (outcome.output !== undefined) lines.push('', JSON.stringify(outcome.output, undefined, 2));
-  } else
-    lines.push(
-      ...listed('what worked', report.worked),
-      ...listed('what did not', report.didNotWork),
-    );
-  return `${lines.join('\n')}\n`;
+  const healed = Object.entries(report.healed).map(([code, count]) => `${code} x${count}`);
+  return [
+    facts.join(' · '),
+    ...(healed.length === 0 ? [] : [`healed: ${healed.join(', ')}`]),
+    ...(report.failovers === 0 ? [] : [`failovers: ${report.failovers}`]),
+    ...(report.compactions === undefined ? [] : [`compactions: ${report.compactions}`]),
+  ];
 }
 
+/** The answer or the reason, then what it leaves behind: an output, or what worked and what did not. */
+export function endText(outcome: RunOutcome, paint: Paint): readonly string[] {
+  return [headline(outcome, paint), ...leftBehind(outcome)];
+}
+
+/** Several lines, each ended. */
+export function outcomeText(outcome: RunOutcome, paint: Paint): string {
+  const facts = factsOf(outcome).map((fact) => paint('dim', fact));
+  return `${['', headline(outcome, paint), '', ...facts, ...leftBehind(outcome)].join('\n')}\n`;
+}
+
+function leftBehind(outcome: RunOutcome): readonly string[] {
+  if (outcome.status === 'completed')
+    return outcome.output === undefined ? [] : ['', JSON.stringify(outcome.output, undefined, 2)];
+  const { worked, didNotWork } = outcome.report;
+  return [...listed('what worked', worked), ...listed('what did not', didNotWork)];
+}
+
+/** Equal entries are one, with how many there were. */
 function listed(title: string, entries: readonly string[]): readonly string[] {
   if (entries.length === 0) return [];
-  return [`${title}:`, ...entries.map((entry) => `  - ${printable(entry)}`)];
+  const counts = new Map<string, number>();
+  for (const entry of entries) counts.set(entry, (counts.get(entry) ?? 0) + 1);
+  const lines = [...counts].map(
+    ([entry, count]) => `  - ${printable(entry)}${count === 1 ? '' : ` (x${count})`}`,
+  );
+  return [`${title}:`, ...lines];
 }

@@ -7,6 +7,9 @@ import { cutTo, duration, printable, shortNumber } from './terminal-text';
 
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
+/** Columns left empty at the end of a line: a terminal that echoes `^C` there must not break the line. */
+const sparedColumns = 3;
+
 /** What a frame shows. */
 export interface FrameInput {
   readonly status: RunStatusView | undefined;
@@ -19,7 +22,7 @@ export interface FrameInput {
 /** Two lines, none wider than the terminal. */
 export function progressFrame(input: FrameInput, paint: Paint): readonly string[] {
   const { status, tick, columns } = input;
-  const width = Math.max(columns - 1, 20);
+  const width = Math.max(columns - sparedColumns, 20);
   const mark = status?.status === 'waiting' ? '‖' : (spinner[tick % spinner.length] ?? '');
   const doing = printable(status?.doing ?? 'waiting for the first news');
   const first = cutTo(`${mark} ${iterationText(status)}${doing}`, width);
@@ -42,7 +45,8 @@ function detailText({ status, elapsedMs }: FrameInput): string {
       `${shortNumber(input)} in${cachedText(status.cachedShare)} ${shortNumber(usage.outputTokens)} out`,
     );
     if (cost !== undefined) parts.push(costText(cost));
-    parts.push(`tools ${status.toolCallsSucceeded} ok ${status.toolCallsFailed} failed`);
+    const failed = status.toolCallsFailed === 0 ? '' : ` ${status.toolCallsFailed} failed`;
+    parts.push(`tools ${status.toolCallsSucceeded} ok${failed}`);
     const codes = Object.entries(healed).map(([code, count]) => `${code} x${count}`);
     if (codes.length > 0) parts.push(`healed ${codes.join(', ')}`);
     if (status.route !== undefined)

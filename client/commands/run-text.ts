@@ -1,12 +1,15 @@
-/** One run as people read it: rows, what waits and how to end the wait, and its story. Pure. */
+/** One run as people read it: rows, what waits and how to end the wait, its story and its end. Pure. */
+import type { RunOutcome } from '../../workflows/core/run-outcome';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import { statusRows } from '../../workflows/core/status-rows';
 import type { PendingItem, RunStatusView } from '../../workflows/core/status-view';
 import type { CommandOutput } from './command-context';
+import { endText } from './outcome-text';
+import { createStory, storyIndent } from './story';
 import type { Colour } from './terminal-text';
-import { duration, painter, printable } from './terminal-text';
+import { painter, printable, wrapTo } from './terminal-text';
 import type { StoryLine } from './timeline-lines';
-import { pendingLine, storyLine } from './timeline-lines';
+import { pendingLines } from './timeline-lines';
 
 /** What there is to show of a run. */
 export interface ShownRun {
@@ -15,10 +18,14 @@ export interface ShownRun {
   readonly pending: readonly PendingItem[];
   /** Empty where the story is not asked for. */
   readonly entries: readonly TimelineEntry[];
+  /** Of a run that has ended. */
+  readonly outcome: RunOutcome | undefined;
 }
 
-/** Columns of the labels. */
-const labelColumns = 10;
+/** Columns of a label and the space behind it. */
+const labelColumns = 11;
+/** Columns before what goes on from a command that did not fit. */
+const commandIndent = 4;
 
 const colours: { readonly [Status in RunStatusView['status']]: Colour } = {
   running: 'cyan',
@@ -29,32 +36,43 @@ const colours: { readonly [Status in RunStatusView['status']]: Colour } = {
   cancelled: 'yellow',
 };
 
-/** The text of `holdfast show`. */
+/** The text of `holdfast show`: on a terminal in lines of its width, in a pipe each thing on one line. */
 export function runText(
-  { runId, status, pending, entries }: ShownRun,
-  { hasColours }: Pick<CommandOutput, 'hasColours'>,
+  { runId, status, pending, entries, outcome }: ShownRun,
+  output: Pick<CommandOutput, 'hasColours' | 'isTerminal' | 'columns'>,
 ): string {
-  const paint = painter(hasColours);
-  const painted = ({ text, colour }: StoryLine): string =>
-    colour === undefined ? text : paint(colour, text);
-  const row = (label: string, value: string, colour?: Colour): string => {
-    const text = printable(value);
-    const name = paint('dim', label.toLowerCase().padEnd(labelColumns));
-    return `${name} ${colour === undefined ? text : paint(colour, text)}`;
+  const paint = painter(output.hasColours);
+  const columns = output.isTerminal ? output.columns() : Infinity;
+  const shown = ({ text, colour }: StoryLine, indent: number): readonly string[] =>
+    wrapTo(text, columns, indent).map((line) =>
+      colour === undefined ? line : paint(colour, line),
+    );
+  const row = (label: string, value: string, colour?: Colour): readonly string[] => {
+    const name = label.toLowerCase().padEnd(labelColumns);
+    const [first = '', ...more] = wrapTo(`${name}${printable(value)}`, columns, labelColumns);
+    const said = first.slice(labelColumns);
+    return [paint('dim', name) + (colour === undefined ? said : paint(colour, said)), ...more];
   };
-  const startedAtMs = entries[0]?.atMs ?? 0;
-  const story = entries.flatMap((entry) => {
-    const said = storyLine(entry);
-    if (said === undefined) return [];
-    return [`${duration(entry.atMs - startedAtMs).padStart(5)}  ${painted(said)}`];
-  });
+  const story = createStory()(
+    outcome === undefined ? entries : entries.filter(({ type }) => type !== 'RunEndedEvent'),
+  );
   return [
-    row('run', runId),
-    row('status', status.status, colours[status.status]),
-    row('agent', status.agent),
-    row('goal', status.goal),
-    ...statusRows(status).map(([label, value]) => row(label, value)),
-    ...pending.map((item) => painted(pendingLine(runId, item))),
-    ...(story.length === 0 ? [] : ['', ...story]),
+    ...row('run', runId),
+    ...row('status', status.status, colours[status.status]),
+    ...row('agent', status.agent),
+    ...row('goal', status.goal),
+    ...statusRows(status).flatMap(([label, value]) => row(label, value)),
+    ...section(
+      pending
+        .flatMap((item) => pendingLines(runId, item))
+        .flatMap((line) => shown(line, commandIndent)),
+    ),
+    ...section(story.flatMap((line) => shown(line, storyIndent))),
+    ...section(outcome === undefined ? [] : endText(outcome, paint)),
   ].join('\n');
+}
+
+/** Lines with an empty one before them, if there are any. */
+function section(lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', ...lines];
 }

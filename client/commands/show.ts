@@ -21,13 +21,18 @@ export function addShow(program: Command, context: CommandContext): void {
       const shown = await withClient(context, async (client) => {
         const run = client.run(runId);
         const entries: TimelineEntry[] = [];
-        const [status, pending] = await Promise.all([run.status(), run.pending()]);
+        const [status, asked] = await Promise.all([run.status(), run.pending()]);
+        // Two answers of a run that goes on: it may have begun to wait between them.
+        const isStale = status.status === 'waiting' && asked.length === 0;
+        const pending = isStale ? await run.pending() : asked;
         if (options.events === true) for await (const entry of run.events()) entries.push(entry);
-        return { runId, status, pending, entries };
+        const isOver = status.status !== 'running' && status.status !== 'waiting';
+        const outcome = isOver ? await run.outcome() : undefined;
+        return { runId, status, pending, entries, outcome };
       });
-      const { status, pending, entries } = shown;
+      const { status, pending, entries, outcome } = shown;
       const events = options.events === true ? { events: entries } : {};
-      const value = { runId, ...status, pending, ...events };
+      const value = { runId, ...status, pending, outcome, ...events };
       print(context, options, value, runText(shown, context.output));
     });
 }

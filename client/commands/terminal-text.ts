@@ -31,6 +31,25 @@ export function cutTo(text: string, columns: number): string {
   return `${kept}…`;
 }
 
+/** The text in lines of at most so many columns, broken at blanks where there are any; all but the first are indented. */
+export function wrapTo(text: string, columns: number, indent = 0): readonly string[] {
+  const margin = ' '.repeat(Math.min(indent, Math.floor(columns / 2)));
+  const lines: string[] = [];
+  let line = '';
+  const take = (piece: string): void => {
+    if (line.trim() !== '' && widthOf(line + piece.trimEnd()) > columns) {
+      lines.push(line.trimEnd());
+      line = margin + piece.trimStart();
+    } else line += piece;
+  };
+  for (const word of text.match(/^\s*\S*\s*|\S+\s*/g) ?? []) {
+    const isLong = widthOf(word.trim()) > columns - margin.length;
+    if (isLong) for (const { segment } of segmenter.segment(word)) take(segment);
+    else take(word);
+  }
+  return [...lines, line.trimEnd()];
+}
+
 /** The text padded with blanks to so many columns. */
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - widthOf(text), 0));

@@ -11,11 +11,14 @@ import { duration, printable } from './terminal-text';
 /** What a line says, and how it is meant. */
 export interface StoryLine {
   readonly colour?: Colour;
+  /** Must not be cut: a person has to read all of it. */
+  readonly isWhole?: true;
   readonly text: string;
 }
 
+/** A line, its indentation kept. */
 const line = (text: string, colour?: Colour): StoryLine => ({
-  text: printable(text),
+  text: (/^ +/.exec(text)?.[0] ?? '') + printable(text),
   ...(colour === undefined ? {} : { colour }),
 });
 
@@ -213,12 +216,23 @@ function wish(item: Extract<PendingItem, { type: 'approval' }>): string {
   return `wants approval of ${item.tool}${label}${input}${privileged}${checking}`;
 }
 
-/** What waits and how long, and the command that ends the wait. */
-export function pendingLine(runId: string, item: PendingItem, nowMs = Date.now()): StoryLine {
+/** What waits and how long, then the commands that end the wait, each on a line of its own. */
+export function pendingLines(
+  runId: string,
+  item: PendingItem,
+  nowMs = Date.now(),
+): readonly StoryLine[] {
   const limit = limitText(item, nowMs);
-  return item.type === 'question'
-    ? line(`asks: ${item.question}${limit} -- holdfast answer ${runId} TEXT`, 'yellow')
-    : line(`${wish(item)}${limit} -- holdfast approve ${runId} ${item.approvalId}`, 'yellow');
+  if (item.type === 'question')
+    return [
+      line(`asks: ${item.question}${limit}`, 'yellow'),
+      line(`  holdfast answer ${runId} TEXT`),
+    ];
+  return [
+    line(`${wish(item)}${limit}`, 'yellow'),
+    line(`  holdfast approve ${runId} ${item.approvalId}`),
+    line(`  holdfast reject ${runId} ${item.approvalId} --reason TEXT`),
+  ];
 }
 
 /** Names a pending item, to tell a new one from one that was shown. */

@@ -43,6 +43,9 @@ const shape = z.object({
 
 const names = Object.keys(shape.shape) as readonly (keyof AgentsFile)[];
 
+/** Problems that an error names; the others are mostly the same again. */
+const shownProblems = 5;
+
 /** How each export is written, for errors. */
 const examples: { readonly [Name in keyof AgentsFile]-?: string } = {
   agents:
@@ -58,22 +61,38 @@ const examples: { readonly [Name in keyof AgentsFile]-?: string } = {
 /**
  * Loads the file.
  *
- * Errors: `SetupError` for a file that cannot be loaded, and for every export of another shape, with how it is written.
+ * Errors: `SetupError` for a file that cannot be loaded, and as `checkAgentsFile`.
  */
 export async function loadAgentsFile(file: string): Promise<AgentsFile> {
-  const exported = exportsOf(await load(file));
+  return checkAgentsFile(file, await load(file));
+}
+
+/**
+ * What a loaded CommonJS or ES module exports under the names that count.
+ *
+ * Errors: `SetupError` for every export of another shape, with how it is written.
+ */
+export function checkAgentsFile(file: string, module: unknown): AgentsFile {
+  const exported = exportsOf(module);
   const parsed = shape.safeParse(exported);
   // The objects as the file made them: a copy would lose what stands in their classes.
   if (parsed.success) return exported as unknown as AgentsFile;
-  const problems = parsed.error.issues.map(({ path: [name, ...where], message }) =>
-    exported[String(name)] === undefined
-      ? `exports no "${String(name)}"`
-      : `${String(name)}${where.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('')} ${message}`,
+  const { issues } = parsed.error;
+  const problems = issues.map(({ path: at, message }) =>
+    exported[String(at[0])] === undefined
+      ? `it exports no "${String(at[0])}"`
+      : `${at.map(placeText).join('')} ${message}`,
   );
-  const wrong = names.filter((name) => parsed.error.issues.some(({ path: [at] }) => at === name));
+  const wrong = names.filter((name) => issues.some(({ path: [at] }) => at === name));
   throw new SetupError(
-    `The agents' file ${file} is not usable: ${problems.slice(0, 5).join('; ')}. Write: exports.${wrong.map((name) => examples[name]).join('; exports.')}.`,
+    `The agents' file ${file} is not usable: ${problems.slice(0, shownProblems).join('; ')}. Write: ${wrong.map((name) => `exports.${examples[name]}`).join('; ')}.`,
   );
+}
+
+/** One step of a path into an export: `agents`, `[0]`, `.chain`. */
+function placeText(key: PropertyKey, index: number): string {
+  if (index === 0) return String(key);
+  return typeof key === 'number' ? `[${key}]` : `.${String(key)}`;
 }
 
 async function load(file: string): Promise<unknown> {
@@ -87,7 +106,6 @@ async function load(file: string): Promise<unknown> {
   }
 }
 
-/** What a CommonJS or ES module exports under the names that count. */
 function exportsOf(module: unknown): Readonly<Record<string, unknown>> {
   const record = module as Record<string, unknown> & { default?: Record<string, unknown> };
   return Object.fromEntries(

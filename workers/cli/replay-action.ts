@@ -7,6 +7,7 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import type { CommonOptions } from '../../client/commands/command-context';
 import { exitCodes } from '../../client/commands/exit-codes';
+import { asClientError } from '../../client/temporal-failure';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
 import { createLogger, installRuntime } from '../logging';
@@ -107,9 +108,14 @@ async function fromServer(
   environment: Environment,
   runIds: readonly string[],
 ): Promise<readonly NamedHistory[]> {
-  return withTemporal(environment, async ({ client }) => {
+  return withTemporal(environment, async ({ client, server: { address, namespace } }) => {
     const histories: NamedHistory[] = [];
-    for (const runId of runIds) histories.push(...(await segmentsOf(client.workflow, runId)));
+    for (const runId of runIds)
+      try {
+        histories.push(...(await segmentsOf(client.workflow, runId)));
+      } catch (thrown) {
+        throw asClientError(thrown, { address, namespace, runId });
+      }
     return histories;
   });
 }
@@ -120,26 +126,11 @@ async function segmentsOf(client: WorkflowClient, runId: string): Promise<readon
   let segmentId: string | undefined;
   do {
     const name: string = segmentId === undefined ? runId : `${runId} (${segmentId})`;
-    const history: History = await historyOf(client, runId, segmentId);
+    const history: History = await client.getHandle(runId, segmentId).fetchHistory();
     histories.unshift({ name, history });
     const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
     const previous = began?.continuedExecutionRunId ?? '';
     segmentId = previous === '' ? undefined : previous;
   } while (segmentId !== undefined);
   return histories;
-}
-
-async function historyOf(
-  client: WorkflowClient,
-  runId: string,
-  segmentId: string | undefined,
-): Promise<History> {
-  try {
-    return await client.getHandle(runId, segmentId).fetchHistory();
-  } catch (thrown) {
-    throw new SetupError(
-      `The history of run "${runId}" cannot be read: ${reasonOf(thrown)}. \`holdfast list\` shows the runs.`,
-      { cause: thrown },
-    );
-  }
 }

@@ -28,13 +28,18 @@ function tokenText({ usage, cachedShare, cost }: RunStatusView): string {
   return `${input} in${cachedText(cachedShare)}, ${usage.outputTokens} out${budget}`;
 }
 
+function hasEnded({ status }: RunStatusView): boolean {
+  return status !== 'running' && status !== 'waiting';
+}
+
 /** Where it is and what answers. */
 function workRows(view: RunStatusView): Rows {
   const { route, isFallback } = view;
-  const isOver = view.status !== 'running' && view.status !== 'waiting';
+  const isOver = hasEnded(view);
   return [
     ['Doing', isOver ? undefined : view.doing],
-    ['Reason', view.reason],
+    // What it waits for is what it does.
+    ['Reason', isOver ? view.reason : undefined],
     ['Iteration', iterationText(view)],
     ['Provider', route && `${route}${isFallback ? ' (fallback)' : ''}`],
     ['Tool calls', `${view.toolCallsSucceeded} succeeded, ${view.toolCallsFailed} failed`],
@@ -49,7 +54,12 @@ function healthRows(view: RunStatusView): Rows {
   const { progress, recovery, decisions } = view;
   const healed = Object.entries(view.healed).map(([code, count]) => `${code} x${count}`);
   return [
-    ['Progress', progress && `${progress.progressPercent} %: ${progress.reasoning}`],
+    [
+      'Progress',
+      hasEnded(view)
+        ? undefined
+        : progress && `${progress.progressPercent} %: ${progress.reasoning}`,
+    ],
     ['Recovery', recovery && recoveryLine(recovery)],
     ['Healed', healed.length === 0 ? undefined : healed.join(', ')],
     ['Failovers', unlessZero(view.failovers)],

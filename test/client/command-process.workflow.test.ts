@@ -1,0 +1,134 @@
+/** The command `holdfast` as a real process: what it loads, signals, and a worker with an agents' file. */
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fault, reply } from '../../testing/emulator/script';
+import type { Receiver } from '../notifiers/receiver';
+import { startReceiver } from '../notifiers/receiver';
+import { eventually } from '../support/agent-world';
+import { uniqueName } from '../support/temporal';
+import type { CommandWorld } from './command-world';
+import { startCommandWorld } from './command-world';
+
+const packageVersion = (JSON.parse(readFileSync('package.json', 'utf8')) as { version: string })
+  .version;
+const agentsFile = path.resolve('test/client/fixtures/notifying-agents.mjs');
+let world: CommandWorld;
+let receiver: Receiver;
+beforeAll(async () => {
+  world = await startCommandWorld();
+  receiver = await startReceiver();
+  await world.holdfast(['setup', '--no-schedule']);
+}, 300_000);
+afterAll(async () => {
+  await receiver.stop();
+  await world.dispose();
+});
+
+/** The first line that a process prints. */
+async function firstLine(child: ChildProcess): Promise<string> {
+  let text = '';
+  child.stdout?.setEncoding('utf8').on('data', (data: string) => (text += data));
+  return eventually(
+    () => Promise.resolve(text),
+    (said) => said.includes('\n'),
+  );
+}
+
+/** The packages that a command had loaded when it ended. */
+async function loadedBy(...args: readonly string[]): Promise<string> {
+  const preload = path.resolve('test/client/fixtures/loaded-modules.cjs');
+  const { err } = await world.inProcess(args, { node: ['--require', preload] });
+  return /^loaded (.*)$/m.exec(err)?.[1] ?? err;
+}
+
+it('tells its version, and loads for help and for reading no more than they need', async () => {
+  const [version, help, list] = await Promise.all([
+    world.inProcess(['--version']),
+    loadedBy('run', '--help'),
+    loadedBy('list'),
+  ]);
+  expect(version).toMatchObject({ code: 0, out: `${packageVersion}\n`, err: '' });
+  expect(help).toBe('commander');
+  expect(list).toContain('@temporalio/client');
+  expect(list).not.toMatch(/@temporalio\/worker|anthropic|openai|gpt-tokenizer/);
+}, 120_000);
+
+it('prints an error, its exit code and no colours in a pipe', async () => {
+  const ended = await world.inProcess(['show', 'nobody']);
+  expect(ended).toMatchObject({ code: 2, out: '' });
+  expect(ended.err).toMatch(/^holdfast: There is no run "nobody".*\n$/);
+}, 120_000);
+
+it.each(['SIGINT', 'SIGTERM'] as const)(
+  'lets go on %s of a run that it works on and of one that it watches',
+  async (signal) => {
+    const id = uniqueName('watched');
+    world.emulator.clearScripts();
+    world.emulator.script([fault.connection('stall')]);
+    const before = world.emulator.requests.length;
+    const run = world.spawn(['run', 'stall', '--id', id, '--workspace', 'workspace']);
+    await world.emulator.waitForRequest(before);
+    const watch = world.spawn(['watch', id]);
+    const ended = Promise.all([once(watch, 'close'), once(run, 'close')]);
+    await firstLine(watch);
+    watch.kill(signal);
+    run.kill(signal);
+    expect(await ended).toEqual([
+      [130, null],
+      [130, null],
+    ]);
+    expect((await world.holdfast(['show', id])).out).toMatch(/^status {5}running$/m);
+    await world.client.getHandle(id).terminate();
+  },
+  120_000,
+);
+
+it("works on runs with a file's agents, tells people by its notifiers, and ends on SIGTERM", async () => {
+  const id = uniqueName('told');
+  world.emulator.clearScripts();
+  world.emulator.script([
+    reply.toolCalls([{ name: 'write_note', input: { text: 'one' } }]),
+    reply.text('noted'),
+  ]);
+  const worker = world.spawn(['worker', '--json', '--agents', agentsFile], {
+    variables: { TEST_RECEIVER_URL: `${receiver.url}/hook` },
+  });
+  const ended = once(worker, 'close');
+  expect(JSON.parse(await firstLine(worker))).toMatchObject({
+    type: 'WorkerReady',
+    agents: ['writer'],
+    notifiers: ['webhook'],
+  });
+  await world.holdfast(['run', 'note it', '--agent', 'writer', '--detach', '--id', id]);
+  const [told] = await eventually(
+    () => Promise.resolve(receiver.of('/hook')),
+    ({ length }) => length > 0,
+  );
+  expect(JSON.parse(told?.body ?? '')).toMatchObject({
+    data: { runId: id, kind: 'approval', link: expect.stringContaining('8233') as string },
+  });
+  await world.holdfast(['approve', id]);
+  expect(await world.holdfast(['watch', id])).toMatchObject({ code: 0 });
+  worker.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+}, 120_000);
+
+it.each([
+  ['that is not there', 'no.cjs', 'cannot be loaded'],
+  [
+    'without the agent',
+    path.resolve('test/client/fixtures/agents.cjs'),
+    'There are: first, second',
+  ],
+])(
+  "refuses an agents' file %s, also for a worker elsewhere",
+  async (_what, file, message) => {
+    const ended = await world.inProcess(['run', 'x', '--detach', '--agents', file]);
+    expect(ended).toMatchObject({ code: 2, out: '' });
+    expect(ended.err).toContain(message);
+    expect(ended.err).not.toContain('    at ');
+  },
+  120_000,
+);

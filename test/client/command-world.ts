@@ -1,0 +1,187 @@
+/** Where commands are tried: a namespace of their own on a real server, a worker, a store, the vendor emulator. */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ScheduleClient, WorkflowClient } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time';
+import { z } from 'zod';
+import type { AgentDefinition } from '../../activities/agent';
+import { createActivities } from '../../activities/index';
+import { defineTool } from '../../activities/tools/define-tool';
+import { VendorEmulator } from '../../testing/emulator/emulator';
+import { runCommandLine } from '../../workers/cli/command-line';
+import { readEnvironment } from '../../workers/env';
+import { createWorker } from '../../workers/worker';
+import { emulatedProviders, testModel } from '../support/agent-world';
+import { startDevServer, uniqueName } from '../support/temporal';
+import { temporaryStore } from '../support/temporary-store';
+
+/** The variables that a command sees. */
+type Variables = Readonly<Record<string, string>>;
+
+/** What a command came to. */
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The world of one test file. */
+export interface CommandWorld {
+  readonly address: string;
+  readonly namespace: string;
+  readonly client: WorkflowClient;
+  readonly schedules: ScheduleClient;
+  readonly emulator: VendorEmulator;
+  /** Working directory of the commands, with a `workspace` that holds `a.txt`. */
+  readonly folder: string;
+  readonly variables: Variables;
+  /** Variables that start runs for the world's own worker, with its agents `writer` and `asker`. */
+  readonly elsewhere: Variables;
+  /** Runs a command in this process. */
+  holdfast(args: readonly string[], variables?: Variables): Promise<Ended>;
+  /** Starts the built command as a process. */
+  spawn(args: readonly string[], options?: SpawnOptions): ChildProcess;
+  /** Runs the built command as a process, to its end. */
+  inProcess(args: readonly string[], options?: SpawnOptions): Promise<Ended>;
+  dispose(): Promise<void>;
+}
+
+interface SpawnOptions {
+  readonly variables?: Variables;
+  /** Arguments of node itself. */
+  readonly node?: readonly string[];
+}
+
+/** The built command. */
+const program = path.resolve('dist/workers/cli.js');
+
+const note = defineTool({
+  name: 'write_note',
+  description: 'Keeps a note.',
+  input: z.object({ text: z.string().max(20) }),
+  effect: 'keyed',
+  approval: 'always',
+  execute: ({ text }) => `noted: ${text}`,
+});
+
+/** `writer` has one tool, which waits for approval; `asker` ends by `complete_task` and may ask. */
+const agents: readonly AgentDefinition[] = [
+  {
+    name: 'writer',
+    instructions: 'You write.',
+    chain: [{ provider: 'anthropic', model: testModel }],
+    tools: [note],
+  },
+  {
+    name: 'asker',
+    instructions: 'You ask.',
+    chain: [{ provider: 'anthropic', model: testModel }],
+    tools: [],
+    completion: 'tool',
+  },
+];
+
+/** Starts the world; `dispose()` ends it. */
+export async function startCommandWorld(): Promise<CommandWorld> {
+  const server = await startDevServer();
+  const namespace = uniqueName('commands');
+  await server.connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: msToTs('1 day'),
+  });
+  const emulator = await VendorEmulator.start({ seed: 'cli' });
+  const stored = await temporaryStore();
+  const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-cli-'));
+  await mkdir(path.join(folder, 'workspace'));
+  await writeFile(path.join(folder, 'workspace', 'a.txt'), 'hello\n');
+  const { cacheDirectory, searchPath } = readEnvironment();
+  const variables: Variables = {
+    PATH: searchPath,
+    TEMPORAL_ADDRESS: server.address,
+    TEMPORAL_NAMESPACE: namespace,
+    HOLDFAST_CACHE_DIR: cacheDirectory,
+    HOLDFAST_TASK_QUEUE: uniqueName('cli'),
+    HOLDFAST_STORE: stored.file,
+    HOLDFAST_MODEL: `anthropic/${testModel}`,
+    ANTHROPIC_API_KEY: 'test-key',
+    ANTHROPIC_BASE_URL: emulator.url,
+  };
+  const taskQueue = uniqueName('agents');
+  const worker = await createWorker({
+    connection: server.nativeConnection,
+    namespace,
+    taskQueue,
+    cacheDirectory,
+    activities: createActivities({
+      store: stored.store,
+      providers: emulatedProviders(emulator),
+      agents: agents.map((agent) => ({ ...agent, recovery: { mode: 'off' } })),
+    }),
+  });
+  const working = worker.run();
+  const spawnCommand: CommandWorld['spawn'] = (args, { variables: more = {}, node = [] } = {}) =>
+    spawn(process.execPath, [...node, program, ...args], {
+      cwd: folder,
+      env: { ...variables, ...more },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  return {
+    address: server.address,
+    namespace,
+    client: new WorkflowClient({ connection: server.connection, namespace }),
+    schedules: new ScheduleClient({ connection: server.connection, namespace }),
+    emulator,
+    folder,
+    variables,
+    elsewhere: { HOLDFAST_TASK_QUEUE: taskQueue },
+    holdfast: (args, more = {}) => runHere(args, { ...variables, ...more }, folder),
+    spawn: spawnCommand,
+    inProcess: (args, options) => endOf(spawnCommand(args, options)),
+    async dispose() {
+      worker.shutdown();
+      await working;
+      await emulator.stop();
+      await stored.dispose();
+      await server.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function runHere(
+  args: readonly string[],
+  variables: Variables,
+  directory: string,
+): Promise<Ended> {
+  let out = '';
+  let err = '';
+  const output = {
+    isTerminal: false,
+    hasColours: false,
+    columns: () => 120,
+    write: (text: string) => {
+      out += text;
+    },
+    note: (line: string) => {
+      err += `${line}\n`;
+    },
+  };
+  const code = await runCommandLine(args, output, { variables, directory });
+  return { code, out, err };
+}
+
+function endOf(child: ChildProcess): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    let out = '';
+    let err = '';
+    child.stdout?.on('data', (data: Buffer) => (out += data.toString('utf8')));
+    child.stderr?.on('data', (data: Buffer) => (err += data.toString('utf8')));
+    child.once('error', reject);
+    child.once('close', (code) => {
+      resolve({ code, out, err });
+    });
+  });
+}
