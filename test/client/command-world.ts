@@ -10,6 +10,7 @@ import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/agent';
 import { createActivities } from '../../activities/index';
 import { defineTool } from '../../activities/tools/define-tool';
+import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { runCommandLine } from '../../workers/cli/command-line';
 import { readEnvironment } from '../../workers/env';
@@ -38,7 +39,7 @@ export interface CommandWorld {
   /** Working directory of the commands, with a `workspace` that holds `a.txt`. */
   readonly folder: string;
   readonly variables: Variables;
-  /** Variables that start runs for the world's own worker, with its agents `writer` and `asker`. */
+  /** Variables that start runs for the world's own worker, with its agents `writer`, `asker` and `reader`. */
   readonly elsewhere: Variables;
   /** Runs a command in this process. */
   holdfast(args: readonly string[], variables?: Variables): Promise<Ended>;
@@ -67,7 +68,7 @@ const note = defineTool({
   execute: ({ text }) => `noted: ${text}`,
 });
 
-/** `writer` has one tool, which waits for approval; `asker` ends by `complete_task` and may ask. */
+/** `writer` has one tool, which waits for approval; `asker` ends by `complete_task` and may ask; `reader` has the workspace tools. */
 const agents: readonly AgentDefinition[] = [
   {
     name: 'writer',
@@ -81,6 +82,12 @@ const agents: readonly AgentDefinition[] = [
     chain: [{ provider: 'anthropic', model: testModel }],
     tools: [],
     completion: 'tool',
+  },
+  {
+    name: 'reader',
+    instructions: 'You read.',
+    chain: [{ provider: 'anthropic', model: testModel }],
+    tools: workspaceTools(),
   },
 ];
 

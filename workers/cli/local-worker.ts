@@ -21,6 +21,8 @@ export interface LocalWorkerOptions {
   readonly environment: Environment;
   readonly taskQueue: string;
   readonly offer: WorkerOffer;
+  /** Milliseconds that calls in flight get to end by themselves when the worker ends. Default: the worker's. */
+  readonly shutdownGraceMs?: number;
   /** Finds or starts the server; asked only when everything else is known to work. */
   readonly reach: () => Promise<TemporalServer>;
 }
@@ -47,6 +49,9 @@ export async function createLocalWorker(
       taskQueue,
       cacheDirectory: environment.cacheDirectory,
       ...(environment.buildId === undefined ? {} : { buildId: environment.buildId }),
+      ...(options.shutdownGraceMs === undefined
+        ? {}
+        : { shutdownGraceMs: options.shutdownGraceMs }),
     });
     const dispose = async (): Promise<void> => {
       await connection.close();

@@ -33,6 +33,9 @@ export interface RunOptions extends CommonOptions {
   readonly detach?: boolean;
 }
 
+/** Calls in flight get so many milliseconds after an interrupt: somebody waits for the prompt, and the run loses nothing but the call. */
+const interruptGraceMs = 2_000;
+
 /** Undefined where no limit is given. */
 function budgetOf({ budgetUsd, budgetTokens }: RunOptions): StartOptions['budget'] {
   if (budgetUsd === undefined && budgetTokens === undefined) return undefined;
@@ -129,6 +132,7 @@ async function workHere(
     environment: quiet,
     taskQueue: environment.taskQueue,
     offer,
+    shutdownGraceMs: interruptGraceMs,
     reach: () => reachTemporal(environment),
   });
   try {
