@@ -24,6 +24,23 @@ export function imageSizeOf({
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
+/** How the bytes of each kind begin. */
+const signatures: Readonly<Record<ImageBlock['mediaType'], RegExp>> = {
+  'image/png': /^\x89PNG\r\n/,
+  'image/gif': /^GIF8[79]a/,
+  'image/jpeg': /^\xff\xd8\xff/,
+  'image/webp': /^RIFF[^]{4}WEBP/,
+};
+
+/** Base64 characters that hold every signature. */
+const signatureCharacters = 32;
+
+/** Whether an image's text is base64 and begins as its kind does: what no vendor takes otherwise. */
+export function isImageOf({ mediaType, data }: Pick<ImageBlock, 'mediaType' | 'data'>): boolean {
+  const head = Buffer.from(data.slice(0, signatureCharacters), 'base64').toString('latin1');
+  return data.length % 4 === 0 && signatures[mediaType].test(head);
+}
+
 type Reader = (bytes: Buffer) => ImageSize | undefined;
 
 const readers: Readonly<Record<ImageBlock['mediaType'], Reader>> = {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { AssistantMessage, Message, UserMessage } from '../../workflows/core/message';
 import type { CountedContext, TextTokens, TokenFactors } from '../../workflows/core/token-factors';
 import { addTextTokens, noTextTokens, weighTextTokens } from '../../workflows/core/token-factors';
+import { sendableImages } from '../providers/sendable-images';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';
 import { isNewerClaude } from './claude-generation';
@@ -88,11 +89,13 @@ export function measureRequest(request: ModelRequest, known: MeasureKnown): Requ
   const factors = known.factors ?? initialTokenFactors(known.wire, request.model);
   const counted = usableCount(known, request.messages.length);
   const fixed = fixedOf(request, wire);
-  const whole = measureMessages(request.messages, wire, request.model);
+  const messages =
+    known.wire === undefined ? request.messages : sendableImages(request.messages, known.wire);
+  const whole = measureMessages(messages, wire, request.model);
   const fresh =
     counted === undefined
       ? whole
-      : measureMessages(request.messages.slice(counted.messages), wire, request.model);
+      : measureMessages(messages.slice(counted.messages), wire, request.model);
   const note = noteText(request.note);
   const uncounted = counted === undefined ? [fresh.text, note, fixed.text] : [fresh.text, note];
   const newText = uncounted.reduce(addTextTokens);

@@ -10,6 +10,11 @@ export interface RequestLimits {
   readonly images: number;
   /** Bytes of one image's base64 text. */
   readonly imageBytes: number;
+  /** Pixels of an image's longer side. */
+  readonly imageEdge: number;
+  /** The same in a request with more than `largeImages` images. */
+  readonly manyImagesEdge: number;
+  readonly largeImages: number;
   /** Messages, each result of a tool by itself where the wire has it so. */
   readonly messages: number;
 }
@@ -19,14 +24,31 @@ const safetyRatio = 0.97;
 
 const mega = 1024 * 1024;
 
+const openAi = {
+  bytes: 50 * mega,
+  images: 500,
+  imageBytes: 50 * mega,
+  imageEdge: Infinity,
+  manyImagesEdge: Infinity,
+  largeImages: 500,
+} as const;
+
 /**
- * Source: Anthropic's API overview (32 MB, 100,000 messages) and vision guide (100 images, 5 MB each); OpenAI's images guide
- * (50 MB, 500 images), and 2,048 messages on the Chat wire by its own refusal ("Maximum length is 2048").
+ * Source: Anthropic's API overview (32 MB, 100,000 messages) and vision guide (100 images, 5 MB each, 8,000 pixels a side, 2,000
+ * where there are more than 20); OpenAI's images guide (50 MB, 500 images; it scales down what has too many pixels), and 2,048 messages on the Chat wire by its own refusal ("Maximum length is 2048").
  */
 const limits: Readonly<Record<ProviderWire, RequestLimits>> = {
-  anthropic: { bytes: 32 * mega, images: 100, imageBytes: 5 * mega, messages: 100_000 },
-  responses: { bytes: 50 * mega, images: 500, imageBytes: 50 * mega, messages: Infinity },
-  chat: { bytes: 50 * mega, images: 500, imageBytes: 50 * mega, messages: 2_048 },
+  anthropic: {
+    bytes: 32 * mega,
+    images: 100,
+    imageBytes: 5 * mega,
+    imageEdge: 8_000,
+    manyImagesEdge: 2_000,
+    largeImages: 20,
+    messages: 100_000,
+  },
+  responses: { ...openAi, messages: Infinity },
+  chat: { ...openAi, messages: 2_048 },
 };
 
 /** Images that Claude models with a window above 200,000 tokens take (vision guide). */

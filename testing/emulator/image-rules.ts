@@ -20,3 +20,11 @@ export function sniffedMediaType(data: string): string | undefined {
   const head = Buffer.from(data.slice(0, 32), 'base64').toString('latin1');
   return signatures.find(([, signature]) => signature.test(head))?.[0];
 }
+
+/** Pixels of a PNG's longer side; 0 for any other image, of which nothing is known here. */
+export function pngEdge(data: string): number {
+  const head = Buffer.from(data.slice(0, 32), 'base64');
+  return head.length >= 24 && head.toString('latin1', 1, 4) === 'PNG'
+    ? Math.max(head.readUInt32BE(16), head.readUInt32BE(20))
+    : 0;
+}

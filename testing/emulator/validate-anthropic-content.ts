@@ -1,7 +1,7 @@
 /** What Anthropic refuses inside messages: blocks, texts, images, seals. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { hasPreservedThinking } from './claude-models';
-import { imageMediaTypes, isBase64, sniffedMediaType } from './image-rules';
+import { imageMediaTypes, isBase64, pngEdge, sniffedMediaType } from './image-rules';
 import { blocksOf, isList, isObject, listOf, objectOf, stringOf } from './json-read';
 import { checkThinking, prefixOf } from './thinking-seal';
 import type { ValidationContext } from './wire';
@@ -24,6 +24,10 @@ export interface PlacedMessage {
 const maxImageBytes = 5_242_880;
 /** Images and documents per request (vision guide). */
 const maxImages = 100;
+/** Pixels of an image's longer side, and the same where a request has more than so many images (vision guide). */
+const maxEdge = 8_000;
+const manyImagesEdge = 2_000;
+const manyImages = 20;
 const toolUseId = /^[a-zA-Z0-9_-]+$/;
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 
@@ -79,6 +83,9 @@ function* imageProblems(source: JsonObject, place: string): Problems {
   }
   if (data.length > maxImageBytes) {
     yield `${at}: image exceeds 5 MB maximum: ${data.length} bytes > ${maxImageBytes} bytes`;
+  }
+  if (pngEdge(data) > maxEdge) {
+    yield `${at}.data: At least one of the image dimensions exceed max allowed size: ${maxEdge} pixels`;
   }
   if (!isBase64(data)) yield `${at}.data: Invalid base64 data`;
   const sniffed = sniffedMediaType(data);
@@ -204,11 +211,20 @@ function* blockProblems(each: PlacedBlock, scope: MessageScope): Problems {
   }
 }
 
-function countImages(blocks: readonly JsonObject[]): number {
-  return blocks.reduce((sum, block) => {
-    if (block['type'] === 'image') return sum + 1;
-    return sum + (isList(block['content']) ? countImages(blocksOf(block['content'])) : 0);
-  }, 0);
+function imagesIn(blocks: readonly JsonObject[]): readonly JsonObject[] {
+  return blocks.flatMap((block) => {
+    if (block['type'] === 'image') return [block];
+    return isList(block['content']) ? imagesIn(blocksOf(block['content'])) : [];
+  });
+}
+
+function* manyImagesProblems(images: readonly JsonObject[]): Problems {
+  if (images.length > maxImages)
+    yield `Too many images and documents: ${images.length} + 0 > ${maxImages}`;
+  const isLarge = (image: JsonObject): boolean =>
+    pngEdge(stringOf(objectOf(image['source'])['data'])) > manyImagesEdge;
+  if (images.length > manyImages && images.some(isLarge))
+    yield `At least one of the image dimensions exceed max allowed size for many-image requests: ${manyImagesEdge} pixels`;
 }
 
 /** True where thinking whose prefix has changed is refused and not dropped. */
@@ -244,6 +260,7 @@ export function* contentProblems(body: JsonObject, context: ValidationContext): 
       yield* citationProblems(block, message.role);
     }
   }
-  const images = countImages(messages.flatMap(({ blocks }) => blocks.map(({ block }) => block)));
-  if (images > maxImages) yield `Too many images and documents: ${images} + 0 > ${maxImages}`;
+  yield* manyImagesProblems(
+    imagesIn(messages.flatMap(({ blocks }) => blocks.map(({ block }) => block))),
+  );
 }

@@ -10,6 +10,7 @@ import type {
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from './bound-prefix';
 import { repairTranscript } from '../transcript-repair';
+import { sendableImages } from '../sendable-images';
 import { asText } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../well-formed';
 
@@ -93,7 +94,7 @@ function conversationOf(
   const turns: Turn[] = [];
   const prefix = new BoundPrefix(systemOf(request), toolsOf(request));
   const own = { model: request.model, vendor, prefix };
-  for (const message of repairTranscript(request.messages)) {
+  for (const message of repairTranscript(sendableImages(request.messages, 'anthropic'))) {
     const turn = turnOf(message, own);
     const last = turns.at(-1);
     if (turn.content.length === 0) continue;

@@ -8,6 +8,7 @@ import type {
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
 import { repairTranscript, shortenedId } from '../transcript-repair';
+import { sendableImages } from '../sendable-images';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../well-formed';
 import type { ChatDialect } from './chat-dialect';
@@ -71,7 +72,7 @@ function conversationOf(
 ): { readonly messages: ChatMessage[]; readonly reasoning: ReasoningReturn } {
   const reasoning = new ReasoningReturn(request.model, request.system, request.tools);
   const own: Own = { vendor, dialect, reasoning };
-  const messages = repairTranscript(request.messages).flatMap((message) => {
+  const messages = repairTranscript(sendableImages(request.messages, 'chat')).flatMap((message) => {
     const built = messagesOf(message, own);
     if (dialect.returnsReasoningDetails) reasoning.add(built);
     return built;

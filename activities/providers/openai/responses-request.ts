@@ -8,6 +8,7 @@ import type {
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../transcript-repair';
+import { sendableImages } from '../sendable-images';
 import type { ChatDialect } from './chat-dialect';
 import { asList, asText, property } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../well-formed';
@@ -48,7 +49,9 @@ export function responsesRequest(
   vendor: string,
   { takesCacheKey }: Pick<ChatDialect, 'takesCacheKey'> = { takesCacheKey: false },
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
-  const input = repairTranscript(request.messages).flatMap((message) => itemsOf(message, vendor));
+  const input = repairTranscript(sendableImages(request.messages, 'responses')).flatMap((message) =>
+    itemsOf(message, vendor),
+  );
   if (request.note !== undefined && request.note.trim() !== '') {
     input.push({ role: 'user', content: wellFormedText(request.note) });
   }
