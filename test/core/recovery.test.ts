@@ -6,6 +6,7 @@ import { currentRules } from '../../workflows/core/rules';
 import { pendingItems } from '../../workflows/core/status-view';
 import { aLimits, aSnapshot, aTool, anInfraError } from '../support/builders';
 import { RunDriver } from '../support/run-driver';
+import type { ScriptedCall } from '../support/scripted-reply';
 
 const policy: RecoveryPolicy = {
   mode: 'auto',
@@ -196,4 +197,31 @@ test('any plan at any time leads every stuck run to a readable end', () => {
     ),
     { numRuns: 60 },
   );
+});
+
+describe('is not stuck', () => {
+  const look = { name: 'search', input: { query: 'build' } };
+  const wait = { name: 'calculator', input: { s: 30 }, alike: { idle: 'waits' } } as const;
+
+  test.each<[string, (call: number) => ScriptedCall]>([
+    ['a run that waits before it looks again', (call) => (call % 2 === 0 ? wait : look)],
+    ['a run whose look waits first', () => ({ ...look, alike: { idle: 'waits-first' } })],
+    [
+      'a run that thinks',
+      (call) => ({ name: 'search', input: { thought: `${call}` }, alike: { idle: 'thinks' } }),
+    ],
+  ])('%s', (_what, called) => {
+    const driver = new RunDriver({
+      prepare: () =>
+        aSnapshot({
+          rules: currentRules,
+          limits: aLimits({ maxIterations: 30 }),
+          recovery: policy,
+        }),
+      model: (_request, call) => (call > 9 ? { text: 'done' } : { calls: [called(call)] }),
+      tool: () => ({ output: 'still running' }),
+    }).run();
+    expect(driver.outcome.status).toBe('completed');
+    expect(driver.plans).toEqual([]);
+  });
 });

@@ -4,6 +4,7 @@ import { shortHash } from '../../workflows/core/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage } from '../../workflows/core/message';
 import type {
+  CallLikeness,
   CallModelInput,
   CallModelResult,
   ProposedToolCall,
@@ -19,6 +20,7 @@ export interface ScriptedCall {
   readonly error?: AgentError;
   readonly needsApproval?: boolean;
   readonly editedFile?: string;
+  readonly alike?: CallLikeness;
   /** Uses of privileged parameters. */
   readonly privileged?: readonly string[];
 }
@@ -55,6 +57,7 @@ function proposed(input: CallModelInput, call: ScriptedCall, index: number): Pro
         : { input: call.input ?? {} }
       : { error: call.error }),
     ...(call.editedFile === undefined ? {} : { editedFile: call.editedFile }),
+    ...(call.alike === undefined ? {} : { alike: call.alike }),
     ...(call.needsApproval === true ? { approvalDigest: `digest-${toolCallId}` } : {}),
     ...(call.privileged === undefined
       ? {}

@@ -7,6 +7,7 @@ import { noteProvenance } from './error-context';
 import { addNote } from './notes';
 import { endStep, noteFailure, noteSuccess, noteWord, stuckSteps } from './progress';
 import type { RecoveryTrial } from './recovery-state';
+import { hasRules } from './rules';
 import type { RunState, ToolCallProgress } from './run-state';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
@@ -166,10 +167,19 @@ function hearsPerson({ call, status }: ToolCallProgress): boolean {
   return status.ran ? call.name === askUserTool : status.error?.code === 'tool_denied';
 }
 
-/** A wait on purpose, or an outage of the tool's own service: neither progress nor a rut. */
-function isNeutral({ call, status }: ToolCallProgress): boolean {
-  if (call.alike?.idle === 'waits') return true;
+/** A wait on purpose, a thought, or an outage of the tool's own service: neither progress nor a rut. */
+function isNeutral(state: RunState, { call, status }: ToolCallProgress): boolean {
+  const idle = call.alike?.idle;
+  if (idle === 'waits' || (idle !== undefined && hasRules(state, 3))) return true;
   return status.type === 'settled' && status.came?.outage === true;
+}
+
+/** The model waited on purpose before it looked again: how long that may go on is the loop detector's to say. */
+function cameAfterWait(state: RunState): boolean {
+  const newest = state.guard.evidence.at(-1);
+  return (
+    hasRules(state, 3) && newest?.waited === true && newest.reply === state.counters.iterations
+  );
 }
 
 /** Ends the step of a reply with tool calls. Calls that ran were noted when they came back. */
@@ -185,9 +195,8 @@ export function endToolStep(
         : before,
     state.progress,
   );
-  return andThen(
-    endProgressStep({ ...state, progress: refused }, atMs, calls.every(isNeutral)),
-    (ended) =>
-      step(calls.some(hearsPerson) ? { ...ended, progress: noteWord(ended.progress) } : ended),
+  const isIdle = cameAfterWait(state) || calls.every((call) => isNeutral(state, call));
+  return andThen(endProgressStep({ ...state, progress: refused }, atMs, isIdle), (ended) =>
+    step(calls.some(hearsPerson) ? { ...ended, progress: noteWord(ended.progress) } : ended),
   );
 }
