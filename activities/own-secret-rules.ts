@@ -30,6 +30,10 @@ const privateKeys: readonly RedactionRule[] = [
     replacement: `${redactionMark}$1`,
     needs: '-----END ',
   },
+  // The same as base64, as kubeconfig and Kubernetes' secrets carry them: the armour's first line tells them.
+  whole(
+    /\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)[A-Za-z0-9+/=]{8,20000}/g,
+  ),
   whole(/\bAGE-SECRET-KEY-1[0-9A-Z]{40,70}/gi),
   whole(/\bPuTTY-User-Key-File-\d(?:(?!PuTTY-User-Key-File)[^]){0,20000}?Private-MAC: ?[0-9a-f]+/g),
 ];
@@ -84,6 +88,8 @@ const prefixedTokens: readonly RedactionRule[] = [
   whole(/\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b/g),
   whole(/\bperm:[A-Za-z0-9=]{8,100}\.[A-Za-z0-9=]{4,100}\.[A-Za-z0-9]{20,100}/g),
   whole(/\baccess_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}\b/g),
+  // Hashes of passwords: /etc/shadow, htpasswd, bcrypt, Argon2.
+  whole(/\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9=,$+-]{24,400}/g),
   whole(/\bAQE[a-z][A-Za-z0-9+/_=-]{80,300}/g),
   whole(/\bA{20,24}[A-Za-z0-9%]{60,200}/g),
   whole(/\bsl\.(?:u\.)?[A-Za-z0-9_-]{100,1500}/g),
@@ -105,6 +111,65 @@ const written: readonly RedactionRule[] = [
   ),
   afterPrefix(
     /((?:key|token|secret|password|passwd|pwd|signature|code)%3d)(?:[A-Za-z0-9_.~-]|%(?!26|3b)[0-9a-f]{2}){8,2000}/gi,
+  ),
+];
+
+/** A name in whose place a secret stands, in files that give names and values apart. */
+const nameEnd =
+  '(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|[_-]pass)[\\w.-]{0,20}';
+const named = `[\\w.-]{0,60}${nameEnd}`;
+/** What was made by a machine, or by a person as a password: letters and digits. */
+const mixed = '(?=[^\\s"\'`<|,;]{0,200}\\d)(?=[^\\s"\'`<|,;]{0,200}[A-Za-z])';
+
+/** Names and values that a program or a format keeps apart. */
+const apart: readonly RedactionRule[] = [
+  // Docker and Kubernetes: {"name": "DB_PASSWORD", "value": "…"}, the same in YAML.
+  afterPrefix(
+    new RegExp(
+      `((?:\\bname|\\bkey)\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?${named}\\\\{0,3}["']?\\s{0,4},?\\s{0,20}\\\\{0,3}["']?value\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?)[^\\s"',}\\\\]{4,400}`,
+      'gi',
+    ),
+  ),
+  // <password>…</password>, <input type="password" value="…">
+  afterPrefix(new RegExp(`(<${named}>)${mixed}[^<\\s]{4,400}(?=</)`, 'gi')),
+  afterPrefix(/(<input\b[^>]{0,200}\btype=["']?password\b[^>]{0,200}\bvalue=["'])[^"']{3,200}/gi),
+  // | DB_PASSWORD | … |
+  afterPrefix(
+    new RegExp(`(\\|[ \\t]{0,20}${named}[ \\t]{0,20}\\|[ \\t]{0,20})${mixed}[^\\s|]{8,400}`, 'gi'),
+  ),
+  // ['x-api-key', '…'] as Node gives raw headers
+  afterPrefix(
+    /(["'](?:x-[\w-]{0,30}(?:key|token|secret|auth)|api-key|apikey|cookie)["']\s{0,4},\s{0,4}["'])[^"'\r\n]{6,4000}/gi,
+  ),
+  afterPrefix(
+    /(\bauth\s{0,4}=\s{0,4}\(\s{0,4}["'][^"'\r\n]{1,80}["']\s{0,4},\s{0,4}["'])[^"'\r\n]{3,200}/g,
+  ),
+  // sshpass -p …, mysql -p…
+  afterPrefix(/(\bsshpass\s{1,4}-p\s{0,4}["']?)[^\s"']{3,200}/g),
+  afterPrefix(/(\bmysql(?:dump|admin)?\b[^\r\n|;&]{0,200}?\s-p["']?)[^\s"'-][^\s"']{2,200}/g),
+  // password: >-⏎  …
+  afterPrefix(
+    new RegExp(
+      `(${nameEnd}["']?\\s{0,4}:\\s{0,4}[|>][-+]?[ \\t]{0,4}\\n[ \\t]{1,20})${mixed}\\S{6,400}`,
+      'gi',
+    ),
+  ),
+  // "pass": "…", and "the password is …"
+  afterPrefix(
+    new RegExp(
+      `(["']pass\\\\{0,3}["']\\s{0,4}:\\s{0,4}\\\\{0,3}["'])${mixed}[^"'\\s\\\\]{8,200}`,
+      'gi',
+    ),
+  ),
+  afterPrefix(
+    new RegExp(
+      `(\\b(?:password|passphrase|api key|secret key)\\b(?: (?:for|of) [\\w@.-]{1,60})?(?: (?:is|was)|:)\\s{1,4}["'\`]?)${mixed}[^\\s"'\`.,;)]{8,200}`,
+      'gi',
+    ),
+  ),
+  // Words that open a wallet.
+  afterPrefix(
+    /(\b(?:mnemonic|(?:seed|recovery)[ _-]?phrase)["']?\s{0,4}[:=]\s{0,4}["']?)(?:[a-z]{3,8}[ ,]{1,3}){11,23}[a-z]{3,8}/gi,
   ),
 ];
 
@@ -140,7 +205,7 @@ const placed: readonly RedactionRule[] = [
 ];
 
 const secretNames =
-  '(?:password|passwd|passphrase|pwd|secret|token(?!s)|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key|account[_-]?key|signing[_-]?key|encryption[_-]?key|shared[_-]?access[_-]?(?:key|signature)|client[_-]?secret|auth[_-]?key|master[_-]?key|service[_-]?key|credentials?|session[_-]?id|connection[_-]?string)';
+  '(?:password|passwd|passphrase|pwd|secret|token(?!s)|api[_-]?key|apikey|access[_-]?key|secret[_-]?key|private[_-]?key|account[_-]?key|signing[_-]?key|encryption[_-]?key|shared[_-]?access[_-]?(?:key|signature)|client[_-]?secret|auth[_-]?key|master[_-]?key|service[_-]?key|credentials?|session[_-]?id|connection[_-]?string|[_-]pass(?![a-z]))';
 
 /** A value that is code or a place-holder and no secret: a call, a type, a reference, a template. */
 const noSecret =
@@ -180,5 +245,6 @@ export const ownSecretRules: readonly RedactionRule[] = [
   ...prefixedTokens,
   ...written,
   ...placed,
+  ...apart,
   ...namedValues,
 ];

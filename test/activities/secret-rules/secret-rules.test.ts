@@ -22,6 +22,26 @@ const more: readonly (readonly [text: string, secret: string])[] = [
   [`secret aB38Q~${body}ab;next`, body],
   [`https://hooks.slack.com/services/T0/B0/${body.slice(0, 20)}…`, body.slice(0, 20)],
   [`SG.${body.slice(0, 22)}.${body}`, body],
+  // Found by an audit, which the rules let pass.
+  [`DB_PASS=${body}`, body],
+  [`{"Name":"x","name":"DB_PASSWORD","value":"${body}"}`, body],
+  [`- name: DB_PASSWORD\n  value: ${body}`, body],
+  [`<password>${body}</password>`, body],
+  [`<input type="password" name="pw" value="${body}">`, body],
+  [`| AWS_SECRET_ACCESS_KEY | ${body} |`, body],
+  [`[ 'x-api-key', '${body}' ]`, body],
+  [`auth=('bob', '${body}')`, body],
+  [`sshpass -p ${body} ssh bob@h`, body],
+  [`mysql -u root -p${body} shop`, body],
+  [`password: >-\n  ${body}`, body],
+  [`{"pass": "${body}"}`, body],
+  [`The password for bob is ${body}.`, body],
+  [`mnemonic: "${'walk '.repeat(11)}choice"`, 'walk walk'],
+  [
+    `client-key-data: ${Buffer.from(`-----BEGIN RSA PRIVATE KEY-----\n${body}`).toString('base64')}`,
+    'UFJJVkFURSBLRV',
+  ],
+  [`root:$6$saltsalt$${body}${body}${body}:19000:0:99999:7:::`, body],
 ];
 
 const samples = [
