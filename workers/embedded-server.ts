@@ -12,6 +12,7 @@ import { waitUntilServing } from './server-probe';
 import { endProcess, exists, isAliveWith, killProcess } from './server-process';
 import type { ServerRegistration } from './server-registration';
 import { readRegistration, writeRegistration } from './server-registration';
+import { findServingProcess } from './serving-process';
 import { SetupError } from './setup-error';
 import { findTemporalProgram } from './temporal-binaries';
 
@@ -77,8 +78,11 @@ export async function startEmbeddedServer(
   const startTimeoutMs = options.startTimeoutMs ?? defaultStartTimeoutMs;
   return withProcessLock(`${file}.lock`, startTimeoutMs * 2, async () => {
     const last = await readRegistration(file);
-    if (last !== undefined && (await isAliveWith(last.pid, file))) {
-      const running = await attach(last, options);
+    const noted = last !== undefined && (await isAliveWith(last.pid, file));
+    const serving = noted ? last : await findServingProcess(file);
+    if (serving !== undefined) {
+      const running = await attach(serving, options);
+      if (!noted && running !== undefined) await writeRegistration(file, serving);
       if (running !== undefined) return running;
     }
     const registration = await launch(

@@ -1,6 +1,6 @@
 /** The embedded server: its runs outlive it, one process serves a state file, it dies with its owner if asked to. */
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -66,6 +66,24 @@ it('is one process for callers that start it at once', async () => {
   expect(new Set(others.map((server) => server.pid))).toEqual(new Set([first?.pid]));
   expect([first, ...others].filter((server) => server?.attached === false)).toHaveLength(1);
 }, 180_000);
+
+it.each([
+  ['damaged', '{"pid": 12'],
+  ['lost', undefined],
+  ['about a process that is gone', '{"pid": 4194000, "port": 1, "uiPort": 2, "logFile": "x"}'],
+])(
+  'is found again although the note about it is %s',
+  async (_what, note) => {
+    const stateFile = path.join(folder, 'temporal.db');
+    const first = await start({ stateFile });
+    const noteFile = `${stateFile}.server.json`;
+    await (note === undefined ? rm(noteFile) : writeFile(noteFile, note));
+    const second = await start({ stateFile });
+    expect(second).toMatchObject({ attached: true, pid: first.pid, address: first.address });
+    expect(JSON.parse(await readFile(noteFile, 'utf8'))).toMatchObject({ pid: first.pid });
+  },
+  120_000,
+);
 
 it('refuses another port for a state file that is served', async () => {
   const stateFile = path.join(folder, 'temporal.db');
