@@ -26,6 +26,7 @@ const limitsSchema = z.strictObject({
   streamRetryBaseMs: duration,
   firstByteMs: timer,
   betweenBytesMs: timer,
+  thinkingMs: timer,
   modelCallTimeoutMs: timer,
   heartbeatTimeoutMs: timer.min(1_000),
   maxProviderWaitMs: rest,

@@ -132,13 +132,14 @@ function attemptDeadline({ modelCallTimeoutMs }: Limits): { signal: AbortSignal;
  */
 export async function sendAttempt(attempt: Attempt, request: ModelRequest): Promise<ModelReply> {
   const { limits } = attempt.call;
-  const { firstByteMs, betweenBytesMs } = limits;
+  const { firstByteMs, betweenBytesMs, thinkingMs } = limits;
   const deadline = attemptDeadline(limits);
   try {
     return await attempt.provider.send(request, {
       signal: AbortSignal.any([Context.current().cancellationSignal, deadline.signal]),
       firstByteMs,
       betweenBytesMs,
+      thinkingMs,
       onText: (text) => {
         attempt.partialText = (attempt.partialText + text).slice(-memoryTextChars);
       },

@@ -45,7 +45,7 @@ const remedy: Readonly<Record<FailoverReason, string>> = {
   rate_limit: 'It heals by waiting; raise the limit at the vendor if it happens often.',
   billing: 'Add credit or raise the spending limit at the vendor.',
   timeout:
-    'It often heals by itself; raise firstByteMs or betweenBytesMs if the model thinks longer.',
+    'It often heals by itself; raise firstByteMs, betweenBytesMs or thinkingMs if the model thinks longer.',
   overloaded: 'It heals by waiting; a second route in the chain bridges it.',
   model_not_found: 'Check the model name in the chain and the base URL.',
   format: 'The request must change; report it with the request id if the transcript is sound.',

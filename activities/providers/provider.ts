@@ -81,6 +81,8 @@ export interface SendOptions {
   readonly firstByteMs: number;
   /** Milliseconds between two pieces of content; pings and comments do not count. */
   readonly betweenBytesMs: number;
+  /** Milliseconds of silence while a thought is open that the model began; absent or shorter: as between two pieces. */
+  readonly thinkingMs?: number;
   /** Called for each piece of text, with the text. Contract: must not throw. */
   readonly onText: (text: string) => void;
   /** Called once before `send` rejects, if a request went out. Contract: must not throw. */

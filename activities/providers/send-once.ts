@@ -59,7 +59,7 @@ async function readStream(
     const meaning = call.assembly.accept(event);
     if (meaning.text !== undefined && meaning.text !== '') options.onText(meaning.text);
     if (call.assembly.isComplete) watch.closing();
-    else if (meaning.isContent) watch.content();
+    else if (meaning.isContent) watch.content(meaning.isThinking);
   }
 }
 

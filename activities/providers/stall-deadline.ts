@@ -23,6 +23,8 @@ export interface Deadlines {
   readonly signal: AbortSignal;
   readonly firstByteMs: number;
   readonly betweenBytesMs: number;
+  /** Instead of `betweenBytesMs` while the model thinks; never shorter than that. */
+  readonly thinkingMs?: number;
 }
 
 /** How the reader of a stream reports signs of life. */
@@ -31,8 +33,8 @@ export interface StallWatch {
   readonly signal: AbortSignal;
   /** The body has begun. Only its first call counts: pings are no progress. */
   readonly firstByte: () => void;
-  /** A piece of content has arrived. */
-  readonly content: () => void;
+  /** A piece of content has arrived; `isThinking` while a thought is open behind it. */
+  readonly content: (isThinking?: boolean) => void;
   /** The closing event has arrived: only the end of the connection is left. */
   readonly closing: () => void;
 }
@@ -58,8 +60,9 @@ export async function withDeadlines<T>(
       controller.abort(new StallError(phase, limitMs));
     }, limitMs);
   };
-  const betweenBytes = (): void => {
-    if (!isClosing) arm(limits.betweenBytesMs, 'between-bytes');
+  const thinkingMs = Math.max(limits.thinkingMs ?? 0, limits.betweenBytesMs);
+  const betweenBytes = (isThinking = false): void => {
+    if (!isClosing) arm(isThinking ? thinkingMs : limits.betweenBytesMs, 'between-bytes');
   };
   const watch: StallWatch = {
     signal: controller.signal,

@@ -9,6 +9,8 @@ export type SaidBlock = Exclude<AssistantMessage['blocks'][number], { type: 'too
 export interface EventMeaning {
   /** It carried something new: it feeds the deadline between two pieces of content. */
   readonly isContent: boolean;
+  /** The model has begun a thought and not ended it: newer ones say nothing of it until it is done. */
+  readonly isThinking?: boolean;
   /** Text of the answer in it. */
   readonly text?: string;
 }

@@ -104,6 +104,7 @@ async function sendWithRetries(
         signal,
         firstByteMs: limits.firstByteMs,
         betweenBytesMs: limits.betweenBytesMs,
+        thinkingMs: limits.thinkingMs,
         onText: () => undefined,
         onBroken: (what) => {
           broken = what;

@@ -24,7 +24,7 @@ function start(): Running {
   let watch: StallWatch | undefined;
   let finish = (): void => undefined;
   const outcome = withDeadlines(
-    { signal: controller.signal, firstByteMs: 1_000, betweenBytesMs: 5_000 },
+    { signal: controller.signal, firstByteMs: 1_000, betweenBytesMs: 5_000, thinkingMs: 60_000 },
     (given) => {
       watch = given;
       return new Promise<void>((resolve) => {
@@ -77,6 +77,25 @@ describe('withDeadlines', () => {
       watch.firstByte();
     }
     await expect(outcome).resolves.toEqual(new StallError('between-bytes', 5_000));
+  });
+
+  it('lets an open thought be silent for longer, and nothing behind it', async () => {
+    const { outcome, watch } = start();
+    watch.firstByte();
+    watch.content(true);
+    jest.advanceTimersByTime(59_999);
+    expect(watch.signal.aborted).toBe(false);
+    watch.content();
+    jest.advanceTimersByTime(5_000);
+    await expect(outcome).resolves.toEqual(new StallError('between-bytes', 5_000));
+  });
+
+  it('ends a thought that never ends', async () => {
+    const { outcome, watch } = start();
+    watch.firstByte();
+    watch.content(true);
+    jest.advanceTimersByTime(60_000);
+    await expect(outcome).resolves.toEqual(new StallError('between-bytes', 60_000));
   });
 
   it('waits only a moment for the end of the connection after the closing event', async () => {

@@ -1,6 +1,7 @@
 /** Every way in which an answer can break, on each wire, through the real SDKs: never a success, never a second request. */
 import { VendorEmulator } from '../../testing/emulator/emulator';
-import { fault, reply, type Step } from '../../testing/emulator/script';
+import { fault, reply, type ReplyPart, type Step } from '../../testing/emulator/script';
+import type { ModelReply } from '../../activities/providers/provider';
 import type { FailoverReason } from '../../workflows/core/failure';
 import {
   failureOf,
@@ -163,6 +164,29 @@ describe.each(wires)('on the wire %s', (wire) => {
     );
     await expect(sent).rejects.toBe(reason);
     expect(emulator.requests).toHaveLength(0);
+  });
+});
+
+/** A thought of which nothing is said but its seal; then the events until it has begun, and until it has ended. */
+describe.each<readonly ['anthropic' | 'responses', ReplyPart, number, number]>([
+  ['anthropic', { type: 'reasoning', text: '' }, 3, 5],
+  ['responses', { type: 'reasoning', text: 'hm', redacted: true }, 3, 4],
+])('a silent thought on the wire %s', (wire, thought, begun, over) => {
+  const send = (afterEvents: number): Promise<ModelReply> => {
+    const during = reply.parts([thought, { type: 'text', text: 'done' }]);
+    emulator.script([fault.pause(800, { during, afterEvents, pingEveryMs: 50 })]);
+    return providerOn(emulator, wire).send(
+      requestFor(wire),
+      sendOptions({ betweenBytesMs: 250, thinkingMs: 10_000 }),
+    );
+  };
+
+  it('may take its time while pings come', async () => {
+    expect(textOf(await send(begun))).toBe('done');
+  });
+
+  it('gives no more time to what comes behind it', async () => {
+    expect(await failureOf(send(over))).toMatchObject({ code: 'timeout' });
   });
 });
 

@@ -25,6 +25,8 @@ export interface Limits {
   readonly firstByteMs: number;
   /** Milliseconds between two pieces of content; pings do not count. Default 120,000 (ADR 0007). */
   readonly betweenBytesMs: number;
+  /** Milliseconds that a model may be silent after it said that it thinks; pings do not count. Default 300,000 (ADR 0007). */
+  readonly thinkingMs: number;
   /** Milliseconds that one attempt of a model call may take in all. Default 1,800,000 (ADR 0007). */
   readonly modelCallTimeoutMs: number;
   /** Milliseconds after which an activity without heartbeat counts as lost with its worker. Default 20,000 (ADR 0007). */
@@ -54,6 +56,7 @@ export const defaultLimits: Limits = {
   streamRetryBaseMs: 1_500,
   firstByteMs: 120_000,
   betweenBytesMs: 120_000,
+  thinkingMs: 300_000,
   modelCallTimeoutMs: 1_800_000,
   heartbeatTimeoutMs: 20_000,
   maxProviderWaitMs: 86_400_000,

@@ -44,6 +44,8 @@ export class AnthropicReplyAssembly implements StreamAssembly {
   private stopReason: string | undefined;
   private usage: Usage = noUsage;
   private hasUsage = false;
+  /** Index of the thought that is open. */
+  private thought: number | undefined;
 
   constructor(
     private readonly vendor: string,
@@ -54,6 +56,11 @@ export class AnthropicReplyAssembly implements StreamAssembly {
 
   accept(event: unknown): EventMeaning {
     this.eventCount += 1;
+    const meaning = this.take(event);
+    return this.thought === undefined ? meaning : { ...meaning, isThinking: true };
+  }
+
+  private take(event: unknown): EventMeaning {
     switch (asText(property(event, 'type'))) {
       case 'message_start':
         return this.start(property(event, 'message'));
@@ -61,6 +68,8 @@ export class AnthropicReplyAssembly implements StreamAssembly {
         return this.open(event);
       case 'content_block_delta':
         return this.extend(event);
+      case 'content_block_stop':
+        return this.shut(event);
       case 'message_delta':
         return this.finish(event);
       case 'message_stop':
@@ -118,6 +127,7 @@ export class AnthropicReplyAssembly implements StreamAssembly {
       data: asText(block['data']),
     };
     this.blocks.set(index, opened);
+    this.thought = opened.type.endsWith('thinking') ? index : undefined;
     return opened.type === 'text' && opened.text !== ''
       ? { isContent: true, text: opened.text }
       : { isContent: true };
@@ -142,6 +152,13 @@ export class AnthropicReplyAssembly implements StreamAssembly {
       default:
         return noContent;
     }
+  }
+
+  private shut(event: unknown): EventMeaning {
+    if (this.thought === undefined || asNumber(property(event, 'index')) !== this.thought)
+      return noContent;
+    this.thought = undefined;
+    return { isContent: true };
   }
 
   private finish(event: unknown): EventMeaning {

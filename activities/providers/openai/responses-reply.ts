@@ -36,6 +36,12 @@ export class ResponsesReplyAssembly implements StreamAssembly {
 
   accept(event: unknown): EventMeaning {
     this.eventCount += 1;
+    const meaning = this.take(event);
+    const isThinking = [...this.items.values()].some(isOpenThought);
+    return isThinking ? { ...meaning, isThinking } : meaning;
+  }
+
+  private take(event: unknown): EventMeaning {
     switch (asText(property(event, 'type'))) {
       case 'response.output_item.added':
         return this.begin(event);
@@ -183,6 +189,10 @@ export class ResponsesReplyAssembly implements StreamAssembly {
 
 function newItem(item: unknown): GatheredItem {
   return { item, isDone: false, text: '', refusal: '', argumentsText: '' };
+}
+
+function isOpenThought({ item, isDone }: GatheredItem): boolean {
+  return !isDone && asText(property(item, 'type')) === 'reasoning';
 }
 
 function isCall(entry: GatheredItem): boolean {
