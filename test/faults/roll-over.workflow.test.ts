@@ -21,6 +21,7 @@ import {
   statusOf,
   testModel,
 } from '../support/agent-world';
+import { brokenPrefixes } from '../support/prompt-prefix';
 import { connectTo } from '../support/temporal';
 
 /** Events after which the rolling server suggests a new segment: two to three iterations. */
@@ -112,6 +113,8 @@ interface Walk {
   readonly status: RunStatusView;
   readonly segmentsWhileWaiting: number;
   readonly said: readonly unknown[];
+  /** Requests that do not begin as the one before. */
+  readonly brokenPrefixes: readonly number[];
 }
 
 async function walkThrough(world: AgentWorld): Promise<Walk> {
@@ -143,6 +146,7 @@ async function walkThrough(world: AgentWorld): Promise<Walk> {
     outcome,
     status: await statusOf(handle),
     segmentsWhileWaiting,
+    brokenPrefixes: brokenPrefixes(world.emulator.requests.slice(before)),
     said: world.emulator.requests
       .slice(before)
       .map(({ messagesCount, lastUserText, conversation }) => [
@@ -178,6 +182,8 @@ test('a run of many segments is the same, to the last counter, as a run of one',
   });
   expect(comparable(rolled)).toEqual(comparable(whole));
   expect(rolled.said).toEqual(whole.said);
+  // The vendor's cache holds the prompt over every roll-over.
+  expect(rolled.brokenPrefixes).toEqual([]);
   const lastTexts = JSON.stringify(rolled.said.at(-1));
   for (const text of [...messages, 'Go on walking.']) expect(lastTexts.split(text)).toHaveLength(2);
 }, 180_000);

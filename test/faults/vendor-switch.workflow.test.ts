@@ -1,4 +1,4 @@
-/** A run that changes vendor at every one of its 20 iterations, both ways: no vendor refuses what the other has left behind. */
+/** A run that changes vendor at every one of its 20 iterations, both ways: no vendor refuses what the other has left behind, or loses its cache. */
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/agent';
 import { defineTool } from '../../activities/tools/define-tool';
@@ -8,6 +8,7 @@ import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { AgentWorld } from '../support/agent-world';
+import { brokenPrefixes } from '../support/prompt-prefix';
 import { otherModel, startAgentWorld, testModel } from '../support/agent-world';
 
 const iterations = 20;
@@ -77,9 +78,11 @@ test.each(['by-responses', 'by-chat'])(
       status: 'completed',
       report: { iterations: iterations + 1, failovers: iterations / 2 },
     });
-    expect(
-      world.emulator.requests.slice(before).filter(({ answer }) => answer.type === 'refused'),
-    ).toEqual([]);
+    const sent = world.emulator.requests.slice(before);
+    expect(sent.filter(({ answer }) => answer.type === 'refused')).toEqual([]);
+    // Back at a vendor, the prompt begins as it ended there.
+    for (const model of [testModel, otherModel])
+      expect(brokenPrefixes(sent.filter((request) => request.model === model))).toEqual([]);
     const spare = agent === 'by-chat' ? 'chat' : 'responses';
     expect(answeredBy).toEqual(
       Array.from({ length: iterations + 1 }, (_, index) => (index % 2 === 0 ? 'anthropic' : spare)),
