@@ -188,7 +188,10 @@ function blockFrames(
 }
 
 function spokenParts(reply: ReplyStep): readonly ReplyPart[] {
-  return reply.parts.filter((part) => part.type === 'tool-call' || part.text !== '');
+  return reply.parts.filter(
+    // Of a thought the newest models give no text, only the signature.
+    (part) => part.type === 'tool-call' || part.type === 'reasoning' || part.text !== '',
+  );
 }
 
 function message(reply: ReplyStep, context: ReplyContext): JsonObject {
