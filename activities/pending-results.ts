@@ -2,7 +2,7 @@
 import type { Head, Message, ToolResultBlock } from '../workflows/core/message';
 import type { CallModelInput, PendingResult } from '../workflows/core/ports';
 import { InfraException } from './infra-exception';
-import { stripHidden } from './sanitise';
+import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { Store } from './store';
 
 function isStoredResult(

@@ -17,7 +17,7 @@ import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { notifiersOfRun } from './notifiers/worker-notifiers';
-import { stripHidden } from './sanitise';
+import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { runConfigJson } from './run-config';
 import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
 import type { Store } from './store';

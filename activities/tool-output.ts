@@ -1,6 +1,7 @@
 /** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
 import type { RunToolInput } from '../workflows/core/ports';
-import { sanitiseText, stripHidden } from './sanitise';
+import { stripHidden } from '../workflows/core/secrets/hidden-characters';
+import { sanitiseText } from './sanitise';
 import { sanitiseWhole } from './sanitise-whole';
 import { fenceToolOutput } from './fence';
 import type { Store } from './store';

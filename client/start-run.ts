@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import type { AgentRunInput } from '../workflows/contract';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
 import type { RunRequest } from '../workflows/core/run-protocol';
+import { shownText } from '../workflows/core/shown-text';
 import { escapeMarkdown } from '../workflows/core/status-view';
 import { check, startSchema } from './check-input';
 
@@ -96,7 +97,8 @@ function requestOf(options: StartOptions): RunRequest {
 
 /** One line for lists of workflows. */
 export function summaryOf({ agent, goal }: RunRequest): string {
-  const line = `${agent}: ${goal.replace(/\s+/g, ' ').trim()}`;
+  const shown = shownText(goal.trim(), detailGoalChars);
+  const line = `${agent}: ${shown.replace(/\s+/g, ' ')}`;
   const bytes = Buffer.from(line, 'utf8');
   if (bytes.length <= summaryBytes) return line;
   const cut = bytes.subarray(0, summaryBytes - 3).toString('utf8');
@@ -105,14 +107,14 @@ export function summaryOf({ agent, goal }: RunRequest): string {
 
 /** Markdown for the workflow's page; the goal stands in a code block, so that nothing in it is read as markup. */
 export function detailsOf({ agent, goal, workspace, head }: RunRequest): string {
-  const shown = goal.slice(0, detailGoalChars);
+  const shown = shownText(goal, detailGoalChars);
   const rows = [
     `- **Agent:** ${code(agent)}`,
     ...(workspace === undefined ? [] : [`- **Workspace:** ${code(workspace)}`]),
     ...(head === undefined ? [] : [`- **Continues transcript:** ${code(head)}`]),
   ];
   const goalLines = shown.split(/\r\n|[\r\n]/).map((line) => `> ${escapeMarkdown(line)}`);
-  const more = goal.length > shown.length ? ['', `(${goal.length} characters in all)`] : [];
+  const more = goal.length > detailGoalChars ? ['', `(${goal.length} characters in all)`] : [];
   return ['### Goal', '', ...goalLines, ...more, '', ...rows].join('\n');
 }
 

@@ -7,8 +7,8 @@ import type {
 import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { DestinationStream, Logger } from 'pino';
 import { destination, pino } from 'pino';
-import { redactText } from '../activities/redact';
-import { stripHidden } from '../activities/sanitise';
+import { redactText } from '../workflows/core/secrets/redact';
+import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { LogLevel } from './env';
 
 const standardErrorFd = 2;

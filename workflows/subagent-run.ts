@@ -8,8 +8,12 @@ import type { agentRun } from './agent-run';
 import { agentRunWorkflow } from './contract';
 import type { RunCommand } from './core/run-protocol';
 import type { RunOutcome } from './core/run-outcome';
+import { shownText } from './core/shown-text';
 import { escapeMarkdown } from './core/status-view';
 import { inheritedSearchAttributes } from './run-visibility';
+
+/** Characters of the task that a page shows. */
+const taskChars = 500;
 
 /** Characters of a summary: Temporal takes 400 bytes, and a character has four at most. */
 const summaryChars = 100;
@@ -23,7 +27,7 @@ export function runSubagent({
   request,
   runId,
 }: Extract<RunCommand, { type: 'run-subagent' }>): Promise<RunOutcome> {
-  const task = request.goal.replace(/\s+/g, ' ').trim();
+  const task = shownText(request.goal, taskChars).replace(/\s+/g, ' ').trim();
   return executeChild<typeof agentRun>(agentRunWorkflow, {
     workflowId: runId,
     args: [{ request }],

@@ -2,9 +2,9 @@
 import type { FailoverReason, InfraError } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { InfraException } from '../infra-exception';
-import { redactText } from '../redact';
-import { stripHidden } from '../sanitise';
-import { redactionMark } from '../redaction-mark';
+import { redactText } from '../../workflows/core/secrets/redact';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { redactionMark } from '../../workflows/core/secrets/redaction-mark';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
 import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
 import { overflowNumbers } from './overflow-numbers';

@@ -1,7 +1,7 @@
 /** The end of a transcript as plain text, short enough for a planner's prompt. */
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import { asOneEntry } from '../one-entry';
-import { redactText } from '../redact';
+import { redactText } from '../../workflows/core/secrets/redact';
 import { isRuntimeText } from '../runtime-text';
 import { boundText } from '../sanitise';
 

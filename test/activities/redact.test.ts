@@ -1,7 +1,7 @@
 /** Secrets of common shapes never pass; what only looks like one stays readable. */
 import fc from 'fast-check';
-import { redactText } from '../../activities/redact';
-import { redactionMark } from '../../activities/redaction-mark';
+import { redactText } from '../../workflows/core/secrets/redact';
+import { redactionMark } from '../../workflows/core/secrets/redaction-mark';
 
 const hex = (length: number): string => '0123456789abcdef'.repeat(20).slice(0, length);
 const mixed = (length: number): string => 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7'.repeat(20).slice(0, length);

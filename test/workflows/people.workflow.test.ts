@@ -1,9 +1,10 @@
 /** What people do to a run, on Temporal: approve, reject, answer, add messages, escalate, stop, cancel; and what is refused. */
-import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { Client, WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/agent';
 import { defineTool } from '../../activities/tools/define-tool';
+import { AgentClient } from '../../client/agent-client';
 import { reply } from '../../testing/emulator/script';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import {
@@ -214,4 +215,45 @@ test('refuses what cannot work before anything is spent', async () => {
   expect(messages[3]).toContain('limits.maxIterations');
   expect(messages[4]).toContain('70000 characters');
   expect(world.emulator.requests.length).toBe(before);
+}, 60_000);
+
+test("no page, list or line of Temporal's shows a secret of a person's texts, and the model reads them as given", async () => {
+  const token = 'ghp_1234567890abcdefghijABCDEFGHIJ123456';
+  const { connection, namespace, client: temporal } = world.server;
+  const client = new AgentClient(new Client({ connection, namespace }), {
+    taskQueue: world.taskQueue,
+  });
+  world.emulator.script([call(500)]);
+  const before = world.emulator.requests.length;
+  const run = await client.start({ agent: 'banker', goal: `Pay with ${token}, quickly.` });
+  const handle = temporal.getHandle(run.runId);
+  const { approvalId } = await approval(handle);
+  await run.escalate(`It has ${token} in it.`);
+  await run.reject(approvalId, `Not with ${token}.`);
+  await eventually(
+    () => run.pending(),
+    ([item]) => item?.type === 'question',
+  );
+  const described = await handle.describe();
+  const entries: unknown[] = [];
+  for await (const entry of run.events()) entries.push(entry);
+  const shown = JSON.stringify([
+    await described.staticSummary(),
+    await described.staticDetails(),
+    await handle.query('__temporal_workflow_metadata'),
+    described.typedSearchAttributes.getAll(),
+    described.memo,
+    await run.status(),
+    await run.pending(),
+    entries,
+  ]);
+  expect(shown).toContain('It has [redacted] in it.');
+  expect(shown).toContain('Pay with [redacted], quickly.');
+  expect(shown).not.toContain(token);
+  world.emulator.script([reply.text('As you wish.')]);
+  await run.answer('escalation', `Then use ${token} no more.`);
+  expect(JSON.stringify(await run.result())).not.toContain(token);
+  const read = world.emulator.requests.slice(before).map(({ body }) => JSON.stringify(body));
+  for (const text of [`Pay with ${token}`, `Not with ${token}`, `Then use ${token}`])
+    expect(read.at(-1)).toContain(text);
 }, 60_000);

@@ -4,7 +4,7 @@ import { answerKey, decisionKey, decisionOn, decisionText, recordDecision } from
 import { armWait, callOfTimer, digestOf, policyOf, timersOfCall, waitText } from './decision-wait';
 import { toToolResponse } from './error-context';
 import type { AgentError } from './failure';
-import { failureMessageChars, personTextChars } from './limits';
+import { failureMessageChars, personTextChars, previewChars } from './limits';
 import type { Moment } from './iteration';
 import { emptyAnswer, personText, quotedText } from './person-text';
 import type { ProposedToolCall } from './ports';
@@ -12,6 +12,7 @@ import { askUserTool } from './ports';
 import { rememberPrivileges } from './privileged';
 import { recoveryStage } from './recovery-state';
 import type { RunCommand, RunEvent } from './run-protocol';
+import { shownText } from './shown-text';
 import type { RunState, ToolCallProgress } from './run-state';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
@@ -69,7 +70,7 @@ export function runApproved(
 function denyCall(
   state: RunState,
   progress: ToolCallProgress,
-  denial: { message: string; hint: string; how: string },
+  denial: { message: string; shown?: string; hint: string; how: string },
   moment: Moment,
 ): Step {
   const { call } = progress;
@@ -81,13 +82,18 @@ function denyCall(
     recoverable: true,
     toolName: call.name,
   };
+  // The model reads a person's reason as it was given, people and whatever is told to them read it without secrets.
+  const shown: AgentError =
+    denial.shown === undefined
+      ? error
+      : { ...error, message: denial.shown.slice(0, failureMessageChars) };
   const denied = replaceCall(
     state,
     call.toolCallId,
-    settle(call, toToolResponse(error), error, false),
+    settle(call, toToolResponse(error), shown, false),
   );
   return andThen(endDecisionWait(denied, progress, denial.how, moment.atMs), (after) =>
-    andThen(noteFailure(after, call, error, moment.atMs), (noted) => settleIfDone(noted, moment)),
+    andThen(noteFailure(after, call, shown, moment.atMs), (noted) => settleIfDone(noted, moment)),
   );
 }
 
@@ -100,12 +106,14 @@ export function onDecided(
   const decided = { decision: event.decision, by: event.by };
   if (event.decision === 'approve')
     return runApproved(state, progress, progress.call, decided, event);
-  const reason = event.reason === undefined ? '.' : `: ${quotedText(event.reason, reasonChars)}`;
+  const denied = (reason: string | undefined): string =>
+    `A person did not approve this call${reason === undefined ? '.' : `: ${quotedText(reason, reasonChars)}`}`;
   return denyCall(
     record(state, progress.call, decided, event.atMs),
     progress,
     {
-      message: `A person did not approve this call${reason}`,
+      message: denied(event.reason),
+      shown: denied(event.reason === undefined ? undefined : shownText(event.reason, reasonChars)),
       hint: 'Do not repeat the call. Find another way, or ask what to do.',
       how: ': reject',
     },
@@ -131,12 +139,13 @@ export function onQuestionAnswered(
 ): Step {
   const { call } = progress;
   const { answer } = event;
+  const shown = shownText(answer.trim() === '' ? emptyAnswer : answer, previewChars);
   const given = answer.trim() === '' ? emptyAnswer : personText(answer, answerRoomChars(state));
   const text = answerText(call, given);
   const recorded = recordAnswer(state, call.toolCallId, event, moment.atMs);
   const answered = replaceCall(recorded, call.toolCallId, settle(call, text, undefined, true));
   const noted = andThen(endDecisionWait(answered, progress, '', moment.atMs), (after) =>
-    noteSuccess(after, call, text, moment.atMs),
+    noteSuccess(after, call, answerText(call, shown), moment.atMs),
   );
   return andThen(noted, (after) => settleIfDone(after, moment));
 }

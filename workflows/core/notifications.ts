@@ -4,6 +4,7 @@ import { routeName } from './provider-health';
 import type { NotifyInput, PersonNotice } from './ports';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
+import { goalForPeople } from './shown-text';
 import type { PendingItem } from './status-view';
 import { pendingItems } from './status-view';
 import type { Step } from './step';
@@ -59,7 +60,7 @@ function noticeOf(state: RunState, item: PendingItem, atMs: number): PersonNotic
     kind: kindOf(item, state),
     itemId: item.type === 'approval' ? item.approvalId : item.questionId,
     agent: state.request.agent,
-    goal: state.request.goal.slice(0, goalChars),
+    goal: goalForPeople(state, goalChars),
     asked: askedText(item).slice(0, askedChars),
     ...(state.lastError === undefined ? {} : { lastError: state.lastError.slice(0, lineChars) }),
     worked: lines(state.worked),

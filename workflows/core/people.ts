@@ -11,6 +11,7 @@ import { onRecoveryAnswer, onRecoveryApproval } from './recovery';
 import { recoveryStage } from './recovery-state';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
+import { shownText } from './shown-text';
 import { escalationQuestionId, pendingItems } from './status-view';
 import type { Step } from './step';
 import { andThen, publish, step } from './step';
@@ -28,7 +29,7 @@ function takeText(state: RunState, text: string, roomChars: number, atMs: number
   if (waiting + kept.length > roomChars) return refuseMessage(state, kept, atMs);
   return step(
     { ...state, inbox: [...state.inbox, kept] },
-    publish(state, atMs, { type: 'MessageAddedEvent', text: kept.slice(0, 200) }),
+    publish(state, atMs, { type: 'MessageAddedEvent', text: shownText(text, 200) }),
   );
 }
 

@@ -3,6 +3,7 @@ import type { CorrectedPath } from './execution-memory';
 import { correctPath } from './execution-memory';
 import type { FailedCall, RecoveryAction, RecoveryTrouble } from './recovery-action';
 import type { RunState } from './run-state';
+import { goalForPeople } from './shown-text';
 
 /** Confidence of a correction that one known path fits, and of advice that only the model reads (ADR 0026). */
 const correctedConfidence = 0.85;
@@ -14,8 +15,11 @@ const needsPerson: ReadonlySet<string> = new Set(['auth_failed', 'tool_denied', 
 /** Codes that pass by themselves. */
 const passes: ReadonlySet<string> = new Set(['rate_limit', 'tool_timeout']);
 
+/** Characters of the goal that are read for what is told of it. */
+const goalChars = 1_000;
+
 function goalOf(state: RunState): string {
-  return state.request.goal.replace(/\s+/g, ' ').slice(0, 200);
+  return goalForPeople(state, goalChars).replace(/\s+/g, ' ').slice(0, 200);
 }
 
 /** Asks a person, in words that hold what they need to know. */

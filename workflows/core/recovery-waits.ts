@@ -3,6 +3,7 @@ import type { RecoveryAction, RecoveryTrouble } from './recovery-action';
 import type { Plan, RecoveryStage } from './recovery-state';
 import { actionSummary, escalationQuestion } from './recovery-text';
 import type { RunState } from './run-state';
+import { shownText } from './shown-text';
 import type { Step } from './step';
 import { count, publish, step } from './step';
 
@@ -55,7 +56,9 @@ export function startEscalation(
   trouble: RecoveryTrouble,
   atMs: number,
 ): Step {
-  const question = escalationQuestion(action, trouble, state.recovery.tried);
+  const asked = escalationQuestion(action, trouble, state.recovery.tried);
+  // The goal, and what a person said when they rejected a call, may be in it.
+  const question = shownText(asked, asked.length);
   const escalated = publish(state, atMs, { type: 'EscalatedEvent', reason: question });
   const questionId = `recovery-${state.recovery.count}`;
   const waiting = startWait(

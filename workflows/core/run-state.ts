@@ -161,6 +161,8 @@ export interface RunState {
   /** Stable over segments: prefix of idempotency keys and tool call ids. */
   readonly runKey: string;
   readonly request: RunRequest;
+  /** Head of the goal as people may read it; absent where the goal itself may be shown. */
+  readonly shownGoal?: string;
   readonly startedAtMs: number;
   readonly phase: RunPhase;
   readonly snapshot?: AgentSnapshot;

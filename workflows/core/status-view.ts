@@ -11,6 +11,7 @@ import type { ProgressEstimate, RecoveryExpiry } from './recovery-action';
 import type { RecoveryView } from './recovery-view';
 import { recoveryFields, recoveryItems, recoveryReason, recoveryWork } from './recovery-view';
 import type { DecisionWait, RunPhase, RunState, ToolCallProgress } from './run-state';
+import { goalForPeople } from './shown-text';
 import type { Usage } from './usage';
 import { statusRows } from './status-rows';
 import { cachedShareOf } from './usage';
@@ -262,7 +263,7 @@ export function statusView(state: RunState): RunStatusView {
   return {
     status: statusWord(state),
     agent: state.request.agent,
-    goal: state.request.goal.slice(0, 500),
+    goal: goalForPeople(state, 500),
     iteration: state.counters.iterations,
     ...(state.snapshot === undefined ? {} : { maxIterations: state.snapshot.limits.maxIterations }),
     ...(route === undefined ? {} : { route }),

@@ -5,6 +5,7 @@ import type { PendingResult, ProposedToolCall } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
 import { newPrivileges } from './privileged';
 import type { RunState, ToolCallProgress } from './run-state';
+import { shownText } from './shown-text';
 
 /** A call with its result; `ran` tells whether the tool really ran, or a person answered. */
 export function settle(
@@ -65,7 +66,10 @@ export function admitCall(call: ProposedToolCall, state: RunState): ToolCallProg
   if (call.name === askUserTool) {
     const question = call.input?.['question'];
     return typeof question === 'string' && question.trim() !== ''
-      ? { call, status: { type: 'awaiting-answer', question } }
+      ? {
+          call,
+          status: { type: 'awaiting-answer', question: shownText(question, question.length) },
+        }
       : settleWithError(call, unreadableQuestion);
   }
   if (call.approvalDigest !== undefined || newPrivileges(state, call).length > 0)

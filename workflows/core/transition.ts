@@ -38,6 +38,7 @@ import type {
 import { chargePlan, onRecoveryPlanFailed, onRecoveryPlanned, onRecoveryTimer } from './recovery';
 import { recoveryStage } from './recovery-state';
 import { initialProviderHealth } from './provider-health';
+import { goalForPeople, shownGoalOf, withShownReason } from './shown-text';
 import { onModelCallFailed, onPreparationFailed } from './provider-failure';
 import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
@@ -57,6 +58,7 @@ export function initialTransition(event: Extract<RunEvent, { type: 'run-started'
     schemaVersion: 1,
     runKey: event.runKey,
     request: event.request,
+    ...shownGoalOf(event.request.goal),
     startedAtMs: event.atMs,
     phase: { type: 'preparing' },
     next: { pendingResults: [] },
@@ -94,7 +96,7 @@ export function initialTransition(event: Extract<RunEvent, { type: 'run-started'
     publish(state, event.atMs, {
       type: 'RunStartedEvent',
       agent: event.request.agent,
-      goal: event.request.goal.slice(0, 500),
+      goal: goalForPeople(state, 500),
     }),
   );
   const { state: after, commands } = andThen(announced, prepareRun);
@@ -114,7 +116,7 @@ export function transition(state: RunState, event: RunEvent): Transition {
   const counted = isOwnEvent(event)
     ? clocked
     : count(clocked, { events: state.counters.events + 1 });
-  const decided = followUp(counted, decide(heard(counted, event), event), event);
+  const decided = followUp(counted, decide(heard(counted, event), withShownReason(event)), event);
   const rolled = rollOverIfIdle(decided, event);
   const timed = keepActiveTimer(rolled, event, isActive(rolled.state));
   return [stampActive(timed.state, event.atMs), timed.commands];

@@ -8,7 +8,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import type { JsonObject } from '../../../workflows/core/json';
 import type { ToolEffect } from '../../../workflows/core/ports';
 import { InfraException } from '../../infra-exception';
-import { stripHidden } from '../../sanitise';
+import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { UserError } from '../../user-error';
 import { defaultCallCaps } from '../call-caps';
 import { inputNamesOf, maxDescriptionChars } from '../define-tool';

@@ -4,7 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { InfraException } from '../../infra-exception';
-import { redactText } from '../../redact';
+import { redactText } from '../../../workflows/core/secrets/redact';
 
 /** A server that is a program of this machine, spoken to over its standard input and output. */
 export interface StdioServer {

@@ -1,6 +1,6 @@
 /** Tool `edit_file`: replaces a text that stands exactly once in a file. */
 import { z } from 'zod';
-import { redactionMark } from '../../redaction-mark';
+import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
 import { defineTool } from '../define-tool';
 import type { ProbeAnswer, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';

@@ -1,6 +1,6 @@
 /** Tool `write_file`: a whole new content for a new or an existing file. */
 import { z } from 'zod';
-import { redactionMark } from '../../redaction-mark';
+import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
 import { defineTool } from '../define-tool';
 import type { ProbeAnswer, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';

@@ -1,5 +1,5 @@
 /** Finds what got through: secrets in any text, and text of a tool, a vendor or a person that left its place in a prompt. */
-import { stripHidden } from '../../../activities/sanitise';
+import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import type { RecordedRequest } from '../../../testing/emulator/recorded-request';
 import { defaultHint, noteProvenance } from '../../../workflows/core/error-context';
 import { authorHint } from './sanitise-stage';

@@ -1,4 +1,4 @@
-/** Makes `activities/gitleaks-rules.json` of a checkout of gitleaks: `npm run import-secret-rules -- FOLDER VERSION`. */
+/** Makes `workflows/core/secrets/gitleaks-rules.json` of a checkout of gitleaks: `npm run import-secret-rules -- FOLDER VERSION`. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'smol-toml';
@@ -63,7 +63,16 @@ function main(): void {
     license: readFileSync(path.join(folder, 'LICENSE'), 'utf8'),
     url: 'https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml',
   };
-  const target = path.join(__dirname, '..', '..', '..', 'activities', 'gitleaks-rules.json');
+  const target = path.join(
+    __dirname,
+    '..',
+    '..',
+    '..',
+    'workflows',
+    'core',
+    'secrets',
+    'gitleaks-rules.json',
+  );
   const lines = rules.map((rule) => `    ${JSON.stringify(rule)}`).join(',\n');
   writeFileSync(
     target,

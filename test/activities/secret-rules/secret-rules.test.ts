@@ -1,9 +1,9 @@
 /** The kept rules come first; our own are only there for what those lack. */
-import { redactByKeptRules } from '../../../activities/kept-secret-rules';
-import { ownSecretRules } from '../../../activities/own-secret-rules';
-import { redactText } from '../../../activities/redact';
-import { redactionMark } from '../../../activities/redaction-mark';
-import { stripHidden } from '../../../activities/sanitise';
+import { redactByKeptRules } from '../../../workflows/core/secrets/kept-secret-rules';
+import { ownSecretRules } from '../../../workflows/core/secrets/own-secret-rules';
+import { redactText } from '../../../workflows/core/secrets/redact';
+import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
+import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { secretShapes } from '../../../bench/scorecard/sanitise/secret-shapes';
 import { re2ToJavascript } from './re2-to-javascript';
 

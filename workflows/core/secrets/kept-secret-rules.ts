@@ -4,7 +4,7 @@ import gitleaks from './gitleaks-rules.json';
 interface KeptRule {
   /** The pattern can match only where one of these stands, in lower case. */
   readonly keywords: readonly string[];
-  readonly pattern: RegExp;
+  readonly pattern: () => RegExp;
   /** Group that holds the secret; without it the first group that took part, without groups the whole match. */
   readonly secretGroup: number | undefined;
   /** Bits per character that a secret has more of than a placeholder. */
@@ -16,31 +16,45 @@ type TableRow = (typeof gitleaks.rules)[number] & {
   readonly secretGroup?: number;
 };
 
+/** Makes a value when it is first asked for: workflows load this table, and few of them need it. */
+function lazily<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
 const rules: readonly KeptRule[] = gitleaks.rules.map((row: TableRow) => ({
   keywords: row.keywords,
-  pattern: new RegExp(row.pattern, 'g'),
+  pattern: lazily(() => new RegExp(row.pattern, 'g')),
   secretGroup: row.secretGroup,
   entropy: row.entropy ?? 0,
 }));
 
-const keywords = [...new Set(rules.flatMap((rule) => rule.keywords))].sort(
-  (left, right) => right.length - left.length,
-);
-
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
-/** Finds, at each place, the longest keyword that begins there: one pass over the text instead of one for each keyword. */
-const longestKeyword = new RegExp(`(?=(${keywords.map(literal).join('|')}))`, 'g');
+interface KeywordSearch {
+  /** Finds, at each place, the longest keyword that begins there: one pass over the text instead of one for each keyword. */
+  readonly longest: RegExp;
+  /** For each keyword, those that stand wherever it does: itself and the others that it begins with. */
+  readonly implied: ReadonlyMap<string, readonly string[]>;
+}
 
-/** For each keyword, those that stand wherever it does: itself and the others that it begins with. */
-const impliedKeywords = new Map(
-  keywords.map((keyword) => [keyword, keywords.filter((other) => keyword.startsWith(other))]),
-);
+const keywordSearch = lazily((): KeywordSearch => {
+  const keywords = [...new Set(rules.flatMap((rule) => rule.keywords))].sort(
+    (left, right) => right.length - left.length,
+  );
+  return {
+    longest: new RegExp(`(?=(${keywords.map(literal).join('|')}))`, 'g'),
+    implied: new Map(
+      keywords.map((keyword) => [keyword, keywords.filter((other) => keyword.startsWith(other))]),
+    ),
+  };
+});
 
 function keywordsIn(text: string): ReadonlySet<string> {
-  const longest = new Set<string>();
-  for (const [, keyword = ''] of text.toLowerCase().matchAll(longestKeyword)) longest.add(keyword);
-  return new Set([...longest].flatMap((keyword) => impliedKeywords.get(keyword) ?? []));
+  const { longest, implied } = keywordSearch();
+  const found = new Set<string>();
+  for (const [, keyword = ''] of text.toLowerCase().matchAll(longest)) found.add(keyword);
+  return new Set([...found].flatMap((keyword) => implied.get(keyword) ?? []));
 }
 
 /** Shannon entropy of a text in bits per character. */
@@ -64,7 +78,7 @@ function secretOf({ secretGroup }: KeptRule, match: string, groups: readonly unk
 }
 
 function redactBy(rule: KeptRule, text: string, mark: string): string {
-  return text.replace(rule.pattern, (match: string, ...rest: readonly unknown[]) => {
+  return text.replace(rule.pattern(), (match: string, ...rest: readonly unknown[]) => {
     const offsetAt = rest.findIndex((value) => typeof value === 'number');
     const secret = secretOf(rule, match, rest.slice(0, offsetAt));
     if (secret.includes(mark) || entropyOf(secret) <= rule.entropy) return match;
