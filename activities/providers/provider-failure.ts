@@ -46,7 +46,7 @@ const remedy: Readonly<Record<FailoverReason, string>> = {
   billing: 'Add credit or raise the spending limit at the vendor.',
   timeout:
     'It often heals by itself; raise firstByteMs, betweenBytesMs or thinkingMs if the model thinks longer.',
-  overloaded: 'It heals by waiting; a second route in the chain bridges it.',
+  overloaded: 'It heals by waiting; more routes in the chain make waits rarer.',
   model_not_found: 'Check the model name in the chain and the base URL.',
   format: 'The request must change; report it with the request id if the transcript is sound.',
   network: 'Check the base URL, DNS and proxy if it does not heal by itself.',

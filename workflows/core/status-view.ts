@@ -13,6 +13,7 @@ import { recoveryFields, recoveryItems, recoveryReason, recoveryWork } from './r
 import type { DecisionWait, RunPhase, RunState, ToolCallProgress } from './run-state';
 import { goalForPeople } from './shown-text';
 import type { Usage } from './usage';
+import type { StatusRow } from './status-rows';
 import { statusRows } from './status-rows';
 import { cachedShareOf } from './usage';
 
@@ -34,6 +35,8 @@ export interface RunStatusView {
   readonly doing: string;
   /** Why it waits or how it ended. */
   readonly reason?: string;
+  /** The answer of a completed run, or what a failed one failed of, in words. */
+  readonly ending?: string;
   readonly lastError?: string;
   readonly toolCallsSucceeded: number;
   readonly toolCallsFailed: number;
@@ -201,6 +204,13 @@ function toolWork(calls: readonly ToolCallProgress[]): string {
   return words.join(', ');
 }
 
+/** Time of day in UTC, to the second. */
+function clockTime(atMs: number): string {
+  const seconds = Math.floor(atMs / 1_000);
+  const parts = [Math.floor(seconds / 3_600) % 24, Math.floor(seconds / 60) % 60, seconds % 60];
+  return `${parts.map((part) => String(part).padStart(2, '0')).join(':')} UTC`;
+}
+
 function doing(state: RunState): string {
   const { phase } = state;
   switch (phase.type) {
@@ -217,7 +227,9 @@ function doing(state: RunState): string {
         ? `waiting for ${toolWork(phase.calls)}`
         : `running ${toolWork(phase.calls)}`;
     case 'waiting':
-      return `waiting for ${phase.on}: ${phase.reason}`;
+      return phase.untilMs === undefined
+        ? `waiting for ${phase.on}: ${phase.reason}`
+        : `waiting for ${phase.on}, next try at ${clockTime(phase.untilMs)}: ${phase.reason}`;
     case 'recovering':
       return recoveryWork(phase.stage);
     case 'ending':
@@ -250,6 +262,16 @@ function reason(state: RunState): string | undefined {
   return outcome.status === 'completed' ? undefined : outcome.reason;
 }
 
+/** Characters of an answer or a message that the status shows. */
+const endingChars = 500;
+
+function endingFields({ phase }: RunState): { readonly ending?: string } {
+  if (phase.type !== 'ended') return {};
+  const { outcome } = phase;
+  if (outcome.status === 'completed') return { ending: outcome.answer.slice(0, endingChars) };
+  return outcome.status === 'failed' ? { ending: outcome.message.slice(0, endingChars) } : {};
+}
+
 function cachedFields(usage: Usage): { readonly cachedShare?: number } {
   const cachedShare = cachedShareOf(usage);
   return cachedShare === undefined ? {} : { cachedShare };
@@ -270,6 +292,7 @@ export function statusView(state: RunState): RunStatusView {
     isFallback: (routeIndex(state.phase) ?? state.lastRouteIndex ?? 0) > 0,
     doing: doing(state),
     ...(why === undefined ? {} : { reason: why }),
+    ...endingFields(state),
     ...(state.lastError === undefined ? {} : { lastError: state.lastError }),
     toolCallsSucceeded: state.counters.toolCallsSucceeded,
     toolCallsFailed: state.counters.toolCallsFailed,
@@ -291,15 +314,30 @@ export function statusView(state: RunState): RunStatusView {
 /** Longest value of one line of the Web UI's details, in characters. */
 const detailChars = 500;
 
+/** Characters of what a person is asked: the command that answers must stay on the line. */
+const wantedChars = 350;
+
 /** Text as one line of Markdown in which nothing of it is markup. */
 export function escapeMarkdown(text: string): string {
   const line = text.slice(0, detailChars).replace(/\s+/g, ' ');
-  return line.replace(/[\\`*_<>[\]|#~]/g, (character) => `\\${character}`);
+  return line.replace(/[\\`*_<>[\]|#~$]/g, (character) => `\\${character}`);
+}
+
+/** What a person is asked, and the command that answers; the page itself names the run. */
+function wantedRow(item: PendingItem): StatusRow {
+  if (item.type === 'question')
+    return ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer RUN TEXT`];
+  const input = JSON.stringify(item.input ?? 'arguments in the store').slice(0, wantedChars);
+  return [
+    'Wants approval',
+    `${item.tool} ${input} -- holdfast approve RUN ${item.approvalId}, or reject`,
+  ];
 }
 
 /** The Web UI's current details: what a person wants to know of a run at one look, in Markdown. */
 export function statusMarkdown(state: RunState): string {
   const view = statusView(state);
-  const lines = statusRows(view).map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
+  const rows = [...statusRows(view), ...pendingItems(state).map(wantedRow)];
+  const lines = rows.map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
   return [`### ${view.status}`, ...lines].join('\n');
 }

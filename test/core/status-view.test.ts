@@ -1,0 +1,58 @@
+/** What people see of a run at one look: what it waits for, until when, how to answer, and how it ended. */
+import { statusMarkdown, statusView } from '../../workflows/core/status-view';
+import {
+  aCall,
+  aPreparedRun,
+  aRoute,
+  aRunWithCalls,
+  aSnapshot,
+  anInfraError,
+  startMs,
+  takeAll,
+} from '../support/builders';
+import { drive } from '../support/run-driver';
+
+const lineOf = (markdown: string, label: string): string =>
+  markdown.split('\n').find((line) => line.startsWith(`- **${label}:**`)) ?? '';
+
+test('a wait for a provider says when the next try is, and why', () => {
+  const [waiting] = takeAll(aPreparedRun({ chain: [aRoute()] }), {
+    type: 'model-call-failed',
+    callId: 'm1',
+    failure: anInfraError('overloaded', { message: 'HTTP 529' }),
+  });
+  const { phase } = waiting;
+  if (phase.type !== 'waiting' || phase.untilMs === undefined) throw new Error('it does not wait');
+  const clock = new Date(phase.untilMs).toISOString().slice(11, 19);
+  expect(phase.untilMs).toBeGreaterThan(startMs);
+  const doing = lineOf(statusMarkdown(waiting), 'Doing');
+  expect(doing).toContain(`waiting for provider, next try at ${clock} UTC: `);
+  expect(doing).toContain('HTTP 529');
+});
+
+test('an approval that waits shows its arguments and the command that answers', () => {
+  const [waiting] = aRunWithCalls([
+    aCall('a', { approvalDigest: 'digest-a', input: { euros: 80 } }),
+  ]);
+  const line = lineOf(statusMarkdown(waiting), 'Wants approval');
+  expect(line).toContain('"euros":80');
+  expect(line).toContain('holdfast approve RUN a');
+});
+
+test('amounts of money are no formulas of the Web UI', () => {
+  const run = aPreparedRun(aSnapshot({ budget: { nanoUsd: 1_000_000_000 } }));
+  expect(lineOf(statusMarkdown(run), 'Cost')).toMatch(/\\\$.* of \\\$1/);
+});
+
+test('a run that ended shows its answer, or in words what it failed of', () => {
+  const done = drive([{ text: 'Paris' }]).state;
+  expect(statusView(done)).toMatchObject({ status: 'completed', ending: 'Paris' });
+  const [failed] = takeAll(aPreparedRun({ chain: [aRoute()] }), {
+    type: 'model-call-failed',
+    callId: 'm1',
+    failure: anInfraError('auth', { message: 'HTTP 401' }),
+  });
+  expect(statusView(failed)).toMatchObject({ status: 'failed', reason: 'chain_exhausted' });
+  expect(statusView(failed).ending).toContain('HTTP 401');
+  expect(lineOf(statusMarkdown(failed), 'Message')).toContain('HTTP 401');
+});
