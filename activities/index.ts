@@ -74,6 +74,10 @@ export function createActivities(config: ActivitiesConfig): Activities {
   } satisfies Activities;
 }
 
+export type { Activities } from '../workflows/core/ports';
+export type { Limits } from '../workflows/core/limits';
+export type { DecisionPolicy } from '../workflows/core/ports';
+export type { Budget } from '../workflows/core/spend';
 export type { AgentDefinition, RouteDefinition } from './agent';
 export type { PriceDefinition, PriceTable } from './model-prices';
 export type { WindowTable } from './model-windows';
@@ -96,7 +100,8 @@ export { defineSubagent } from './tools/define-subagent';
 export { defineTool } from './tools/define-tool';
 export type { McpOptions, McpTools } from './tools/mcp/connect-mcp';
 export { connectMcp } from './tools/mcp/connect-mcp';
-export type { Tool, ToolContext, ToolDefinition } from './tools/tool';
+export type { ApprovalContext, ProbeAnswer, Tool, ToolContext, ToolDefinition } from './tools/tool';
+export type { RecoveryOptions } from './recovery/recovery-policy';
 export { ToolError } from './tools/tool-error';
 export type { WorkspaceToolsOptions } from './tools/workspace/workspace-tools';
 export { workspaceTools } from './tools/workspace/workspace-tools';

@@ -1,4 +1,5 @@
 /** The activity `runTool`: at most the effect that the tool's class allows, whatever dies in between. */
+import { Context } from '@temporalio/activity';
 import { toToolResponse } from '../workflows/core/error-context';
 import type { JsonObject } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';
@@ -178,10 +179,11 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
  */
 export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
   let progress = '';
+  const { attempt } = Context.current().info;
   return withHeartbeat(
     () => progress,
     () =>
-      afterEarlierAttempt(input.idempotencyKey, (superseded) =>
+      afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (superseded) =>
         runAttempt(deps, input, superseded, (text) => {
           progress = text;
         }),
@@ -203,8 +205,8 @@ async function runAttempt(
     input,
     workspace: definition.config.workspace,
     superseded,
-    progress: (text) => {
-      show(sanitiseText(text, { maxChars: previewChars }));
+    progress: (text: unknown) => {
+      show(typeof text === 'string' ? sanitiseText(text, { maxChars: previewChars }) : '');
     },
   };
   if (input.answer !== undefined) {

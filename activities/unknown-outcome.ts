@@ -31,6 +31,24 @@ function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
   };
 }
 
+/** An answer as its author's types promise it; a probe that is written without types may say anything. */
+function checkedAnswer(answer: unknown): ProbeAnswer {
+  const { type, output, evidence } = { ...(answer as object | undefined) } as Record<
+    string,
+    unknown
+  >;
+  switch (type) {
+    case 'applied':
+      return { type, output };
+    case 'not-applied':
+      return { type };
+    case 'unknown':
+      return { type, evidence: typeof evidence === 'string' ? evidence : 'its probe cannot tell' };
+    default:
+      return { type: 'unknown', evidence: "its probe's answer has no type that is known" };
+  }
+}
+
 /** Asks a probe; one that fails has found out nothing, which is no failure of the run. */
 async function askProbe(
   tool: Tool,
@@ -39,9 +57,12 @@ async function askProbe(
   probe: NonNullable<Tool['probe']>,
 ): Promise<ProbeAnswer> {
   try {
-    return await withToolContext(Math.min(tool.timeoutMs, probeLimitMs), place, async (context) =>
-      probe(place.input.idempotencyKey, value, context),
+    const answer = await withToolContext(
+      Math.min(tool.timeoutMs, probeLimitMs),
+      place,
+      async (context): Promise<unknown> => probe(place.input.idempotencyKey, value, context),
     );
+    return checkedAnswer(answer);
   } catch (thrown) {
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;

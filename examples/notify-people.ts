@@ -1,5 +1,5 @@
 /** A worker whose runs tell people, by webhook, Slack and log, that they wait for one of them. */
-import type { AgentDefinition, Provider, Store } from '../activities/index';
+import type { Activities, AgentDefinition, Provider, Store } from '../activities/index';
 import { createActivities, logNotifier, slackNotifier, webhookNotifier } from '../activities/index';
 
 /** What every worker has. */
@@ -15,8 +15,6 @@ interface Receivers {
   readonly webhookSecret: string;
   readonly slackUrl: string;
 }
-
-type Activities = ReturnType<typeof createActivities>;
 
 /** Activities that tell people. */
 export function notifyingActivities(parts: WorkerParts, receivers: Receivers): Activities {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => stored.dispose());
 
 /** Runs a call of this tool; `interrupted` says that an earlier attempt began and did not finish. */
-async function runCall(tool: Tool, interrupted: boolean): Promise<RunToolResult> {
+async function runCall(tool: Tool, interrupted: boolean, attempt = 1): Promise<RunToolResult> {
   const { store } = stored;
   const activities = createActivities({
     store,
@@ -51,7 +51,7 @@ async function runCall(tool: Tool, interrupted: boolean): Promise<RunToolResult>
     input: {},
     idempotencyKey,
   };
-  return new MockActivityEnvironment().run(() => activities.runTool(call));
+  return new MockActivityEnvironment({ attempt }).run(() => activities.runTool(call));
 }
 
 const base = { description: 'Acts.', input: z.object({}) } as const;
@@ -244,4 +244,65 @@ test('a step that takes long to fail uses up the patience', async () => {
   );
   await expect(slow).rejects.toThrow('down');
   expect(steps).toBeLessThanOrEqual(2);
+});
+
+test('a probe whose answer is none leaves the outcome unknown', async () => {
+  const probe = (): Promise<ProbeAnswer> => Promise.resolve('yes' as unknown as ProbeAnswer);
+  const tool = defineTool({
+    ...base,
+    name: 'book',
+    effect: 'reconcilable',
+    execute: () => 1,
+    probe,
+  });
+  const { error } = await runCall(tool, true);
+  expect(error).toMatchObject({ code: 'outcome_unknown' });
+  expect(error?.message).toContain('has no type that is known');
+});
+
+test('a thrown object that refuses to be looked at is an error for the model, not the end of the run', async () => {
+  const sealed = new Proxy(new Error('sealed'), {
+    getPrototypeOf: () => {
+      throw new Error('no');
+    },
+  });
+  const tool = defineTool({
+    ...base,
+    name: 'odd',
+    effect: 'read',
+    execute: () => {
+      throw sealed;
+    },
+  });
+  const { error } = await runCall(tool, false);
+  expect(error).toMatchObject({
+    code: 'tool_execution_failed',
+    message: 'an error that cannot be read',
+  });
+});
+
+test('progress that is no text fails no call', async () => {
+  const tool = defineTool({
+    ...base,
+    name: 'chatty',
+    effect: 'read',
+    execute: (_input, { progress }) => {
+      progress(undefined as unknown as string);
+      return 'done';
+    },
+  });
+  expect((await runCall(tool, false)).error).toBeUndefined();
+});
+
+test('a result that came too late for the server answers the next attempt in the same process', async () => {
+  let executions = 0;
+  const tool = defineTool({
+    ...base,
+    name: 'blocking',
+    effect: 'read',
+    execute: () => (executions += 1),
+  });
+  const late = await runCall(tool, false);
+  expect(await runCall(tool, false, 2)).toEqual(late);
+  expect(executions).toBe(1);
 });
