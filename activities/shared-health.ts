@@ -1,6 +1,6 @@
 /** Layer 1 over all runs: asks the store before a call whether others found the route cooling, and tells it how the call went. */
 import type { FailoverReason, InfraError } from '../workflows/core/failure';
-import { failoverReason, infraPolicy } from '../workflows/core/failure-policy';
+import { failoverReason, infraPolicies, infraPolicy } from '../workflows/core/failure-policy';
 import type { Limits } from '../workflows/core/limits';
 import { restAfter } from '../workflows/core/provider-health';
 import { interruption } from './activity-lifecycle';
@@ -30,11 +30,24 @@ function spared(call: RouteCall, health: SharedHealth, untilMs: number): InfraEx
   });
 }
 
+/**
+ * Milliseconds after a failure that only people mend until one run tries the route for all: whoever mended the key or the
+ * account must not wait for the end of the rest, and a worker with a wrong key must not stop the fleet that long (ADR 0017).
+ */
+const mendedProbeMs = 5_000;
+
+/** When another run's failure lets this run come back: what only people mend rests in a run as if it had failed there. */
+function backAt({ lastErrorReason, cooldownUntilMs }: SharedHealth, probeMs: number): number {
+  const heals = lastErrorReason === undefined || infraPolicies[lastErrorReason].healsByWaiting;
+  return heals ? probeMs : cooldownUntilMs;
+}
+
 async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
   const [health] = await store.readHealth([call.route]);
   if (health === undefined || health.cooldownUntilMs === 0) return 'normal';
   const { startedAtMs } = call;
-  if (startedAtMs < health.probeFromMs) throw spared(call, health, health.probeFromMs);
+  if (startedAtMs < health.probeFromMs)
+    throw spared(call, health, backAt(health, health.probeFromMs));
   const untilMs = startedAtMs + call.limits.probeLeaseMs;
   const isProber = await store.acquireProbe({
     route: call.route,
@@ -43,7 +56,7 @@ async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
     untilMs,
   });
   if (isProber) return 'probe';
-  throw spared(call, health, health.probe?.untilMs ?? untilMs);
+  throw spared(call, health, backAt(health, health.probe?.untilMs ?? untilMs));
 }
 
 /** Health is advice: a report that the store cannot take must not cost a run its reply or hide its failure. */
@@ -87,12 +100,16 @@ export async function reportFailedCall(
   const reason = failoverReason(failure);
   if (reason === undefined || infraPolicy(failure).action !== 'fail-over') return;
   const rest = restAfter(reason, failure, call.limits, atMs);
+  const soonest = atMs + Math.max(mendedProbeMs, failure.retryAfterMs ?? 0);
   const report = store.reportFailure({
     route: call.route,
     reason,
     message: failure.message,
     status: rest.cooldownUntilMs > 0 ? 'down' : 'degraded',
     ...rest,
+    ...(infraPolicies[reason].healsByWaiting
+      ? {}
+      : { probeFromMs: Math.min(rest.probeFromMs, soonest) }),
     holder: call.holder,
     atMs,
   });

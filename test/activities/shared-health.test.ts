@@ -1,0 +1,62 @@
+/** What one run's failure of a route means for the calls of others: by what waiting cures, and by what only people mend. */
+import { MockActivityEnvironment } from '@temporalio/testing';
+import type { RouteCall } from '../../activities/shared-health';
+import { admitted, reportAnsweredCall, reportFailedCall } from '../../activities/shared-health';
+import { InfraException } from '../../activities/infra-exception';
+import type { InfraError } from '../../workflows/core/failure';
+import { aLimits, anInfraError, startMs } from '../support/builders';
+import type { TemporaryStore } from '../support/temporary-store';
+import { temporaryStore } from '../support/temporary-store';
+
+let stored: TemporaryStore;
+beforeEach(async () => {
+  stored = await temporaryStore();
+});
+afterEach(() => stored.dispose());
+
+const call = (holder: string, startedAtMs: number): RouteCall => ({
+  route: 'anthropic/claude',
+  holder,
+  limits: aLimits(),
+  startedAtMs,
+});
+
+/** What becomes of a call: admitted, or spared with the milliseconds until the run comes back to the route. */
+async function fate(holder: string, startedAtMs: number): Promise<string | InfraError> {
+  try {
+    return await new MockActivityEnvironment().run(() =>
+      admitted(stored.store, call(holder, startedAtMs), (admission) => Promise.resolve(admission)),
+    );
+  } catch (thrown) {
+    if (thrown instanceof InfraException) return thrown.failure;
+    throw thrown;
+  }
+}
+
+test('whoever mended a key waits seconds, not the rest of the route, and one run tries for all', async () => {
+  const { store } = stored;
+  await reportFailedCall(store, call('a', startMs), anInfraError('auth'), startMs);
+  expect(await fate('b', startMs + 1_000)).toMatchObject({ code: 'auth', spared: true });
+  const prober = call('c', startMs + 6_000);
+  await new MockActivityEnvironment().run(() =>
+    admitted(store, prober, async (admission) => {
+      expect(admission).toBe('probe');
+      expect(await fate('d', startMs + 6_001)).toMatchObject({ spared: true });
+      await reportAnsweredCall(store, prober, startMs + 6_500);
+    }),
+  );
+  expect(await fate('d', startMs + 7_000)).toBe('normal');
+});
+
+test('a run that was spared a refused key does not come back to it before the rest of the route is over', async () => {
+  const limits = aLimits();
+  await reportFailedCall(stored.store, call('a', startMs), anInfraError('auth'), startMs);
+  expect(await fate('b', startMs + 1_000)).toMatchObject({
+    retryAfterMs: limits.cooldownMs.auth - 1_000,
+  });
+});
+
+test('what heals by waiting is not tried again that soon', async () => {
+  await reportFailedCall(stored.store, call('a', startMs), anInfraError('overloaded'), startMs);
+  expect(await fate('b', startMs + 6_000)).toMatchObject({ code: 'overloaded', spared: true });
+});
