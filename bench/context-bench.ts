@@ -1,25 +1,16 @@
 /** Measures compaction: a run far longer than its window, and what a large compaction costs the workflow thread. */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time';
 import { z } from 'zod';
-import { createActivities } from '../activities/index';
 import { anthropicProvider } from '../activities/providers/anthropic/anthropic-provider';
-import { openStore } from '../activities/stores/open-store';
 import { defineTool } from '../activities/tools/define-tool';
 import type { RecordedRequest } from '../testing/emulator/recorded-request';
 import { VendorEmulator } from '../testing/emulator/emulator';
 import type { ReplyStep } from '../testing/emulator/script';
 import { reply } from '../testing/emulator/script';
-import { connectWorker } from '../workers/worker-connection';
-import { startEmbeddedServer } from '../workers/embedded-server';
-import { createWorker } from '../workers/worker';
-import { agentRunWorkflow, defaultTaskQueue } from '../workflows/contract';
-import type { RunOutcome } from '../workflows/core/run-outcome';
-import type { ChainHistory, HistoryEvent, HistoryWindows } from './history-sizes';
-import { readChain, windowsOf } from './history-sizes';
+import type { BenchPlace, SeenRun } from './bench-run';
+import { playBenchRun } from './bench-run';
+import type { HistoryEvent, HistoryWindows } from './history-sizes';
+import { windowsOf } from './history-sizes';
 
 const model = 'claude-sonnet-5';
 
@@ -82,81 +73,33 @@ function lookTool(lines: number) {
 }
 
 /** What was seen of a long conversation. */
-interface SeenConversation {
-  readonly outcome: RunOutcome;
+interface SeenConversation extends SeenRun {
   readonly emulator: VendorEmulator;
-  readonly chain: ChainHistory;
-  readonly seconds: number;
 }
 
-async function outcomeOf(result: Promise<unknown>): Promise<RunOutcome> {
-  try {
-    return (await result) as RunOutcome;
-  } catch (thrown) {
-    if (!(thrown instanceof WorkflowFailedError)) throw thrown;
-    const details = (thrown.cause as { details?: readonly unknown[] } | undefined)?.details ?? [];
-    if (details[0] === undefined) throw thrown;
-    return details[0] as RunOutcome;
-  }
-}
-
-async function converse(size: LongConversation, directory: string): Promise<SeenConversation> {
-  const startedAt = Date.now();
-  const server = await startEmbeddedServer({
-    stateFile: path.join(directory, 'temporal.db'),
-    untilExitOf: process.pid,
-  });
-  const store = await openStore(`sqlite:${path.join(directory, 'store.db')}`);
+async function converse(size: LongConversation, place?: BenchPlace): Promise<SeenConversation> {
+  const { iterations, windowTokens, maxOutputTokens } = size;
   const emulator = await VendorEmulator.start({
-    windows: { [model]: size.windowTokens },
+    windows: { [model]: windowTokens },
     recordedBodies: 2,
   });
   emulator.script(mindOf(size));
-  const connection = await connectWorker({ address: server.address });
-  const { iterations, windowTokens, maxOutputTokens } = size;
-  const worker = await createWorker({
-    connection,
-    activities: createActivities({
-      store,
-      providers: [anthropicProvider({ apiKey: 'bench', baseUrl: emulator.baseUrl('anthropic') })],
-      agents: [
-        {
-          name: 'looker',
-          instructions: 'You look things up, and say in the end which vault holds what.',
-          chain: [{ provider: 'anthropic', model, windowTokens, maxOutputTokens }],
-          tools: [lookTool(size.lines)],
-          limits: {
-            maxIterations: iterations + 1,
-            maxEvents: iterations * 10,
-            maxToolCalls: iterations,
-            maxActiveMs: 86_400_000,
-          },
-        },
-      ],
-    }),
-  });
-  const client = new Client({ connection: await Connection.connect({ address: server.address }) });
-  const handle = await client.workflow.start(agentRunWorkflow, {
-    taskQueue: defaultTaskQueue,
-    workflowId: `context-${startedAt}`,
-    args: [{ request: { agent: 'looker', goal: `Look things up. Vault ${planted[0] ?? ''}.` } }],
-  });
-  const outcome = await worker.runUntil(outcomeOf(handle.result()));
-  const chain = await readChain(client, handle.workflowId, handle.firstExecutionRunId);
-  await connection.close();
-  await store.close();
-  await client.connection.close();
-  await server.stop();
-  await emulator.stop();
-  return { outcome, emulator, chain, seconds: Math.round((Date.now() - startedAt) / 100) / 10 };
-}
-
-async function inDirectory<Result>(work: (directory: string) => Promise<Result>): Promise<Result> {
-  const directory = await mkdtemp(path.join(tmpdir(), 'holdfast-bench-'));
   try {
-    return await work(directory);
+    const seen = await playBenchRun({
+      agent: {
+        name: 'looker',
+        instructions: 'You look things up, and say in the end which vault holds what.',
+        chain: [{ provider: 'anthropic', model, windowTokens, maxOutputTokens }],
+        tools: [lookTool(size.lines)],
+      },
+      provider: anthropicProvider({ apiKey: 'bench', baseUrl: emulator.baseUrl('anthropic') }),
+      goal: `Look things up. Vault ${planted[0] ?? ''}.`,
+      iterations,
+      ...(place === undefined ? {} : { place }),
+    });
+    return { ...seen, emulator };
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await emulator.stop();
   }
 }
 
@@ -203,12 +146,27 @@ export interface LongRunResult extends HistoryWindows {
 /** Window of the long run, in tokens (issue CONTEXT). */
 const longRunWindow = 65_536;
 
-/** Runs so many iterations on a window of 64K, with facts planted at the start and asked for at the end. */
-export async function longRunBench(iterations: number): Promise<LongRunResult> {
-  const size = { iterations, windowTokens: longRunWindow, maxOutputTokens: 4_096, lines: 60 };
-  const { outcome, emulator, chain, seconds } = await inDirectory((directory) =>
-    converse(size, directory),
-  );
+/** Lines of each tool result of the long run, and tokens that an iteration adds with it. */
+const longRunLines = 60;
+const iterationTokens = 750;
+
+/** Share of the window that a compaction must free on average. */
+const leastFreedShare = 1 / 8;
+
+/** A long run in small, for a test: another window, a server that is there. */
+export interface LongRunOptions {
+  readonly windowTokens?: number;
+  readonly place?: BenchPlace;
+}
+
+/** Runs so many iterations on a small window (64K), with facts planted at the start and asked for at the end. */
+export async function longRunBench(
+  iterations: number,
+  { windowTokens = longRunWindow, place }: LongRunOptions = {},
+): Promise<LongRunResult> {
+  const maxOutputTokens = Math.floor(windowTokens / 16);
+  const size = { iterations, windowTokens, maxOutputTokens, lines: longRunLines };
+  const { outcome, emulator, chain, seconds } = await converse(size, place);
   const windows = windowsOf(chain.sizes, iterations);
   const flat = windows.bytesPerIteration.slice(1);
   const spread =
@@ -220,12 +178,13 @@ export async function longRunBench(iterations: number): Promise<LongRunResult> {
   const isRight =
     outcome.status === 'completed' &&
     refusals.length === 0 &&
-    largestRequestTokens <= longRunWindow &&
+    largestRequestTokens <= windowTokens &&
     answered.length === planted.length &&
-    compactions <= iterations / 10 &&
+    compactions > 0 &&
+    compactions * leastFreedShare * windowTokens <= iterations * iterationTokens &&
     spread <= 1.5;
   return {
-    windowTokens: longRunWindow,
+    windowTokens,
     status: outcome.status === 'failed' ? `failed: ${outcome.message}` : outcome.status,
     iterations: outcome.report.iterations,
     requests: emulator.requests.length,
@@ -308,9 +267,7 @@ const taskBarMs = 50;
 /** Lets a conversation of 200,000 tokens be compacted, several times, and times every workflow task of the run. */
 export async function compactionBench(iterations: number): Promise<CompactionBenchResult> {
   const size = { iterations, windowTokens: largeWindow, maxOutputTokens: 8_192, lines: 420 };
-  const { outcome, emulator, chain, seconds } = await inDirectory((directory) =>
-    converse(size, directory),
-  );
+  const { outcome, emulator, chain, seconds } = await converse(size);
   const tasks = workflowTasks(chain.events);
   const sorted = inOrder(tasks);
   const p99Ms = quantile(sorted, 0.99);

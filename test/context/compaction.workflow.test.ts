@@ -1,5 +1,6 @@
 /** Compaction as a run lives it: on a real server, with the vendors' own refusals (layer 4). */
 import { z } from 'zod';
+import { longRunBench } from '../../bench/context-bench';
 import { publicHttpAnswers } from '../../bench/scorecard/provider/public-answers';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
@@ -7,7 +8,7 @@ import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { ScriptRule } from '../../testing/emulator/script-queue';
 import type { AgentWorld } from '../support/agent-world';
-import { workflowBundle } from '../support/temporal';
+import { uniqueName, workflowBundle } from '../support/temporal';
 import { outcomeOf, startAgentWorld, testModel } from '../support/agent-world';
 import { storyOf } from '../support/folded-story';
 
@@ -158,4 +159,13 @@ test('asks the next route where a summary is none, and needs no model where all 
   const last = JSON.stringify(sent.at(-1)?.body);
   expect(last).toContain('told without a model');
   expect(last).toContain('Dig for tin.');
+}, 60_000);
+
+test('runs on far beyond its window, and answers with what was planted at the start (the bench in small)', async () => {
+  const { address } = world.server;
+  const result = await longRunBench(30, {
+    windowTokens: 6_144,
+    place: { address, taskQueue: uniqueName('bench') },
+  });
+  expect(result).toMatchObject({ isRight: true, iterations: 30, factsAnswered: 3, refusals: [] });
 }, 60_000);
