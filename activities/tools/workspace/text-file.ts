@@ -1,4 +1,5 @@
 /** Text of a file as the model sees it, and back to the bytes that the file keeps: BOM, line ends, encoding. */
+import type { FileHandle } from 'node:fs/promises';
 import { ToolError } from '../tool-error';
 import { openFile } from './workspace-root';
 import type { Place } from './workspace-root';
@@ -13,11 +14,17 @@ export interface TextFile {
   readonly hasBom: boolean;
   /** The line end that the file uses most. */
   readonly lineEnd: '\n' | '\r\n';
-  /** Permission bits. */
+  /** Permission bits, without those by which a program runs as its owner: a plain write clears them too. */
   readonly mode: number;
   /** Changes whenever the file does. */
   readonly version: string;
 }
+
+/** Bytes read beyond what the file was said to have. */
+const pieceBytes = 64 * 1024;
+
+/** Permission bits that a new content keeps. */
+const keptBits = 0o777;
 
 /** Bytes looked at to tell text from binary, as git does. */
 const sniffedBytes = 8_000;
@@ -50,6 +57,24 @@ function mostUsedLineEnd(text: string): '\n' | '\r\n' {
   return pairs * 2 > all ? '\r\n' : '\n';
 }
 
+/** Reads to the end, but never more than `mostBytes`: a file may grow while it is read, or tell no size at all. */
+async function readUpTo(
+  handle: FileHandle,
+  mostBytes: number,
+  likelyBytes: number,
+): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let total = 0;
+  for (;;) {
+    const wanted = Math.min(Math.max(likelyBytes - total, 0) + pieceBytes, mostBytes - total);
+    if (wanted === 0) return Buffer.concat(pieces);
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, null);
+    if (bytesRead === 0) return Buffer.concat(pieces);
+    pieces.push(buffer.subarray(0, bytesRead));
+    total += bytesRead;
+  }
+}
+
 /**
  * Reads a text file.
  *
@@ -58,13 +83,14 @@ function mostUsedLineEnd(text: string): '\n' | '\r\n' {
 export async function readTextFile(place: Place, limitBytes = maxFileBytes): Promise<TextFile> {
   const { handle, stats } = await openFile(place);
   try {
-    if (stats.size > limitBytes) {
-      throw new ToolError(
-        `"${place.path}" has ${stats.size} bytes; files up to ${limitBytes} bytes can be read`,
+    const tooLarge = (size: number): ToolError =>
+      new ToolError(
+        `"${place.path}" has ${size} bytes; files up to ${limitBytes} bytes can be read or changed`,
         { hint: 'Use search_files to find the part that you need.' },
       );
-    }
-    const bytes = await handle.readFile();
+    if (stats.size > limitBytes) throw tooLarge(stats.size);
+    const bytes = await readUpTo(handle, limitBytes + 1, stats.size);
+    if (bytes.length > limitBytes) throw tooLarge(bytes.length);
     const decoded = decode(place.path, bytes);
     const hasBom = decoded.startsWith('\ufeff');
     const text = hasBom ? decoded.slice(1) : decoded;
@@ -72,7 +98,7 @@ export async function readTextFile(place: Place, limitBytes = maxFileBytes): Pro
       text,
       hasBom,
       lineEnd: mostUsedLineEnd(text),
-      mode: stats.mode & 0o7777,
+      mode: stats.mode & keptBits,
       version: [stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(),
     };
   } finally {

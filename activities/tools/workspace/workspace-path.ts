@@ -4,6 +4,8 @@ import { ToolError } from '../tool-error';
 
 /** Bytes of a path, as Linux allows. */
 const maxPathBytes = 4_096;
+/** Folders of a path: far more than projects have, and few enough for the programs that must delete them. */
+const maxPathParts = 128;
 
 /** Told to the model whenever a path cannot be used. */
 export const relativePathHint =
@@ -23,15 +25,31 @@ export function foldedName(name: string): string {
 }
 
 /** True for the folder that holds git's own state, in any spelling: its hooks and config run programs. */
-export function isGitFolder(name: string): boolean {
-  const folded = foldedName(name);
+function isGitFolder(name: string): boolean {
+  // What stands behind a colon names a stream of the same folder on NTFS.
+  const folded = foldedName(name.split(':')[0] ?? '');
   return folded === '.git' || /^git~\d+$/.test(folded);
+}
+
+/**
+ * Refuses to change git's own folder: its hooks and config are programs that run outside of every limit.
+ *
+ * Errors: `ToolError` `tool_denied`.
+ */
+export function refuseGitFolder(path: string): void {
+  if (path.split('/').some(isGitFolder)) {
+    throw new ToolError(`"${path}" belongs to git itself and may not be changed`, {
+      code: 'tool_denied',
+      hint: 'Change files of the project only.',
+      recoverable: false,
+    });
+  }
 }
 
 /**
  * Parts of a path inside the workspace; none for the workspace itself.
  *
- * Errors: `ToolError` `invalid_params` for a path that leads out, is too long or holds a NUL.
+ * Errors: `ToolError` `invalid_params` for a path that leads out, is too long or too deep, or holds a NUL.
  */
 export function pathParts(rootPath: string, given: string): readonly string[] {
   const root = rootPath.replace(/\/+$/, '');
@@ -63,6 +81,9 @@ function insideParts(path: string, refuse: (why: string) => never): readonly str
   const parts = normal.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.includes('..')) {
     return refuse('leads out of the workspace');
+  }
+  if (parts.length > maxPathParts) {
+    return refuse(`has more than ${maxPathParts} parts`);
   }
   return parts;
 }

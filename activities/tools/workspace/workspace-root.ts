@@ -6,7 +6,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { InfraException } from '../../infra-exception';
 import { ToolError } from '../tool-error';
-import { pathParts, relativePathHint } from './workspace-path';
+import { pathParts, refuseGitFolder, relativePathHint } from './workspace-path';
 
 /** Links followed in one path, as Linux does. */
 const maxLinks = 40;
@@ -122,6 +122,7 @@ async function openChild(
 ): Promise<OpenFolder> {
   const path = entryPath(folder, name);
   if (createFolders) {
+    refuseGitFolder([...folder.parts, name].join('/'));
     await mkdir(path).catch((thrown: unknown) => {
       if (errorCode(thrown) !== 'EEXIST') {
         throw thrown;
@@ -193,7 +194,7 @@ async function openPlace(
 
 /** How a place is looked up. */
 export interface PlaceOptions {
-  /** Make missing folders on the way. Default false. */
+  /** Make missing folders on the way, never in git's own. Default false. */
   readonly createFolders?: boolean;
   /** Follow the last part if it is a link (inside the workspace). Default true. */
   readonly followsLast?: boolean;

@@ -9,7 +9,7 @@ import { withFileLock } from './file-lock';
 import { explainingPath } from './missing-file';
 import { maxFileBytes, readTextFile } from './text-file';
 import type { TextFile } from './text-file';
-import { isGitFolder } from './workspace-path';
+import { refuseGitFolder, relativePathHint } from './workspace-path';
 import { workspaceOf } from './workspace-of';
 import { errorCode, withPlace } from './workspace-root';
 import type { Place } from './workspace-root';
@@ -20,24 +20,9 @@ const input = z.object({
 });
 type WriteInput = z.output<typeof input>;
 
-/**
- * Refuses to change git's own folder: its hooks and config are programs that run outside of every limit.
- *
- * Errors: `ToolError` `tool_denied`.
- */
-export function refuseGitFolder(path: string): void {
-  if (path.split('/').some(isGitFolder)) {
-    throw new ToolError(`"${path}" belongs to git itself and may not be changed`, {
-      code: 'tool_denied',
-      hint: 'Change files of the project only.',
-      recoverable: false,
-    });
-  }
-}
-
 async function existing(place: Place): Promise<TextFile | undefined> {
   try {
-    return await readTextFile(place, Number.MAX_SAFE_INTEGER);
+    return await readTextFile(place);
   } catch (thrown) {
     if (errorCode(thrown) === 'ENOENT') {
       return undefined;
@@ -57,6 +42,12 @@ function bytesFor(content: string, before: TextFile | undefined): Buffer {
 async function write(place: Place, { content }: WriteInput, key: string): Promise<string> {
   refuseGitFolder(place.path);
   const before = await existing(place);
+  if (before === undefined && place.name.includes('\\')) {
+    throw new ToolError(`No file was made: "${place.name}" holds a backslash`, {
+      code: 'invalid_params',
+      hint: relativePathHint,
+    });
+  }
   if (content.includes(redactionMark) && before?.text.includes(redactionMark) !== true) {
     throw new ToolError(
       `content holds ${redactionMark}, which stands for a secret and is no text`,
