@@ -2,8 +2,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fault, reply } from '../../testing/emulator/script';
+import { codeBlocks, sourceText } from '../docs/documents';
 import type { Receiver } from '../notifiers/receiver';
 import { startReceiver } from '../notifiers/receiver';
 import { eventually } from '../support/agent-world';
@@ -13,7 +15,6 @@ import { startCommandWorld } from './command-world';
 
 const packageVersion = (JSON.parse(readFileSync('package.json', 'utf8')) as { version: string })
   .version;
-const agentsFile = path.resolve('test/client/fixtures/notifying-agents.mjs');
 let world: CommandWorld;
 let receiver: Receiver;
 beforeAll(async () => {
@@ -61,54 +62,57 @@ it('prints an error, its exit code and no colours in a pipe', async () => {
   expect(ended.err).toMatch(/^holdfast: There is no run "nobody".*\n$/);
 }, 120_000);
 
-it.each(['SIGINT', 'SIGTERM'] as const)(
-  'lets go on %s of a run that it works on and of one that it watches',
-  async (signal) => {
-    const id = uniqueName('watched');
-    world.emulator.clearScripts();
-    world.emulator.script([fault.connection('stall')]);
-    const before = world.emulator.requests.length;
-    const run = world.spawn(['run', 'stall', '--id', id, '--workspace', 'workspace']);
-    await world.emulator.waitForRequest(before);
-    const watch = world.spawn(['watch', id]);
-    const ended = Promise.all([once(watch, 'close'), once(run, 'close')]);
-    await firstLine(watch);
-    watch.kill(signal);
-    run.kill(signal);
-    expect(await ended).toEqual([
-      [130, null],
-      [130, null],
-    ]);
-    expect((await world.holdfast(['show', id])).out).toMatch(/^status {5}running$/m);
-    await world.client.getHandle(id).terminate();
-  },
-  120_000,
-);
-
-it("works on runs with a file's agents, tells people by its notifiers, and ends on SIGTERM", async () => {
-  const id = uniqueName('told');
-  world.emulator.clearScripts();
-  world.emulator.script([
-    reply.toolCalls([{ name: 'write_note', input: { text: 'one' } }]),
-    reply.text('noted'),
+it('lets go on a signal of a run that it works on and of one that it watches', async () => {
+  const id = uniqueName('watched');
+  world.emulator.script([fault.connection('stall')]);
+  const run = world.spawn(['run', 'stall', '--id', id, '--workspace', 'workspace']);
+  await world.emulator.waitForRequest(0);
+  const watches = [world.spawn(['watch', id]), world.spawn(['watch', id])] as const;
+  const ended = Promise.all([...watches, run].map((child) => once(child, 'close')));
+  await Promise.all(watches.map(firstLine));
+  watches[0].kill('SIGINT');
+  watches[1].kill('SIGTERM');
+  run.kill('SIGINT');
+  expect(await ended).toEqual([
+    [130, null],
+    [130, null],
+    [130, null],
   ]);
-  const worker = world.spawn(['worker', '--json', '--agents', agentsFile], {
-    variables: { TEST_RECEIVER_URL: `${receiver.url}/hook` },
+  expect((await world.holdfast(['show', id])).out).toMatch(/^status {5}running$/m);
+  await world.client.getHandle(id).terminate();
+  world.emulator.clearScripts();
+}, 120_000);
+
+it("works on runs with the agents' file of docs/cli.md, tells people by its notifier, and ends on SIGTERM", async () => {
+  const block = codeBlocks({ file: 'docs/cli.md', text: sourceText('docs/cli.md') }).find(
+    ({ language }) => language === 'js',
+  );
+  await writeFile(path.join(world.folder, 'agents.mjs'), block?.code ?? '');
+  const modules = path.join(world.folder, 'node_modules');
+  await mkdir(modules);
+  await symlink(process.cwd(), path.join(modules, 'holdfast'));
+  await symlink(path.resolve('node_modules', 'zod'), path.join(modules, 'zod'));
+  const id = uniqueName('told');
+  world.emulator.script([
+    reply.toolCalls([{ name: 'refund', input: { order: 'A7' } }]),
+    reply.text('done'),
+  ]);
+  const worker = world.spawn(['worker', '--json', '--agents', 'agents.mjs'], {
+    variables: { SLACK_WEBHOOK_URL: `${receiver.url}/services/hook` },
   });
   const ended = once(worker, 'close');
   expect(JSON.parse(await firstLine(worker))).toMatchObject({
     type: 'WorkerReady',
-    agents: ['writer'],
-    notifiers: ['webhook'],
+    agents: ['support'],
+    notifiers: ['slack'],
   });
-  await world.holdfast(['run', 'note it', '--agent', 'writer', '--detach', '--id', id]);
+  await world.holdfast(['run', 'refund it', '--agent', 'support', '--detach', '--id', id]);
   const [told] = await eventually(
-    () => Promise.resolve(receiver.of('/hook')),
+    () => Promise.resolve(receiver.of('/services/hook')),
     ({ length }) => length > 0,
   );
-  expect(JSON.parse(told?.body ?? '')).toMatchObject({
-    data: { runId: id, kind: 'approval', link: expect.stringContaining('8233') as string },
-  });
+  expect(told?.body).toContain(`holdfast approve ${id}`);
+  expect(told?.body).toContain('http://localhost:8233/');
   await world.holdfast(['approve', id]);
   expect(await world.holdfast(['watch', id])).toMatchObject({ code: 0 });
   worker.kill('SIGTERM');
