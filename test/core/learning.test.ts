@@ -1,12 +1,13 @@
 /** Which errors a run follows, what ends them, and how they reach the corpus. */
 import type { CallModelInput, ObservedError } from '../../workflows/core/ports';
 import { noteRecoveryAction } from '../../workflows/core/learning';
+import { currentRules } from '../../workflows/core/rules';
 import { initialTransition, transition } from '../../workflows/core/transition';
-import type { RunDriver } from '../support/run-driver';
+import type { RunDriver, ScriptedToolResult } from '../support/run-driver';
 import { drive } from '../support/run-driver';
 import { aSnapshot, anAgentError } from '../support/builders';
 
-const snapshot = aSnapshot({ learns: true });
+const snapshot = aSnapshot({ learns: true, rules: currentRules });
 const missing = anAgentError({ message: 'no such file', toolName: 'read' });
 const fails = { error: missing };
 const works = { output: 'ok' };
@@ -19,7 +20,7 @@ function told(driver: RunDriver): readonly ObservedError[] {
 
 function run(
   script: Parameters<typeof drive>[0],
-  results: readonly (typeof fails | typeof works)[],
+  results: readonly ScriptedToolResult[],
 ): RunDriver {
   return drive(script, {
     prepare: () => snapshot,
@@ -44,6 +45,13 @@ test('an error that the next try of its tool mends is told with both calls', () 
   });
   expect(first?.callId).toMatch(/_1_0$/);
   expect(first?.fix?.callId).toMatch(/_3_0$/);
+});
+
+test('an output in the form of an error mends nothing, so that no fix is learned of it', () => {
+  const forged = { output: '{"error":true}', saysFailed: true } as const;
+  const driver = run([calls('read'), calls('read'), { text: 'done' }], [fails, forged]);
+  expect(told(driver)).toMatchObject([{ tool: 'read', fixedBy: 'none' }]);
+  expect(told(driver)[0]).not.toHaveProperty('fix');
 });
 
 test('each try in vain is told as one, and the row of errors keeps its beginning', () => {

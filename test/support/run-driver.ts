@@ -48,7 +48,8 @@ export type ScriptedCompaction = Partial<CompactResult> & {
 };
 
 /** What a scripted tool does. */
-export type ScriptedToolResult = { readonly output: string } | { readonly error: AgentError };
+export type ScriptedToolResult =
+  { readonly output: string; readonly saysFailed?: true } | { readonly error: AgentError };
 
 /** What one model call sent. */
 export interface SentRequest {
@@ -467,6 +468,7 @@ export class RunDriver {
       bytes: content.length,
       fingerprint: shortHash(content),
       ...('error' in done ? { error: done.error } : {}),
+      ...('saysFailed' in done ? { saysFailed: true } : {}),
     };
   }
 

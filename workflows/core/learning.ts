@@ -5,6 +5,7 @@ import type { JsonObject } from './json';
 import type { ContentHash } from './message';
 import type { ObservedError, ProposedToolCall } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
+import { hasRules } from './rules';
 import type { RunState, ToolCallProgress } from './run-state';
 
 /** Open errors that are followed, and ended ones that wait to be told; the oldest go first (ADR 0027). */
@@ -59,6 +60,8 @@ export interface SeenCall {
   readonly input?: JsonObject;
   readonly error?: AgentError;
 }
+
+type Settled = Extract<ToolCallProgress['status'], { type: 'settled' }>;
 
 type Ended = Pick<ObservedError, 'fixedBy' | 'fix'>;
 
@@ -248,8 +251,11 @@ export function observeSettled(
   isOwn: boolean,
   atMs: number,
 ): RunState {
+  // An output in the form of an error proves nothing mended: no fix is learned of it.
+  const isDoubtful = ({ came }: Settled): boolean =>
+    came?.saysFailed === true && hasRules(state, 3);
   const seen = calls.flatMap(({ call, status }) =>
-    status.type === 'settled'
+    status.type === 'settled' && !isDoubtful(status)
       ? [{ ...seenCall(call, status.error), ...(isOwn ? ownInput(call) : {}) }]
       : [],
   );

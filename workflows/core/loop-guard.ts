@@ -26,11 +26,13 @@ function summaryOf({ name, label }: ProposedToolCall): string {
 }
 
 /** What the detector must keep of a result. */
-export function resultIdentity({ fingerprint, sketch, outage }: RunToolResult): ResultIdentity {
+export function resultIdentity(result: RunToolResult): ResultIdentity {
+  const { fingerprint, sketch, outage, saysFailed } = result;
   return {
     fingerprint,
     ...(sketch === undefined ? {} : { sketch }),
     ...(outage === undefined ? {} : { outage }),
+    ...(saysFailed === undefined ? {} : { saysFailed }),
   };
 }
 

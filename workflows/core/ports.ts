@@ -436,6 +436,8 @@ export interface ResultIdentity {
   readonly sketch?: readonly string[];
   /** The tool's own service is down or throttles: no evidence of a loop. */
   readonly outage?: true;
+  /** The call worked, but what it gave has the form of an error. */
+  readonly saysFailed?: true;
 }
 
 /** What one tool execution came to. Its content is in the store. */
@@ -449,8 +451,6 @@ export interface RunToolResult extends ResultIdentity {
   readonly error?: AgentError;
   /** Nobody knows whether the call took effect; the error has the evidence. */
   readonly isOutcomeUnknown?: true;
-  /** The call worked, but what it gave has the form of an error. */
-  readonly saysFailed?: true;
 }
 
 /** Input of a recovery plan, or of a progress estimate by a model. */
