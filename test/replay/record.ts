@@ -13,6 +13,7 @@ import type { AgentWorld, RunHandle } from '../support/agent-world';
 import { startAgentWorld } from '../support/agent-world';
 import { connectTo } from '../support/temporal';
 import { rollOverScenario, rollOverSteps } from './roll-over-scenario';
+import { ruleThreeAgents, ruleThreeScenarios } from './rule-three-scenarios';
 import { ruleTwoAgents, ruleTwoNotifiers, ruleTwoScenarios } from './rule-two-scenarios';
 import { scenarioAgents, scenarios } from './scenarios';
 
@@ -47,7 +48,7 @@ async function ended(handle: RunHandle): Promise<void> {
 }
 
 async function recordAll(world: AgentWorld): Promise<void> {
-  for (const scenario of [...scenarios, ...ruleTwoScenarios]) {
+  for (const scenario of [...scenarios, ...ruleTwoScenarios, ...ruleThreeScenarios]) {
     if (!isWanted(scenario.name)) continue;
     world.emulator.clearScripts();
     world.emulator.script(scenario.steps);
@@ -98,7 +99,7 @@ async function main(): Promise<void> {
     untilExitOf: process.pid,
     dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 60 },
   });
-  const world = await startAgentWorld([...scenarioAgents, ...ruleTwoAgents], {
+  const world = await startAgentWorld([...scenarioAgents, ...ruleTwoAgents, ...ruleThreeAgents], {
     server: await connectTo(embedded),
     notifiers: ruleTwoNotifiers,
   });

@@ -5,6 +5,7 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { quietTemporal, workflowBundle } from '../support/temporal';
+import { ruleThreeScenarios } from './rule-three-scenarios';
 import { ruleTwoScenarios } from './rule-two-scenarios';
 import { scenarios } from './scenarios';
 
@@ -21,10 +22,9 @@ beforeAll(() => {
 
 test('has a recording of every scenario', () => {
   const recorded = files.map((file) => file.replace(/-v[\d.]+\.json$/, ''));
-  const runs = [...scenarios, ...ruleTwoScenarios].flatMap(({ name, children = {} }) => [
-    name,
-    ...Object.values(children),
-  ]);
+  const runs = [...scenarios, ...ruleTwoScenarios, ...ruleThreeScenarios].flatMap(
+    ({ name, children = {} }) => [name, ...Object.values(children)],
+  );
   const names = [...runs, 'rolled-over-1', 'rolled-over-2'];
   expect(names.filter((name) => !recorded.includes(name))).toEqual([]);
 });
