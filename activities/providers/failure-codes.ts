@@ -18,8 +18,9 @@ const words = (reason: FailoverReason, codes: string, text: RegExp): ReasonWords
 export const moneyWords = words(
   'billing',
   `insufficient_quota billing_error billing_not_active billing_hard_limit_reached insufficient_balance insufficient_credits
-   insufficient_funds payment_required payment_required_error arrearage allocationquota.freetieronly credits_exhausted`,
-  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|requires more credits|can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit|specified api usage limits|(?:monthly )?spend(?:ing)? limit|account is not active.{0,40}billing|free (?:tier|quota) of the model has been exhausted/i,
+   insufficient_funds payment_required payment_required_error arrearage allocationquota.freetieronly credits_exhausted
+   budget_exceeded`,
+  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|requires more credits|can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit|specified api usage limits|(?:monthly )?spend(?:ing)? limit|budget has been exceeded|extra usage is required|account is not active.{0,40}billing|free (?:tier|quota) of the model has been exhausted/i,
 );
 
 /** The prompt, or the prompt with its answer, does not fit. Source: cases context_overflow-01; vendors' and local servers' bodies. */
@@ -52,7 +53,7 @@ export const codeWords: readonly ReasonWords[] = [
      unauthorized api_key_invalid invalid_authentication invalid_authentication_error account_deactivated invalid_organization
      unsupported_country_region_territory accessdenied access_denied invalidapikey forbidden token_expired expired_token
      insufficient_permissions missing_scope authenticationerror permissiondeniederror`,
-    /(?:incorrect|invalid) (?:x-)?api[- ]?key|api key not valid|api key (?:is )?(?:missing|expired|invalid|not found|required)|no auth credentials|\bunauthori[sz]ed\b|authentication (?:fails?|failed|is required|required)|organization has been disabled|account (?:has been )?(?:deactivated|suspended)|oauth token (?:has )?(?:expired|revoked)|missing bearer/i,
+    /(?:incorrect|invalid) (?:x-)?api[- ]?key|api key not valid|api key (?:is )?(?:missing|expired|invalid|not found|required)|no auth credentials|\bunauthori[sz]ed\b|authentication (?:fails?|failed|is required|required)|organization has been disabled|account (?:has been )?(?:deactivated|suspended)|oauth token (?:has )?(?:expired|revoked)|missing bearer|(?:location|region|territory) (?:is )?not supported/i,
   ),
   words(
     'overloaded',

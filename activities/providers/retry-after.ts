@@ -52,6 +52,8 @@ function secondsOrDateMs(value: string | undefined, clockMs: number): number | u
   if (value === undefined) return undefined;
   const seconds = plainNumber(value);
   if (seconds !== undefined) return seconds * 1_000;
+  const told = durationMs(value);
+  if (told !== undefined) return told;
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? undefined : atMs - clockMs;
 }

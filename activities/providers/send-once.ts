@@ -1,10 +1,13 @@
 /** One request, one answer: deadlines, the loop over events, and the sorting of whatever goes wrong. */
+import { noUsage } from '../../workflows/core/usage';
 import { InfraException } from '../infra-exception';
+import { gatherEvidence } from './error-evidence';
 import { observedFetch, type ObservedFetch } from './observed-fetch';
 import type { ModelReply, SendOptions } from './provider';
 import { adapterException, providerException, type FailureContext } from './provider-failure';
 import { StallError, withDeadlines, type StallWatch } from './stall-deadline';
 import { BrokenStream, type StreamAssembly } from './stream-assembly';
+import { asText, property } from './untrusted-json';
 
 /** What a wire adds to the common course of a request. */
 export interface WireCall {
@@ -19,6 +22,22 @@ export interface WireCall {
   readonly context: Omit<FailureContext, 'nowMs'>;
 }
 
+/** Characters of a call that could not be read which the model is shown. */
+const shownCallChars = 200;
+
+/**
+ * Groq refuses a request with `tool_use_failed` where the model's own tool call is malformed: that is the model's mistake and not
+ * the request's. Source: console.groq.com, tool use; routers pass it on.
+ */
+function mistakenCall(thrown: unknown, seen: ObservedFetch | undefined): ModelReply['mistake'] {
+  const { bodies } = gatherEvidence(thrown, seen?.seen());
+  const body = bodies.find(({ codes }) => codes.includes('tool_use_failed'));
+  if (body === undefined) return undefined;
+  const said = asText(property(body.raw, 'failed_generation')).slice(0, shownCallChars);
+  const message = `The provider could not read the tool call of your reply: ${body.message}`;
+  return { code: 'invalid_json', message: said === '' ? message : `${message} It began: ${said}` };
+}
+
 /**
  * Sends one request and reads its stream to the closing event.
  *
@@ -31,7 +50,11 @@ export async function sendOnce(call: WireCall, options: SendOptions): Promise<Mo
   } catch (thrown) {
     if (!call.assembly.isComplete || options.signal.aborted) tellBroken(call, options, answer.seen);
     if (options.signal.aborted) throw options.signal.reason;
-    if (!call.assembly.isComplete) throw sorted(thrown, call, answer.seen);
+    if (!call.assembly.isComplete) {
+      const mistake = mistakenCall(thrown, answer.seen);
+      if (mistake === undefined) throw sorted(thrown, call, answer.seen);
+      return { ...unheard(call), mistake };
+    }
   }
   if (!call.assembly.isComplete) {
     tellBroken(call, options, answer.seen);
@@ -40,6 +63,17 @@ export async function sendOnce(call: WireCall, options: SendOptions): Promise<Mo
   const requestId = answer.seen?.requestId();
   const reply = call.assembly.reply();
   return requestId === undefined ? reply : { ...reply, requestId };
+}
+
+/** A reply that the vendor took away. */
+function unheard({ assembly, context }: WireCall): ModelReply {
+  return {
+    model: context.route.slice(context.route.indexOf('/') + 1),
+    blocks: [],
+    toolCalls: [],
+    stopReason: 'tool-use',
+    usage: assembly.partial().usage ?? noUsage,
+  };
 }
 
 function tellBroken(call: WireCall, options: SendOptions, seen: ObservedFetch | undefined): void {

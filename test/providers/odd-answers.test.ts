@@ -88,6 +88,30 @@ describe('a reply whose tool call the vendor could not read', () => {
   });
 });
 
+describe('a tool call for which the vendor refuses the whole request', () => {
+  const error = {
+    message: 'Failed to call a function. Please adjust your prompt.',
+    type: 'invalid_request_error',
+    code: 'tool_use_failed',
+    failed_generation: '<function=read_file{"path": </function>',
+  };
+
+  it('is a mistake of the model, which reads how it began', async () => {
+    emulator.script([fault.http(400, { body: { error } })]);
+    const got = await provider.send(requestFor('chat', { model: 'x/m' }), sendOptions());
+    expect(got).toMatchObject({ model: 'x/m', blocks: [], toolCalls: [], stopReason: 'tool-use' });
+    expect(got.mistake?.code).toBe('invalid_json');
+    expect(got.mistake?.message).toContain('<function=read_file');
+  });
+
+  it('is one inside a stream as well', async () => {
+    const got = await replyTo(choice({ index: 0, delta: { content: 'I will' } }), {
+      error: { ...error, status_code: 400 },
+    });
+    expect(got.mistake?.code).toBe('invalid_json');
+  });
+});
+
 describe('a reply that a filter stopped', () => {
   it.each(['content_filter: RECITATION', 'content_filter: PROHIBITED_CONTENT', 'SPII'])(
     'in the words %s is filtered',

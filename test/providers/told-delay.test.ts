@@ -32,6 +32,7 @@ describe('the delay that a vendor tells', () => {
       { status: 503, headers: { 'retry-after': 'Thu, 26 Mar 2026 19:00:30 GMT' } },
       0,
     ],
+    ['seconds with their unit', { status: 503, headers: { 'retry-after': '30s' } }, 30_000],
     ['nonsense', { status: 503, headers: { 'retry-after': 'soon' } }, undefined],
     [
       'a delay beyond belief',
