@@ -59,6 +59,11 @@ function commandOf(input: JsonObject): string | undefined {
   return Array.isArray(found?.[1]) ? found[1].map(String).join(' ') : undefined;
 }
 
+/** Whether the call runs a command, whose output may be about anything. */
+export function isCommand(input: JsonObject): boolean {
+  return commandOf(input) !== undefined;
+}
+
 /** Whether a command only says something: it can be varied without end and never brings anything new. */
 export function isOnlyEcho(input: JsonObject): boolean {
   const command = commandOf(input);

@@ -2,7 +2,7 @@
 import { normaliseResult, shortHash } from '../workflows/core/fingerprint';
 import type { JsonObject } from '../workflows/core/json';
 import type { ResultIdentity } from '../workflows/core/ports';
-import { callLikeness, isOnlyEcho } from './call-likeness';
+import { callLikeness, isCommand, isOnlyEcho } from './call-likeness';
 import { saysFailed } from './says-failed';
 import type { Execution } from './tool-execution';
 import type { Tool } from './tools/tool';
@@ -31,7 +31,16 @@ const failedCommand = /^\s*(?:exit code|exited with(?: code)?|exit status):? (?!
 /** Characters of an output that is searched for the signs of an outage. */
 const searchedChars = 2_000;
 
-function isOutage(execution: Execution): boolean {
+/** Characters up to which an output in words is nothing but a message; what is longer only speaks of errors. */
+const messageChars = 300;
+
+/** Whether an output is an error's message, in words or as JSON, that names an outage. */
+function tellsOutage(text: string): boolean {
+  const isMessage = text.length <= messageChars || /^\s*\{/.test(text);
+  return isMessage && saysFailed(text) && outageWords.test(text);
+}
+
+function isOutage(execution: Execution, input: JsonObject): boolean {
   if (execution.type === 'error') {
     const { code, message } = execution.error;
     if (code === 'rate_limit' || code === 'tool_timeout') return true;
@@ -40,7 +49,7 @@ function isOutage(execution: Execution): boolean {
   const head = execution.text.slice(0, searchedChars);
   if (failedCommand.test(head)) return outageWords.test(head);
   if (execution.text.length > searchedChars) return false;
-  return outageOutput.test(head) || (saysFailed(execution.text) && outageWords.test(head));
+  return outageOutput.test(head) || (!isCommand(input) && tellsOutage(head));
 }
 
 function textOf(execution: Execution): string {
@@ -81,6 +90,6 @@ export function resultIdentityOf(
   return {
     fingerprint: identityOfText(said),
     ...(sketch === undefined ? {} : { sketch }),
-    ...(isOutage(execution) ? { outage: true } : {}),
+    ...(isOutage(execution, input) ? { outage: true } : {}),
   };
 }
