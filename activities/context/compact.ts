@@ -1,4 +1,5 @@
 /** The activity `compact`: writes a new, smaller transcript in the place of one that the model's window cannot hold. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompactionConfig } from '../../workflows/core/compaction-config';
 import { summaryShare } from '../../workflows/core/compaction-policy';
 import type { ContextMeasure } from '../../workflows/core/context-measure';
@@ -64,7 +65,7 @@ async function compactTranscript(
   const messages = await store.loadTranscript(headBefore);
   const config = definition.config.compaction;
   const work: Work = { deps, store, definition, input, config, messages, attempting };
-  const before = measure(work, messages, input.counted);
+  const before = await measure(work, messages, input.counted);
   const unchanged = {
     headBefore,
     head: headBefore,
@@ -80,7 +81,7 @@ async function compactTranscript(
   const spent = totalTokens(spend.usage) === 0 ? {} : { spend };
   if (made.failure !== undefined) return { ...unchanged, ...spent, failure: made.failure };
   if (isSame(messages, made.messages)) return { ...unchanged, ...spent };
-  const after = measureLike(work, before, made.messages);
+  const after = await measureLike(work, before, made.messages);
   const head = await storeChain(store, made.messages);
   return {
     ...unchanged,
@@ -91,11 +92,13 @@ async function compactTranscript(
   };
 }
 
-function measure(
+/** Contract: the event loop turns first, since a large conversation takes tens of milliseconds, and workflow tasks wait. */
+async function measure(
   { deps, definition, input, config }: Work,
   messages: readonly Message[],
   counted: CompactInput['counted'],
-): ContextMeasure {
+): Promise<ContextMeasure> {
+  await nextTurn();
   const route = routeOf(definition, input);
   const provider = providerOf(deps, route.provider);
   const { system, tools } = definition.config;
@@ -119,13 +122,13 @@ function measure(
 }
 
 /** What the vendor has counted of the old transcript tells how far our own count of the new one is off. */
-function measureLike(
+async function measureLike(
   work: Work,
   before: ContextMeasure,
   messages: readonly Message[],
-): ContextMeasure {
-  const after = measure(work, messages, undefined);
-  const guessed = measure(work, work.messages, undefined).tokens;
+): Promise<ContextMeasure> {
+  const after = await measure(work, messages, undefined);
+  const { tokens: guessed } = await measure(work, work.messages, undefined);
   const ratio = guessed > 0 ? before.tokens / guessed : 1;
   return scaledMeasure(after, Math.ceil(after.tokens * ratio));
 }
@@ -174,7 +177,7 @@ async function stripped(work: Work): Promise<readonly Message[]> {
   const old = await withRefs(store, (refOf) => stripAll(messages.slice(0, start), config, refOf));
   const tail = messages.slice(start).map(withoutReasoning);
   if (input.trimTail !== true) return [...old, ...tail];
-  const chars = charsThatFit(work, old, tail);
+  const chars = await charsThatFit(work, old, tail);
   const trimmed = await withRefs(store, (refOf) =>
     tail.map((message) => trimmedMessage(message, chars, refOf)),
   );
@@ -192,13 +195,17 @@ function stripAll(
 /** Characters to which a text of the tail is shortened, the gentlest first. */
 const tailChars = [8_000, 4_000, 2_000, 1_000, 500, 250];
 
-function charsThatFit(work: Work, old: readonly Message[], tail: readonly Message[]): number {
-  const least = tailChars.at(-1) ?? 0;
-  const fitting = tailChars.find((chars) => {
+async function charsThatFit(
+  work: Work,
+  old: readonly Message[],
+  tail: readonly Message[],
+): Promise<number> {
+  for (const chars of tailChars) {
     const trimmed = tail.map((message) => trimmedMessage(message, chars, placeholderRef));
-    return fitsBounds(measure(work, [...old, ...trimmed], undefined), work.input.bounds);
-  });
-  return fitting ?? least;
+    const measured = await measure(work, [...old, ...trimmed], undefined);
+    if (fitsBounds(measured, work.input.bounds)) return chars;
+  }
+  return tailChars.at(-1) ?? 0;
 }
 
 interface Summarised {

@@ -1,7 +1,7 @@
 /** One connection to a SQLite file: opened when needed, given up after any failure, patient with locks. */
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { isAnyArrayBuffer } from 'node:util/types';
 import Database from 'libsql';
 import { InfraException } from '../infra-exception';
@@ -61,9 +61,16 @@ export class SqliteConnection {
     return this.#patiently(() => run(this.#connect()));
   }
 
-  /** Runs statements as one transaction that holds the write lock from its start. */
-  write<T>(run: (database: Database.Database) => T): Promise<T> {
-    return this.#patiently(() => inTransaction(this.#connect(), run));
+  /**
+   * Runs statements as one transaction that holds the write lock from its start.
+   *
+   * Contract: the event loop turns before it resolves, so that a series of writes holds up nothing else in this process: each
+   * waits for the disk, and workflow tasks pass through the same loop.
+   */
+  async write<T>(run: (database: Database.Database) => T): Promise<T> {
+    const written = await this.#patiently(() => inTransaction(this.#connect(), run));
+    await nextTurn();
+    return written;
   }
 
   /** Gives the file up; every later call fails. */

@@ -100,6 +100,18 @@ describe('SQLite address', () => {
 });
 
 describe('SQLite file', () => {
+  it('lets the event loop turn between the writes of a series', async () => {
+    const store = await open(await newFile());
+    let turns = 0;
+    const ticking = setInterval(() => {
+      turns += 1;
+    }, 0);
+    for (let index = 0; index < 40; index += 1) await store.putBlob(`text ${index}`);
+    clearInterval(ticking);
+    // Each write waits for the disk, mostly longer than the millisecond of a tick.
+    expect(turns).toBeGreaterThan(5);
+  });
+
   it('waits for a lock, gives up in time, and goes on when it is free', async () => {
     const file = await newFile();
     const store = await open(file, { waitMs: 200 });
