@@ -7,6 +7,7 @@ import type { Completion, DecisionPolicy, RouteConfig, ToolPolicy } from '../wor
 import type { Budget } from '../workflows/core/spend';
 import type { AgentDefinition, RouteDefinition } from './agent';
 import { checkDecisionPolicy } from './check-decision-policy';
+import { checkAgentShape } from './check-definition';
 import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
 import { fenceExplanation } from './fence';
@@ -159,6 +160,7 @@ function resolveBudget(
 }
 
 function resolveAgent(definition: AgentDefinition, parts: CatalogParts): ResolvedAgent {
+  checkAgentShape(definition);
   const { name, completion = 'text' } = definition;
   if (!/^[\w.-]{1,100}$/.test(name))
     throw new UserError(

@@ -2,6 +2,7 @@
 import type { Activities } from '../workflows/core/ports';
 import type { AgentDefinition } from './agent';
 import { createAgentCatalog } from './agent-catalog';
+import { checkIsStore } from './check-definition';
 import type { WindowTable } from './model-windows';
 import { boundaryFailure } from './error-mapping';
 import type { ActivityDeps } from './activity-deps';
@@ -50,6 +51,7 @@ async function crossing<Result>(work: () => Promise<Result>): Promise<Result> {
  * unknown windows, tools that vendors refuse, limits out of range.
  */
 export function createActivities(config: ActivitiesConfig): Activities {
+  checkIsStore(config.store);
   const deps: ActivityDeps = {
     store: config.store,
     catalog: createAgentCatalog(config.agents, config.providers, config.prices, config.windows),

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
 import { UserError } from '../user-error';
+import { checkToolShape } from '../check-definition';
 import { checkDecisionPolicy } from '../check-decision-policy';
 import { defaultCallCaps } from './call-caps';
 import { editedFileField } from './edits-file';
@@ -170,6 +171,7 @@ function guardedInputs(
  * Errors: `UserError` that names the tool, the value and the remedy.
  */
 export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
+  checkToolShape(definition);
   const { name, description, effect = 'irreversible', approval = 'never', probe } = definition;
   checkToolName(name);
   checkDescription(name, description);

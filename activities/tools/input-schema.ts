@@ -248,6 +248,18 @@ export function inputSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
 }
 
 /**
+ * Says what the author has said of a schema that another copy of zod made: descriptions and marks (`privileged`) are in that
+ * copy's registry, where only the schema itself finds them, and an approval hangs on a mark.
+ */
+function addOwnMeta(schema: object, json: object): void {
+  const own = schema as { readonly meta?: () => unknown };
+  if (typeof own.meta !== 'function') return;
+  const said = own.meta();
+  for (const [key, value] of Object.entries({ ...(said as object | undefined) }))
+    if (key !== 'id' && !(key in json)) Object.assign(json, { [key]: value });
+}
+
+/**
  * A zod schema as JSON Schema, as its author means it.
  *
  * Errors: `UserError` for what JSON Schema cannot say.
@@ -255,7 +267,13 @@ export function inputSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
 export function plainSchemaFromZod(tool: string, schema: z.ZodType): JsonObject {
   let json: unknown;
   try {
-    json = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: 'input' })));
+    const converted = z.toJSONSchema(schema, {
+      io: 'input',
+      override: ({ zodSchema, jsonSchema }) => {
+        if (z.globalRegistry.get(zodSchema) === undefined) addOwnMeta(zodSchema, jsonSchema);
+      },
+    });
+    json = JSON.parse(JSON.stringify(converted));
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new UserError(

@@ -39,8 +39,39 @@ function create(
   createActivities({ store: stored.store, agents, providers });
 }
 
+/** What plain JavaScript may say: no type refuses it. */
+const untyped = (change: object): Attempt => {
+  const definition = { name: 'pay', description: 'Pays.', input: z.object({}), execute: () => 1 };
+  return () => defineTool({ ...definition, ...change });
+};
+const untypedAgent = (change: object): Attempt => {
+  return () => {
+    create([{ ...agent(), ...change }]);
+  };
+};
+
 type Attempt = () => unknown;
 const cases: readonly (readonly [what: string, attempt: Attempt, words: readonly string[]])[] = [
+  ['an approval that is no word', untyped({ approval: true }), ['"pay"', "'never' or 'always'"]],
+  ['a misspelled field', untyped({ aproval: 'always' }), ['"pay"', 'aproval']],
+  ['an effect that there is not', untyped({ effect: 'idempotent' }), ['effect', "'keyed'"]],
+  ['a tool without function', untyped({ execute: 'pay' }), ['execute', 'a function']],
+  ['a schema of another kind', untyped({ input: { type: 'object' } }), ['input', 'zod 4']],
+  ['an empty chain', untypedAgent({ chain: [] }), ['"looker"', 'chain', 'at least one']],
+  ['a chain of texts', untypedAgent({ chain: ['anthropic/x'] }), ['chain.0']],
+  ['no instructions', untypedAgent({ instructions: undefined }), ['instructions', 'a text']],
+  ['a tool that nobody made', untypedAgent({ tools: [{ name: 'x' }] }), ['tools.0', 'defineTool']],
+  ['a completion that there is not', untypedAgent({ completion: true }), ["'text' or 'tool'"]],
+  [
+    'a store that nobody waited for',
+    () =>
+      createActivities({
+        store: Promise.resolve(stored.store) as unknown as typeof stored.store,
+        agents: [agent()],
+        providers: [provider],
+      }),
+    ['await openStore'],
+  ],
   [
     'a tool name that vendors refuse',
     () => look('look.at it'),

@@ -1,6 +1,7 @@
 /** Definitions become tools that every vendor accepts, and bad input is told in words. */
 import fc from 'fast-check';
 import { z } from 'zod';
+import { z as oldZod } from 'zod/v3';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool, ToolDefinition } from '../../activities/tools/tool';
 import { UserError } from '../../activities/user-error';
@@ -285,4 +286,32 @@ describe('defineTool: problems in words', () => {
       }),
     );
   });
+});
+
+test('marks and descriptions of a schema that another copy of zod made are heard', () => {
+  // An older zod 4 keeps them in a registry of its own, which only the schema itself reads.
+  const admin = Object.assign(z.boolean(), {
+    meta: () => ({ privileged: true, description: 'Acts as administrator.' }),
+  });
+  const tool = defineTool({
+    name: 'deploy',
+    description: 'Deploys.',
+    input: z.object({ admin }),
+    execute: () => 'done',
+  });
+  expect(tool.inputSchema).toMatchObject({
+    properties: { admin: { description: 'Acts as administrator.' } },
+  });
+  expect(tool.privilegedIn({ admin: true })).toHaveLength(1);
+});
+
+test('a schema of zod 3 is refused with what is needed instead', () => {
+  const define = (): unknown =>
+    defineTool({
+      name: 'old',
+      description: 'Is old.',
+      input: oldZod.object({ a: oldZod.string() }) as unknown as z.ZodType,
+      execute: () => 'done',
+    });
+  expect(define).toThrow(/zod 4/);
 });

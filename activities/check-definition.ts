@@ -1,0 +1,120 @@
+/** Checks the shape of what people define in plain JavaScript, where no types do it: a misspelled `approval` must not pass. */
+import { z } from 'zod';
+import { UserError } from './user-error';
+
+const text = z.string({ error: 'give a text' });
+const anything = z.unknown().optional();
+
+function fn(what: string): z.ZodType {
+  return z.custom((value) => typeof value === 'function', `give ${what}`);
+}
+
+function oneOf(...words: readonly string[]): z.ZodType {
+  return z.custom(
+    (value) => words.some((word) => word === value),
+    `give ${words.map((word) => `'${word}'`).join(' or ')}`,
+  );
+}
+
+/** Schemas of zod 4 carry `_zod`; those of zod 3 do not. */
+const zodSchema = z.custom(
+  (value) => typeof value === 'object' && value !== null && '_zod' in value,
+  'give a schema of zod 4, such as z.object({ … }); schemas of zod 3 and plain JSON Schema are not understood',
+);
+
+const toolShape = z.strictObject({
+  name: text,
+  description: text,
+  input: zodSchema,
+  effect: oneOf('read', 'keyed', 'reconcilable', 'irreversible').optional(),
+  timeoutMs: anything,
+  approval: oneOf('never', 'always').or(fn('a function')).optional(),
+  approvals: anything,
+  hint: text.or(fn('a function')).optional(),
+  editsFile: text.optional(),
+  cosmetic: z.array(text).optional(),
+  maxCalls: anything,
+  onUnknown: oneOf('tell-model', 'ask-person').optional(),
+  label: text.optional(),
+  execute: fn('a function'),
+  probe: fn('a function').optional(),
+});
+
+const routeShape = z.strictObject({
+  provider: text,
+  model: text,
+  toolProtocol: oneOf('native', 'text').optional(),
+  maxOutputTokens: anything,
+  windowTokens: anything,
+  temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
+  prices: anything,
+});
+
+const madeTool = z.custom(
+  (value) => typeof value === 'object' && value !== null && 'needsApproval' in value,
+  'give what defineTool, defineSubagent, workspaceTools or connectMcp returned',
+);
+
+const agentShape = z.strictObject({
+  name: text,
+  instructions: text,
+  chain: z
+    .array(routeShape, { error: 'give an array of { provider, model }' })
+    .min(1, 'give at least one { provider, model }'),
+  tools: z.array(madeTool, { error: 'give an array; [] for no tools' }),
+  completion: oneOf('text', 'tool').optional(),
+  output: zodSchema.optional(),
+  limits: z.record(z.string(), z.unknown(), { error: 'give an object' }).optional(),
+  budget: anything,
+  approvals: anything,
+  questions: anything,
+  patterns: oneOf('on', 'off').optional(),
+  knowledge: oneOf('rules', 'model').optional(),
+  compaction: anything,
+  recovery: anything,
+});
+
+function check(what: string, shape: z.ZodType, definition: unknown): void {
+  const parsed = shape.safeParse(definition);
+  if (parsed.success) return;
+  const problems = parsed.error.issues.map(({ path, message, code, ...issue }) => {
+    const where = path.join('.');
+    // The words of the alternatives: "never" or "always", or a function.
+    const words =
+      code === 'invalid_union' && 'errors' in issue
+        ? issue.errors.flatMap((alternative) => alternative.map((one) => one.message)).join(', or ')
+        : message;
+    return where === '' ? words : `${where}: ${words}`;
+  });
+  const { name } = { ...(definition as object | undefined) } as { readonly name?: unknown };
+  const named = typeof name === 'string' ? `${what} "${name}"` : what;
+  throw new UserError(`${named}: ${problems.join('; ')}.`);
+}
+
+/**
+ * Checks fields and kinds of a tool's definition; what they may say is checked where it is used.
+ *
+ * Errors: `UserError` that names the tool and every field that is wrong, missing or unknown.
+ */
+export function checkToolShape(definition: unknown): void {
+  check('Tool', toolShape, definition);
+}
+
+/**
+ * Checks fields and kinds of an agent's definition.
+ *
+ * Errors: as `checkToolShape`.
+ */
+export function checkAgentShape(definition: unknown): void {
+  check('Agent', agentShape, definition);
+}
+
+/**
+ * Checks that a store was opened, and waited for.
+ *
+ * Errors: `UserError`.
+ */
+export function checkIsStore(store: unknown): void {
+  if (typeof store === 'object' && store !== null && 'getBlob' in store) return;
+  throw new UserError('createActivities has no store. Give `store: await openStore(...)`.');
+}
