@@ -84,8 +84,9 @@ function mergeActivities(existing: object | undefined, added: Activities): objec
  * A file that exports the user's workflows and Holdfast's.
  *
  * It lies in the user's `node_modules/.cache`: the SDK resolves its own modules from where this file is.
+ * Errors: `SetupError` where it cannot be written, or the SDK is not found from there.
  */
-function combinedEntry(workflowsPath: string): string {
+export function combinedEntry(workflowsPath: string): string {
   const own = holdfastWorkflowsPath();
   const users = path.resolve(workflowsPath);
   if (users === own) return own;

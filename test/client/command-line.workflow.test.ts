@@ -202,6 +202,15 @@ describe('run', () => {
     await writeFile(path.join(histories, 'old.json'), '{}');
     expect((await holdfast(['replay', 'histories'])).err).toContain('old.json is not a history');
   });
+
+  it("keeps a run's histories, and replays them beside workflows of the user's own", async () => {
+    await holdfast(['replay', '--run-id', first, '--save', 'kept']);
+    const own = path.resolve('examples/ticket-workflows.ts');
+    const replayed = await holdfast(['replay', 'kept', '--workflows', own]);
+    expect(replayed).toMatchObject({ code: 0, out: expect.stringContaining('1 of 1') as string });
+    const alone = await holdfast(['replay', 'kept', '--save', 'elsewhere']);
+    expect(alone).toMatchObject({ code: 2, err: expect.stringContaining('--run-id') as string });
+  });
 });
 
 describe('setup', () => {

@@ -46,3 +46,12 @@ it.each([
   );
   expect(explainMismatch(thrown, history)).toBe(explained);
 });
+
+it('says which workflow the code lacks, and how to give it', () => {
+  const thrown = new Error(
+    `Details: Failed to initialize workflow of type 'ticket': no such function is exported by the workflow bundle", stack_trace: "..."`,
+  );
+  expect(explainMismatch(thrown, history)).toBe(
+    'the code has no workflow "ticket"; if it is your own, give its file: --workflows FILE',
+  );
+});

@@ -1,15 +1,17 @@
 /** The work of `holdfast replay`. */
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { WorkflowClient } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils';
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import type { CommonOptions } from '../../client/commands/command-context';
 import { exitCodes } from '../../client/commands/exit-codes';
 import { asClientError } from '../../client/temporal-failure';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
+import { combinedEntry } from '../holdfast-plugin';
 import { createLogger, installRuntime } from '../logging';
 import { reasonOf, SetupError } from '../setup-error';
 import { loadWorkflowBundle } from '../workflow-bundle';
@@ -21,6 +23,7 @@ import { explainMismatch } from './replay-mismatch';
 export interface ReplayOptions extends CommonOptions {
   readonly runId?: readonly string[];
   readonly workflows?: string;
+  readonly save?: string;
 }
 
 interface NamedHistory {
@@ -38,7 +41,7 @@ export async function replay(
   installRuntime(createLogger('silent'), { withoutWorkers: true });
   const histories = [
     ...(target === undefined ? [] : await fromFiles(path.resolve(directory, target))),
-    ...(options.runId === undefined ? [] : await fromServer(environment, options.runId)),
+    ...(await fetched(environment, directory, options)),
   ];
   if (histories.length === 0)
     throw new SetupError('Nothing to replay: give a directory with *.json, a file, or --run-id.');
@@ -46,7 +49,7 @@ export async function replay(
     cacheDirectory: environment.cacheDirectory,
     ...(options.workflows === undefined
       ? {}
-      : { workflowsPath: path.resolve(directory, options.workflows) }),
+      : { workflowsPath: entryWith(path.resolve(directory, options.workflows)) }),
   });
   let failed = 0;
   for (const { name, history } of histories) {
@@ -63,6 +66,33 @@ export async function replay(
       : `${histories.length - failed} of ${histories.length} histories fit the workflow code.\n`,
   );
   if (failed > 0) exitWith(exitCodes.replayMismatch);
+}
+
+/** A user's workflows stand beside Holdfast's, as on a worker with `HoldfastPlugin`. */
+function entryWith(workflowsPath: string): string {
+  if (existsSync(workflowsPath)) return combinedEntry(workflowsPath);
+  throw new SetupError(`There is no file ${workflowsPath} (--workflows FILE).`);
+}
+
+/** What `--run-id` names, kept where `--save` says. */
+async function fetched(
+  environment: Environment,
+  directory: string,
+  { runId, save: folder }: ReplayOptions,
+): Promise<readonly NamedHistory[]> {
+  if (runId === undefined && folder !== undefined)
+    throw new SetupError('--save keeps the histories that --run-id fetches; give --run-id too.');
+  const histories = runId === undefined ? [] : await fromServer(environment, runId);
+  if (folder !== undefined) await save(path.resolve(directory, folder), histories);
+  return histories;
+}
+
+async function save(folder: string, histories: readonly NamedHistory[]): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const { name, history } of histories) {
+    const file = path.join(folder, `${name.replace(/[^\w.-]+/g, '_')}.json`);
+    await writeFile(file, `${historyToJSON(history)}\n`);
+  }
 }
 
 async function replayOne(
@@ -98,7 +128,7 @@ async function readHistory(file: string, name: string): Promise<NamedHistory> {
     return { name, history };
   } catch (thrown) {
     throw new SetupError(
-      `${file} is not a history: ${reasonOf(thrown)}. Export it with \`temporal workflow show --workflow-id ID --output json\` or from the Web UI.`,
+      `${file} is not a history: ${reasonOf(thrown)}. Export it with \`holdfast replay --run-id RUN --save DIR\`, \`temporal workflow show --workflow-id ID --output json\` or from the Web UI.`,
       { cause: thrown },
     );
   }

@@ -13,6 +13,9 @@ type HistoryEvent = NonNullable<History['events']>[number];
  */
 export function explainMismatch(thrown: unknown, history: History): string {
   const text = reasonOf(thrown);
+  const missing = /Failed to initialize workflow of type '(.*?)': no such function/.exec(text)?.[1];
+  if (missing !== undefined)
+    return `the code has no workflow "${missing}"; if it is your own, give its file: --workflows FILE`;
   if (!(thrown instanceof DeterminismViolationError)) return text;
   const said = text
     .replace(/^.*?Nondeterminism error:\s*/i, '')

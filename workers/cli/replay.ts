@@ -12,7 +12,8 @@ export function addReplay(program: Command, context: CommandLineContext): void {
     )
     .argument('[path]', 'a file, or a directory with all its *.json')
     .option('--run-id <id...>', 'runs to fetch from the server, all their segments')
-    .option('--workflows <file>', "workflow code to replay with (default: Holdfast's own)")
+    .option('--save <dir>', 'keep what --run-id fetches there, as JSON files')
+    .option('--workflows <file>', "workflows of your own, replayed beside Holdfast's")
     .option('--json', 'JSON lines: one history each, then a summary')
     .action(async (target: string | undefined, options: ReplayOptions) => {
       const { replay } = await import('./replay-action.ts');
