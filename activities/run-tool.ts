@@ -13,7 +13,7 @@ import { InfraException } from './infra-exception';
 import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { keepTrying } from './keep-trying';
 import { resultIdentityOf } from './result-identity';
-import { boundText, sanitiseText } from './sanitise';
+import { boundBytes, boundText, sanitiseText } from './sanitise';
 import { saysFailed } from './says-failed';
 import type { Store, ToolRecord } from './store';
 import { readSubagentAnswer } from './subagent-answer';
@@ -104,7 +104,7 @@ function inlineResult(
   const root = workspace === undefined ? {} : { root: workspace };
   const plain = isError
     ? execution.error.message
-    : sanitiseText(execution.text, { maxChars: inlineChars, ...root });
+    : boundBytes(sanitiseText(execution.text, { maxChars: inlineChars, ...root }), inlineBytes);
   return {
     text: isError
       ? toToolResponse(execution.error)
@@ -118,6 +118,9 @@ function inlineResult(
 
 /** Characters of a result that travels through history because the store is down. */
 const inlineChars = 8_000;
+
+/** The same in bytes of JSON, so that 64 such results stay far below what one payload may have (ADR 0003). */
+const inlineBytes = 12_000;
 
 function isStoreDown(thrown: unknown): boolean {
   return thrown instanceof InfraException && thrown.failure.code === 'store_unavailable';

@@ -120,6 +120,14 @@ export function boundText(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : bound(text, text, text.length, maxChars);
 }
 
+/** The same by bytes of JSON: what a payload takes, whatever script the text is in. */
+export function boundBytes(text: string, maxBytes: number): string {
+  let bounded = boundText(text, maxBytes);
+  while (Buffer.byteLength(JSON.stringify(bounded)) > maxBytes)
+    bounded = boundText(text, Math.floor(bounded.length * 0.8));
+  return bounded;
+}
+
 /** Characters read beyond what is kept, so that no secret is cut by the bound before it is recognised. */
 const marginChars = 16_384;
 /** Where a long text is cut before it is read, the broken line goes, up to this length. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { fenceToolOutput } from '../../activities/fence';
 import { sanitiseWhole } from '../../activities/sanitise-whole';
-import { boundText, sanitiseText } from '../../activities/sanitise';
+import { boundBytes, boundText, sanitiseText } from '../../activities/sanitise';
 
 const root = '/home/ann/ws';
 const clean = (text: string, maxChars = 10_000): string => sanitiseText(text, { maxChars, root });
@@ -183,4 +183,17 @@ describe('fences', () => {
   test('says so where there is no output', () => {
     expect(fenceToolOutput('t', ' \n')).toContain('(no output)');
   });
+});
+
+test.each([
+  ['Latin text', 'x'.repeat(20_000)],
+  ['Chinese text', '文'.repeat(20_000)],
+  ['quotes', '"'.repeat(20_000)],
+  ['emoji', '👋'.repeat(10_000)],
+  ['text that fits', 'short'],
+])('%s is bounded by the bytes that it takes in a payload', (_what, text) => {
+  const bounded = boundBytes(text, 12_000);
+  expect(Buffer.byteLength(JSON.stringify(bounded))).toBeLessThanOrEqual(12_000);
+  expect(bounded.length).toBeGreaterThan(Math.min(text.length, 2_000) - 1);
+  expect(bounded).not.toMatch(/\p{Surrogate}/u);
 });
