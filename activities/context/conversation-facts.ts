@@ -46,6 +46,9 @@ function callsOf(messages: readonly Message[]): readonly ToolCallBlock[] {
   );
 }
 
+/** How the core begins the result of a call that may have done its work though it failed (`toToolResponse`). */
+const maybeDone = /^\{"error":true,"code":"(?:tool_timeout|outcome_unknown)"/;
+
 function changedFiles(
   messages: readonly Message[],
   policies: readonly ToolPolicy[],
@@ -53,7 +56,9 @@ function changedFiles(
   const failed = new Set(
     messages.flatMap((message) =>
       message.role === 'tool'
-        ? message.results.flatMap((result) => (result.isError ? [result.toolCallId] : []))
+        ? message.results.flatMap(({ isError, content, toolCallId }) =>
+            isError && !maybeDone.test(content) ? [toolCallId] : [],
+          )
         : [],
     ),
   );
