@@ -94,7 +94,7 @@ export class AgentClient {
     return new RunHandle(this.accessTo(check(runIdSchema, runId)));
   }
 
-  /** Runs by status and agent, newest first. */
+  /** Runs by status and agent: those that go on, newest first, then those that ended last. */
   async list(options: ListOptions = {}): Promise<readonly RunSummary[]> {
     try {
       return await listRuns(this.client.workflow, options);

@@ -59,7 +59,7 @@ function statusCondition(status: RunStatusWord): string {
   }
 }
 
-/** Newest first. */
+/** Those that go on, newest first, then those that ended last: the order of Temporal's visibility, which takes no other. */
 export async function listRuns(
   client: WorkflowClient,
   options: ListOptions,

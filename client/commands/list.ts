@@ -1,4 +1,4 @@
-/** `holdfast list`: runs, newest first. */
+/** `holdfast list`: runs that go on, then those that ended last. */
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { RunStatusWord } from '../../workflows/core/status-view';
@@ -27,7 +27,7 @@ const statusWords: readonly RunStatusWord[] = [
 export function addList(program: Command, context: CommandContext): void {
   program
     .command('list')
-    .description('list runs, newest first')
+    .description('list runs: those that go on, newest first, then those that ended last')
     .addOption(new Option('--status <status>', 'only runs of this status').choices(statusWords))
     .option('--agent <name>', 'only runs of this agent')
     .option('--limit <count>', 'at most so many', wholeNumber, defaultListLimit)

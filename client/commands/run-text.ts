@@ -56,12 +56,15 @@ export function runText(
   const story = createStory()(
     outcome === undefined ? entries : entries.filter(({ type }) => type !== 'RunEndedEvent'),
   );
+  // What it waits for stands below, with the commands that end the wait.
+  const isTold = status.status === 'waiting' && pending.length > 0;
+  const rows = statusRows(status).filter(([label]) => !(isTold && label === 'Doing'));
   return [
     ...row('run', runId),
     ...row('status', status.status, colours[status.status]),
     ...row('agent', status.agent),
     ...row('goal', status.goal),
-    ...statusRows(status).flatMap(([label, value]) => row(label, value)),
+    ...rows.flatMap(([label, value]) => row(label, value)),
     ...section(
       pending
         .flatMap((item) => pendingLines(runId, item))

@@ -11,6 +11,7 @@ export const storyIndent = 7;
 export function createStory(): (entries: readonly TimelineEntry[]) => readonly StoryLine[] {
   let startedAtMs: number | undefined;
   let lastError: string | undefined;
+  let lastIteration: string | undefined;
   return (entries) =>
     entries.flatMap((entry) => {
       startedAtMs ??= entry.atMs;
@@ -19,6 +20,11 @@ export function createStory(): (entries: readonly TimelineEntry[]) => readonly S
       if ('error' in entry) lastError = entry.error.message;
       const said = isTold ? undefined : storyLine(entry);
       if (said === undefined) return [];
+      if (entry.type === 'IterationStartedEvent') {
+        // A compaction comes between the start of an iteration and its call, which then starts once more.
+        if (said.text === lastIteration) return [];
+        lastIteration = said.text;
+      }
       const time = duration(entry.atMs - startedAtMs).padStart(storyIndent - 2);
       return [{ ...said, text: `${time}  ${said.text}` }];
     });

@@ -223,11 +223,13 @@ export function pendingLines(
   nowMs = Date.now(),
 ): readonly StoryLine[] {
   const limit = limitText(item, nowMs);
-  if (item.type === 'question')
+  if (item.type === 'question') {
+    const asked = `asks: ${item.question.trim()}${limit}`.split(/(?:\r\n|[\r\n])+/);
     return [
-      line(`asks: ${item.question}${limit}`, 'yellow'),
+      ...asked.map((part, index) => line(index === 0 ? part : `  ${part.trim()}`, 'yellow')),
       line(`  holdfast answer ${runId} TEXT`),
     ];
+  }
   return [
     line(`${wish(item)}${limit}`, 'yellow'),
     line(`  holdfast approve ${runId} ${item.approvalId}`),

@@ -1,10 +1,21 @@
 /** What people see: lines, frames and tables, safe and within the terminal's width. */
-import { printable, cutTo, widthOf, duration, painter } from '../../client/commands/terminal-text';
+import fc from 'fast-check';
+import {
+  printable,
+  cutTo,
+  widthOf,
+  wrapTo,
+  duration,
+  painter,
+} from '../../client/commands/terminal-text';
+import { createStory } from '../../client/commands/story';
+import { runText } from '../../client/commands/run-text';
 import { progressFrame } from '../../client/commands/progress-frame';
 import { runTable } from '../../client/commands/list';
 import { listQuery } from '../../client/list-runs';
 import { detailsOf, summaryOf } from '../../client/start-run';
 import { storyLine } from '../../client/commands/timeline-lines';
+import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { RunStatusView } from '../../workflows/core/status-view';
 
 const status: RunStatusView = {
@@ -103,4 +114,83 @@ it('keeps a goal from being read as markup in the static details', () => {
   const details = detailsOf({ agent: 'scout', goal: '# big\n[x](http://y)', workspace: '/w' });
   expect(details).toContain('> \\# big\n> \\[x\\](http://y)');
   expect(details).toContain('- **Workspace:** `/w`');
+});
+
+describe('wraps', () => {
+  it('at blanks, with what goes on indented, and by columns', () => {
+    expect(wrapTo('asks: which of the two?', 12, 2)).toEqual(['asks: which', '  of the', '  two?']);
+    expect(wrapTo('日本語テキスト', 7)).toEqual(['日本語', 'テキス', 'ト']);
+    expect(wrapTo(`  ${'x'.repeat(12)}`, 10, 2)).toEqual([`  ${'x'.repeat(8)}`, '  xxxx']);
+    expect(wrapTo('as it is', Infinity, 4)).toEqual(['as it is']);
+  });
+
+  it('loses nothing but blanks, whatever the text', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.integer({ min: 8, max: 60 }),
+        (raw, columns) => {
+          const text = printable(raw);
+          const lines = wrapTo(text, columns, 4);
+          expect(lines.join('').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));
+          for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+        },
+      ),
+    );
+  });
+});
+
+describe('a run', () => {
+  const shown = {
+    runId: 'run-1',
+    status: { ...status, status: 'waiting', doing: 'waiting for approval of pay' },
+    pending: [
+      {
+        type: 'approval',
+        approvalId: 'call_1',
+        digest: 'd',
+        tool: 'pay',
+        input: { to: 'somebody with a name that is longer than the terminal is wide' },
+      },
+      { type: 'question', questionId: 'q', question: 'Which?\nWhat was tried: both' },
+    ],
+    entries: [],
+    outcome: undefined,
+  } as const;
+
+  it('tells on a narrow terminal all of what waits, with the commands that end the wait', () => {
+    const text = runText(shown, { hasColours: false, isTerminal: true, columns: () => 40 });
+    for (const line of text.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(40);
+    expect(text.replace(/\n +/g, ' ')).toContain('longer than the terminal is wide"}');
+    expect(text).toContain('\n  holdfast approve run-1 call_1\n');
+    expect(text).toContain('\n  holdfast reject run-1 call_1 --reason\n');
+    expect(text).toMatch(
+      /\nasks: Which\?\n {2}What was tried: both\n {2}holdfast answer run-1 TEXT$/,
+    );
+    expect(text).not.toMatch(/^doing/m);
+  });
+
+  it('tells its story once: an error by its tool, an iteration that a compaction held up', () => {
+    const at = { atMs: 0, iteration: 1 } as const;
+    const begun = {
+      ...at,
+      type: 'IterationStartedEvent',
+      route: 'a/b',
+      isFallback: false,
+    } as const;
+    const error = { kind: 'agent', code: 'tool_execution_failed', message: 'no' } as const;
+    const entries = [
+      begun,
+      { ...at, type: 'ContextWarningEvent', tokens: 9, windowTokens: 10 },
+      begun,
+      { ...at, type: 'ToolResultErrorEvent', error: { ...error, toolName: 'pay' } },
+      { ...at, type: 'ErrorEvent', failure: error },
+    ] as unknown as readonly TimelineEntry[];
+    const told = createStory()(entries).map(({ text }) => text.trim());
+    expect(told).toEqual([
+      '0:00  iteration 1 on a/b',
+      '0:00  the conversation nears its window: 9 of 10 tokens',
+      '0:00  pay failed: tool_execution_failed: no',
+    ]);
+  });
 });

@@ -58,6 +58,16 @@ export async function runCommandLine(
   }
 }
 
+type AddCommand = (program: Command, context: CommandLineContext) => void;
+
+/** The commands as help shows them. */
+const groups: readonly (readonly [heading: string, adders: readonly AddCommand[]])[] = [
+  ['Running:', [addRun, addWorker, addFork]],
+  ['Looking:', [addList, addShow, addWatch, addTranscript]],
+  ['Deciding:', [addAnswer, addApprove, addReject, addMessage, addEscalate, addStop, addCancel]],
+  ['Keeping:', [addSetup, addPatterns, addReplay, addGc]],
+];
+
 function createProgram(context: CommandLineContext): Command {
   const { output } = context;
   const program = new Command('holdfast')
@@ -74,27 +84,10 @@ function createProgram(context: CommandLineContext): Command {
       getOutHelpWidth: output.columns,
       getErrHelpWidth: output.columns,
     });
-  const adders = [
-    addRun,
-    addWorker,
-    addSetup,
-    addList,
-    addShow,
-    addWatch,
-    addAnswer,
-    addApprove,
-    addReject,
-    addMessage,
-    addEscalate,
-    addStop,
-    addCancel,
-    addPatterns,
-    addReplay,
-    addFork,
-    addTranscript,
-    addGc,
-  ];
-  for (const add of adders) add(program, context);
+  for (const [heading, adders] of groups) {
+    program.commandsGroup(heading);
+    for (const add of adders) add(program, context);
+  }
   for (const command of program.commands)
     command.exitOverride().showHelpAfterError(`(see holdfast ${command.name()} --help)`);
   return program;
