@@ -1,11 +1,15 @@
 /** Each example runs to its end on a real Temporal server, offline. */
 import { triageOneTicket } from '../../examples/agent-in-workflow';
+import { greet } from '../../examples/backend-client';
+import { work } from '../../examples/backend-worker';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summariseTicket } from '../../examples/existing-worker';
 import { askTheWriter } from '../../examples/subagents';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
+import { reply } from '../../testing/index';
 import { readEnvironment } from '../../workers/env';
+import { temporaryStore } from '../support/temporary-store';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';
 
@@ -65,4 +69,27 @@ test('subagents: two researchers work side by side under the budget of the run a
       subagents: [{ status: 'completed' }, { status: 'completed' }],
     },
   });
+}, 300_000);
+
+test('backend: a client that knows only an address gets what a worker of the environment made', async () => {
+  const answer = await onTestServer(async ({ emulator, taskQueue }) => {
+    emulator.script([reply.text('Good day, Ada.')]);
+    const { store, url } = await temporaryStore();
+    await store.close();
+    const environment = readEnvironment({
+      TEMPORAL_ADDRESS: server.address,
+      HOLDFAST_TASK_QUEUE: taskQueue,
+      HOLDFAST_STORE: url,
+      ANTHROPIC_API_KEY: 'test-key',
+      ANTHROPIC_BASE_URL: emulator.url,
+    });
+    const greeted: string[] = [];
+    await work(environment, (worker) =>
+      worker.runUntil(async () => {
+        greeted.push(await greet('Ada', { address: server.address, taskQueue }));
+      }),
+    );
+    return greeted;
+  });
+  expect(answer).toEqual(['Good day, Ada.']);
 }, 300_000);
