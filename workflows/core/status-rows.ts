@@ -40,7 +40,6 @@ function workRows(view: RunStatusView): Rows {
     ['Doing', isOver ? undefined : view.doing],
     // What it waits for is what it does.
     ['Reason', isOver ? view.reason : undefined],
-    [view.status === 'completed' ? 'Answer' : 'Message', view.ending],
     ['Iteration', iterationText(view)],
     ['Provider', route && `${route}${isFallback ? ' (fallback)' : ''}`],
     ['Tool calls', `${view.toolCallsSucceeded} succeeded, ${view.toolCallsFailed} failed`],

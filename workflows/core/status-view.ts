@@ -334,10 +334,15 @@ function wantedRow(item: PendingItem): StatusRow {
   ];
 }
 
+/** How it ended; the command line tells it at greater length. */
+function endingRow({ status, ending }: RunStatusView): readonly StatusRow[] {
+  return ending === undefined ? [] : [[status === 'completed' ? 'Answer' : 'Message', ending]];
+}
+
 /** The Web UI's current details: what a person wants to know of a run at one look, in Markdown. */
 export function statusMarkdown(state: RunState): string {
   const view = statusView(state);
-  const rows = [...statusRows(view), ...pendingItems(state).map(wantedRow)];
+  const rows = [...statusRows(view), ...endingRow(view), ...pendingItems(state).map(wantedRow)];
   const lines = rows.map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
   return [`### ${view.status}`, ...lines].join('\n');
 }
