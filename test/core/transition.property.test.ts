@@ -9,7 +9,7 @@ import type { RunCommand } from '../../workflows/core/run-protocol';
 import { transition } from '../../workflows/core/transition';
 import { noteProvenance } from '../../workflows/core/error-context';
 import type { RandomRun } from '../support/random-runs';
-import { playRun, randomRun } from '../support/random-runs';
+import { playRun, randomRun, searchCap } from '../support/random-runs';
 import { wireProblems } from '../support/wire-problems';
 
 /** Tiers as a run climbs them. */
@@ -55,11 +55,13 @@ describe('any run', () => {
     );
   });
 
-  test('passes no cap', () => {
+  test('passes no cap, whatever its subagents use up', () => {
+    let delegated = 0;
     fc.assert(
       fc.property(randomRun, (run) => {
         const { limits } = run.snapshot;
-        const check = ({ counters }: RunState, commands: readonly RunCommand[]): void => {
+        const check = ({ counters, guard }: RunState, commands: readonly RunCommand[]): void => {
+          expect(guard.toolRuns['search'] ?? 0).toBeLessThanOrEqual(searchCap);
           expect(counters.iterations).toBeLessThanOrEqual(Math.max(limits.maxIterations, 0));
           expect(counters.toolCalls).toBeLessThanOrEqual(limits.maxToolCalls);
           if (commands.some((command) => command.type === 'call-model'))
@@ -69,9 +71,12 @@ describe('any run', () => {
         expect(new Set(driver.toolRuns.map((input) => input.toolCallId)).size).toBeLessThanOrEqual(
           driver.state.counters.toolCalls,
         );
+        delegated += driver.commands.filter(({ type }) => type === 'run-subagent').length;
       }),
       runs,
     );
+    // Seen: 9 to 18.
+    expect(delegated).toBeGreaterThan(0);
   });
 
   test('compacts by a higher tier each time, or with another route, until the model replies', () => {

@@ -7,10 +7,13 @@ import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { AgentSnapshot, CompactInput, DecisionPolicy } from '../../workflows/core/ports';
 import { currentRules } from '../../workflows/core/rules';
+import type { RunOutcome } from '../../workflows/core/run-outcome';
 import { pendingItems } from '../../workflows/core/status-view';
+import type { HandedLimits, SubagentEnd } from '../../workflows/core/subagent';
+import { noUsage } from '../../workflows/core/usage';
 import type { UnstampedEvent } from './builders';
-import { aMeasure, aRoute, aSnapshot, anAgentError, anInfraError } from './builders';
-import type { ScriptedCompaction, ScriptedToolResult } from './run-driver';
+import { aMeasure, aRoute, aSnapshot, aTool, anAgentError, anInfraError } from './builders';
+import type { ScriptedCompaction, ScriptedToolResult, SubagentCommand } from './run-driver';
 import { RunDriver } from './run-driver';
 import type { ScriptedCall, ScriptedReply } from './scripted-reply';
 
@@ -51,6 +54,12 @@ const call: fc.Arbitrary<ScriptedCall> = fc.oneof(
     arbitrary: fc
       .constantFrom('admin', 'force')
       .map((use) => ({ name: 'calculator', privileged: [use] })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .boolean()
+      .map((needsApproval) => ({ name: 'delegate', input: { task: 'a part' }, needsApproval })),
   },
   { weight: 1, arbitrary: fc.constant({ name: 'ask_user', input: { question: 'which?' } }) },
   { weight: 1, arbitrary: fc.constant({ name: 'ask_user', input: { question: ' ' } }) },
@@ -162,6 +171,64 @@ const toolResult: fc.Arbitrary<ScriptedToolResult | InfraError> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(anInfraError('tool_infrastructure')) },
 );
 
+/** How a subagent comes back, and what part of what it was handed it used up. */
+interface RandomSubagent {
+  readonly ends: RunOutcome['status'] | 'lost' | 'not-started';
+  readonly greed: number;
+}
+
+const subagent: fc.Arbitrary<RandomSubagent> = fc.record({
+  ends: fc.constantFrom<RandomSubagent['ends'][]>(
+    'completed',
+    'completed',
+    'failed',
+    'stopped',
+    'lost',
+    'not-started',
+  ),
+  greed: fc.constantFrom(0, 0.2, 1),
+});
+
+type Consumption = Extract<SubagentEnd, { type: 'ended' }>['consumed'];
+
+/** Part of what a subagent was handed: it keeps to its limits. */
+function consumed(handed: HandedLimits, greed: number): Consumption {
+  const part = (limit = 0): number => Math.floor(limit * greed);
+  const { maxToolCalls, maxEvents, maxActiveMs, toolCallsLeft, fileEditsLeft } = handed;
+  return {
+    spend: { usage: { ...noUsage, inputTokens: 50 }, nanoUsd: 1_000 },
+    unpricedCalls: 0,
+    toolCalls: part(maxToolCalls),
+    events: part(maxEvents),
+    activeMs: part(Math.min(maxActiveMs, 1_000)),
+    guard: {
+      toolRuns: { search: part(toolCallsLeft?.['search']) },
+      fileEdits: { f1: part(fileEditsLeft?.['f1'] ?? handed.maxEditsPerFile) },
+    },
+  };
+}
+
+/** The end of a random subagent. */
+function subagentEnd(
+  { request }: SubagentCommand,
+  { ends, greed }: RandomSubagent,
+  isCancelled: boolean,
+): SubagentEnd {
+  const handed = request.parent?.limits;
+  if (handed === undefined || ends === 'lost') return { type: 'lost', message: 'gone' };
+  if (ends === 'not-started') return { type: ends, message: 'it runs already' };
+  const status = isCancelled ? 'cancelled' : ends;
+  return {
+    type: 'ended',
+    status,
+    ...(status === 'failed' ? { reason: 'guard_tool_calls' } : {}),
+    message: 'It said so.',
+    worked: ['search'],
+    ...(status === 'completed' ? { head: `head-of-${request.agent}` } : {}),
+    consumed: consumed(handed, greed),
+  };
+}
+
 /** Something a person does: to what waits, or out of the blue. */
 const personAct = fc.oneof(
   { weight: 6, arbitrary: fc.record({ type: fc.constant('decide' as const), yes: fc.boolean() }) },
@@ -192,6 +259,7 @@ export interface RandomRun {
   readonly replies: readonly (ScriptedReply | InfraError | { readonly heldBack: ContextMeasure })[];
   readonly compactions: readonly (ScriptedCompaction | InfraError)[];
   readonly toolResults: readonly (ScriptedToolResult | InfraError)[];
+  readonly subagents: readonly RandomSubagent[];
   readonly prepares: readonly boolean[];
   readonly picks: readonly number[];
   readonly rollOvers: readonly boolean[];
@@ -212,6 +280,9 @@ const limits: fc.Arbitrary<Limits> = fc
     ...counts,
     cooldownMs: { ...defaultLimits.cooldownMs, network },
   }));
+
+/** Cap of the tool `search` in random runs. */
+export const searchCap = 30;
 
 const snapshot: fc.Arbitrary<AgentSnapshot> = fc
   .record({
@@ -235,6 +306,11 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
     aSnapshot({
       ...rest,
       rules: currentRules,
+      tools: [
+        aTool('search', { maxCalls: searchCap }),
+        aTool('calculator'),
+        aTool('delegate', { subagent: { agent: 'helper' } }),
+      ],
       ...(approvals === undefined ? {} : { approvals, questions: approvals }),
       ...(learns ? { learns: true } : {}),
       ...(notifies
@@ -263,6 +339,7 @@ export const randomRun: fc.Arbitrary<RandomRun> = fc.record({
   ),
   compactions: fc.array(compaction, { maxLength: 12 }),
   toolResults: fc.array(toolResult, { minLength: 1, maxLength: 20, size: 'max' }),
+  subagents: fc.array(subagent, { maxLength: 8 }),
   prepares: fc.array(fc.boolean(), { maxLength: 2 }),
   picks: fc.array(fc.nat({ max: 7 }), { maxLength: 20 }),
   rollOvers: fc.array(fc.boolean(), { maxLength: 20 }),
@@ -347,6 +424,7 @@ export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
   const nextReply = cycle([...run.replies, { text: 'done' }], { text: 'done' });
   const nextCompaction = cycle<ScriptedCompaction | InfraError>([...run.compactions, {}], {});
   const nextResult = cycle([...run.toolResults, { output: 'ok' }], { output: 'ok' });
+  const nextSubagent = cycle<RandomSubagent>(run.subagents, { ends: 'completed', greed: 0 });
   const nextPick = cycle(run.picks, 0);
   const nextProblem = cycle<string | InfraError>(
     ['too much', anInfraError('store_unavailable')],
@@ -358,6 +436,7 @@ export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
       run.prepares[attempt - 1] === true ? anInfraError('store_unavailable') : run.snapshot,
     model: nextReply,
     compact: (input) => possible(input, nextCompaction()),
+    subagent: (command, isCancelled) => subagentEnd(command, nextSubagent(), isCancelled),
     tool: nextResult,
     check: ({ input }) => (input['to'] === 1 ? undefined : nextProblem()),
     failsToNotify: () => nextPick() % 3 === 0,

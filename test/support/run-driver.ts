@@ -28,6 +28,7 @@ import type {
   TimelineEntry,
 } from '../../workflows/core/run-protocol';
 import { restoreRunState } from '../../workflows/core/restore-run-state';
+import type { SubagentEnd } from '../../workflows/core/subagent';
 import type { RunState } from '../../workflows/core/run-state';
 import { pendingItems } from '../../workflows/core/status-view';
 import type { ContextMeasure } from '../../workflows/core/context-measure';
@@ -68,6 +69,8 @@ export interface DrivenWorld {
   /** What a compaction comes to; by default it halves what was due. */
   readonly compact?: (input: CompactInput, call: number) => ScriptedCompaction | InfraError;
   readonly tool?: (input: RunToolInput, call: number) => ScriptedToolResult | InfraError;
+  /** How a subagent comes back; by default it never began. */
+  readonly subagent?: (command: SubagentCommand, isCancelled: boolean) => SubagentEnd;
   /** Problems of changed arguments; none by default. */
   readonly check?: (input: CheckEditInput) => string | InfraError | undefined;
   /** The fallback by default. */
@@ -89,8 +92,11 @@ export interface DrivenWorld {
   readonly watch?: (state: RunState, commands: readonly RunCommand[], event: RunEvent) => void;
 }
 
-/** Activities that a run waits for; notifications go beside it. */
-type AwaitedCommand = Exclude<ActivityCommand, { type: 'notify' }>;
+/** The start of a subagent. */
+export type SubagentCommand = Extract<RunCommand, { type: 'run-subagent' }>;
+
+/** Activities and subagents that a run waits for; notifications go beside it. */
+type AwaitedCommand = Exclude<ActivityCommand, { type: 'notify' }> | SubagentCommand;
 
 const modelCallMs = 1_000;
 const toolCallMs = 100;
@@ -253,10 +259,25 @@ export class RunDriver {
       isCancelled && this.world.completesWhenCancelled?.() !== true
         ? { kind: 'infra', code: 'worker_lost', message: 'The activity was cancelled.' }
         : undefined;
-    this.say(this.eventOf(command, stopped));
+    this.say(
+      command.type === 'run-subagent'
+        ? this.subagentEvent(command, isCancelled)
+        : this.eventOf(command, stopped),
+    );
   }
 
-  private eventOf(command: AwaitedCommand, stopped: InfraError | undefined): UnstampedEvent {
+  private subagentEvent(command: SubagentCommand, isCancelled: boolean): UnstampedEvent {
+    const end = this.world.subagent?.(command, isCancelled) ?? {
+      type: 'not-started',
+      message: 'a workflow with its id runs already',
+    };
+    return { type: 'subagent-ended', toolCallId: command.toolCallId, end };
+  }
+
+  private eventOf(
+    command: Exclude<AwaitedCommand, SubagentCommand>,
+    stopped: InfraError | undefined,
+  ): UnstampedEvent {
     switch (command.type) {
       case 'prepare-run': {
         const prepared = stopped ?? this.prepare();
@@ -515,6 +536,7 @@ export class RunDriver {
       case 'check-edit':
       case 'compact':
       case 'run-tool':
+      case 'run-subagent':
       case 'plan-recovery': {
         const id = activityId(command);
         check(!this.inFlight.has(id), `activity id ${id} is in flight once only`);
@@ -542,9 +564,6 @@ export class RunDriver {
       case 'end-run':
         check(this.inFlight.size === 0, 'nothing is in flight when a run ends');
         check(this.timers.size === 0, 'no timer runs when a run ends');
-        return;
-      case 'run-subagent':
-        check(false, 'a driven run starts no subagents');
         return;
       case 'publish':
       case 'roll-over':
