@@ -17,6 +17,7 @@ import { storeOf } from './activity-deps';
 import { InfraException } from './infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { notifiersOfRun } from './notifiers/worker-notifiers';
+import { appendPending } from './pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { runConfigJson } from './run-config';
 import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
@@ -150,8 +151,23 @@ async function nextText(
   return last?.role === 'assistant' && !hasOpenCalls ? goOnText : undefined;
 }
 
+/** The request with the results in the transcript that belong to its open calls; what belongs to none is left out. */
+async function withResults(store: Store, input: PrepareRunInput): Promise<PrepareRunInput> {
+  const { head, pendingResults = [] } = input;
+  if (head === undefined || pendingResults.length === 0) return input;
+  const last = (await store.loadTranscript(head)).at(-1);
+  const open = new Set(
+    last?.role === 'assistant'
+      ? last.blocks.flatMap((block) => (block.type === 'tool-call' ? [block.toolCallId] : []))
+      : [],
+  );
+  const fitting = pendingResults.filter(({ toolCallId }) => open.has(toolCallId));
+  return { ...input, head: await appendPending(store, { head, pendingResults: fitting }) };
+}
+
 /** The transcript that the run begins with. */
-async function firstHead(store: Store, input: PrepareRunInput): Promise<Head> {
+async function firstHead(store: Store, given: PrepareRunInput): Promise<Head> {
+  const input = await withResults(store, given);
   const text = await nextText(store, input);
   if (text === undefined && input.head !== undefined) return input.head;
   return store.appendNode(input.head, [

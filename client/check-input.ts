@@ -70,6 +70,7 @@ export const startSchema = z.object({
   budget,
   head: bounded('The head', 200).optional(),
   message: z.string().max(personTextChars).optional(),
+  pendingResults: z.array(z.object({ toolCallId: z.string(), name: z.string() })).optional(),
   continueFrom: runIdSchema.optional(),
   storeId: bounded('The store id', 200).optional(),
   tenant: bounded('The tenant', 100).optional(),

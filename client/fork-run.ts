@@ -1,8 +1,10 @@
 /** A new run whose transcript begins where another one stood; that one is left as it is. */
 import { z } from 'zod';
 import { check } from './check-input';
+import type { PendingResult } from '../workflows/core/ports';
 import { ClientError } from './client-error';
 import type { RunAccess } from './run-access';
+import { foldRun } from './run-history';
 import { statusOf } from './run-status';
 import type { StartOptions } from './start-run';
 import { transcriptPoint } from './transcript-heads';
@@ -31,7 +33,9 @@ export async function forkStart(
   const at = check(iterationSchema, iteration);
   const { head, storeId, request } = await transcriptPoint(access, at);
   const { goal, message = goal ?? '' } = options;
-  return { ...request, ...options, goal: goal ?? request.goal, message, head, storeId };
+  // What the forked run began with is in its transcript.
+  const { pendingResults: _inTheTranscript, ...asked } = request;
+  return { ...asked, ...options, goal: goal ?? request.goal, message, head, storeId };
 }
 
 /**
@@ -53,5 +57,20 @@ export async function continuedStart(
     );
   const { head, storeId, request } = await transcriptPoint(access);
   const workspace = request.workspace === undefined ? {} : { workspace: request.workspace };
-  return { ...workspace, ...rest, head, storeId };
+  const pendingResults = await unreadResults(access);
+  return {
+    ...workspace,
+    ...rest,
+    head,
+    storeId,
+    ...(pendingResults.length === 0 ? {} : { pendingResults }),
+  };
+}
+
+/** Results of a run that ended before a model call could bring them into its transcript: history has them. */
+async function unreadResults({ client, runId }: RunAccess): Promise<readonly PendingResult[]> {
+  let results: readonly PendingResult[] = [];
+  for await (const { folded } of foldRun(client, runId))
+    results = folded.state?.next.pendingResults ?? [];
+  return results;
 }

@@ -82,6 +82,7 @@ export function checkStart(options: StartOptions): void {
 
 function requestOf(options: StartOptions): RunRequest {
   const { agent, goal, workspace, limits, budget, head, message, storeId, tenant } = options;
+  const { pendingResults } = options;
   return {
     agent,
     goal,
@@ -90,6 +91,7 @@ function requestOf(options: StartOptions): RunRequest {
     ...(budget === undefined ? {} : { budget }),
     ...(head === undefined ? {} : { head }),
     ...(message === undefined ? {} : { message }),
+    ...(pendingResults === undefined ? {} : { pendingResults }),
     ...(storeId === undefined ? {} : { storeId }),
     ...(tenant === undefined ? {} : { tenant }),
   };

@@ -81,11 +81,17 @@ test('a fork begins where the other run stood, with other words, and leaves it a
 }, 60_000);
 
 test('a run continues a finished one, whatever it was in the middle of, on either wire', async () => {
-  world.emulator.script([noting('one'), reply.toolCalls([{ name: 'slow', input: {} }])]);
+  world.emulator.script([
+    noting('one'),
+    reply.toolCalls([
+      { name: 'note', input: { text: 'two' } },
+      { name: 'slow', input: {} },
+    ]),
+  ]);
   const stopped = await client.start({ agent: 'noter', goal: 'Note.', runId: uniqueName('run') });
   await eventually(
     () => stopped.status(),
-    ({ doing }) => doing.includes('slow'),
+    ({ doing, toolCallsSucceeded }) => doing.includes('slow') && toolCallsSucceeded === 2,
   );
   await expect(
     client.start({ agent: 'noter', goal: 'Go on.', continueFrom: stopped.runId }),
@@ -97,9 +103,26 @@ test('a run continues a finished one, whatever it was in the middle of, on eithe
     const next = await client.start({ agent, goal: 'Go on.', continueFrom: stopped.runId });
     expect(await next.result()).toMatchObject({ status: 'completed', answer: 'done' });
     expect(lastTexts()).toContain('noted one');
+    // No model call of the stopped run had read it.
+    expect(lastTexts()).toContain('noted two');
     expect(lastTexts()).toContain('Go on.');
   }
   const { head } = await stopped.transcriptPoint();
   const lines = transcriptLines(await world.stored.store.loadTranscript(head));
   expect(lines.map(({ text }) => text).join('\n')).toContain('call       note {"text":"one"}');
+}, 60_000);
+
+test('a run that continues one that ran out of iterations reads the results that the other could not', async () => {
+  world.emulator.script([noting('the last thing')]);
+  const limits = { maxIterations: 1 };
+  const spent = await client.start({ agent: 'noter', goal: 'Note.', limits });
+  expect(await spent.result()).toMatchObject({ reason: 'max_iterations' });
+  world.emulator.script([reply.text('done')]);
+  const next = await client.start({ agent: 'noter', goal: 'Go on.', continueFrom: spent.runId });
+  expect(await next.result()).toMatchObject({ status: 'completed' });
+  expect(lastTexts()).toContain('noted the last thing');
+  world.emulator.script([reply.text('forked')]);
+  const fork = await client.fork(next.runId, 0, { message: 'Once more.' });
+  expect(await fork.result()).toMatchObject({ status: 'completed' });
+  expect(lastTexts().split('noted the last thing')).toHaveLength(2);
 }, 60_000);

@@ -19,8 +19,8 @@ import { andThen, publish, step } from './step';
 type Compacting = Extract<RunPhase, { type: 'compacting' }>;
 type CallingModel = Extract<RunPhase, { type: 'calling-model' }>;
 
-/** Takes what waited for the call and is in the transcript now. */
-function takeAppended(state: RunState, head: string, sentTexts: number): RunState {
+/** The state when what waited for a call is in the transcript. */
+export function takeAppended(state: RunState, head: string, sentTexts: number): RunState {
   const { storeWaitMs: _recovered, ...rest } = state;
   const { pendingResults: _appended, runtimeResults: _ran, ...next } = state.next;
   return {
@@ -114,7 +114,7 @@ function asRefused(state: RunState, { measure, tokensBefore }: CompactResult): C
 
 /** A compaction that lands while the run ends: what it cost counts, and its transcript is as good as the one before. */
 export function keepCompaction(state: RunState, callId: string, result: CompactResult): RunState {
-  return { ...charge(state, callId, result.spend ?? noSpend), head: result.head };
+  return takeAppended(charge(state, callId, result.spend ?? noSpend), result.head, 0);
 }
 
 function chargeSummary(

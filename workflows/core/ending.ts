@@ -57,12 +57,23 @@ export function endNow(
     : endByPerson(state, atMs, status, reason);
 }
 
+/** The results that the current reply's calls have given so far: no model call will bring them into the transcript. */
+function withSettledResults(state: RunState): RunState {
+  const { phase, next } = state;
+  if (phase.type !== 'running-tools' || phase.recovery !== undefined) return state;
+  const settled = phase.calls.flatMap(({ status }) =>
+    status.type === 'settled' ? [status.pending] : [],
+  );
+  return { ...state, next: { ...next, pendingResults: settled } };
+}
+
 /**
  * Ends the run as a person or the guard wants: what is in flight is asked to stop and comes back first, so that nothing is
  * lost. Of a run that is ending already only a cancel changes how.
  */
-export function endAfterLanding(state: RunState, ending: Ending, atMs: number): Step {
-  const { phase } = state;
+export function endAfterLanding(before: RunState, ending: Ending, atMs: number): Step {
+  const { phase } = before;
+  const state = withSettledResults(before);
   if (phase.type === 'ending') {
     const { failureReason: _superseded, ...rest } = phase;
     return step({

@@ -117,6 +117,8 @@ export interface PrepareRunInput {
   readonly head?: Head;
   /** With `head`: what the transcript goes on with, instead of the goal; empty: with nothing new. */
   readonly message?: string;
+  /** With `head`: results that the run before had not brought into its transcript. */
+  readonly pendingResults?: readonly PendingResult[];
   readonly storeId?: string;
   /** Whose run it is: what is learned of it serves no other tenant. Default `default`. */
   readonly tenant?: string;

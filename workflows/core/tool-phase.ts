@@ -163,6 +163,19 @@ export function findCall(
   );
 }
 
+/** What a call gave, to be brought into the transcript. */
+export function pendingResult(call: ProposedToolCall, result: RunToolResult): PendingResult {
+  return {
+    toolCallId: call.toolCallId,
+    name: call.name,
+    ...(result.result === undefined
+      ? { text: result.text ?? result.preview }
+      : { result: result.result }),
+    isError: result.error !== undefined,
+    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
+  };
+}
+
 /** Answers `tool-call-completed` of a running call. */
 export function onToolCallCompleted(
   state: RunState,
@@ -173,15 +186,7 @@ export function onToolCallCompleted(
   const question = questionAboutOutcome(state, call, callSummary(call), result);
   if (question !== undefined) return askAboutOutcome(state, call, question, moment.atMs);
   const { error } = result;
-  const pending: PendingResult = {
-    toolCallId: call.toolCallId,
-    name: call.name,
-    ...(result.result === undefined
-      ? { text: result.text ?? result.preview }
-      : { result: result.result }),
-    isError: error !== undefined,
-    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
-  };
+  const pending = pendingResult(call, result);
   const heard = noteSaidError(notePendingResult(state, result.bytes), result);
   const settled = replaceCall(heard, call.toolCallId, {
     call,

@@ -1,9 +1,9 @@
 /** The core: one pure, total, synchronous function that decides everything a run does. */
 import { charge, chargeFailure, chargeReply } from './budget';
-import { callSummary } from './call-summary';
 import { initialCircuitBreaker } from './circuit-breaker';
 import { keepActiveTimer, onActiveTimer } from './active-timer';
 import { endAfterLanding, endNow } from './ending';
+import { landTool } from './landing';
 import { onDecisionTimer } from './decisions';
 import { onEditChecked, uncheckable } from './edit-approval';
 import type { InfraError } from './failure';
@@ -27,6 +27,7 @@ import {
   onCompacted,
   onCompactionFailed,
   onModelCallHeldBack,
+  takeAppended,
 } from './compaction-phase';
 import type {
   CallModelResult,
@@ -44,9 +45,8 @@ import type { RunCommand, RunEvent } from './run-protocol';
 import type { RunState } from './run-state';
 import type { Step } from './step';
 import { landSubagent, onSubagentEnded } from './subagent-return';
-import { andThen, appendLine, count, publish, step } from './step';
+import { andThen, count, publish, step } from './step';
 import { findCall, onToolCallCompleted, onToolCallFailed, resumePausedCall } from './tool-phase';
-import { stoppedLine } from './unknown-outcome';
 import { noUsage } from './usage';
 
 /** A new state and what the shell must do, in order. */
@@ -311,7 +311,7 @@ function onHeldBack(
 ): Step {
   const { phase } = state;
   if (phase.type === 'ending' && phase.outstanding.includes(callId))
-    return returned({ ...state, head: result.headBefore }, callId, atMs);
+    return returned(takeAppended(state, result.headBefore, 0), callId, atMs);
   if (phase.type !== 'calling-model' || phase.callId !== callId) return step(state);
   return onModelCallHeldBack(state, phase, result, atMs);
 }
@@ -343,8 +343,7 @@ function keepReply(state: RunState, callId: string, came: Came<CallModelResult>)
   const { headBefore, textPreview } = came.result;
   const route = state.snapshot?.chain[state.lastRouteIndex ?? -1];
   return {
-    ...chargeReply(state, callId, came.result, route?.price),
-    head: headBefore,
+    ...takeAppended(chargeReply(state, callId, came.result, route?.price), headBefore, 0),
     lastText: textPreview === '' ? state.lastText : textPreview,
   };
 }
@@ -374,21 +373,7 @@ function onToolReturned(
   if (phase.type !== 'ending') return step(state);
   const landed = phase.landing.find(({ call }) => call.toolCallId === toolCallId);
   if (landed === undefined || !phase.outstanding.includes(landed.callId)) return step(state);
-  const summary = callSummary(landed.call);
-  const worked = 'result' in came && came.result.error === undefined;
-  const noted: RunState = worked
-    ? count(
-        { ...state, worked: appendLine(state.worked, summary) },
-        { toolCallsSucceeded: state.counters.toolCallsSucceeded + 1 },
-      )
-    : count(
-        {
-          ...state,
-          didNotWork: appendLine(state.didNotWork, stoppedLine(state, landed.call, summary)),
-        },
-        { toolCallsFailed: state.counters.toolCallsFailed + 1 },
-      );
-  return returned(noted, landed.callId, atMs);
+  return returned(landTool(state, landed.call, came), landed.callId, atMs);
 }
 
 /** A subagent that comes back while the run ends is paid for and reported like any other. */
