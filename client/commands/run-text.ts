@@ -56,9 +56,13 @@ export function runText(
   const story = createStory()(
     outcome === undefined ? entries : entries.filter(({ type }) => type !== 'RunEndedEvent'),
   );
-  // What it waits for stands below, with the commands that end the wait.
-  const isTold = status.status === 'waiting' && pending.length > 0;
-  const rows = statusRows(status).filter(([label]) => !(isTold && label === 'Doing'));
+  // What it waits for, or how it ended, stands below at length.
+  const isAsked = status.status === 'waiting' && pending.length > 0;
+  const toldBelow = [
+    ...(isAsked ? ['Doing'] : []),
+    ...(outcome === undefined ? [] : ['Answer', 'Message']),
+  ];
+  const rows = statusRows(status).filter(([label]) => !toldBelow.includes(label));
   return [
     ...row('run', runId),
     ...row('status', status.status, colours[status.status]),

@@ -15,6 +15,7 @@ import { runTable } from '../../client/commands/list';
 import { listQuery } from '../../client/list-runs';
 import { detailsOf, summaryOf } from '../../client/start-run';
 import { storyLine } from '../../client/commands/timeline-lines';
+import type { RunOutcome } from '../../workflows/core/run-outcome';
 import type { TimelineEntry } from '../../workflows/core/run-protocol';
 import type { RunStatusView } from '../../workflows/core/status-view';
 
@@ -168,6 +169,17 @@ describe('a run', () => {
       /\nasks: Which\?\n {2}What was tried: both\n {2}holdfast answer run-1 TEXT$/,
     );
     expect(text).not.toMatch(/^doing/m);
+  });
+
+  it('tells an answer once', () => {
+    const report = { iterations: 1, worked: [], didNotWork: [] };
+    const outcome = { status: 'completed', answer: 'It is 42.', report } as unknown as RunOutcome;
+    const ended = { ...status, status: 'completed', ending: 'It is 42.' } as const;
+    const text = runText(
+      { ...shown, status: ended, pending: [], outcome },
+      { hasColours: false, isTerminal: false, columns: () => 120 },
+    );
+    expect(text.split('It is 42.')).toHaveLength(2);
   });
 
   it('tells its story once: an error by its tool, an iteration that a compaction held up', () => {
