@@ -103,7 +103,7 @@ export function aCall(
 }
 
 /** A reply that answers `done`. */
-function aReply(changes: Partial<CallModelResult> = {}): CallModelResult {
+export function aReply(changes: Partial<CallModelResult> = {}): CallModelResult {
   return {
     headBefore: 'head-before',
     head: 'head-after',

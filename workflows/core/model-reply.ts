@@ -278,10 +278,15 @@ function onAnswer(state: RunState, result: CallModelResult, moment: Moment): Ste
       moment,
     );
   const answered: RunState = { ...state, head: result.head };
-  if (answered.inbox.length > 0) return beginIteration(answered, moment);
+  if (isWanted(answered)) return beginIteration(answered, moment);
   return andThen(healErrors(answered, moment.atMs), (healed) =>
     endCompleted(healed, moment.atMs, answer),
   );
+}
+
+/** Whether a person wants something of the run that its end would leave undone: an answer to their message, or to take it over. */
+function isWanted(state: RunState): boolean {
+  return state.inbox.length > 0 || (hasRules(state, 3) && state.escalation !== undefined);
 }
 
 function onToolCalls(state: RunState, result: CallModelResult, moment: Moment): Step {
@@ -310,7 +315,7 @@ function textField(input: { readonly [key: string]: JsonValue } | undefined, key
 }
 
 function onTaskComplete(state: RunState, call: ProposedToolCall, head: Head, moment: Moment): Step {
-  if (state.inbox.length > 0) return runToolCalls(state, [call], head, moment);
+  if (isWanted(state)) return runToolCalls(state, [call], head, moment);
   if (call.input === undefined) return rejectReply(state, [resultTooLong], moment);
   const summary = textField(call.input, 'summary');
   return andThen(healErrors({ ...state, head }, moment.atMs), (healed) =>

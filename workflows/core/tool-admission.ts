@@ -35,6 +35,15 @@ export function settleWithError(call: ProposedToolCall, error: AgentError): Tool
 /** `complete_task` beside other calls, or with a message of a person waiting, does not end the run. */
 function prematureEnd(call: ProposedToolCall, state: RunState): AgentError {
   const personWaits = state.inbox.length > 0;
+  if (!personWaits && state.escalation !== undefined)
+    return {
+      kind: 'agent',
+      code: 'tool_denied',
+      message: 'The run did not end, because a person takes it over first.',
+      hint: `Read what the person says, then call ${completeTaskTool} again if the task is done.`,
+      recoverable: true,
+      toolName: call.name,
+    };
   return {
     kind: 'agent',
     code: 'tool_denied',
