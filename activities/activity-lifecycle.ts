@@ -1,6 +1,7 @@
 /** What every activity does round its work: heartbeat from entry to exit, and telling a cancel from a worker's shutdown. */
 import { cancellationDetails, Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
+import type { ActivityTimes } from '../workflows/core/ports';
 import { boundaryFailure } from './error-mapping';
 import { InfraException } from './infra-exception';
 
@@ -36,6 +37,22 @@ export async function withHeartbeat<Result>(
   } finally {
     clearInterval(timer);
   }
+}
+
+/** Milliseconds in the task queue from which on a wait is told: beyond what clocks of two machines differ by. */
+const toldQueueMs = 5_000;
+
+/**
+ * Does an activity's work, and tells with its result how long the attempt had stood in the task queue, where that was long:
+ * no worker lived then, or none was free.
+ */
+export async function withQueueTime<Result extends ActivityTimes>(
+  clock: () => number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const queuedMs = clock() - Context.current().info.currentAttemptScheduledTimestampMs;
+  const result = await work();
+  return queuedMs < toldQueueMs ? result : { ...result, queuedMs };
 }
 
 /**

@@ -9,7 +9,7 @@ import type { ActivityDeps } from './activity-deps';
 import { callModel } from './call-model';
 import { checkEdit } from './check-edit';
 import type { PriceTable } from './model-prices';
-import { withHeartbeat } from './activity-lifecycle';
+import { withHeartbeat, withQueueTime } from './activity-lifecycle';
 import { extractPatterns } from './learning/extract-patterns';
 import { recordObservations } from './learning/tell-corpus';
 import type { NotifierOptions } from './notifiers/worker-notifiers';
@@ -61,9 +61,9 @@ export function createActivities(config: ActivitiesConfig): Activities {
   };
   return {
     prepareRun: (input) => crossing(() => prepareRun(deps, input)),
-    callModel: (input) => callModel(deps, input),
-    compact: (input) => compact(deps, input),
-    runTool: (input) => runTool(deps, input),
+    callModel: (input) => withQueueTime(deps.clock, () => callModel(deps, input)),
+    compact: (input) => withQueueTime(deps.clock, () => compact(deps, input)),
+    runTool: (input) => withQueueTime(deps.clock, () => runTool(deps, input)),
     checkEdit: (input) => crossing(() => checkEdit(deps, input)),
     notify: (input) => notify(deps, input),
     recordObservations: (input) => recordObservations(deps, input),
@@ -72,7 +72,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
         () => undefined,
         () => extractPatterns(deps.store.patterns, deps.clock()),
       ),
-    planRecovery: (input) => planRecovery(deps, input),
+    planRecovery: (input) => withQueueTime(deps.clock, () => planRecovery(deps, input)),
   } satisfies Activities;
 }
 

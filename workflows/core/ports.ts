@@ -132,6 +132,12 @@ export interface PrepareRunResult {
   readonly spend?: CallSpend;
 }
 
+/** What every long activity tells beside its result. */
+export interface ActivityTimes {
+  /** Milliseconds that its last attempt stood in the task queue, where that was long: none of the run's active time. */
+  readonly queuedMs?: number;
+}
+
 /** A result to append before the next model call, in the order of the calls. */
 export interface PendingResult {
   readonly toolCallId: string;
@@ -327,7 +333,7 @@ export type StopReason =
   | 'filtered';
 
 /** A reply that arrived whole. */
-export interface CallModelResult {
+export interface CallModelResult extends ActivityTimes {
   /** Transcript before the reply: pending results and user texts appended. */
   readonly headBefore: Head;
   /** Transcript with the reply; equal to `headBefore` where the reply holds nothing that could be kept. */
@@ -359,7 +365,7 @@ export interface CallModelResult {
 }
 
 /** A call whose request did not fit, so that nothing was sent. */
-export interface ModelCallHeldBack {
+export interface ModelCallHeldBack extends ActivityTimes {
   /** Transcript with pending results and user texts appended. */
   readonly headBefore: Head;
   readonly heldBack: ContextMeasure;
@@ -397,7 +403,7 @@ export interface CompactInput {
 }
 
 /** What a compaction came to. */
-export interface CompactResult {
+export interface CompactResult extends ActivityTimes {
   /** Transcript with pending results appended. */
   readonly headBefore: Head;
   /** The new transcript; equal to `headBefore` where nothing was changed. */
@@ -443,7 +449,7 @@ export interface ResultIdentity {
 }
 
 /** What one tool execution came to. Its content is in the store. */
-export interface RunToolResult extends ResultIdentity {
+export interface RunToolResult extends ResultIdentity, ActivityTimes {
   /** Blob with the stored `ToolResultBlock`; absent only when the store was down, then `text` has it. */
   readonly result?: ContentHash;
   readonly text?: string;
@@ -478,7 +484,7 @@ export interface PlanRecoveryInput {
 }
 
 /** A plan that can be carried out. */
-export interface PlanRecoveryResult {
+export interface PlanRecoveryResult extends ActivityTimes {
   readonly action: RecoveryAction;
   readonly source: RecoverySource;
   readonly patternId?: string;

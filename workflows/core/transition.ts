@@ -1,6 +1,7 @@
 /** The core: one pure, total, synchronous function that decides everything a run does. */
 import { charge, chargeFailure, chargeReply } from './budget';
 import { initialCircuitBreaker } from './circuit-breaker';
+import { clockActive } from './active-clock';
 import { keepActiveTimer, onActiveTimer } from './active-timer';
 import { endAfterLanding, endNow } from './ending';
 import { landTool } from './landing';
@@ -112,7 +113,7 @@ export function initialTransition(event: Extract<RunEvent, { type: 'run-started'
  */
 export function transition(state: RunState, event: RunEvent): Transition {
   if (state.phase.type === 'ended') return [state, []];
-  const clocked = clockActive(state, event.atMs);
+  const clocked = clockActive(state, event);
   const counted = isOwnEvent(event)
     ? clocked
     : count(clocked, { events: state.counters.events + 1 });
@@ -154,12 +155,6 @@ function isActive(state: RunState): boolean {
     case 'ended':
       return false;
   }
-}
-
-function clockActive(state: RunState, atMs: number): RunState {
-  if (state.activeSinceMs === undefined) return state;
-  const spentMs = Math.max(atMs - state.activeSinceMs, 0);
-  return { ...state, activeMs: state.activeMs + spentMs, activeSinceMs: atMs };
 }
 
 function stampActive(state: RunState, atMs: number): RunState {
