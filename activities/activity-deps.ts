@@ -6,6 +6,7 @@ import type { WorkerNotifiers } from './notifiers/worker-notifiers';
 import type { RunConfig } from './run-config';
 import { parseRunConfig } from './run-config';
 import type { Store } from './store';
+import { thisWorker } from './this-worker';
 
 /** Dependencies of the activities. */
 export interface ActivityDeps {
@@ -51,7 +52,7 @@ async function loadConfig(deps: ActivityDeps, hash: ContentHash): Promise<RunCon
 /**
  * Loads the definition that a run was started with.
  *
- * Errors: `config_invalid` if this worker does not know the run's agent any more.
+ * Errors: `worker_mismatch` if this worker does not know the run's agent: it leaves the task to one that does.
  */
 export async function loadDefinition(
   deps: ActivityDeps,
@@ -61,8 +62,8 @@ export async function loadDefinition(
   const agent = deps.catalog.agent(config.agent);
   if (agent === undefined)
     throw new InfraException({
-      code: 'config_invalid',
-      message: `This run's agent "${config.agent}" is not among the agents of this worker (${deps.catalog.agentNames().join(', ') || 'none'}). Deploy a worker that has it.`,
+      code: 'worker_mismatch',
+      message: `${thisWorker()} lacks this run's agent "${config.agent}"; it has ${deps.catalog.agentNames().join(', ') || 'none'}. Deploy a worker that has it.`,
     });
   return { config, agent };
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { InfraError } from '../workflows/core/failure';
 import { infraPolicies } from '../workflows/core/failure-policy';
+import type { ContentHash } from '../workflows/core/message';
 import type { CallSpend } from '../workflows/core/spend';
 import { noSpend } from '../workflows/core/spend';
 
@@ -15,6 +16,8 @@ export interface AttemptMemory {
   readonly spend: CallSpend;
   /** Attempts that ended and told what they consumed; of any other, its worker died on the way. */
   readonly settledAttempts: number;
+  /** Blob of a reply that came whole, but that the worker could not take: it lacks a tool. Nobody pays for it twice. */
+  readonly reply?: ContentHash;
 }
 
 /** Nothing happened yet. */
@@ -48,12 +51,16 @@ export const spendSchema = z.object({
 /** Reads the heartbeat details of the attempt before; anything unreadable counts as nothing. */
 export function readMemory(details: unknown): AttemptMemory {
   if (typeof details !== 'object' || details === null) return freshMemory;
-  const { failures, partialText, spend, settledAttempts } = details as Record<string, unknown>;
+  const { failures, partialText, spend, settledAttempts, reply } = details as Record<
+    string,
+    unknown
+  >;
   const settled = spendSchema.safeParse(spend);
   return {
     failures: Array.isArray(failures) ? failures.filter(isCode) : [],
     partialText: typeof partialText === 'string' ? partialText : '',
     spend: settled.success ? settled.data : noSpend,
     settledAttempts: typeof settledAttempts === 'number' ? settledAttempts : 0,
+    ...(typeof reply === 'string' ? { reply } : {}),
   };
 }

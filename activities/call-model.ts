@@ -22,6 +22,7 @@ import { appendPending } from './pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/text-tool-protocol';
 import { takeReply } from './reply-intake';
+import { parkedIfNotTaken, parkedReply } from './parked-reply';
 import type { Attempt, Attempting } from './route-attempt';
 import { providerOf, routeOf, sendAttempt, serverClock, withAttempts } from './route-attempt';
 import type { RouteCall } from './shared-health';
@@ -97,7 +98,7 @@ async function callRoute(
   const provider = providerOf(deps, route.provider);
   const { limits, compaction } = definition.config;
   const ready = await readyRequest(store, definition, input, provider, attempting.memory);
-  const { headBefore, measured, measure, parts } = ready;
+  const { measured, measure, parts, headBefore } = ready;
   if (ready.isTooLarge && parts !== undefined) return { headBefore, heldBack: parts };
   await tellCorpus(store, definition.config, measured.request.messages, input.endedErrors);
   const call: RouteCall = {
@@ -106,6 +107,10 @@ async function callRoute(
     limits,
     startedAtMs: clock(),
   };
+  const take = (reply: ModelReply): Promise<CallModelResult> =>
+    takeAnswer(store, definition, input, { reply, ready, provider, attempting });
+  const parked = await parkedReply(store, attempting.memory);
+  if (parked !== undefined) return take(parked);
   return admitted(store, call, async (admission) => {
     const isProbe = admission === 'probe' || input.probe === true;
     const attempt: Attempt = {
@@ -121,24 +126,42 @@ async function callRoute(
     };
     attempting.attempt = attempt;
     const reply = await sendAdmitted(attempt, ready, route);
-    const taken = await takeReply(store, definition.agent, input, {
-      reply,
-      headBefore,
-      vendor: provider.vendor,
-      isTextProtocol: route.toolProtocol === 'text',
-      requireCall: definition.config.completion === 'tool',
-      workspace: definition.config.workspace,
-    });
+    const taken = await parkedIfNotTaken(attempt, reply, () => take(reply));
     await reportAnsweredCall(store, call, clock());
-    const { failures } = attempting.memory;
-    return {
-      ...taken,
-      ...countOfCall(measured, measure, taken),
-      ...attempt.meter.beyondReply(),
-      ...(parts === undefined ? {} : { measure: parts }),
-      ...(failures.length === 0 ? {} : { healedRetries: failures }),
-    };
+    return taken;
   });
+}
+
+/** A reply and what it answers. */
+interface Answer {
+  readonly reply: ModelReply;
+  readonly ready: ReadyRequest;
+  readonly provider: Provider;
+  readonly attempting: Attempting;
+}
+
+async function takeAnswer(
+  store: Store,
+  definition: RunDefinition,
+  input: CallModelInput,
+  { reply, ready, provider, attempting }: Answer,
+): Promise<CallModelResult> {
+  const { headBefore, measured, measure, parts } = ready;
+  const taken = await takeReply(store, definition, input, {
+    reply,
+    headBefore,
+    vendor: provider.vendor,
+    isTextProtocol: routeOf(definition, input).toolProtocol === 'text',
+    requireCall: definition.config.completion === 'tool',
+  });
+  const { failures } = attempting.memory;
+  return {
+    ...taken,
+    ...countOfCall(measured, measure, taken),
+    ...attempting.meter.beyondReply(),
+    ...(parts === undefined ? {} : { measure: parts }),
+    ...(failures.length === 0 ? {} : { healedRetries: failures }),
+  };
 }
 
 /** Sends a request as far as the run can pay for it, in the form in which the route takes it. */
@@ -163,7 +186,8 @@ async function sendAdmitted(
 /**
  * Calls the model once, unless its request does not fit; Temporal repeats the attempt where `decideRetry` says so.
  *
- * Contract: at most one HTTP request per attempt; nothing of a broken reply is stored.
+ * Contract: at most one HTTP request per attempt, and none where an earlier one brought a reply that its worker could not take;
+ * nothing of a broken reply is stored.
  * Errors: ApplicationFailure whose type is a failover reason or a system failure code.
  */
 export async function callModel(

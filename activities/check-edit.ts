@@ -7,10 +7,10 @@ import { loadDefinition, storeOf } from './activity-deps';
 import { actionDigest, callIdentity } from './call-identity';
 import { fenceToolOutput } from './fence';
 import { editedFileOf } from './tools/edits-file';
-import { InfraException } from './infra-exception';
 import { sanitiseText } from './sanitise';
 import type { Store } from './store';
 import { canonicalJson } from './stores/content-hash';
+import { requireTool } from './tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 
@@ -83,14 +83,10 @@ export async function checkEdit(
   given: CheckEditInput,
 ): Promise<CheckEditResult> {
   const store = storeOf(deps, given.storeId);
-  const { agent, config } = await loadDefinition(deps, given.definition);
+  const definition = await loadDefinition(deps, given.definition);
+  const { config } = definition;
   const { name, input, toolCallId } = given;
-  const tool = agent.registry.get(name);
-  if (tool === undefined)
-    throw new InfraException({
-      code: 'tool_infrastructure',
-      message: `The tool "${name}" of agent "${agent.name}" is not on this worker. Deploy a worker that has it.`,
-    });
+  const tool = requireTool(definition, name);
   const problems = problemsOf(tool, input);
   if (problems !== undefined)
     return { type: 'refused', problems: sanitiseText(problems, { maxChars: failureMessageChars }) };

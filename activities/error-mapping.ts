@@ -28,7 +28,14 @@ export function applicationFailure(failure: InfraError, retry?: RetryAdvice): Ap
   return crossing;
 }
 
-/** Milliseconds until another worker may take a task that this worker's store or shutdown kept it from (ADR 0008). */
+/** Failures of one worker, which another may not have. */
+const handedOver: ReadonlySet<InfraError['code']> = new Set([
+  'store_mismatch',
+  'worker_mismatch',
+  'worker_lost',
+]);
+
+/** Milliseconds until another worker may take a task that this worker's store, code or shutdown kept it from (ADR 0008). */
 const handOverDelayMs = 1_000;
 
 /** Anything thrown in an activity, as the failure that may cross its boundary. */
@@ -36,8 +43,8 @@ export function boundaryFailure(thrown: unknown): ApplicationFailure | Cancelled
   if (thrown instanceof ApplicationFailure || thrown instanceof CancelledFailure) return thrown;
   if (thrown instanceof InfraException) {
     const { failure } = thrown;
-    const handOver = failure.code === 'store_mismatch' || failure.code === 'worker_lost';
-    return applicationFailure(failure, handOver ? { delayMs: handOverDelayMs } : undefined);
+    const isHandedOver = handedOver.has(failure.code);
+    return applicationFailure(failure, isHandedOver ? { delayMs: handOverDelayMs } : undefined);
   }
   const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
   return applicationFailure({

@@ -3,7 +3,6 @@ import { answerChars, failureMessageChars, previewChars } from '../workflows/cor
 import type { AgentError } from '../workflows/core/failure';
 import type { AssistantMessage, Head, ToolCallBlock } from '../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../workflows/core/ports';
-import type { ResolvedAgent } from './agent-catalog';
 import type { ModelReply } from './providers/provider';
 import { parseTextProtocolReply } from './providers/text-tool-protocol';
 import { wellFormedText } from './providers/well-formed';
@@ -13,6 +12,7 @@ import { sanitiseText } from './sanitise';
 import type { Store } from './store';
 import type { TakenCall } from './tool-call-intake';
 import { takeToolCalls } from './tool-call-intake';
+import type { ToolsOfRun } from './tool-of-run';
 
 /** A reply and where it came in. */
 export interface ReplyArrival {
@@ -23,8 +23,6 @@ export interface ReplyArrival {
   readonly isTextProtocol: boolean;
   /** A reply without a tool call is a mistake. */
   readonly requireCall: boolean;
-  /** Absolute path of the run's workspace, where it has one. */
-  readonly workspace?: string | undefined;
 }
 
 function textOf(blocks: AssistantMessage['blocks']): string {
@@ -113,17 +111,18 @@ function keptMessage(
  * Takes a reply that arrived whole.
  *
  * Contract: a reply of which nothing can run or be answered leaves no trace: `head` equals `headBefore`.
+ * Errors: as `takeToolCalls`.
  */
 export async function takeReply(
   store: Store,
-  agent: ResolvedAgent,
+  definition: ToolsOfRun,
   input: Pick<CallModelInput, 'idPrefix' | 'iteration'>,
   arrival: ReplyArrival,
 ): Promise<CallModelResult> {
-  const { headBefore, vendor, workspace } = arrival;
+  const { headBefore, vendor } = arrival;
   const reply = readReply(arrival.reply, arrival);
   const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
-  const calls = runs ? await takeToolCalls(store, agent, reply.toolCalls, input, workspace) : [];
+  const calls = runs ? await takeToolCalls(store, definition, reply.toolCalls, input) : [];
   const kept = keptMessage(reply, calls, vendor);
   const head = kept === undefined ? headBefore : await store.appendNode(headBefore, [kept]);
   const text = wellFormedText(textOf(reply.blocks));

@@ -21,18 +21,19 @@ import type { RouteCall } from './shared-health';
 import { reportFailedCall } from './shared-health';
 import { CallMeter } from './spending/call-meter';
 import type { Store } from './store';
+import { thisWorker } from './this-worker';
 
 /**
  * The provider of a route.
  *
- * Errors: `config_invalid` if this worker does not have it.
+ * Errors: `worker_mismatch` if this worker does not have it: it leaves the task to one that does.
  */
 export function providerOf(deps: ActivityDeps, name: string): Provider {
   const provider = deps.catalog.provider(name);
   if (provider !== undefined) return provider;
   throw new InfraException({
-    code: 'config_invalid',
-    message: `This worker has no provider "${name}", which the run's chain names. Deploy a worker that has it.`,
+    code: 'worker_mismatch',
+    message: `${thisWorker()} has no provider "${name}", which the run's chain names. Deploy a worker that has it.`,
   });
 }
 

@@ -23,6 +23,7 @@ import type { Execution, ExecutionPlace } from './tool-execution';
 import { toolFailure } from './tool-execution';
 import type { ShownOutput } from './tool-output';
 import { showOutput } from './tool-output';
+import { refusedInputHint, requireTool } from './tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 import { decideExecution } from './unknown-outcome';
@@ -34,15 +35,6 @@ async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
   throw new InfraException({
     code: 'store_corrupt',
     message: `The stored input ${input.inputBlob} of tool call ${input.toolCallId} is not a JSON object.`,
-  });
-}
-
-function toolOf({ agent }: RunDefinition, input: RunToolInput): Tool {
-  const tool = agent.registry.get(input.name);
-  if (tool !== undefined) return tool;
-  throw new InfraException({
-    code: 'tool_infrastructure',
-    message: `The tool "${input.name}" of agent "${agent.name}" is not on this worker. Deploy a worker that has it.`,
   });
 }
 
@@ -202,7 +194,7 @@ async function runAttempt(
 ): Promise<RunToolResult> {
   const store = storeOf(deps, input.storeId);
   const definition = await loadDefinition(deps, input.definition);
-  const tool = toolOf(definition, input);
+  const tool = requireTool(definition, input.name);
   const place: ExecutionPlace = {
     store,
     input,
@@ -221,7 +213,7 @@ async function runAttempt(
   const checked = tool.parse(value);
   if (!checked.ok) {
     const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
-      hint: checked.hint,
+      hint: refusedInputHint(definition, tool, checked.hint),
     });
     const refused: Execution = { type: 'error', error };
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));

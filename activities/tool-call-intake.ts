@@ -15,6 +15,8 @@ import type { Store } from './store';
 import { canonicalJson } from './stores/content-hash';
 import { editedFileOf } from './tools/edits-file';
 import { isJsonObject } from './tools/input-schema';
+import type { ToolsOfRun } from './tool-of-run';
+import { refusedInputHint, toolOfRun } from './tool-of-run';
 import type { ApprovalContext, Tool } from './tools/tool';
 
 /** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
@@ -97,15 +99,11 @@ function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
   };
 }
 
-function findTool(agent: ResolvedAgent, name: string): Tool | undefined {
-  return agent.registry.get(name) ?? agent.coreTools.find((tool) => tool.name === name);
-}
-
 /** Which tool was probably meant by a name that none has. */
-function meantHint({ tools }: ResolvedAgent, name: string): string | undefined {
+function meantHint({ config }: ToolsOfRun, name: string): string | undefined {
   const meant = meantTool(
     name,
-    tools.map((tool) => tool.name),
+    config.tools.map((tool) => tool.name),
   );
   return meant === undefined ? undefined : `Perhaps you mean ${meant}.`;
 }
@@ -126,7 +124,7 @@ interface PlacedCall {
 }
 
 function checkCall(
-  agent: ResolvedAgent,
+  definition: ToolsOfRun,
   { raw, index, total }: PlacedCall,
   context: ApprovalContext,
 ): CheckedCall {
@@ -141,14 +139,14 @@ function checkCall(
   const parsed = parseArguments(raw);
   if (parsed.type === 'error') return refused(parsed.error);
   const { input } = parsed;
-  const tool = findTool(agent, raw.name);
+  const tool = toolOfRun(definition, raw.name);
   if (tool === undefined)
     return refused(
       agentError(
         'invalid_tool',
         raw.name,
         `There is no tool called "${raw.name}".`,
-        meantHint(agent, raw.name),
+        meantHint(definition, raw.name),
       ),
       input,
     );
@@ -165,7 +163,12 @@ function checkCall(
   const checked = tool.parse(input);
   if (!checked.ok)
     return refused(
-      agentError('invalid_params', raw.name, checked.problems.join('; '), checked.hint),
+      agentError(
+        'invalid_params',
+        raw.name,
+        checked.problems.join('; '),
+        refusedInputHint(definition, tool, checked.hint),
+      ),
       input,
       tool,
     );
@@ -254,14 +257,15 @@ async function lesson(
 
 async function takeCall(
   store: Store,
-  agent: ResolvedAgent,
+  definition: ToolsOfRun,
   placed: PlacedCall,
   context: ApprovalContext,
   inlineRoomBytes: number,
 ): Promise<TakenCall> {
   const { raw, total } = placed;
   const { toolCallId } = context;
-  const { tool, input, error, needsApproval } = checkCall(agent, placed, context);
+  const { tool, input, error, needsApproval } = checkCall(definition, placed, context);
+  const { agent } = definition;
   const json = canonicalJson(input);
   const name = tool?.name ?? wireName(raw.name);
   const call = { toolCallId, name, input };
@@ -286,14 +290,15 @@ async function takeCall(
  * Checks every call of a reply and mints its id.
  *
  * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration. What is told of all calls
- * together is bounded, however many there are: of those beyond `maxCallsPerReply` the first stands for the rest.
+ * together is bounded, however many there are: of those beyond `maxCallsPerReply` the first stands for the rest. The run's
+ * snapshot decides which tools there are.
+ * Errors: `worker_mismatch` where this worker lacks one of them; nothing is known against the model then.
  */
 export async function takeToolCalls(
   store: Store,
-  agent: ResolvedAgent,
+  definition: ToolsOfRun,
   calls: readonly RawToolCall[],
   ids: { readonly idPrefix: string; readonly iteration: number },
-  workspace?: string,
 ): Promise<readonly TakenCall[]> {
   const taken: TakenCall[] = [];
   let roomBytes = replyInlineBytes;
@@ -301,12 +306,12 @@ export async function takeToolCalls(
     const context: ApprovalContext = {
       tool: raw.name,
       toolCallId: `${ids.idPrefix}_${ids.iteration}_${index}`,
-      agent: agent.name,
+      agent: definition.agent.name,
       iteration: ids.iteration,
-      workspace,
+      workspace: definition.config.workspace,
     };
     const placed = { raw, index, total: calls.length };
-    const call = await takeCall(store, agent, placed, context, roomBytes);
+    const call = await takeCall(store, definition, placed, context, roomBytes);
     const { input } = call.proposed;
     if (input !== undefined) roomBytes -= Buffer.byteLength(canonicalJson(input));
     taken.push(call);

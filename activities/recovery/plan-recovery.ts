@@ -21,6 +21,7 @@ import { boundText, sanitiseText } from '../sanitise';
 import type { Store } from '../store';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import { redactedInput, takeToolCalls } from '../tool-call-intake';
+import { hasCodeFor } from '../tool-of-run';
 import type { PlannerReply } from './ask-planner';
 import { askPlanner } from './ask-planner';
 import { actionFormat, estimateFormat, readAction, readEstimate } from './planner-answer';
@@ -65,16 +66,15 @@ async function check(
   const { toolName, parameters } = action.action;
   if (isToolless(action)) return { action };
   if (toolName === '' && parameters === undefined) return { action };
-  if (definition.agent.registry.get(toolName) === undefined)
+  if (!hasCodeFor(definition, toolName))
     return `it names the tool "${toolName.slice(0, 64)}", which there is not`;
   if (parameters === undefined) return { action };
   const argumentsText = JSON.stringify(parameters);
   const [taken] = await takeToolCalls(
     store,
-    definition.agent,
+    definition,
     [{ vendorId: '', name: toolName, argumentsText }],
     { idPrefix: input.callIdPrefix, iteration: input.iteration },
-    definition.config.workspace,
   );
   if (taken === undefined) return 'its call could not be read';
   const { error } = taken.proposed;

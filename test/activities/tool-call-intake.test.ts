@@ -1,17 +1,17 @@
 /** Arguments with a secret stay out of history. Arguments that are JSON, but that nothing behind can carry, are the model's mistake and never the run's end. */
 import { z } from 'zod';
-import type { ResolvedAgent } from '../../activities/agent-catalog';
 import { createAgentCatalog } from '../../activities/agent-catalog';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { takeReply } from '../../activities/reply-intake';
 import type { TakenCall } from '../../activities/tool-call-intake';
 import { takeToolCalls } from '../../activities/tool-call-intake';
+import type { ToolsOfRun } from '../../activities/tool-of-run';
 import { defineTool } from '../../activities/tools/define-tool';
 import { noUsage } from '../../workflows/core/usage';
 import { temporaryStore } from '../support/temporary-store';
 
 /** An agent that has `send`. */
-function worker(): ResolvedAgent {
+function worker(): ToolsOfRun {
   const send = defineTool({
     name: 'send',
     description: 'Sends.',
@@ -32,18 +32,21 @@ function worker(): ResolvedAgent {
   );
   const agent = catalog.agent('worker');
   if (agent === undefined) throw new Error('the agent is in its catalog');
-  return agent;
+  return { agent, config: agent };
 }
 
 /** Takes one call of the agent. */
-async function takeOne(name: string, argumentsText: string): Promise<TakenCall | undefined> {
+async function takeOne(
+  name: string,
+  argumentsText: string,
+  definition = worker(),
+): Promise<TakenCall | undefined> {
   const stored = await temporaryStore();
   const calls = [{ vendorId: 'x', name, argumentsText }];
-  const [taken] = await takeToolCalls(stored.store, worker(), calls, {
+  const [taken] = await takeToolCalls(stored.store, definition, calls, {
     idPrefix: 'run',
     iteration: 1,
-  });
-  await stored.dispose();
+  }).finally(() => stored.dispose());
   return taken;
 }
 
@@ -115,4 +118,39 @@ test('a call that the vendor could not read is told to the model, and the words 
     error: { code: 'invalid_json', message, recoverable: true },
   });
   await stored.dispose();
+});
+
+describe('a run that another deploy started', () => {
+  const { agent, config } = worker();
+  const told = (tools: ToolsOfRun['config']['tools']): ToolsOfRun => ({ agent, config: { tools } });
+  const spec = { name: 'recon', description: 'Looks.', inputSchema: { type: 'object' } };
+
+  test('has no tool that only this worker has', async () => {
+    const taken = await takeOne('send', '{"body":"hello"}', told([spec]));
+    expect(taken?.proposed.error).toMatchObject({ code: 'invalid_tool' });
+  });
+
+  test('leaves a call of a tool that this worker lacks to another, and blames nobody else', async () => {
+    const taking = takeOne('recon', '{}', told([...config.tools, spec]));
+    await expect(taking).rejects.toMatchObject({
+      failure: {
+        code: 'worker_mismatch',
+        message: expect.stringMatching(
+          /^Worker \d+@\S+ lacks the tool "recon" of agent "worker", .*Deploy a worker that has it/,
+        ) as string,
+      },
+    });
+  });
+
+  test('hears that a schema which it was told is out of date, with what is wrong by the one that counts', async () => {
+    const old = config.tools.map((tool) => ({ ...tool, inputSchema: { type: 'object' } }));
+    const taken = await takeOne('send', '{"text":"hello"}', told(old));
+    expect(taken?.proposed.error).toMatchObject({
+      code: 'invalid_params',
+      message: expect.stringContaining('body') as string,
+      hint: expect.stringContaining('out of date') as string,
+    });
+    const current = await takeOne('send', '{"text":"hello"}');
+    expect(current?.proposed.error?.hint).not.toContain('out of date');
+  });
 });

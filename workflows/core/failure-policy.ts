@@ -45,6 +45,7 @@ export const infraPolicies = {
   store_unavailable: { action: 'wait-for-store', transient: true, healsByWaiting: true },
   store_corrupt: failRun,
   store_mismatch: failRun,
+  worker_mismatch: failRun,
   config_invalid: failRun,
   agent_unknown: failRun,
   workspace_missing: failRun,

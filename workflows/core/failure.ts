@@ -39,6 +39,7 @@ export type SystemFailureCode =
   | 'store_unavailable'
   | 'store_corrupt'
   | 'store_mismatch'
+  | 'worker_mismatch'
   | 'config_invalid'
   | 'agent_unknown'
   | 'workspace_missing'

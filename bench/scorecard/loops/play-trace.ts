@@ -156,7 +156,7 @@ export async function playTrace(store: Store, trace: CallTrace): Promise<PlayedT
     if (run.hasEnded()) break;
     const taken = await takeToolCalls(
       store,
-      agent,
+      { agent, config: agent },
       reply.map((call) => ({
         vendorId: '',
         name: call.tool,
