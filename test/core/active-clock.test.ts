@@ -60,7 +60,7 @@ test('the timer starts again with what is left after an outage, and ends the run
   const [after, commands] = transition(run, {
     ...limitReached(run),
     atMs: (run.activeSinceMs ?? 0) + 3_600_000,
-  } as Parameters<typeof transition>[1]);
+  });
   expect(commands).toContainEqual(
     expect.objectContaining({
       type: 'start-timer',
