@@ -1,6 +1,6 @@
 /**
  * Records the history of each scenario that has none of this version yet: `npm run record-histories`. A recording is
- * never made again. `-- 0.2.0 one two` records only the scenarios `one` and `two`, as of a version to come.
+ * never made again. `-- 0.4.0 one two` records only the scenarios `one` and `two`, as of a version to come.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';

@@ -1,7 +1,6 @@
 /** Composes the commands, runs one, and turns whatever it throws into a message and an exit code. */
-import { existsSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { Command, CommanderError } from 'commander';
+import { packageVersion } from '../../activities/package-version';
 import { UserError } from '../../activities/user-error';
 import { ClientError } from '../../client/client-error';
 import type { CommandOutput } from '../../client/commands/command-context';
@@ -72,7 +71,7 @@ function createProgram(context: CommandLineContext): Command {
   const { output } = context;
   const program = new Command('holdfast')
     .description('Durable, self-healing agent runs on Temporal.')
-    .version(ownVersion(), '--version')
+    .version(packageVersion(), '--version')
     .addHelpText('after', `\n${exitCodeHelp}`)
     .showHelpAfterError('(see holdfast --help)')
     .exitOverride()
@@ -91,15 +90,6 @@ function createProgram(context: CommandLineContext): Command {
   for (const command of program.commands)
     command.exitOverride().showHelpAfterError(`(see holdfast ${command.name()} --help)`);
   return program;
-}
-
-/** The version in the package's own package.json, which lies above `dist` or, from source, above `workers`. */
-function ownVersion(): string {
-  const file = [path.join('..', '..'), path.join('..', '..', '..')]
-    .map((up) => path.resolve(__dirname, up, 'package.json'))
-    .find((candidate) => existsSync(candidate));
-  if (file === undefined) return 'unknown';
-  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
 }
 
 function explain(thrown: unknown): { readonly code: number; readonly message: string } {

@@ -4,6 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { InfraException } from '../../infra-exception';
+import { packageVersion } from '../../package-version';
 import { redactText } from '../../../workflows/core/secrets/redact';
 
 /** A server that is a program of this machine, spoken to over its standard input and output. */
@@ -71,7 +72,7 @@ function notReached(name: string, thrown: unknown): InfraException {
 export function mcpConnection(name: string, server: StdioServer | HttpServer): McpConnection {
   let current: Promise<Client> | undefined;
   const connect = (): Promise<Client> => {
-    const client = new Client({ name: 'holdfast', version: '0.2.0' });
+    const client = new Client({ name: 'holdfast', version: packageVersion() });
     const forget = (): void => {
       if (current === connecting) {
         current = undefined;

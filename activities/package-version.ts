@@ -1,0 +1,12 @@
+/** Holdfast's own version, as it tells it to people and to MCP servers. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** The version in the package's own package.json, which lies above `dist` or, from source, above `activities`. */
+export function packageVersion(): string {
+  const file = ['..', path.join('..', '..')]
+    .map((up) => path.resolve(__dirname, up, 'package.json'))
+    .find((candidate) => existsSync(candidate));
+  if (file === undefined) return 'unknown';
+  return (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string }).version;
+}
