@@ -51,7 +51,8 @@ async function runCall(tool: Tool, interrupted: boolean, attempt = 1): Promise<R
     input: {},
     idempotencyKey,
   };
-  return new MockActivityEnvironment({ attempt }).run(() => activities.runTool(call));
+  const info = { attempt, currentAttemptScheduledTimestampMs: Date.now() };
+  return new MockActivityEnvironment(info).run(() => activities.runTool(call));
 }
 
 const base = { description: 'Acts.', input: z.object({}) } as const;
