@@ -22,6 +22,7 @@ const limitsSchema = z.strictObject({
   maxEditsPerFile: count,
   maxActiveMs: duration,
   maxSubagentDepth: z.number().int().min(0).max(10),
+  maxLostWorkers: z.number().int().min(1).max(100),
   streamRetries: z.number().int().min(0).max(20),
   streamRetryBaseMs: duration,
   firstByteMs: timer,

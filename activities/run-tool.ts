@@ -12,6 +12,7 @@ import { fenceToolOutput } from './fence';
 import { InfraException } from './infra-exception';
 import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { keepTrying } from './keep-trying';
+import { countedAttempt } from './lost-workers';
 import { resultIdentityOf } from './result-identity';
 import { boundBytes, boundText, sanitiseText } from './sanitise';
 import { saysFailed } from './says-failed';
@@ -169,28 +170,38 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
  * Runs one tool call.
  *
  * Contract: a call that finished never runs again: its recorded result is returned; a call that began and was interrupted is
- * repeated only as its effect allows.
+ * repeated only as its effect allows, and until it has cost `limits.maxLostWorkers` workers.
  * Errors: ApplicationFailure with a system failure code; everything that the model can correct is in the result.
  */
 export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
   let progress = '';
   const { attempt } = Context.current().info;
+  const { beat, telling, lostWorkers } = countedAttempt();
+  const show = (text: string): void => {
+    progress = text;
+  };
   return withHeartbeat(
-    () => progress,
+    () => beat(progress),
     () =>
-      afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (superseded) =>
-        runAttempt(deps, input, superseded, (text) => {
-          progress = text;
-        }),
+      telling(() =>
+        afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (superseded) =>
+          runAttempt(deps, input, { superseded, lostWorkers, show }),
+        ),
       ),
   );
+}
+
+/** What an attempt is given by those before and after it, and how it tells its progress. */
+interface AttemptPlace {
+  readonly superseded: AbortSignal;
+  readonly lostWorkers: number;
+  readonly show: (progress: string) => void;
 }
 
 async function runAttempt(
   deps: ActivityDeps,
   input: RunToolInput,
-  superseded: AbortSignal,
-  show: (progress: string) => void,
+  { superseded, lostWorkers, show }: AttemptPlace,
 ): Promise<RunToolResult> {
   const store = storeOf(deps, input.storeId);
   const definition = await loadDefinition(deps, input.definition);
@@ -220,7 +231,9 @@ async function runAttempt(
   }
   const record = await begin(deps, store, tool, input, canonicalJson(value));
   if (record.type === 'finished') return recordedResult(record.outcome);
-  const execution = await decideExecution(tool, checked.value, record, place);
+  const { maxLostWorkers } = definition.config.limits;
+  const lost = { count: lostWorkers, max: maxLostWorkers };
+  const execution = await decideExecution(tool, checked.value, { record, lost }, place);
   const informed = advised(definition, execution, value);
   return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
 }

@@ -22,7 +22,7 @@ function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
     error: toolFailure(
       tool,
       'outcome_unknown',
-      `${what}; whether it took effect is not known (${evidence}). It was not repeated.`,
+      `${what}; whether it took effect is not known (${evidence}). It is not run again.`,
       {
         hint: 'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
         recoverable: true,
@@ -135,33 +135,83 @@ async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): 
   }
 }
 
-/**
- * Does what is still to be done about a call, given what an earlier attempt has left of it.
- *
- * Contract: an effect that may have happened is repeated only with its key (`keyed`) or after a probe that says it has not
- * (`reconcilable`). Whatever stays unknown is marked so, with the evidence.
- * Errors: as `executeTool`.
- */
-export async function decideExecution(
+/** What earlier attempts have left of a call. */
+export interface Earlier {
+  readonly record: ToolRecord;
+  /** Workers that were lost meanwhile, and how many may be (`limits.maxLostWorkers`). */
+  readonly lost: { readonly count: number; readonly max: number };
+}
+
+function lostText(count: number): string {
+  return `${count} ${count === 1 ? 'worker was' : 'workers were'} lost while they ran this call (killed, out of memory, or stuck)`;
+}
+
+/** A call that has taken too many workers with it, and that changed nothing. */
+function notRunAgain(tool: Tool, count: number, why: string): Execution {
+  return {
+    type: 'error',
+    error: toolFailure(
+      tool,
+      'tool_execution_failed',
+      `${lostText(count)}, so it is not run again; ${why}`,
+      {
+        hint: 'Do not repeat the call as it is: ask for less at once, or go another way.',
+        recoverable: true,
+      },
+    ),
+  };
+}
+
+/** Looks into a call that an earlier attempt began: its effect may have happened. */
+async function resume(
   tool: Tool,
   value: unknown,
-  record: ToolRecord,
+  { record, lost }: Earlier & { readonly record: { readonly type: 'begun' } },
   place: ExecutionPlace,
 ): Promise<Execution> {
-  if (record.type !== 'begun') return executeFirst(tool, value, place);
-  if (tool.effect === 'keyed') return executeFirst(tool, value, place);
   const begun = new Date(record.intent.startedAtMs).toISOString();
   const what = `An earlier attempt of this call began at ${begun} and was interrupted`;
   const { probe } = tool;
   if (tool.effect !== 'reconcilable' || probe === undefined)
     return unknownOutcome(tool, what, 'the tool is irreversible and cannot be probed');
+  if (lost.count > lost.max)
+    return unknownOutcome(tool, lostText(lost.count), 'it is not probed again either');
   const answer = await askProbe(tool, place, value, probe);
   switch (answer.type) {
     case 'applied':
       return { type: 'output', text: outputText(answer.output) };
     case 'not-applied':
-      return executeFirst(tool, value, place);
+      return lost.count >= lost.max
+        ? notRunAgain(tool, lost.count, 'its probe says that it did not take effect')
+        : executeFirst(tool, value, place);
     case 'unknown':
       return unknownOutcome(tool, what, answer.evidence);
   }
+}
+
+/**
+ * Does what is still to be done about a call, given what earlier attempts have left of it.
+ *
+ * Contract: an effect that may have happened is repeated only with its key (`keyed`) or after a probe that says it has not
+ * (`reconcilable`). Whatever stays unknown is marked so, with the evidence. A call that has cost its workers is not run again;
+ * one that never began has cost none, where there is a record to tell.
+ * Errors: as `executeTool`.
+ */
+export async function decideExecution(
+  tool: Tool,
+  value: unknown,
+  earlier: Earlier,
+  place: ExecutionPlace,
+): Promise<Execution> {
+  const { record, lost } = earlier;
+  const isLeft = lost.count >= lost.max;
+  if (tool.effect === 'read')
+    return isLeft
+      ? notRunAgain(tool, lost.count, 'nothing was changed')
+      : executeFirst(tool, value, place);
+  if (record.type !== 'begun') return executeFirst(tool, value, place);
+  if (tool.effect !== 'keyed') return resume(tool, value, { record, lost }, place);
+  return isLeft
+    ? unknownOutcome(tool, lostText(lost.count), 'none of them told its end')
+    : executeFirst(tool, value, place);
 }

@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { createActivities } from '../../activities/index';
 import { keepTrying } from '../../activities/keep-trying';
+import type { CallBeat } from '../../activities/lost-workers';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
@@ -20,7 +21,12 @@ beforeEach(async () => {
 afterEach(() => stored.dispose());
 
 /** Runs a call of this tool; `interrupted` says that an earlier attempt began and did not finish. */
-async function runCall(tool: Tool, interrupted: boolean, attempt = 1): Promise<RunToolResult> {
+async function runCall(
+  tool: Tool,
+  interrupted: boolean,
+  attempt = 1,
+  heartbeatDetails?: CallBeat,
+): Promise<RunToolResult> {
   const { store } = stored;
   const activities = createActivities({
     store,
@@ -51,7 +57,7 @@ async function runCall(tool: Tool, interrupted: boolean, attempt = 1): Promise<R
     input: {},
     idempotencyKey,
   };
-  const info = { attempt, currentAttemptScheduledTimestampMs: Date.now() };
+  const info = { attempt, heartbeatDetails, currentAttemptScheduledTimestampMs: Date.now() };
   return new MockActivityEnvironment(info).run(() => activities.runTool(call));
 }
 
@@ -304,6 +310,69 @@ test('a result that came too late for the server answers the next attempt in the
     execute: () => (executions += 1),
   });
   const late = await runCall(tool, false);
-  expect(await runCall(tool, false, 2)).toEqual(late);
+  expect(await runCall(tool, false, 2)).toMatchObject({ result: late.result });
   expect(executions).toBe(1);
+});
+
+describe('a call that has cost five workers', () => {
+  let executions = 0;
+  let probes = 0;
+  const attempts = 6;
+  const tool = (effect: 'read' | 'keyed' | 'reconcilable'): Tool =>
+    defineTool({
+      ...base,
+      name: 'crash',
+      effect,
+      execute: () => {
+        executions += 1;
+        return 'it lives';
+      },
+      ...(effect === 'reconcilable'
+        ? {
+            probe: () => {
+              probes += 1;
+              return Promise.resolve({ type: 'not-applied' as const });
+            },
+          }
+        : {}),
+    });
+  beforeEach(() => {
+    executions = 0;
+    probes = 0;
+  });
+
+  test('is not run again, and the model hears why', async () => {
+    const { error } = await runCall(tool('read'), false, attempts);
+    expect(error).toMatchObject({ code: 'tool_execution_failed', recoverable: true });
+    expect(error?.message).toMatch(/^5 workers were lost while .* not run again; nothing was/);
+    expect(executions).toBe(0);
+  });
+
+  test('leaves its outcome unknown where it may have taken effect', async () => {
+    const result = await runCall(tool('keyed'), true, attempts);
+    expect(result).toMatchObject({ isOutcomeUnknown: true, error: { code: 'outcome_unknown' } });
+    expect(result.error?.message).toContain('5 workers were lost');
+    expect(executions).toBe(0);
+  });
+
+  test('is probed once more, in case its effect is known', async () => {
+    const { error } = await runCall(tool('reconcilable'), true, attempts);
+    expect(error).toMatchObject({ code: 'tool_execution_failed' });
+    expect(error?.message).toContain('did not take effect');
+    expect(probes).toBe(1);
+  });
+
+  test('is not probed for ever', async () => {
+    const again = await runCall(tool('reconcilable'), true, attempts + 1);
+    expect(again).toMatchObject({ isOutcomeUnknown: true });
+    expect({ probes, executions }).toEqual({ probes: 0, executions: 0 });
+  });
+
+  test.each<[string, Tool, number, CallBeat | undefined]>([
+    ['that were four', tool('read'), attempts - 1, undefined],
+    ['of which one only shut down', tool('read'), attempts, { progress: '', endedAttempts: 1 }],
+    ['that never began it', tool('keyed'), attempts, undefined],
+  ])('%s is run', async (_which, called, attempt, beat) => {
+    expect(await runCall(called, false, attempt, beat)).toMatchObject({ preview: 'it lives' });
+  });
 });

@@ -169,7 +169,7 @@ test('kill -9 in mid summary: the parts that were kept are not paid for again, a
 
 test('SIGTERM in mid model call hands the call to another worker, at no cost of a retry', async () => {
   emulator.script([fault.stall({ afterText: 'I was about to' }), reply.text('done')]);
-  const handle = await start({ limits: { streamRetries: 0 } });
+  const handle = await start({ limits: { streamRetries: 0, maxLostWorkers: 1 } });
   await landed(1);
   await stopAndReplace();
   expect(await outcomeOf(handle)).toMatchObject({
@@ -186,7 +186,7 @@ test('SIGTERM in mid model call hands the call to another worker, at no cost of 
 
 test('SIGTERM in mid tool hands a keyed call to another worker, and nobody calls it cancelled', async () => {
   emulator.script([reply.toolCalls([{ name: 'wait_keyed', input: {} }]), reply.text('done')]);
-  const handle = await start();
+  const handle = await start({ limits: { maxLostWorkers: 1 } });
   await eventually(
     () => Promise.resolve(ledger()),
     (lines) => lines.length === 1,
@@ -232,6 +232,25 @@ const scheduled = (events: readonly HistoryEvent[]): readonly string[] =>
   events.flatMap(({ activityTaskScheduledEventAttributes: activity }) =>
     activity?.activityId == null ? [] : [activity.activityId],
   );
+
+test('a call that ends each worker is run until its limit, the model hears why, and the run goes on', async () => {
+  emulator.script([reply.toolCalls([{ name: 'end_worker', input: {} }]), reply.text('I see.')]);
+  const handle = await start({ limits: { maxLostWorkers: 2 } });
+  for (const times of [1, 2]) {
+    await eventually(
+      () => Promise.resolve(ledger().length),
+      (begun) => begun === times,
+    );
+    await world.killAndReplace();
+  }
+  expect(await outcomeOf(handle)).toMatchObject({
+    status: 'completed',
+    report: { toolCallsFailed: 1, healed: { tool_execution_failed: 1 } },
+  });
+  expect(ledger().map(({ attempt }) => attempt)).toEqual([1, 2]);
+  expect(emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('2 workers were lost');
+  emulator.assertDrained();
+}, 120_000);
 
 test('kill -9 while a subagent works and the run above waits: nothing runs twice, the money counts once', async () => {
   emulator.script(({ systemText, lastToolResults }) => {
