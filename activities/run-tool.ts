@@ -47,9 +47,9 @@ async function contentOf(
   { store, input, workspace }: ExecutionPlace,
   execution: Execution,
 ): Promise<ShownOutput> {
-  if (execution.type === 'output') return showOutput(store, input, workspace, execution.text);
+  if (execution.type === 'output') return showOutput(store, input, workspace, execution);
   const response = toToolResponse(execution.error);
-  if (execution.output === undefined || execution.output.trim() === '')
+  if (execution.output === undefined || execution.output.text.trim() === '')
     return {
       content: response,
       bytes: Buffer.byteLength(response),

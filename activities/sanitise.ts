@@ -144,6 +144,21 @@ function withoutFirstLine(text: string): string {
   return text.slice(lineEnd < 0 ? brokenLineChars : text.indexOf('\n') + 1);
 }
 
+/**
+ * Keeps head and tail of a text that is too long to be cleaned whole, with a note of how much is left out.
+ *
+ * Contract: cut at line ends, where there are any near by, so that the cleaning that follows meets no half of a secret; at most
+ * `maxChars` and the note.
+ */
+export function cutMiddle(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const headRoom = Math.floor(maxChars * headShare);
+  const head = wholeHead(withoutLastLine(text.slice(0, headRoom)));
+  const tail = wholeTail(withoutFirstLine(text.slice(headRoom - maxChars)));
+  const leftOut = text.length - head.length - tail.length;
+  return `${head}\n[… ${leftOut} characters left out: too long to be kept whole …]\n${tail}`;
+}
+
 function clean(visible: string, root: string | undefined): string {
   return relativePaths(trimStacks(redactText(visible)), root);
 }

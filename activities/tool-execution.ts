@@ -10,18 +10,19 @@ import { isLostInTheMiddle } from './lost-in-the-middle';
 import { sanitiseText } from './sanitise';
 import type { Store } from './store';
 import { thrownText } from './thrown-text';
-import { outputText } from './tool-output';
+import type { GivenOutput } from './tool-output';
+import { boundOutput, outputText } from './tool-output';
 import type { Tool, ToolContext } from './tools/tool';
 import { ToolError } from './tools/tool-error';
 
 /** What one execution came to. */
 export type Execution =
-  | { readonly type: 'output'; readonly text: string }
+  | ({ readonly type: 'output' } & GivenOutput)
   | {
       readonly type: 'error';
       readonly error: AgentError;
-      /** What the tool gave before it failed; untrusted, of any length. */
-      readonly output?: string;
+      /** What the tool gave before it failed; untrusted. */
+      readonly output?: GivenOutput;
       /** It may have taken effect all the same. */
       readonly isOutcomeUnknown?: true;
     };
@@ -206,7 +207,7 @@ export async function executeTool(
 ): Promise<Execution> {
   try {
     const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
-    return { type: 'output', text: outputText(output) };
+    return { type: 'output', ...boundOutput(outputText(output)) };
   } catch (caught) {
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
@@ -217,7 +218,7 @@ export async function executeTool(
     return {
       type: 'error',
       error,
-      ...(given === undefined ? {} : { output: given }),
+      ...(given === undefined ? {} : { output: boundOutput(given) }),
       ...(tool.effect !== 'read' && leavesUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
     };
   }

@@ -1,7 +1,7 @@
 /** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
 import type { RunToolInput } from '../workflows/core/ports';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
-import { sanitiseText } from './sanitise';
+import { cutMiddle, sanitiseText } from './sanitise';
 import { sanitiseWhole } from './sanitise-whole';
 import { fenceToolOutput } from './fence';
 import type { Store } from './store';
@@ -9,11 +9,27 @@ import type { Store } from './store';
 /** Characters of one tool result that the model gets at once (ADR 0003); the whole is in the store. */
 const modelOutputChars = 16_000;
 
+/** Characters of one output that are kept at all, 64 Mi; of more, head and tail (ADR 0003). */
+export const keptOutputChars = 64 * 1024 * 1024;
+
+/** An output as a tool gave it, or its head and tail. */
+export interface GivenOutput {
+  readonly text: string;
+  /** Bytes of the whole; absent where `text` is the whole. */
+  readonly wholeBytes?: number;
+}
+
+/** Bounds an output before anything is done with it: what is cleaned, compared and stored takes time and memory. */
+export function boundOutput(text: string): GivenOutput {
+  if (text.length <= keptOutputChars) return { text };
+  return { text: cutMiddle(text, keptOutputChars), wholeBytes: Buffer.byteLength(text) };
+}
+
 /** Output as the model reads it, and the blob of the whole where this is only a part. */
 export interface ShownOutput {
   readonly content: string;
   readonly blob?: string;
-  /** Bytes of the whole output. */
+  /** Bytes of the whole output, also of what was not kept. */
   readonly bytes: number;
   /** Sanitised, unfenced head, for previews. */
   readonly plain: string;
@@ -47,7 +63,7 @@ export async function showOutput(
   store: Store,
   call: Pick<RunToolInput, 'name' | 'toolCallId'>,
   workspace: string | undefined,
-  text: string,
+  { text, wholeBytes }: GivenOutput,
 ): Promise<ShownOutput> {
   const root = workspace === undefined ? {} : { root: workspace };
   const bytes = Buffer.byteLength(text);
@@ -55,11 +71,15 @@ export async function showOutput(
   if (text.length <= modelOutputChars)
     return { content: fenceToolOutput(call.name, plain, call.toolCallId), bytes, plain };
   const blob = await store.putBlob(await sanitiseWhole(text, workspace));
-  const readOn = `\n[The whole output has ${bytes} bytes. Read on with read_output, ref "${blob}".]`;
+  const kept =
+    wholeBytes === undefined
+      ? `The whole output has ${bytes} bytes.`
+      : `The output had ${wholeBytes} bytes, too many to be kept: its head and tail are stored, ${bytes} bytes, the middle is lost.`;
+  const readOn = `\n[${kept} Read on with read_output, ref "${blob}".]`;
   return {
     content: fenceToolOutput(call.name, plain, call.toolCallId) + readOn,
     blob,
-    bytes,
+    bytes: wholeBytes ?? bytes,
     plain,
   };
 }

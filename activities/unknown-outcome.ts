@@ -2,7 +2,7 @@
 import { interruption } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
 import type { ToolRecord } from './store';
-import { outputText } from './tool-output';
+import { boundOutput, outputText } from './tool-output';
 import type { Execution, ExecutionPlace } from './tool-execution';
 import { thrownText } from './thrown-text';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
@@ -100,7 +100,7 @@ async function reconcile(
   const { error, output } = failed;
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', text: outputText(answer.output) };
+      return { type: 'output', ...boundOutput(outputText(answer.output)) };
     case 'not-applied':
       return {
         type: 'error',
@@ -179,7 +179,7 @@ async function resume(
   const answer = await askProbe(tool, place, value, probe);
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', text: outputText(answer.output) };
+      return { type: 'output', ...boundOutput(outputText(answer.output)) };
     case 'not-applied':
       return lost.count >= lost.max
         ? notRunAgain(tool, lost.count, 'its probe says that it did not take effect')

@@ -5,6 +5,7 @@ import { createActivities } from '../../activities/index';
 import { keepTrying } from '../../activities/keep-trying';
 import type { CallBeat } from '../../activities/lost-workers';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
+import { boundOutput, keptOutputChars, showOutput } from '../../activities/tool-output';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import type { ToolErrorCode } from '../../activities/tools/tool-error';
@@ -375,4 +376,35 @@ describe('a call that has cost five workers', () => {
   ])('%s is run', async (_which, called, attempt, beat) => {
     expect(await runCall(called, false, attempt, beat)).toMatchObject({ preview: 'it lives' });
   });
+});
+
+test('an output that is too long to be kept whole keeps head and tail, and says what is lost', () => {
+  const line = 'one line of output\n';
+  const text = line.repeat(Math.ceil(keptOutputChars / line.length) + 1_000_000);
+  const bounded = boundOutput(text);
+  expect(bounded.wholeBytes).toBe(text.length);
+  expect(bounded.text.length).toBeLessThan(keptOutputChars + 100);
+  const [, head = '', leftOut, tail = ''] =
+    /^([^]*)\n\[… (\d+) characters left out: too long to be kept whole …\]\n([^]*)$/.exec(
+      bounded.text,
+    ) ?? [];
+  expect(head.length + Number(leftOut) + tail.length).toBe(text.length);
+  expect(head.endsWith(line.trimEnd())).toBe(true);
+  expect(tail.startsWith(line)).toBe(true);
+  const short = text.slice(0, keptOutputChars);
+  expect(boundOutput(short)).toEqual({ text: short });
+});
+
+test('the model hears that a part of an output is lost, and how to read the rest', async () => {
+  const given = { text: 'some lines\n'.repeat(3_000), wholeBytes: 99_000_000 };
+  const shown = await showOutput(
+    stored.store,
+    { name: 'blow', toolCallId: 'call' },
+    undefined,
+    given,
+  );
+  expect(shown.bytes).toBe(99_000_000);
+  expect(shown.content).toMatch(
+    /The output had 99000000 bytes, .* are stored, 33000 bytes, the middle is lost\. Read on with read_output, ref "/,
+  );
 });

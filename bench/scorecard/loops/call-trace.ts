@@ -48,7 +48,11 @@ export interface TracedCall {
   readonly input: JsonObject;
   readonly result:
     | { readonly type: 'output'; readonly text: string }
-    | { readonly type: 'error'; readonly error: AgentError; readonly output: string };
+    | {
+        readonly type: 'error';
+        readonly error: AgentError;
+        readonly output: { readonly text: string };
+      };
 }
 
 /** A text with `{n}`, `{n*5}`, `{n*5+1}` counted out for round `n`, and `{name}` taken from the lists. */
@@ -95,7 +99,7 @@ function resultOf(call: WrittenCall, round: number, trace: CallTrace): TracedCal
         recoverable: true,
         toolName: call.tool,
       },
-      output: text(call.output ?? ''),
+      output: { text: text(call.output ?? '') },
     };
   const { result = '' } = call;
   if (typeof result === 'string') return { type: 'output', text: text(result) };
