@@ -1,0 +1,20 @@
+/** What activities tell beside their results. */
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { withQueueTime } from '../../activities/activity-lifecycle';
+
+const scheduledMs = 1_700_000_000_000;
+
+function resultAfter(queuedMs: number): Promise<{ readonly queuedMs?: number }> {
+  return new MockActivityEnvironment({ currentAttemptScheduledTimestampMs: scheduledMs }).run(() =>
+    withQueueTime(
+      () => scheduledMs + queuedMs,
+      () => Promise.resolve({}),
+    ),
+  );
+}
+
+test('a long time in the task queue is told, a short one is not', async () => {
+  expect(await resultAfter(70_000)).toEqual({ queuedMs: 70_000 });
+  expect(await resultAfter(4_999)).toEqual({});
+  expect(await resultAfter(-60_000)).toEqual({});
+});
