@@ -18,7 +18,7 @@ function codeOf({ agent }: ToolsOfRun, name: string): Tool | undefined {
 }
 
 /** Whether the model was told of a tool of this name. */
-export function isToolOfRun({ config }: ToolsOfRun, name: string): boolean {
+function isToolOfRun({ config }: ToolsOfRun, name: string): boolean {
   return config.tools.some((tool) => tool.name === name);
 }
 
