@@ -24,14 +24,7 @@ import { renderTextProtocolRequest } from './providers/text-tool-protocol';
 import { takeReply } from './reply-intake';
 import { parkedIfNotTaken, parkedReply } from './parked-reply';
 import type { Attempt, Attempting } from './route-attempt';
-import {
-  checkLostWorkers,
-  providerOf,
-  routeOf,
-  sendAttempt,
-  serverClock,
-  withAttempts,
-} from './route-attempt';
+import { providerOf, routeOf, sendAttempt, serverClock, withAttempts } from './route-attempt';
 import type { RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall } from './shared-health';
 import type { Store } from './store';
@@ -102,7 +95,6 @@ async function callRoute(
   const store = storeOf(deps, input.storeId);
   const definition = await loadDefinition(deps, input.definition);
   const route = routeOf(definition, input);
-  checkLostWorkers(attempting, routeName(route), definition.config.limits);
   const provider = providerOf(deps, route.provider);
   const { limits, compaction } = definition.config;
   const ready = await readyRequest(store, definition, input, provider, attempting.memory);

@@ -169,29 +169,7 @@ export function serverClock(deps: ActivityDeps): () => number {
 export interface Attempting {
   memory: AttemptMemory;
   meter: CallMeter;
-  /** Earlier attempts that never told their end. */
-  readonly lostWorkers: number;
   attempt?: Attempt;
-}
-
-/**
- * Gives a call up that has cost its workers: what it brings may end each one that takes it, and each attempt is paid for.
- *
- * Contract: the fleet is not told, since nothing is known against the provider.
- * Errors: `timeout`, so that the core asks the next route, whose reply is another one.
- */
-export function checkLostWorkers(
-  { lostWorkers }: Attempting,
-  route: string,
-  { maxLostWorkers }: Limits,
-): void {
-  if (lostWorkers < maxLostWorkers) return;
-  throw new InfraException({
-    code: 'timeout',
-    message: `${lostWorkers} workers were lost during this call of ${route} (killed, out of memory, or stuck), so it is not repeated. Look at the workers' ends, or raise limits.maxLostWorkers.`,
-    route,
-    spendUnknown: true,
-  });
 }
 
 /** Tells the next attempt, or the core, what this one and those before it consumed. Returns what is to be thrown. */
@@ -235,9 +213,12 @@ export async function withAttempts<Result>(
 ): Promise<Result> {
   const { info } = Context.current();
   const memory = readMemory(info.heartbeatDetails ?? freshMemory);
-  const lostWorkers = Math.max(info.attempt - 1 - memory.settledAttempts, 0);
-  const meter = new CallMeter({ allowance, spend: memory.spend, lostAttempts: lostWorkers });
-  const attempting: Attempting = { memory, meter, lostWorkers };
+  const meter = new CallMeter({
+    allowance,
+    spend: memory.spend,
+    lostAttempts: Math.max(info.attempt - 1 - memory.settledAttempts, 0),
+  });
+  const attempting: Attempting = { memory, meter };
   return withHeartbeat(
     () => heartbeatDetails(attempting.attempt) ?? attempting.memory,
     async () => {

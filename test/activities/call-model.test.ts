@@ -151,19 +151,3 @@ test('refuses a limit that no timer can keep', () => {
     /limits\.firstByteMs/,
   );
 });
-
-test('a call that has cost five workers is left to the next route, and nothing is sent', async () => {
-  let sent = 0;
-  const failed = await probing(
-    (request, options) => {
-      sent += 1;
-      return endless.send(request, options);
-    },
-    new MockActivityEnvironment({ attempt: 6 }),
-  );
-  expect(failed).toMatchObject({ type: 'timeout', nonRetryable: true });
-  expect(failed instanceof ApplicationFailure && failed.message).toMatch(
-    /^5 workers were lost during this call of endless\/m/,
-  );
-  expect(sent).toBe(0);
-});

@@ -3,6 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { createActivities } from '../../activities/index';
 import { keepTrying } from '../../activities/keep-trying';
+import { defaultLimits } from '../../workflows/core/limits';
 import type { CallBeat } from '../../activities/lost-workers';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { boundOutput, keptOutputChars, showOutput } from '../../activities/tool-output';
@@ -315,10 +316,10 @@ test('a result that came too late for the server answers the next attempt in the
   expect(executions).toBe(1);
 });
 
-describe('a call that has cost five workers', () => {
+describe('a call that has cost as many workers as it may', () => {
   let executions = 0;
   let probes = 0;
-  const attempts = 6;
+  const attempts = defaultLimits.maxLostWorkers + 1;
   const tool = (effect: 'read' | 'keyed' | 'reconcilable'): Tool =>
     defineTool({
       ...base,
@@ -345,14 +346,14 @@ describe('a call that has cost five workers', () => {
   test('is not run again, and the model hears why', async () => {
     const { error } = await runCall(tool('read'), false, attempts);
     expect(error).toMatchObject({ code: 'tool_execution_failed', recoverable: true });
-    expect(error?.message).toMatch(/^5 workers were lost while .* not run again; nothing was/);
+    expect(error?.message).toMatch(/^25 workers were lost while .* not run again; nothing was/);
     expect(executions).toBe(0);
   });
 
   test('leaves its outcome unknown where it may have taken effect', async () => {
     const result = await runCall(tool('keyed'), true, attempts);
     expect(result).toMatchObject({ isOutcomeUnknown: true, error: { code: 'outcome_unknown' } });
-    expect(result.error?.message).toContain('5 workers were lost');
+    expect(result.error?.message).toContain('25 workers were lost');
     expect(executions).toBe(0);
   });
 
@@ -370,7 +371,7 @@ describe('a call that has cost five workers', () => {
   });
 
   test.each<[string, Tool, number, CallBeat | undefined]>([
-    ['that were four', tool('read'), attempts - 1, undefined],
+    ['that were fewer', tool('read'), attempts - 1, undefined],
     ['of which one only shut down', tool('read'), attempts, { progress: '', endedAttempts: 1 }],
     ['that never began it', tool('keyed'), attempts, undefined],
   ])('%s is run', async (_which, called, attempt, beat) => {

@@ -17,7 +17,7 @@ export interface Limits {
   readonly maxActiveMs: number;
   /** Runs that may be nested below a run as subagents of subagents. Default 3 (ADR 0021). */
   readonly maxSubagentDepth: number;
-  /** Workers that may be lost while they run one tool call, or one model call; then it is not run again. Default 5 (ADR 0004). */
+  /** Workers that may be lost while they run one tool call; then it is not run again. Default 25 (ADR 0004). */
   readonly maxLostWorkers: number;
   /** Retries of one model call on the same route. Default 2 (seed 001). */
   readonly streamRetries: number;
@@ -54,7 +54,7 @@ export const defaultLimits: Limits = {
   maxEditsPerFile: 4,
   maxActiveMs: 600_000,
   maxSubagentDepth: 3,
-  maxLostWorkers: 5,
+  maxLostWorkers: 25,
   streamRetries: 2,
   streamRetryBaseMs: 1_500,
   firstByteMs: 120_000,

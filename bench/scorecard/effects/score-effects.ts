@@ -85,6 +85,8 @@ async function killThrough(
     begun.push(...[...runs.values()].flat());
     await startRuns(client, runs);
     const waiting = pendingKills(bank, begun);
+    // Before the look, since a call that begins between look and kill is killed where nobody planned it.
+    await crew.standsBy();
     await waitFor(() => bank.held().length >= waiting && bank.isQuiet(), holdTimeoutMs);
     // What is not held by now never will be: it is judged as not killed.
     if (bank.held().length === 0) return;

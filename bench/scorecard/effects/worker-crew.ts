@@ -27,6 +27,8 @@ export const effectsTaskQueue = 'effects';
 
 /** The workers, one at a time. */
 export interface WorkerCrew {
+  /** Resolves when the next worker stands by; a kill then comes at once. */
+  standsBy(): Promise<void>;
   /** SIGKILL for the worker that serves; the next one serves when this resolves. */
   killAndReplace(before: () => void, after: () => void): Promise<void>;
   /** SIGKILLs sent so far. */
@@ -87,8 +89,8 @@ export async function startCrew(
   let next = standBy();
   let kills = 0;
   return {
+    standsBy: () => next.loaded,
     killAndReplace: async (before, after) => {
-      await next.loaded;
       before();
       await kill(serving);
       kills += 1;
