@@ -291,7 +291,7 @@ it('agrees when people talk all the time and the workflow worker comes and goes'
     model({ iteration, routeIndex }) {
       if (iteration % 7 === 3 && routeIndex === 0) throw infra('network');
       if (iteration % 6 === 4) return [{ name: 'deploy', needsApproval: true }, { name: 'read' }];
-      return iteration < 16 ? [{ name: 'read' }, { name: 'grep' }] : 'done';
+      return iteration < 8 ? [{ name: 'read' }, { name: 'grep' }] : 'done';
     },
   };
   const actor = await stage.act(script);

@@ -1,0 +1,294 @@
+/** Makes tools of the tools of an MCP server. */
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { CallToolResultSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
+import type { JsonObject } from '../../../workflows/core/json';
+import type { ToolEffect } from '../../../workflows/core/ports';
+import { InfraException } from '../../infra-exception';
+import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
+import { UserError } from '../../user-error';
+import { defaultCallCaps } from '../call-caps';
+import { inputNamesOf, maxDescriptionChars } from '../define-tool';
+import { editedFileField } from '../edits-file';
+import { parametersHint, problemTexts, structuralProblems } from '../input-problems';
+import { inputSchemaFromJson, isJsonObject } from '../input-schema';
+import type { ParsedInput, Tool, ToolContext } from '../tool';
+import { ToolError } from '../tool-error';
+import type { McpOptions, McpTools } from './connect-mcp';
+import { mcpConnection } from './mcp-connection';
+import type { McpConnection } from './mcp-connection';
+import { resultText } from './mcp-result';
+import { privilegedFinder } from '../privileged-parameters';
+import { mcpToolNames } from './mcp-tool-names';
+
+const defaultCallTimeoutMs = 60_000;
+/** Tools of one server read at most; a server that pages for ever ends here. */
+const maxToolPages = 50;
+
+interface ServerUse {
+  readonly options: McpOptions;
+  readonly connection: McpConnection;
+  readonly timeoutMs: number;
+}
+
+/** By the server's own hints; one that says nothing, or that lies about being harmless, is the server owner's to answer for. */
+function effectOf({ annotations }: McpTool): ToolEffect {
+  if (annotations?.readOnlyHint === true) {
+    return 'read';
+  }
+  return annotations?.idempotentHint === true ? 'keyed' : 'irreversible';
+}
+
+type Validator = (input: unknown) => string | undefined;
+
+/** Checks by the whole schema as the server gave it; one that cannot be compiled is the server's to check. */
+function validatorFor(schema: JsonObject): Validator {
+  try {
+    const { $schema: _dialect, $id: _id, ...plain } = schema;
+    const validate = new AjvJsonSchemaValidator().getValidator<unknown>(plain);
+    return (input) => validate(input).errorMessage;
+  } catch {
+    return () => undefined;
+  }
+}
+
+function parseBy(told: JsonObject, validate: Validator, input: unknown): ParsedInput {
+  const problems = structuralProblems(told, input);
+  const error = validate(input);
+  if (isJsonObject(input) && error === undefined && problems.length === 0) {
+    return { ok: true, value: input };
+  }
+  const byServerSchema =
+    error === undefined ? [] : [{ kind: 'value' as const, path: '', text: error.slice(0, 500) }];
+  const texts = problemTexts(problems, problems.length === 0 ? byServerSchema : []);
+  return {
+    ok: false,
+    problems: texts.length === 0 ? ['The input must be a JSON object'] : texts,
+    hint: parametersHint(told),
+  };
+}
+
+const fieldOf = (thrown: unknown, key: string): unknown =>
+  typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, key) : undefined;
+
+const requestTimeout: number = ErrorCode.RequestTimeout;
+const connectionClosed: number = ErrorCode.ConnectionClosed;
+
+/** Whether the server cannot have looked at the call: nobody listened, or (404) it was started anew and the session is gone. */
+function isNeverSent(thrown: unknown): boolean {
+  const causeCode = fieldOf(fieldOf(thrown, 'cause'), 'code');
+  return (
+    fieldOf(thrown, 'code') === 404 ||
+    fieldOf(thrown, 'message') === 'Not connected' ||
+    causeCode === 'ECONNREFUSED' ||
+    causeCode === 'ENOTFOUND'
+  );
+}
+
+function isConnectionError(thrown: unknown): boolean {
+  const code = fieldOf(thrown, 'code');
+  return (
+    thrown instanceof StreamableHTTPError ||
+    fieldOf(thrown, 'message') === 'fetch failed' ||
+    [connectionClosed, 'EPIPE', 'ECONNRESET'].some((known) => known === code)
+  );
+}
+
+/** What a failed call tells of the connection. */
+function sortFailure(
+  thrown: unknown,
+): 'timeout' | 'unauthorised' | 'never-sent' | 'lost' | 'answered' {
+  const code = fieldOf(thrown, 'code');
+  if (thrown instanceof UnauthorizedError || code === 401 || code === 403) {
+    return 'unauthorised';
+  }
+  if (thrown instanceof McpError && code !== connectionClosed) {
+    return code === requestTimeout ? 'timeout' : 'answered';
+  }
+  if (isNeverSent(thrown)) {
+    return 'never-sent';
+  }
+  return isConnectionError(thrown) ? 'lost' : 'answered';
+}
+
+function failed(use: ServerUse, tool: McpTool, thrown: unknown): unknown {
+  const { name } = use.options;
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = `${tool.name} of MCP server "${name}": ${reason.slice(0, 400)}`;
+  switch (sortFailure(thrown)) {
+    case 'timeout':
+      return effectOf(tool) === 'irreversible'
+        ? new ToolError(`${message}; whether it took effect is unknown`, {
+            code: 'outcome_unknown',
+            cause: thrown,
+          })
+        : new ToolError(message, { code: 'tool_timeout', cause: thrown });
+    case 'unauthorised':
+      return new ToolError(message, { code: 'auth_failed', recoverable: false, cause: thrown });
+    case 'answered':
+      return new ToolError(message, { cause: thrown });
+    case 'never-sent':
+    case 'lost':
+      return effectOf(tool) === 'irreversible'
+        ? new ToolError(
+            `${message}; the server was lost during the call, and whether it took effect is unknown`,
+            { code: 'outcome_unknown', cause: thrown },
+          )
+        : new ToolError(message, { cause: thrown });
+  }
+}
+
+async function callOnce(
+  use: ServerUse,
+  client: Client,
+  tool: McpTool,
+  input: JsonObject,
+  context: ToolContext,
+): Promise<CallToolResult> {
+  const answer = await client.callTool(
+    { name: tool.name, arguments: input, _meta: { idempotencyKey: context.idempotencyKey } },
+    CallToolResultSchema,
+    {
+      signal: context.signal,
+      timeout: use.timeoutMs,
+      maxTotalTimeout: use.timeoutMs,
+      onprogress: ({ message }) => {
+        context.progress(message ?? '');
+      },
+    },
+  );
+  return CallToolResultSchema.parse(answer);
+}
+
+/** Calls; after a lost connection once more on a new one, if the first call was never taken or may be repeated. */
+async function call(
+  use: ServerUse,
+  tool: McpTool,
+  input: JsonObject,
+  context: ToolContext,
+): Promise<CallToolResult> {
+  const client = await use.connection.client();
+  try {
+    return await callOnce(use, client, tool, input, context);
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    const kind = sortFailure(thrown);
+    if (kind !== 'lost' && kind !== 'never-sent') {
+      throw failed(use, tool, thrown);
+    }
+    await use.connection.drop(client);
+    if (kind === 'lost' && effectOf(tool) === 'irreversible') {
+      throw failed(use, tool, thrown);
+    }
+  }
+  const renewed = await use.connection.client();
+  try {
+    return await callOnce(use, renewed, tool, input, context);
+  } catch (thrown) {
+    context.signal.throwIfAborted();
+    throw failed(use, tool, thrown);
+  }
+}
+
+async function execute(
+  use: ServerUse,
+  tool: McpTool,
+  input: unknown,
+  context: ToolContext,
+): Promise<string> {
+  const result = await call(use, tool, isJsonObject(input) ? input : {}, context);
+  const text = resultText(result);
+  if (result.isError === true) {
+    throw new ToolError(text.slice(0, 500) || `${tool.name} failed and said nothing`, {
+      output: text,
+    });
+  }
+  return text;
+}
+
+function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
+  const given: unknown = JSON.parse(JSON.stringify(tool.inputSchema));
+  const schema = isJsonObject(given) ? given : {};
+  const told = inputSchemaFromJson(name, schema);
+  const validate = validatorFor(schema);
+  const description = stripHidden(tool.description ?? '').trim();
+  const approval = use.options.approval ?? 'never';
+  return {
+    name,
+    description: (description || `Tool ${tool.name} of the MCP server ${use.options.name}.`).slice(
+      0,
+      maxDescriptionChars,
+    ),
+    inputSchema: told,
+    effect: effectOf(tool),
+    timeoutMs: use.timeoutMs + connectAllowanceMs,
+    approval,
+    approvals: undefined,
+    editsFile: editedFileField(tool.name, effectOf(tool), inputNamesOf(told)),
+    cosmetic: [],
+    maxCalls: defaultCallCaps.get(name),
+    onUnknown: use.options.onUnknown ?? 'tell-model',
+    label: undefined,
+    parse: (input) => parseBy(told, validate, input),
+    needsApproval: () => approval === 'always',
+    privilegedIn: privilegedFinder(schema),
+    hintFor: () => undefined,
+    execute: (input, context) => execute(use, tool, input, context),
+    probe: undefined,
+  };
+}
+
+/** Milliseconds for a new connection beside the call itself. */
+const connectAllowanceMs = 30_000;
+
+async function listTools(client: Client): Promise<readonly McpTool[]> {
+  const tools: McpTool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < maxToolPages; page++) {
+    const answer = await client.listTools(cursor === undefined ? {} : { cursor });
+    tools.push(...answer.tools);
+    cursor = answer.nextCursor;
+    if (cursor === undefined) {
+      break;
+    }
+  }
+  return tools;
+}
+
+/** Connects and makes the tools, with the contract and the errors of `connectMcp`. */
+export async function mcpServerTools(options: McpOptions): Promise<McpTools> {
+  if (!/^[a-zA-Z0-9_-]{1,32}$/.test(options.name)) {
+    throw new UserError(
+      `MCP server name ${JSON.stringify(options.name)} cannot begin tool names; use 1 to 32 letters, digits, "_" or "-".`,
+    );
+  }
+  if (options.transport.type === 'http' && !URL.canParse(options.transport.url)) {
+    throw new UserError(
+      `MCP server "${options.name}": its URL cannot be parsed; give http(s)://host/path.`,
+    );
+  }
+  const connection = mcpConnection(options.name, options.transport);
+  const use = { options, connection, timeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs };
+  const listed = await listTools(await connection.client()).catch(async (thrown: unknown) => {
+    await connection.close().catch(() => undefined);
+    throw new InfraException(
+      {
+        code: 'tool_infrastructure',
+        message: `MCP server "${options.name}" did not list its tools; check that it is an MCP server with tools.`,
+      },
+      { cause: thrown },
+    );
+  });
+  const names = mcpToolNames(
+    options.name,
+    listed.map((tool) => tool.name),
+  );
+  const tools = listed.flatMap((tool, index): Tool[] => {
+    const name = names[index];
+    return name === undefined ? [] : [toolFrom(use, name, tool)];
+  });
+  return { tools, close: () => connection.close() };
+}
