@@ -81,6 +81,16 @@ async function answerAndEnd(run: Run): Promise<readonly TimelineEntry[]> {
   return entriesOf(run);
 }
 
+/** Resolves when the store knows that Slack was told, so that a worker's death does not tell it again. */
+async function slackNoted(run: Run): Promise<void> {
+  const { runId, raw } = await server.client.getHandle(run.runId).describe();
+  const callId = raw.pendingActivities?.[0]?.activityId ?? '';
+  await eventually(
+    () => stored.store.getTool(`${run.runId}/${runId}/${callId}/slack`),
+    ({ type }) => type === 'finished',
+  );
+}
+
 function hooks(): readonly string[] {
   return receiver.of('/hook').map(({ headers }) => String(headers['webhook-id']));
 }
@@ -151,6 +161,7 @@ test('a worker that dies while it tells is followed by one that tells again, und
     () => Promise.resolve(receiver.received.length),
     (count) => count === 2,
   );
+  await slackNoted(run);
   await worker.kill();
   receiver.answer(200);
   worker = await startWorker();
