@@ -1,4 +1,5 @@
 /** Makes text of tools, vendors and errors fit for every sink: no secrets, no hidden characters, no machine paths, bounded. */
+import { literalPattern } from '../workflows/core/literal-pattern';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { redactText } from '../workflows/core/secrets/redact';
 
@@ -31,14 +32,12 @@ const lastPart = (path: string): string =>
     .filter((part) => part !== '')
     .at(-1) ?? path;
 
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
 function relativePaths(text: string, root: string | undefined): string {
   let clean = text;
   const base = root?.replace(/[\\/]+$/, '') ?? '';
   if (base.length > 1) {
     const below = new RegExp(
-      `(?<![\\w.~/-])(?:file://)?(?:/private)?${escaped(base)}(?:(/)(?=([\\w.@~+-])?)|(?![\\w.-]))`,
+      `(?<![\\w.~/-])(?:file://)?(?:/private)?${literalPattern(base)}(?:(/)(?=([\\w.@~+-])?)|(?![\\w.-]))`,
       'g',
     );
     clean = clean.replace(below, (_whole, _slash: unknown, next: unknown) =>

@@ -1,4 +1,5 @@
 /** The hint that knowledge has for an error of a tool; a tool's own hint wins. */
+import { literalPattern } from '../../workflows/core/literal-pattern';
 import type { AgentError, AgentErrorCode } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { shapeOf } from '../learning/value-shape';
@@ -29,8 +30,7 @@ function given(input: unknown, parameter: string | undefined): string {
 
 function isMentioned({ parameter }: ToolHint, message: string): boolean {
   if (parameter === undefined) return false;
-  const name = parameter.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`(?<![\\w-])${name}(?![\\w-])`, 'i').test(message);
+  return new RegExp(`(?<![\\w-])${literalPattern(parameter)}(?![\\w-])`, 'i').test(message);
 }
 
 function relevant(

@@ -3,7 +3,7 @@ import { presetNames, presetProvider } from '../../activities/providers/presets'
 import type { ModelReply, Provider } from '../../activities/providers/provider';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { FaultStep } from '../../testing/emulator/script';
-import { failureOf, requestFor, sendOptions, testKey } from './support/provider-bench';
+import { failureOf, rawStream, requestFor, sendOptions, testKey } from './support/provider-bench';
 
 let emulator: VendorEmulator;
 let provider: Provider;
@@ -15,17 +15,6 @@ afterEach(async () => {
   await emulator.stop();
 });
 
-const raw = (...data: readonly unknown[]): FaultStep => ({
-  type: 'raw',
-  status: 200,
-  headers: { 'content-type': 'text/event-stream' },
-  pieces: data.map((each) => ({
-    type: 'text',
-    text: `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`,
-  })),
-  end: { type: 'end', how: 'eof' },
-});
-
 const delta = (value: object, finishReason: string | null = null): object => ({
   id: 'c',
   model: 'm',
@@ -35,7 +24,7 @@ const delta = (value: object, finishReason: string | null = null): object => ({
 const calls = (...pieces: readonly object[]): object => delta({ tool_calls: pieces });
 
 function replyTo(...data: readonly unknown[]): Promise<ModelReply> {
-  emulator.script([raw(...data)]);
+  emulator.script([rawStream(...data)]);
   return provider.send(requestFor('chat', { model: 'm' }), sendOptions());
 }
 
@@ -255,7 +244,10 @@ describe('a stream', () => {
 
   it('is whole although the connection breaks after the finish reason', async () => {
     emulator.script([
-      { ...raw(delta({ content: 'hi' }, 'stop')), end: { type: 'end', how: 'reset' } } as FaultStep,
+      {
+        ...rawStream(delta({ content: 'hi' }, 'stop')),
+        end: { type: 'end', how: 'reset' },
+      } as FaultStep,
     ]);
     const got = await provider.send(requestFor('chat', { model: 'm' }), sendOptions());
     expect(got.stopReason).toBe('end');
@@ -263,7 +255,7 @@ describe('a stream', () => {
 
   it('is whole although the server never closes the connection', async () => {
     emulator.script([
-      { ...raw(delta({ content: 'hi' }, 'stop')), end: { type: 'stall' } } as FaultStep,
+      { ...rawStream(delta({ content: 'hi' }, 'stop')), end: { type: 'stall' } } as FaultStep,
     ]);
     const got = await provider.send(requestFor('chat', { model: 'm' }), sendOptions());
     expect(got.stopReason).toBe('end');

@@ -2,9 +2,15 @@
 import { presetProvider } from '../../activities/providers/presets';
 import type { ModelReply, Provider } from '../../activities/providers/provider';
 import { VendorEmulator } from '../../testing/emulator/emulator';
-import type { FaultStep } from '../../testing/emulator/script';
 import { fault } from '../../testing/emulator/script';
-import { failureOf, providerOn, requestFor, sendOptions, wires } from './support/provider-bench';
+import {
+  failureOf,
+  providerOn,
+  rawStream,
+  requestFor,
+  sendOptions,
+  wires,
+} from './support/provider-bench';
 import { providerFailure } from '../../activities/providers/provider-failure';
 
 let emulator: VendorEmulator;
@@ -18,14 +24,7 @@ afterEach(async () => {
 });
 
 const replyTo = (...chunks: readonly object[]): Promise<ModelReply> => {
-  const step: FaultStep = {
-    type: 'raw',
-    status: 200,
-    headers: { 'content-type': 'text/event-stream' },
-    pieces: chunks.map((each) => ({ type: 'text', text: `data: ${JSON.stringify(each)}\n\n` })),
-    end: { type: 'end', how: 'eof' },
-  };
-  emulator.script([step]);
+  emulator.script([rawStream(...chunks)]);
   return provider.send(requestFor('chat', { model: 'm' }), sendOptions());
 };
 

@@ -5,7 +5,7 @@ import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { FaultStep } from '../../testing/emulator/script';
 import { reply } from '../../testing/emulator/script';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
-import { requestFor, sendOptions, testKey, userMessage } from './support/provider-bench';
+import { rawStream, requestFor, sendOptions, testKey, userMessage } from './support/provider-bench';
 
 const claude = 'anthropic/claude-opus-5-5';
 const gemini = 'google/gemini-3.1-pro';
@@ -27,13 +27,7 @@ function streamed(...deltas: readonly object[]): FaultStep {
     model: 'm',
     choices: [{ index: 0, delta, finish_reason: index === deltas.length - 1 ? 'stop' : null }],
   }));
-  return {
-    type: 'raw',
-    status: 200,
-    headers: { 'content-type': 'text/event-stream' },
-    pieces: chunks.map((each) => ({ type: 'text', text: `data: ${JSON.stringify(each)}\n\n` })),
-    end: { type: 'end', how: 'eof' },
-  };
+  return rawStream(...chunks);
 }
 
 const send = (overrides: Partial<ModelRequest>): Promise<ModelReply> =>

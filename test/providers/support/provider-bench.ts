@@ -9,6 +9,7 @@ import type {
 } from '../../../activities/providers/provider';
 import { InfraException } from '../../../activities/infra-exception';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
+import type { FaultStep } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
 import type { InfraError } from '../../../workflows/core/failure';
 import type { Message } from '../../../workflows/core/message';
@@ -83,4 +84,18 @@ export async function failureOf(sent: Promise<ModelReply>): Promise<InfraError> 
 /** Text of a reply's text blocks. */
 export function textOf(reply: ModelReply): string {
   return reply.blocks.map((block) => (block.type === 'text' ? block.text : '')).join('');
+}
+
+/** A whole stream of these data lines, as they are or as JSON, without what the emulator would add. */
+export function rawStream(...data: readonly unknown[]): FaultStep {
+  return {
+    type: 'raw',
+    status: 200,
+    headers: { 'content-type': 'text/event-stream' },
+    pieces: data.map((each) => ({
+      type: 'text',
+      text: `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`,
+    })),
+    end: { type: 'end', how: 'eof' },
+  };
 }

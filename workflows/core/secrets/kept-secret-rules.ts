@@ -1,4 +1,5 @@
 /** Takes out secrets by the rules that the gitleaks project keeps: its table as data, applied as a redactor needs it (ADR 0023). */
+import { literalPattern } from '../literal-pattern';
 import gitleaks from './gitleaks-rules.json';
 
 interface KeptRule {
@@ -29,8 +30,6 @@ const rules: readonly KeptRule[] = gitleaks.rules.map((row: TableRow) => ({
   entropy: row.entropy ?? 0,
 }));
 
-const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
 interface KeywordSearch {
   /** Finds, at each place, the longest keyword that begins there: one pass over the text instead of one for each keyword. */
   readonly longest: RegExp;
@@ -43,7 +42,7 @@ const keywordSearch = lazily((): KeywordSearch => {
     (left, right) => right.length - left.length,
   );
   return {
-    longest: new RegExp(`(?=(${keywords.map(literal).join('|')}))`, 'g'),
+    longest: new RegExp(`(?=(${keywords.map(literalPattern).join('|')}))`, 'g'),
     implied: new Map(
       keywords.map((keyword) => [keyword, keywords.filter((other) => keyword.startsWith(other))]),
     ),
