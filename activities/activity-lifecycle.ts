@@ -1,7 +1,7 @@
 /** What every activity does round its work: heartbeat from entry to exit, and telling a cancel from a worker's shutdown. */
 import { cancellationDetails, Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import type { ActivityTimes } from '../workflows/core/ports';
+import type { ActivityTimes } from '../workflows/core/activity-times';
 import { boundaryFailure } from './error-mapping';
 import { InfraException } from './infra-exception';
 

@@ -1,10 +1,12 @@
 /** The agents of a worker, checked at its start: whatever could not work is refused before anything is spent. */
-import type { CompactionConfig } from '../workflows/core/compaction-config';
-import { defaultCompaction } from '../workflows/core/compaction-config';
+import type { CompactionConfig } from '../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../workflows/core/context/compaction-config';
 import type { Limits } from '../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../workflows/core/limits';
-import type { Completion, DecisionPolicy, RouteConfig, ToolPolicy } from '../workflows/core/ports';
-import type { Budget } from '../workflows/core/spend';
+import type { Completion } from '../workflows/core/run/ports';
+import type { DecisionPolicy, ToolPolicy } from '../workflows/core/tools/ports';
+import type { RouteConfig } from '../workflows/core/model-call/ports';
+import type { Budget } from '../workflows/core/budget/spend';
 import type { AgentDefinition, RouteDefinition } from './agent';
 import { checkDecisionPolicy } from './check-decision-policy';
 import { checkAgentShape } from './check-definition';
@@ -18,7 +20,7 @@ import type { WindowTable } from './model-windows';
 import { checkWindows, windowOf } from './model-windows';
 import type { Provider, ToolSpec } from './providers/provider';
 import { checkBudget, checkPriced } from './spending/check-budget';
-import type { RecoveryPolicy } from '../workflows/core/recovery-action';
+import type { RecoveryPolicy } from '../workflows/core/recovery/action';
 import { resolveRecovery } from './recovery/recovery-policy';
 import { askUserSpec, completeTaskSpec } from './tools/built-in-tools';
 import { readOutput } from './tools/read-output';

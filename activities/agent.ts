@@ -1,9 +1,10 @@
 /** How people define agents: instructions, a chain of routes, tools and limits. */
 import type { z } from 'zod';
-import type { CompactionConfig } from '../workflows/core/compaction-config';
+import type { CompactionConfig } from '../workflows/core/context/compaction-config';
 import type { Limits } from '../workflows/core/limits';
-import type { Completion, DecisionPolicy } from '../workflows/core/ports';
-import type { Budget } from '../workflows/core/spend';
+import type { Completion } from '../workflows/core/run/ports';
+import type { DecisionPolicy } from '../workflows/core/tools/ports';
+import type { Budget } from '../workflows/core/budget/spend';
 import type { PriceDefinition } from './model-prices';
 import type { RecoveryOptions } from './recovery/recovery-policy';
 import type { KnowledgeSource } from './knowledge/knowledge-of-agent';

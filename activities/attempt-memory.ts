@@ -1,10 +1,10 @@
 /** What one attempt of a model call hands to the next: carried by heartbeat details, so it survives a worker. */
 import { z } from 'zod';
 import type { InfraError } from '../workflows/core/failure';
-import { infraPolicies } from '../workflows/core/failure-policy';
+import { infraPolicies } from '../workflows/core/errors/failure-policy';
 import type { ContentHash } from '../workflows/core/message';
-import type { CallSpend } from '../workflows/core/spend';
-import { noSpend } from '../workflows/core/spend';
+import type { CallSpend } from '../workflows/core/budget/spend';
+import { noSpend } from '../workflows/core/budget/spend';
 
 /** Memory of earlier attempts of one model call on one route. */
 export interface AttemptMemory {

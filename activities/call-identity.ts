@@ -1,7 +1,7 @@
 /** What identifies a tool call to people and guards: label, fingerprint, digest of the exact action, privileged parameters. */
-import { normaliseText, shortHash } from '../workflows/core/fingerprint';
+import { normaliseText, shortHash } from '../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../workflows/core/json';
-import type { PrivilegedUse, ProposedToolCall } from '../workflows/core/ports';
+import type { PrivilegedUse, ProposedToolCall } from '../workflows/core/tools/ports';
 import { callLikeness } from './call-likeness';
 import { sanitiseText } from './sanitise';
 import { canonicalJson, contentHash } from './stores/content-hash';

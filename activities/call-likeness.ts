@@ -1,7 +1,7 @@
 /** Identities of a tool call: what is left of it without the parts in which calls that repeat each other differ. */
-import { shortHash } from '../workflows/core/fingerprint';
+import { shortHash } from '../workflows/core/errors/fingerprint';
 import type { JsonObject, JsonValue } from '../workflows/core/json';
-import type { CallLikeness, ProposedToolCall } from '../workflows/core/ports';
+import type { CallLikeness, ProposedToolCall } from '../workflows/core/tools/ports';
 import { canonicalJson } from './stores/content-hash';
 import { fileField } from './tools/edits-file';
 import { isJsonObject } from './tools/input-schema';

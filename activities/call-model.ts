@@ -1,14 +1,14 @@
 /** The activity `callModel`: appends what is pending, sends one request, checks the reply and stores it. */
-import type { ContextMeasure } from '../workflows/core/context-measure';
+import type { ContextMeasure } from '../workflows/core/context/measure';
 import type { Head } from '../workflows/core/message';
 import type {
   CallModelInput,
   CallModelResult,
   ModelCallHeldBack,
   RouteConfig,
-} from '../workflows/core/ports';
-import { routeName } from '../workflows/core/provider-health';
-import { retryNudge } from '../workflows/core/stream-recovery';
+} from '../workflows/core/model-call/ports';
+import { routeName } from '../workflows/core/failover/provider-health';
+import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
 import type { AttemptMemory } from './attempt-memory';

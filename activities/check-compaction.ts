@@ -1,7 +1,7 @@
 /** Checks the thresholds of compaction that people give, before a run is spent on them. */
 import { z } from 'zod';
-import type { CompactionConfig } from '../workflows/core/compaction-config';
-import { defaultCompaction } from '../workflows/core/compaction-config';
+import type { CompactionConfig } from '../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../workflows/core/context/compaction-config';
 import { UserError } from './user-error';
 
 const compactionSchema = z.strictObject({

@@ -1,6 +1,6 @@
 /** Checks how long decisions of people may take, before a run waits for one. */
 import { z } from 'zod';
-import type { DecisionPolicy } from '../workflows/core/ports';
+import type { DecisionPolicy } from '../workflows/core/tools/ports';
 import { UserError } from './user-error';
 
 /** Shortest time to decide in milliseconds: nobody decides faster (ADR 0022). */

@@ -1,7 +1,7 @@
 /** The activity `checkEdit`: whether arguments that a person changed can run, and what the model is told of the change. */
 import { failureMessageChars, inlineInputBytes } from '../workflows/core/limits';
 import type { JsonObject } from '../workflows/core/json';
-import type { CheckEditInput, CheckEditResult } from '../workflows/core/ports';
+import type { CheckEditInput, CheckEditResult } from '../workflows/core/people/ports';
 import type { ActivityDeps } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
 import { actionDigest, callIdentity } from './call-identity';

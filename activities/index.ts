@@ -1,5 +1,5 @@
 /** Entry of `holdfast/activities`: the composition root of the activities, and what people define agents with. */
-import type { Activities } from '../workflows/core/ports';
+import type { Activities } from '../workflows/core/activities';
 import type { AgentDefinition } from './agent';
 import { createAgentCatalog } from './agent-catalog';
 import { checkIsStore } from './check-definition';
@@ -76,10 +76,10 @@ export function createActivities(config: ActivitiesConfig): Activities {
   } satisfies Activities;
 }
 
-export type { Activities } from '../workflows/core/ports';
+export type { Activities } from '../workflows/core/activities';
 export type { Limits } from '../workflows/core/limits';
-export type { DecisionPolicy } from '../workflows/core/ports';
-export type { Budget } from '../workflows/core/spend';
+export type { DecisionPolicy } from '../workflows/core/tools/ports';
+export type { Budget } from '../workflows/core/budget/spend';
 export type { AgentDefinition, RouteDefinition } from './agent';
 export type { PriceDefinition, PriceTable } from './model-prices';
 export type { WindowTable } from './model-windows';

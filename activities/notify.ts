@@ -1,6 +1,6 @@
 /** The activity `notify`: tells people by each notifier once, and says who could not be told. */
 import { Context } from '@temporalio/activity';
-import type { NotifyInput, NotifyResult } from '../workflows/core/ports';
+import type { NotifyInput, NotifyResult } from '../workflows/core/people/ports';
 import type { ActivityDeps } from './activity-deps';
 import { storeOf } from './activity-deps';
 import { interruption, withHeartbeat } from './activity-lifecycle';

@@ -1,6 +1,7 @@
 /** Appends tool results and people's texts to the transcript before a model call. */
 import type { Head, Message, ToolResultBlock } from '../workflows/core/message';
-import type { CallModelInput, PendingResult } from '../workflows/core/ports';
+import type { CallModelInput } from '../workflows/core/model-call/ports';
+import type { PendingResult } from '../workflows/core/tools/ports';
 import { InfraException } from './infra-exception';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { Store } from './store';

@@ -2,7 +2,7 @@
 import { answerChars, failureMessageChars, previewChars } from '../workflows/core/limits';
 import type { AgentError } from '../workflows/core/failure';
 import type { AssistantMessage, Head, ToolCallBlock } from '../workflows/core/message';
-import type { CallModelInput, CallModelResult } from '../workflows/core/ports';
+import type { CallModelInput, CallModelResult } from '../workflows/core/model-call/ports';
 import type { ModelReply } from './providers/provider';
 import { parseTextProtocolReply } from './providers/text-tool-protocol';
 import { wellFormedText } from './providers/well-formed';

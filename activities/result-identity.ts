@@ -1,7 +1,7 @@
 /** Identity of what a tool call came to: whether it brought something new, and whether its own service was down. */
-import { normaliseResult, shortHash } from '../workflows/core/fingerprint';
+import { normaliseResult, shortHash } from '../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../workflows/core/json';
-import type { ResultIdentity } from '../workflows/core/ports';
+import type { ResultIdentity } from '../workflows/core/tools/ports';
 import { callLikeness, isCommand, isOnlyEcho } from './call-likeness';
 import { saysFailed } from './says-failed';
 import type { Execution } from './tool-execution';

@@ -1,13 +1,13 @@
 /** One attempt of a call on a route: deadlines, what is remembered of it, and whether a failure is repeated (layer 2). */
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
-import type { ContextMeasure } from '../workflows/core/context-measure';
+import type { ContextMeasure } from '../workflows/core/context/measure';
 import type { InfraError } from '../workflows/core/failure';
 import type { Limits } from '../workflows/core/limits';
-import { totalTokens } from '../workflows/core/model-price';
-import type { RouteConfig } from '../workflows/core/ports';
-import type { Allowance } from '../workflows/core/spend';
-import { decideRetry } from '../workflows/core/stream-recovery';
+import { totalTokens } from '../workflows/core/budget/model-price';
+import type { RouteConfig } from '../workflows/core/model-call/ports';
+import type { Allowance } from '../workflows/core/budget/spend';
+import { decideRetry } from '../workflows/core/failover/stream-recovery';
 import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { interruption, withHeartbeat } from './activity-lifecycle';
 import type { AttemptMemory } from './attempt-memory';

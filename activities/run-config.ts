@@ -1,10 +1,11 @@
 /** The config snapshot of a run as it is stored: whatever the activities need of it, so that history carries only its hash. */
 import { z } from 'zod';
-import type { CompactionConfig } from '../workflows/core/compaction-config';
-import { defaultCompaction } from '../workflows/core/compaction-config';
+import type { CompactionConfig } from '../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../workflows/core/context/compaction-config';
 import type { Limits } from '../workflows/core/limits';
 import { defaultLimits } from '../workflows/core/limits';
-import type { Completion, RouteConfig } from '../workflows/core/ports';
+import type { Completion } from '../workflows/core/run/ports';
+import type { RouteConfig } from '../workflows/core/model-call/ports';
 import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
 import { InfraException } from './infra-exception';

@@ -1,9 +1,9 @@
 /** The activity `runTool`: at most the effect that the tool's class allows, whatever dies in between. */
 import { Context } from '@temporalio/activity';
-import { toToolResponse } from '../workflows/core/error-context';
+import { toToolResponse } from '../workflows/core/errors/error-context';
 import type { JsonObject } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';
-import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/core/ports';
+import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/core/tools/ports';
 import type { ActivityDeps, RunDefinition } from './activity-deps';
 import { loadDefinition, storeOf } from './activity-deps';
 import { withHeartbeat } from './activity-lifecycle';

@@ -1,5 +1,5 @@
 /** Tells what the runtime itself put into a transcript, in a user's place since there is no other, from what people said. */
-import { noteProvenance } from '../workflows/core/error-context';
+import { noteProvenance } from '../workflows/core/errors/error-context';
 
 const continuations = /^\((?:The agent runtime|Continue\.|The beginning of this conversation)/;
 

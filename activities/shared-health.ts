@@ -1,8 +1,12 @@
 /** Layer 1 over all runs: asks the store before a call whether others found the route cooling, and tells it how the call went. */
 import type { FailoverReason, InfraError } from '../workflows/core/failure';
-import { failoverReason, infraPolicies, infraPolicy } from '../workflows/core/failure-policy';
+import {
+  failoverReason,
+  infraPolicies,
+  infraPolicy,
+} from '../workflows/core/errors/failure-policy';
 import type { Limits } from '../workflows/core/limits';
-import { restAfter } from '../workflows/core/provider-health';
+import { restAfter } from '../workflows/core/failover/provider-health';
 import { interruption } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
 import type { SharedHealth, Store } from './store';

@@ -1,7 +1,7 @@
 /** Reads the answer of a subagent off its transcript: what it said last, and nothing else. */
 import type { AssistantMessage } from '../workflows/core/message';
-import { completeTaskTool } from '../workflows/core/ports';
-import type { SubagentAnswer } from '../workflows/core/subagent';
+import { completeTaskTool } from '../workflows/core/tools/ports';
+import type { SubagentAnswer } from '../workflows/core/subagents/subagent';
 import { canonicalJson } from './stores/content-hash';
 import type { Store } from './store';
 

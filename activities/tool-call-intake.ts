@@ -3,7 +3,7 @@ import type { AgentError } from '../workflows/core/failure';
 import type { JsonObject } from '../workflows/core/json';
 import { failureMessageChars, inlineInputBytes, maxCallsPerReply } from '../workflows/core/limits';
 import type { ToolCallBlock } from '../workflows/core/message';
-import type { ProposedToolCall } from '../workflows/core/ports';
+import type { ProposedToolCall } from '../workflows/core/tools/ports';
 import type { ResolvedAgent } from './agent-catalog';
 import { actionDigest, callIdentity } from './call-identity';
 import { meantTool } from './knowledge/tool-purpose';

@@ -1,9 +1,9 @@
 /** Executes a tool under its deadline, and turns what comes of it into an output or an error for the model. */
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../workflows/core/failure';
-import { recoveryInstructions } from '../workflows/core/failure-policy';
+import { recoveryInstructions } from '../workflows/core/errors/failure-policy';
 import { failureMessageChars } from '../workflows/core/limits';
-import type { RunToolInput } from '../workflows/core/ports';
+import type { RunToolInput } from '../workflows/core/tools/ports';
 import { interruption } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
 import { isLostInTheMiddle } from './lost-in-the-middle';

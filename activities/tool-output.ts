@@ -1,5 +1,5 @@
 /** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
-import type { RunToolInput } from '../workflows/core/ports';
+import type { RunToolInput } from '../workflows/core/tools/ports';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { cutMiddle, sanitiseText } from './sanitise';
 import { sanitiseWhole } from './sanitise-whole';

@@ -12,7 +12,7 @@ import { startEmbeddedServer } from '../workers/embedded-server';
 import { createWorker } from '../workers/worker';
 import { agentRunWorkflow } from '../workflows/contract';
 import type { Limits } from '../workflows/core/limits';
-import type { RunOutcome } from '../workflows/core/run-outcome';
+import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { ChainHistory } from './history-sizes';
 import { readChain } from './history-sizes';
 

@@ -1,7 +1,7 @@
 /** A new run whose transcript begins where another one stood; that one is left as it is. */
 import { z } from 'zod';
 import { check } from './check-input';
-import type { PendingResult } from '../workflows/core/ports';
+import type { PendingResult } from '../workflows/core/tools/ports';
 import { ClientError } from './client-error';
 import type { RunAccess } from './run-access';
 import { foldRun } from './run-history';

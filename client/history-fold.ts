@@ -2,29 +2,25 @@
 import { CancelledFailure } from '@temporalio/common';
 import type { AgentRunInput } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
-import { prepareCallId } from '../workflows/core/iteration';
-import { modelCallEvent } from '../workflows/core/model-call-event';
-import type {
-  CallModelResult,
-  CheckEditResult,
-  NotifyResult,
-  CompactResult,
-  ModelCallHeldBack,
-  PlanRecoveryResult,
-  PrepareRunResult,
-  RunToolResult,
-} from '../workflows/core/ports';
-import { restoreRunState } from '../workflows/core/restore-run-state';
+import { prepareCallId } from '../workflows/core/run/loop';
+import { modelCallEvent } from '../workflows/core/model-call/model-call-event';
+import type { CallModelResult, ModelCallHeldBack } from '../workflows/core/model-call/ports';
+import type { CheckEditResult, NotifyResult } from '../workflows/core/people/ports';
+import type { CompactResult } from '../workflows/core/context/ports';
+import type { PlanRecoveryResult } from '../workflows/core/recovery/ports';
+import type { PrepareRunResult } from '../workflows/core/run/ports';
+import type { RunToolResult } from '../workflows/core/tools/ports';
+import { restoreRunState } from '../workflows/core/run/restore';
 import type {
   ActivityCommand,
   RunCommand,
   RunEvent,
   TimelineEntry,
   UnstampedEvent,
-} from '../workflows/core/run-protocol';
-import type { RunState } from '../workflows/core/run-state';
-import type { Transition } from '../workflows/core/transition';
-import { initialTransition, transition } from '../workflows/core/transition';
+} from '../workflows/core/run/protocol';
+import type { RunState } from '../workflows/core/run/state';
+import type { Transition } from '../workflows/core/run/transition';
+import { initialTransition, transition } from '../workflows/core/run/transition';
 import { endOfFailure, endOfResult } from '../workflows/child-outcome';
 import { failureFromActivity } from '../workflows/failure-from-activity';
 import { eventOfSignal, eventOfUpdate } from '../workflows/people-events';

@@ -1,7 +1,7 @@
 /** Finds runs by Temporal's visibility. */
 import type { WorkflowClient, WorkflowExecutionInfo } from '@temporalio/client';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
-import type { RunStatusWord } from '../workflows/core/status-view';
+import type { RunStatusWord } from '../workflows/core/view/status';
 
 /** Which runs. */
 export interface ListOptions {

@@ -3,7 +3,7 @@ import { HistoryPages } from './history-page';
 import type { WorkflowClient } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { agentRunWorkflow } from '../workflows/contract';
-import { hashesIn } from '../workflows/core/content-references';
+import { hashesIn } from '../workflows/core/context/content-references';
 import { isNotFound } from './temporal-failure';
 
 /** References of all retained runs. */

@@ -1,9 +1,9 @@
 /** A run as a caller holds it: its result, its story, and what people may do to it. */
 import type { z } from 'zod';
 import type { JsonValue } from '../workflows/core/json';
-import type { RunOutcome } from '../workflows/core/run-outcome';
-import type { TimelineEntry } from '../workflows/core/run-protocol';
-import type { PendingItem, RunStatusView } from '../workflows/core/status-view';
+import type { RunOutcome } from '../workflows/core/run/outcome';
+import type { TimelineEntry } from '../workflows/core/run/protocol';
+import type { PendingItem, RunStatusView } from '../workflows/core/view/status';
 import type { Actor, Approver, Decider } from './person-requests';
 import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';

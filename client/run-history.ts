@@ -1,7 +1,7 @@
 /** Walks a run's history from its first segment on, once or live, and folds it on the way. */
 import type { WorkflowClient } from '@temporalio/client';
 import { agentRunWorkflow } from '../workflows/contract';
-import type { TimelineEntry } from '../workflows/core/run-protocol';
+import type { TimelineEntry } from '../workflows/core/run/protocol';
 import { ClientError } from './client-error';
 import type { HistoryEvent, HistoryFact, HistorySource } from './history-facts';
 import { HistoryPages } from './history-page';

@@ -1,9 +1,9 @@
 /** Where a run is and what waits for a person: asked from a worker, else told by history. */
 import { temporal } from '@temporalio/proto';
 import { queryNames } from '../workflows/contract';
-import type { PendingItem, RunStatusView } from '../workflows/core/status-view';
-import { pendingItems, statusView } from '../workflows/core/status-view';
-import type { RunState } from '../workflows/core/run-state';
+import type { PendingItem, RunStatusView } from '../workflows/core/view/status';
+import { pendingItems, statusView } from '../workflows/core/view/status';
+import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';
 import type { FoldedSegment } from './history-fold';
 import type { RunAccess } from './run-access';

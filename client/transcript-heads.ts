@@ -1,13 +1,10 @@
 /** Where a run's transcript stood after each iteration, from its history: what forks and readers of transcripts begin with. */
 import type { AgentRunInput } from '../workflows/contract';
-import { prepareCallId } from '../workflows/core/iteration';
-import type {
-  CallModelResult,
-  CompactResult,
-  ModelCallHeldBack,
-  PrepareRunResult,
-} from '../workflows/core/ports';
-import type { RunRequest } from '../workflows/core/run-protocol';
+import { prepareCallId } from '../workflows/core/run/loop';
+import type { CallModelResult, ModelCallHeldBack } from '../workflows/core/model-call/ports';
+import type { CompactResult } from '../workflows/core/context/ports';
+import type { PrepareRunResult } from '../workflows/core/run/ports';
+import type { RunRequest } from '../workflows/core/run/protocol';
 import { ClientError } from './client-error';
 import type { HistoryFact } from './history-facts';
 import type { RunAccess } from './run-access';

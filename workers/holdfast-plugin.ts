@@ -9,7 +9,7 @@ import type {
   WorkerOptions,
   WorkerPlugin,
 } from '@temporalio/worker';
-import type { Activities } from '../workflows/core/ports';
+import type { Activities } from '../workflows/core/activities';
 import { reasonOf, SetupError } from './setup-error';
 import { holdfastWorkflowsPath } from './workflow-bundle';
 

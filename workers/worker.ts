@@ -4,7 +4,7 @@ import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { defaultTaskQueue } from '../workflows/contract';
-import type { Activities } from '../workflows/core/ports';
+import type { Activities } from '../workflows/core/activities';
 import { installRuntime } from './logging';
 import { reasonOf, SetupError } from './setup-error';
 import { loadWorkflowBundle } from './workflow-bundle';

@@ -4,20 +4,16 @@ import {
   proxyActivities,
   proxyLocalActivities,
 } from '@temporalio/workflow';
-import { prepareCallId } from './core/iteration';
-import type {
-  Activities,
-  CallModelResult,
-  CheckEditResult,
-  NotifyResult,
-  CompactResult,
-  ModelCallHeldBack,
-  PlanRecoveryResult,
-  PrepareRunResult,
-  RecordObservationsInput,
-  RunToolResult,
-} from './core/ports';
-import type { ActivityCommand } from './core/run-protocol';
+import { prepareCallId } from './core/run/loop';
+import type { Activities } from './core/activities';
+import type { CallModelResult, ModelCallHeldBack } from './core/model-call/ports';
+import type { CheckEditResult, NotifyResult } from './core/people/ports';
+import type { CompactResult } from './core/context/ports';
+import type { PlanRecoveryResult } from './core/recovery/ports';
+import type { PrepareRunResult } from './core/run/ports';
+import type { RecordObservationsInput } from './core/learning/ports';
+import type { RunToolResult } from './core/tools/ports';
+import type { ActivityCommand } from './core/run/protocol';
 
 /**
  * Attempts of one activity. A worker's death costs an attempt but is nobody's failure, so the cap is far above any retry

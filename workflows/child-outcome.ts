@@ -6,9 +6,9 @@ import {
   TerminatedFailure,
   TimeoutFailure,
 } from '@temporalio/common';
-import type { RunOutcome } from './core/run-outcome';
-import type { SubagentEnd } from './core/subagent';
-import { endOfSubagent } from './core/subagent';
+import type { RunOutcome } from './core/run/outcome';
+import type { SubagentEnd } from './core/subagents/subagent';
+import { endOfSubagent } from './core/subagents/subagent';
 
 function isOutcome(value: unknown): value is RunOutcome {
   return typeof value === 'object' && value !== null && 'status' in value && 'report' in value;

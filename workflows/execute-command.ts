@@ -9,9 +9,9 @@ import {
   prepareRun,
   runTool,
 } from './activity-proxies';
-import { modelCallEvent } from './core/model-call-event';
-import { prepareCallId } from './core/iteration';
-import type { ActivityCommand, RunCommand, UnstampedEvent } from './core/run-protocol';
+import { modelCallEvent } from './core/model-call/model-call-event';
+import { prepareCallId } from './core/run/loop';
+import type { ActivityCommand, RunCommand, UnstampedEvent } from './core/run/protocol';
 import { endOfFailure, endOfResult } from './child-outcome';
 import { failureFromActivity } from './failure-from-activity';
 import { runSubagent } from './subagent-run';

@@ -1,6 +1,7 @@
 /** The workflow `extractPatterns`: one extraction of patterns, started by a schedule. */
 import { proxyActivities } from '@temporalio/workflow';
-import type { Activities, ExtractionReport } from './core/ports';
+import type { Activities } from './core/activities';
+import type { ExtractionReport } from './core/learning/ports';
 
 /** An extraction reads at most a bounded corpus per tenant; a worker's death costs one attempt. */
 const { extractPatterns: extract } = proxyActivities<Activities>({

@@ -6,7 +6,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/common';
 import type { InfraError } from './core/failure';
-import { infraPolicies } from './core/failure-policy';
+import { infraPolicies } from './core/errors/failure-policy';
 import { failureMessageChars } from './core/limits';
 
 function isInfraError(value: unknown): value is InfraError {

@@ -1,7 +1,7 @@
 /** What people send, as events: one reading of signals and updates for the workflow and for the client's fold of history. */
 import { signalNames, updateNames } from './contract';
 import type { JsonObject } from './core/json';
-import type { UnstampedEvent } from './core/run-protocol';
+import type { UnstampedEvent } from './core/run/protocol';
 
 /** Characters of a reason or a name that a person gives; the rest is cut. */
 const reasonChars = 1_000;

@@ -4,8 +4,8 @@ import { executeChild } from '@temporalio/workflow';
 import type { agentRun } from './agent-run';
 import { outcomeOfFailure } from './child-outcome';
 import { agentRunWorkflow } from './contract';
-import type { RunOutcome } from './core/run-outcome';
-import type { RunRequest } from './core/run-protocol';
+import type { RunOutcome } from './core/run/outcome';
+import type { RunRequest } from './core/run/protocol';
 import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
 
 /** How the child is started: Temporal's options, and whether it is found by Holdfast's search attributes. */

@@ -3,8 +3,8 @@ import type { SearchAttributePair } from '@temporalio/common';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { searchAttributes } from './contract';
-import type { RunState } from './core/run-state';
-import { statusMarkdown, statusView } from './core/status-view';
+import type { RunState } from './core/run/state';
+import { statusMarkdown, statusView } from './core/view/status';
 
 const keys = {
   agent: defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD),

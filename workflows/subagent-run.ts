@@ -6,10 +6,10 @@ import {
 } from '@temporalio/workflow';
 import type { agentRun } from './agent-run';
 import { agentRunWorkflow } from './contract';
-import type { RunCommand } from './core/run-protocol';
-import type { RunOutcome } from './core/run-outcome';
-import { shownText } from './core/shown-text';
-import { escapeMarkdown } from './core/status-view';
+import type { RunCommand } from './core/run/protocol';
+import type { RunOutcome } from './core/run/outcome';
+import { shownText } from './core/people/shown-text';
+import { escapeMarkdown } from './core/view/status';
 import { inheritedSearchAttributes } from './run-visibility';
 
 /** Characters of the task that a page shows. */

@@ -1,9 +1,9 @@
 /** What is wrong with an update, before it enters history: its shape, its size, and whether it can apply. */
 import { updateNames } from './contract';
 import { editedInputChars, editedInputDepth, personTextChars } from './core/limits';
-import { rejectDecision } from './core/decisions';
-import { rejectAnswer } from './core/people';
-import type { RunState } from './core/run-state';
+import { rejectDecision } from './core/people/decisions';
+import { rejectAnswer } from './core/people/messages';
+import type { RunState } from './core/run/state';
 import { eventOfUpdate, field } from './people-events';
 
 /** Characters of an id or a digest. */

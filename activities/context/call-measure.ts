@@ -1,8 +1,8 @@
 /** Measures one model call: before it, whether it fits; after it, what the vendor's count teaches. */
 import type { AssistantMessage } from '../../workflows/core/message';
-import type { CallModelInput, CallModelResult } from '../../workflows/core/ports';
-import type { CountedContext, TokenFactors } from '../../workflows/core/token-factors';
-import { learnFactors, totalTextTokens } from '../../workflows/core/token-factors';
+import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
+import type { CountedContext, TokenFactors } from '../../workflows/core/context/token-factors';
+import { learnFactors, totalTextTokens } from '../../workflows/core/context/token-factors';
 import type { ModelRequest, Provider } from '../providers/provider';
 import type { RequestMeasure } from './measure-request';
 import { initialTokenFactors, measureRequest } from './measure-request';

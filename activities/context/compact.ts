@@ -1,13 +1,13 @@
 /** The activity `compact`: writes a new, smaller transcript in the place of one that the model's window cannot hold. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CompactionConfig } from '../../workflows/core/compaction-config';
-import { summaryShare } from '../../workflows/core/compaction-policy';
-import type { ContextMeasure } from '../../workflows/core/context-measure';
-import { fitsBounds, scaledMeasure } from '../../workflows/core/context-measure';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
+import { summaryShare } from '../../workflows/core/context/compaction-policy';
+import type { ContextMeasure } from '../../workflows/core/context/measure';
+import { fitsBounds, scaledMeasure } from '../../workflows/core/context/measure';
 import type { Head, Message } from '../../workflows/core/message';
-import type { CompactInput, CompactResult } from '../../workflows/core/ports';
-import { totalTokens } from '../../workflows/core/model-price';
-import { routeName } from '../../workflows/core/provider-health';
+import type { CompactInput, CompactResult } from '../../workflows/core/context/ports';
+import { totalTokens } from '../../workflows/core/budget/model-price';
+import { routeName } from '../../workflows/core/failover/provider-health';
 import type { ActivityDeps, RunDefinition } from '../activity-deps';
 import { loadDefinition, storeOf } from '../activity-deps';
 import { appendPending } from '../pending-results';

@@ -1,6 +1,6 @@
 /** What stands in the place of summarised messages: a structured summary, merged and never summarised again. */
 import { z } from 'zod';
-import { noteProvenance } from '../../workflows/core/error-context';
+import { noteProvenance } from '../../workflows/core/errors/error-context';
 import { fenceToolOutput } from '../fence';
 import { wellFormedText } from '../providers/well-formed';
 

@@ -1,8 +1,8 @@
 /** What a summary takes from the conversation without a model: people's words, changed files, earlier summaries. */
 import type { Message, ToolCallBlock, UserMessage } from '../../workflows/core/message';
-import type { OpenMatters } from '../../workflows/core/open-matters';
-import type { ToolPolicy } from '../../workflows/core/ports';
-import { askUserTool } from '../../workflows/core/ports';
+import type { OpenMatters } from '../../workflows/core/context/open-matters';
+import type { ToolPolicy } from '../../workflows/core/tools/ports';
+import { askUserTool } from '../../workflows/core/tools/ports';
 import { isRuntimeText } from '../runtime-text';
 import type { Store } from '../store';
 import type { ContextSummary } from './context-summary';

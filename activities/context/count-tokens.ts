@@ -1,7 +1,7 @@
 /** Tokens of a text by the o200k table: our own measure, which learned factors turn into a vendor's. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { TextTokens } from '../../workflows/core/token-factors';
-import { totalTextTokens } from '../../workflows/core/token-factors';
+import type { TextTokens } from '../../workflows/core/context/token-factors';
+import { totalTextTokens } from '../../workflows/core/context/token-factors';
 
 /** Longest piece given to the tokenizer at once: its time grows with the square of an unbroken run of letters. */
 const pieceCharacters = 256;

@@ -1,9 +1,9 @@
 /** Whether a measured request is sent, and how long its reply may be. */
 import { Context } from '@temporalio/activity';
-import type { CompactionConfig } from '../../workflows/core/compaction-config';
-import type { ContextBounds, ContextMeasure } from '../../workflows/core/context-measure';
-import { fitsBounds } from '../../workflows/core/context-measure';
-import type { CallModelInput } from '../../workflows/core/ports';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
+import type { ContextBounds, ContextMeasure } from '../../workflows/core/context/measure';
+import { fitsBounds } from '../../workflows/core/context/measure';
+import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { MeasuredCall } from './call-measure';
 import type { RequestMeasure } from './measure-request';
 import { brokenLimit, measureParts } from './measure-parts';

@@ -1,6 +1,6 @@
 /** Measures a request in the parts that the core chooses a tier by. */
-import type { CompactionConfig } from '../../workflows/core/compaction-config';
-import type { ContextMeasure } from '../../workflows/core/context-measure';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
+import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Message } from '../../workflows/core/message';
 import type { MeasuredCall } from './call-measure';
 import { tailStart } from './kept-tail';

@@ -1,8 +1,16 @@
 /** How large a request is before it is sent: tokens, bytes, images. The vendor's own last count is the truth for what it covers. */
 import { createHash } from 'node:crypto';
 import type { AssistantMessage, Message, UserMessage } from '../../workflows/core/message';
-import type { CountedContext, TextTokens, TokenFactors } from '../../workflows/core/token-factors';
-import { addTextTokens, noTextTokens, weighTextTokens } from '../../workflows/core/token-factors';
+import type {
+  CountedContext,
+  TextTokens,
+  TokenFactors,
+} from '../../workflows/core/context/token-factors';
+import {
+  addTextTokens,
+  noTextTokens,
+  weighTextTokens,
+} from '../../workflows/core/context/token-factors';
 import { sendableImages } from '../providers/sendable-images';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';

@@ -1,6 +1,6 @@
 /** Results that hold a person's word: answers to questions, calls that nobody approved, arguments that somebody changed. */
 import type { ToolResultBlock } from '../../workflows/core/message';
-import { askUserTool } from '../../workflows/core/ports';
+import { askUserTool } from '../../workflows/core/tools/ports';
 import { objectInText } from '../object-in-text';
 
 /** How the core begins the result of a call that a person, or nobody in time, approved (`toToolResponse`). */

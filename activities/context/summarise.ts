@@ -1,9 +1,10 @@
 /** Summarises a record with a model: part by part, each part kept in the store, so that a repeat resumes where it stopped. */
 import { Context } from '@temporalio/activity';
 import { z } from 'zod';
-import type { CompactInput, RouteConfig } from '../../workflows/core/ports';
-import { routeName } from '../../workflows/core/provider-health';
-import { weighTextTokens } from '../../workflows/core/token-factors';
+import type { CompactInput } from '../../workflows/core/context/ports';
+import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import { routeName } from '../../workflows/core/failover/provider-health';
+import { weighTextTokens } from '../../workflows/core/context/token-factors';
 import type { ActivityDeps, RunDefinition } from '../activity-deps';
 import { spendSchema } from '../attempt-memory';
 import type { ModelReply, ModelRequest, Provider } from '../providers/provider';

@@ -1,7 +1,7 @@
 /** The knowledge of an agent's tools that a run is prepared with. */
 import { Context } from '@temporalio/activity';
-import type { ToolPolicy } from '../../workflows/core/ports';
-import type { Allowance } from '../../workflows/core/spend';
+import type { ToolPolicy } from '../../workflows/core/tools/ports';
+import type { Allowance } from '../../workflows/core/budget/spend';
 import type { ActivityDeps } from '../activity-deps';
 import type { ResolvedAgent } from '../agent-catalog';
 import { isJsonObject } from '../tools/input-schema';

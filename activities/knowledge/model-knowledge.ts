@@ -1,9 +1,9 @@
 /** Knowledge of tools that a model makes of their definitions: one call per set of definitions, kept in the store. */
 import { z } from 'zod';
-import { totalTokens } from '../../workflows/core/model-price';
-import type { RouteConfig } from '../../workflows/core/ports';
-import type { Allowance, CallSpend } from '../../workflows/core/spend';
-import { noSpend } from '../../workflows/core/spend';
+import { totalTokens } from '../../workflows/core/budget/model-price';
+import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
+import { noSpend } from '../../workflows/core/budget/spend';
 import { countAllTokens } from '../context/count-tokens';
 import { InfraException } from '../infra-exception';
 import { objectInText } from '../object-in-text';

@@ -1,6 +1,6 @@
 /** What is known of tools without anybody writing it down: which do the same, and which mistakes are likely. */
 import { z } from 'zod';
-import type { ToolEffect } from '../../workflows/core/ports';
+import type { ToolEffect } from '../../workflows/core/tools/ports';
 import type { ToolSpec } from '../providers/provider';
 import { alternativesOf } from './tool-purpose';
 import { schemaHints } from './schema-hints';

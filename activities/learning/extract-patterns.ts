@@ -1,5 +1,5 @@
 /** Draws patterns from the corpus: clusters errors by tenant, tool and kind, and counts for each fix how often it worked. */
-import type { ExtractionReport } from '../../workflows/core/ports';
+import type { ExtractionReport } from '../../workflows/core/learning/ports';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import { judged, lowerBound, noEvidence, rehabilitated, weightAt } from './evidence';
 import type { Evidence, Fix, Observation, Pattern, PatternStore } from './pattern-store';

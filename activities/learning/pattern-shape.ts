@@ -1,6 +1,6 @@
 /** Checks that what a store gives back is an observation or a pattern of a shape that this release knows. */
 import { z } from 'zod';
-import { remedies } from '../../workflows/core/recovery-action';
+import { remedies } from '../../workflows/core/recovery/action';
 import type { Observation, Pattern } from './pattern-store';
 
 const shape = z.enum([

@@ -1,5 +1,5 @@
 /** What a store keeps for learning: the corpus of errors and what fixed them, the patterns drawn from it, tools' knowledge. */
-import type { remedies } from '../../workflows/core/recovery-action';
+import type { remedies } from '../../workflows/core/recovery/action';
 import type { AgentErrorCode } from '../../workflows/core/failure';
 
 /** What kind of value a parameter had; never the value itself. */

@@ -1,8 +1,8 @@
 /** Writes what became of a run's errors into the corpus: looks the calls up in the transcript, and keeps no value of them. */
-import { errorFingerprint, errorKindText } from '../../workflows/core/error-fingerprint';
+import { errorFingerprint, errorKindText } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import type { Message } from '../../workflows/core/message';
-import type { ObservedError, RecordObservationsInput } from '../../workflows/core/ports';
+import type { ObservedError, RecordObservationsInput } from '../../workflows/core/learning/ports';
 import type { ActivityDeps } from '../activity-deps';
 import { loadDefinition, storeOf } from '../activity-deps';
 import { InfraException } from '../infra-exception';

@@ -1,8 +1,8 @@
 /** What the recovery planner asks of learning: a fix that has worked for this error, and where to report whether it helped. */
 import type { AgentErrorCode } from '../../workflows/core/failure';
-import { errorFingerprint } from '../../workflows/core/error-fingerprint';
+import { errorFingerprint } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
-import type { RecoveryAction } from '../../workflows/core/recovery-action';
+import type { RecoveryAction } from '../../workflows/core/recovery/action';
 import { afterUse, trustIn } from './evidence';
 import type { ReadResult } from './fix-template';
 import { describeFix, parametersFrom } from './fix-template';

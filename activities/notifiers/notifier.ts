@@ -1,5 +1,5 @@
 /** How people are told that a run waits for one of them: pluggable, at least once, never in a run's way. */
-import type { PersonNotice } from '../../workflows/core/ports';
+import type { PersonNotice } from '../../workflows/core/people/ports';
 
 /** What a notifier delivers. Every text is sanitised and bounded, and may hold what a model or tool wrote: never markup. */
 export interface Notification extends PersonNotice {

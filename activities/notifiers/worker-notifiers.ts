@@ -1,5 +1,6 @@
 /** The notifiers of a worker, checked at its start. */
-import type { AgentSnapshot, PersonNotice } from '../../workflows/core/ports';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import type { PersonNotice } from '../../workflows/core/people/ports';
 import { UserError } from '../user-error';
 import type { Notifier } from './notifier';
 

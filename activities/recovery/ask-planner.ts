@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
-import { totalTokens } from '../../workflows/core/model-price';
-import type { RouteConfig } from '../../workflows/core/ports';
-import { routeName } from '../../workflows/core/provider-health';
-import type { Allowance, CallSpend } from '../../workflows/core/spend';
-import { noSpend } from '../../workflows/core/spend';
-import { decideRetry } from '../../workflows/core/stream-recovery';
+import { totalTokens } from '../../workflows/core/budget/model-price';
+import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import { routeName } from '../../workflows/core/failover/provider-health';
+import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
+import { noSpend } from '../../workflows/core/budget/spend';
+import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import { countAllTokens } from '../context/count-tokens';
 import { InfraException } from '../infra-exception';
 import type {

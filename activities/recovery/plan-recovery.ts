@@ -1,15 +1,12 @@
 /** The activity `planRecovery`: a learned pattern first, then the model, then the core's own heuristic; each plan is checked. */
 import type { AgentErrorCode } from '../../workflows/core/failure';
-import { recoveryInstructions } from '../../workflows/core/failure-policy';
+import { recoveryInstructions } from '../../workflows/core/errors/failure-policy';
 import { failureMessageChars } from '../../workflows/core/limits';
 import type { Message } from '../../workflows/core/message';
-import type {
-  PlanRecoveryInput,
-  PlanRecoveryResult,
-  ProposedToolCall,
-} from '../../workflows/core/ports';
-import type { RecoveryAction, RecoverySource } from '../../workflows/core/recovery-action';
-import type { CallSpend } from '../../workflows/core/spend';
+import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/recovery/ports';
+import type { ProposedToolCall } from '../../workflows/core/tools/ports';
+import type { RecoveryAction, RecoverySource } from '../../workflows/core/recovery/action';
+import type { CallSpend } from '../../workflows/core/budget/spend';
 import type { ActivityDeps, RunDefinition } from '../activity-deps';
 import { loadDefinition, storeOf } from '../activity-deps';
 import { withHeartbeat } from '../activity-lifecycle';

@@ -1,8 +1,8 @@
 /** Reads what a planner's model answers: by schema where the vendor keeps one, else out of its text. Never guesses. */
 import { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
-import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery-action';
-import { recoveryStrategies } from '../../workflows/core/recovery-action';
+import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery/action';
+import { recoveryStrategies } from '../../workflows/core/recovery/action';
 import type { OutputSchema } from '../providers/provider';
 import { sanitiseText } from '../sanitise';
 

@@ -1,5 +1,5 @@
 /** What a planner's model is asked: the state of the run in words, and the form of the answer. */
-import type { StuckContext } from '../../workflows/core/recovery-action';
+import type { StuckContext } from '../../workflows/core/recovery/action';
 import type { ToolKnowledge } from '../knowledge/tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
 import type { RunConfig } from '../run-config';

@@ -1,6 +1,6 @@
 /** How people configure recovery, with every default and its range. */
 import { z } from 'zod';
-import type { RecoveryPolicy } from '../../workflows/core/recovery-action';
+import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { UserError } from '../user-error';
 
 /** Recovery of an agent's runs, as its author writes it. */

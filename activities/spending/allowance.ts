@@ -1,14 +1,14 @@
 /** Whether a request can be paid: the most that it may cost against what its call may spend. */
-import type { ModelPrice } from '../../workflows/core/model-price';
+import type { ModelPrice } from '../../workflows/core/budget/model-price';
 import {
   affordableOutputTokens,
   totalTokens,
   usdText,
   worstPromptNanoUsd,
   worstRequestNanoUsd,
-} from '../../workflows/core/model-price';
-import type { Allowance, CallSpend } from '../../workflows/core/spend';
-import { noUsage } from '../../workflows/core/usage';
+} from '../../workflows/core/budget/model-price';
+import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
+import { noUsage } from '../../workflows/core/budget/usage';
 import type { RequestMeasure } from '../context/measure-request';
 import { InfraException } from '../infra-exception';
 

@@ -1,9 +1,9 @@
 /** Checks budgets that people give, before anything is spent, and turns them into what a run may spend. */
 import { z } from 'zod';
-import { nanoUsdOf } from '../../workflows/core/model-price';
-import type { RouteConfig } from '../../workflows/core/ports';
-import { routeName } from '../../workflows/core/provider-health';
-import type { Allowance, Budget } from '../../workflows/core/spend';
+import { nanoUsdOf } from '../../workflows/core/budget/model-price';
+import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import { routeName } from '../../workflows/core/failover/provider-health';
+import type { Allowance, Budget } from '../../workflows/core/budget/spend';
 import { UserError } from '../user-error';
 
 /** Largest budget in US dollars: far below where whole nanodollars lose their last digit. */

@@ -1,5 +1,5 @@
 /** Removes from a store what nothing reaches any more: marks from the roots and from everything young, then deletes the rest. */
-import { hashesIn } from '../../workflows/core/content-references';
+import { hashesIn } from '../../workflows/core/context/content-references';
 import type { ContentHash } from '../../workflows/core/message';
 import { parseManifest } from './blob-manifest';
 import type { AgedNode, AgedRow, AgedText, GarbageRows, SweptTable } from './garbage-rows';

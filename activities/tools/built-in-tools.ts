@@ -1,6 +1,6 @@
 /** The two tools that the core itself answers: `complete_task` and `ask_user`. */
 import { z } from 'zod';
-import { askUserTool, completeTaskTool } from '../../workflows/core/ports';
+import { askUserTool, completeTaskTool } from '../../workflows/core/tools/ports';
 import { defineTool } from './define-tool';
 import type { Tool } from './tool';
 import { ToolError } from './tool-error';

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Limits } from '../../workflows/core/limits';
 import { personTextChars } from '../../workflows/core/limits';
-import type { Budget } from '../../workflows/core/spend';
-import type { SubagentPolicy } from '../../workflows/core/subagent';
+import type { Budget } from '../../workflows/core/budget/spend';
+import type { SubagentPolicy } from '../../workflows/core/subagents/subagent';
 import { InfraException } from '../infra-exception';
 import { allowanceOf, checkBudget } from '../spending/check-budget';
 import { UserError } from '../user-error';

@@ -1,9 +1,9 @@
 /** Which input of a tool names the file that it changes, and which file that is on the disk. */
 import { lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { shortHash } from '../../workflows/core/fingerprint';
+import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
-import type { ProposedToolCall, ToolEffect } from '../../workflows/core/ports';
+import type { ProposedToolCall, ToolEffect } from '../../workflows/core/tools/ports';
 import type { Tool } from './tool';
 import { foldedName } from './workspace/workspace-path';
 

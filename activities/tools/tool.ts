@@ -1,8 +1,8 @@
 /** How people define tools: a zod schema, an effect class, a time limit, and a function. */
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
-import type { DecisionPolicy, ToolEffect } from '../../workflows/core/ports';
-import type { SubagentPolicy } from '../../workflows/core/subagent';
+import type { DecisionPolicy, ToolEffect } from '../../workflows/core/tools/ports';
+import type { SubagentPolicy } from '../../workflows/core/subagents/subagent';
 import type { PrivilegedParameter } from './privileged-parameters';
 
 /** What a tool may use while it runs. */

@@ -1,5 +1,5 @@
 /** Finds what a person means when the command names no id. */
-import type { PendingItem } from '../../workflows/core/status-view';
+import type { PendingItem } from '../../workflows/core/view/status';
 import { ClientError } from '../client-error';
 import type { RunHandle } from '../run-handle';
 

@@ -1,5 +1,5 @@
 /** What the command line's exit codes mean. */
-import type { RunOutcome } from '../../workflows/core/run-outcome';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
 
 /** Exit codes, documented in `holdfast --help` and `docs/cli.md`. */
 export const exitCodes = {

@@ -1,7 +1,7 @@
 /** `holdfast list`: runs that go on, then those that ended last. */
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
-import type { RunStatusWord } from '../../workflows/core/status-view';
+import type { RunStatusWord } from '../../workflows/core/view/status';
 import type { RunSummary } from '../list-runs';
 import { defaultListLimit } from '../list-runs';
 import type { CommandContext, CommonOptions } from './command-context';

@@ -1,5 +1,5 @@
 /** Shows a run while it goes on: redrawn in place on a terminal, plain lines in a pipe, JSON lines for programs. */
-import type { RunOutcome } from '../../workflows/core/run-outcome';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { RunMoment } from '../run-handle';
 import type { CommandOutput } from './command-context';
 import { outcomeText } from './outcome-text';

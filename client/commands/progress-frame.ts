@@ -1,7 +1,7 @@
 /** The lines at the foot of a live display: where the run is, what it used, what was healed. Pure. */
-import { costText } from '../../workflows/core/run-cost';
-import type { RunStatusView } from '../../workflows/core/status-view';
-import { cachedText } from '../../workflows/core/usage';
+import { costText } from '../../workflows/core/budget/cost';
+import type { RunStatusView } from '../../workflows/core/view/status';
+import { cachedText } from '../../workflows/core/budget/usage';
 import type { Paint } from './terminal-text';
 import { cutTo, duration, printable, shortNumber } from './terminal-text';
 

@@ -1,8 +1,8 @@
 /** One run as people read it: rows, what waits and how to end the wait, its story and its end. Pure. */
-import type { RunOutcome } from '../../workflows/core/run-outcome';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
-import { statusRows } from '../../workflows/core/status-rows';
-import type { PendingItem, RunStatusView } from '../../workflows/core/status-view';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
+import { statusRows } from '../../workflows/core/view/rows';
+import type { PendingItem, RunStatusView } from '../../workflows/core/view/status';
 import type { CommandOutput } from './command-context';
 import { endText } from './outcome-text';
 import { createStory, storyIndent } from './story';

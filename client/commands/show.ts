@@ -1,6 +1,6 @@
 /** `holdfast show`: where one run is, what waits, and how it went. */
 import type { Command } from 'commander';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { CommandContext, CommonOptions } from './command-context';
 import { print, withClient } from './command-context';
 

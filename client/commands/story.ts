@@ -1,5 +1,5 @@
 /** A run's story as lines with the time since its start: each thing told once. */
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import { duration } from './terminal-text';
 import type { StoryLine } from './timeline-lines';
 import { storyLine } from './timeline-lines';

@@ -1,10 +1,10 @@
 /** One line per entry of a run's story, and what a person can do about what waits. */
 import type { Failure } from '../../workflows/core/failure';
-import { nanoUsdOf, usdText } from '../../workflows/core/model-price';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
-import type { PendingItem } from '../../workflows/core/status-view';
-import type { ExpiryAction } from '../../workflows/core/ports';
-import type { RecoveryExpiry } from '../../workflows/core/recovery-action';
+import { nanoUsdOf, usdText } from '../../workflows/core/budget/model-price';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
+import type { PendingItem } from '../../workflows/core/view/status';
+import type { ExpiryAction } from '../../workflows/core/tools/ports';
+import type { RecoveryExpiry } from '../../workflows/core/recovery/action';
 import type { Colour } from './terminal-text';
 import { duration, printable } from './terminal-text';
 

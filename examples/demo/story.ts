@@ -1,7 +1,7 @@
 /** Tells a run as it happens: a label and a text per line, at most 80 columns wide. */
 import { styleText } from 'node:util';
 import type { Failure } from '../../workflows/core/failure';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
 
 const labelColumns = 9;
 const textColumns = 80 - labelColumns - 1;

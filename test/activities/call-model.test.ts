@@ -5,7 +5,7 @@ import type { AgentDefinition } from '../../activities/agent';
 import { createActivities } from '../../activities/index';
 import { InfraException } from '../../activities/infra-exception';
 import type { Provider } from '../../activities/providers/provider';
-import type { CallModelInput } from '../../workflows/core/ports';
+import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 

@@ -7,9 +7,9 @@ import { createActivities } from '../../activities/index';
 import { defineTool } from '../../activities/tools/define-tool';
 import { scriptedProvider } from '../../testing/scripted-provider';
 import type { Message } from '../../workflows/core/message';
-import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/ports';
-import type { RecoveryAction, StuckContext } from '../../workflows/core/recovery-action';
-import { guidanceNote, runtimeIntroduction } from '../../workflows/core/recovery-text';
+import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/recovery/ports';
+import type { RecoveryAction, StuckContext } from '../../workflows/core/recovery/action';
+import { guidanceNote, runtimeIntroduction } from '../../workflows/core/recovery/text';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 

@@ -12,7 +12,7 @@ import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import type { ToolErrorCode } from '../../activities/tools/tool-error';
 import { ToolError } from '../../activities/tools/tool-error';
 import type { AgentError } from '../../workflows/core/failure';
-import type { RunToolInput, RunToolResult } from '../../workflows/core/ports';
+import type { RunToolInput, RunToolResult } from '../../workflows/core/tools/ports';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 

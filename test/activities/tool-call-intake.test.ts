@@ -7,7 +7,7 @@ import type { TakenCall } from '../../activities/tool-call-intake';
 import { takeToolCalls } from '../../activities/tool-call-intake';
 import type { ToolsOfRun } from '../../activities/tool-of-run';
 import { defineTool } from '../../activities/tools/define-tool';
-import { noUsage } from '../../workflows/core/usage';
+import { noUsage } from '../../workflows/core/budget/usage';
 import { temporaryStore } from '../support/temporary-store';
 
 /** An agent that has `send`. */

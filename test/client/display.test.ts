@@ -15,9 +15,9 @@ import { runTable } from '../../client/commands/list';
 import { listQuery } from '../../client/list-runs';
 import { detailsOf, summaryOf } from '../../client/start-run';
 import { storyLine } from '../../client/commands/timeline-lines';
-import type { RunOutcome } from '../../workflows/core/run-outcome';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
-import type { RunStatusView } from '../../workflows/core/status-view';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
+import type { RunStatusView } from '../../workflows/core/view/status';
 
 const status: RunStatusView = {
   status: 'running',

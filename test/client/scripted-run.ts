@@ -7,18 +7,15 @@ import { Worker } from '@temporalio/worker';
 import { AgentClient } from '../../client/agent-client';
 import type { InfraError } from '../../workflows/core/failure';
 import { defaultLimits } from '../../workflows/core/limits';
+import type { Activities } from '../../workflows/core/activities';
+import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
+import type { CheckEditInput, CheckEditResult } from '../../workflows/core/people/ports';
+import type { PrepareRunInput, PrepareRunResult } from '../../workflows/core/run/ports';
 import type {
-  Activities,
-  CallModelInput,
-  CallModelResult,
-  CheckEditInput,
-  CheckEditResult,
-  PrepareRunInput,
-  PrepareRunResult,
   ProposedToolCall,
   RunToolInput,
   RunToolResult,
-} from '../../workflows/core/ports';
+} from '../../workflows/core/tools/ports';
 import type { DevServer } from '../support/temporal';
 import { uniqueName, workflowBundle } from '../support/temporal';
 

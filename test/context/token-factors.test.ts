@@ -5,7 +5,7 @@ import {
   learnFactors,
   tokenFactorBounds,
   weighTextTokens,
-} from '../../workflows/core/token-factors';
+} from '../../workflows/core/context/token-factors';
 
 const even = { words: 1, marks: 1, scripts: 1 };
 

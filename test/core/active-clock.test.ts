@@ -1,7 +1,7 @@
 /** Active time: a run is not charged for hours in which no worker lived. */
 import { currentRules } from '../../workflows/core/rules';
-import type { RunState } from '../../workflows/core/run-state';
-import { transition } from '../../workflows/core/transition';
+import type { RunState } from '../../workflows/core/run/state';
+import { transition } from '../../workflows/core/run/transition';
 import type { UnstampedEvent } from '../support/builders';
 import { aCall, aLimits, aRunWithCalls, aTool, aToolResult } from '../support/builders';
 

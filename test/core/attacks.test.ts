@@ -1,11 +1,11 @@
 /** People and failures at the worst moment, in each phase. */
-import { rejectDecision } from '../../workflows/core/decisions';
-import { rejectAnswer } from '../../workflows/core/people';
-import type { RunCommand } from '../../workflows/core/run-protocol';
-import type { RunState } from '../../workflows/core/run-state';
-import { pendingItems, statusMarkdown } from '../../workflows/core/status-view';
-import type { Transition } from '../../workflows/core/transition';
-import { transition } from '../../workflows/core/transition';
+import { rejectDecision } from '../../workflows/core/people/decisions';
+import { rejectAnswer } from '../../workflows/core/people/messages';
+import type { RunCommand } from '../../workflows/core/run/protocol';
+import type { RunState } from '../../workflows/core/run/state';
+import { pendingItems, statusMarkdown } from '../../workflows/core/view/status';
+import type { Transition } from '../../workflows/core/run/transition';
+import { transition } from '../../workflows/core/run/transition';
 import type { UnstampedEvent } from '../support/builders';
 import {
   aCall,

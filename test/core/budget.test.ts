@@ -6,12 +6,12 @@ import {
   chargeReservation,
   costOf,
   reserve,
-} from '../../workflows/core/budget';
-import type { ModelPrice } from '../../workflows/core/model-price';
-import { costNanoUsd, usdText } from '../../workflows/core/model-price';
-import type { RunState } from '../../workflows/core/run-state';
-import { addSpend, noSpend, spendOf } from '../../workflows/core/spend';
-import { noUsage } from '../../workflows/core/usage';
+} from '../../workflows/core/budget/budget';
+import type { ModelPrice } from '../../workflows/core/budget/model-price';
+import { costNanoUsd, usdText } from '../../workflows/core/budget/model-price';
+import type { RunState } from '../../workflows/core/run/state';
+import { addSpend, noSpend, spendOf } from '../../workflows/core/budget/spend';
+import { noUsage } from '../../workflows/core/budget/usage';
 import type { UnstampedEvent } from '../support/builders';
 import { aPreparedRun, aRoute, anInfraError, takeAll } from '../support/builders';
 

@@ -1,12 +1,12 @@
 /** Seed 000: a ring of five, on its own and through whole runs. */
 import fc from 'fast-check';
-import type { CircuitBreakerState } from '../../workflows/core/circuit-breaker';
+import type { CircuitBreakerState } from '../../workflows/core/errors/circuit-breaker';
 import {
   initialCircuitBreaker,
   isTripped,
   resetErrors,
   trackError,
-} from '../../workflows/core/circuit-breaker';
+} from '../../workflows/core/errors/circuit-breaker';
 import { aSnapshot, anAgentError, anInfraError } from '../support/builders';
 import type { RunDriver, ScriptedToolResult } from '../support/run-driver';
 import type { ScriptedReply } from '../support/scripted-reply';

@@ -1,7 +1,7 @@
 /** Compaction within a run: what is held back, refused, retried, waited for, and where it ends. */
-import type { ContextMeasure } from '../../workflows/core/context-measure';
+import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { InfraError } from '../../workflows/core/failure';
-import type { AgentSnapshot } from '../../workflows/core/ports';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import { currentRules } from '../../workflows/core/rules';
 import { aMeasure, anAgentError, anInfraError, aRoute, aSnapshot } from '../support/builders';
 import type { DrivenWorld } from '../support/run-driver';

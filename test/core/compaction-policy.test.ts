@@ -1,9 +1,12 @@
 /** Which tier when: seed 001, layer 4, and what follows where no tier helps. */
 import fc from 'fast-check';
-import { defaultCompaction } from '../../workflows/core/compaction-config';
-import type { CompactionFacts, DoneCompaction } from '../../workflows/core/compaction-policy';
-import { decideCompaction, decideTier } from '../../workflows/core/compaction-policy';
-import type { ContextBounds } from '../../workflows/core/context-measure';
+import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import type {
+  CompactionFacts,
+  DoneCompaction,
+} from '../../workflows/core/context/compaction-policy';
+import { decideCompaction, decideTier } from '../../workflows/core/context/compaction-policy';
+import type { ContextBounds } from '../../workflows/core/context/measure';
 import { aMeasure } from '../support/builders';
 
 const bounds: ContextBounds = {

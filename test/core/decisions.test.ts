@@ -1,9 +1,9 @@
 /** Decisions of people: once each, on the exact action, in their own time, with other arguments, and when nobody decides. */
-import { verdictOnDecision, rejectDecision } from '../../workflows/core/decisions';
-import type { DecisionPolicy } from '../../workflows/core/ports';
+import { verdictOnDecision, rejectDecision } from '../../workflows/core/people/decisions';
+import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import { currentRules } from '../../workflows/core/rules';
-import type { RunState } from '../../workflows/core/run-state';
-import { pendingItems, statusView } from '../../workflows/core/status-view';
+import type { RunState } from '../../workflows/core/run/state';
+import { pendingItems, statusView } from '../../workflows/core/view/status';
 import type { UnstampedEvent } from '../support/builders';
 import {
   aCall,

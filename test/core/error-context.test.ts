@@ -5,8 +5,8 @@ import {
   defaultHint,
   noteProvenance,
   toToolResponse,
-} from '../../workflows/core/error-context';
-import { recoveryInstructions } from '../../workflows/core/failure-policy';
+} from '../../workflows/core/errors/error-context';
+import { recoveryInstructions } from '../../workflows/core/errors/failure-policy';
 import { anAgentError } from '../support/builders';
 
 const toolNames = ['search', 'calculator'];

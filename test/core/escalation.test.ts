@@ -1,8 +1,8 @@
 /** A person takes the run over while its last reply is under way: it waits for them instead of ending. */
-import type { AgentSnapshot } from '../../workflows/core/ports';
-import { completeTaskTool } from '../../workflows/core/ports';
-import type { RunState } from '../../workflows/core/run-state';
-import { pendingItems } from '../../workflows/core/status-view';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import { completeTaskTool } from '../../workflows/core/tools/ports';
+import type { RunState } from '../../workflows/core/run/state';
+import { pendingItems } from '../../workflows/core/view/status';
 import { aCall, aPreparedRun, aReply, aToolReply, takeAll } from '../support/builders';
 
 function escalated(snapshot: Partial<AgentSnapshot> = {}): RunState {

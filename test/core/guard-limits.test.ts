@@ -1,8 +1,8 @@
 /** Caps of one tool, edits of one file, and active time: counted over replies, roll-overs, parallel calls and subagents. */
-import { addGuardCounts, guardCounts } from '../../workflows/core/guard-counts';
-import { stopBeforeTools } from '../../workflows/core/guard-limits';
+import { addGuardCounts, guardCounts } from '../../workflows/core/guard/counts';
+import { stopBeforeTools } from '../../workflows/core/guard/caps';
 import type { JsonObject } from '../../workflows/core/json';
-import type { AgentSnapshot } from '../../workflows/core/ports';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import { currentRules } from '../../workflows/core/rules';
 import { aCall, aLimits, aPreparedRun, aSnapshot, aTool, anAgentError } from '../support/builders';
 import type { DrivenWorld } from '../support/run-driver';

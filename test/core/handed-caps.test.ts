@@ -1,13 +1,14 @@
 /** Caps over a tree of runs: what a subagent is handed of them, how it keeps to it, and that no delegation passes a tool's cap. */
 import fc from 'fast-check';
-import { fileCap, toolCap } from '../../workflows/core/handed-caps';
-import { countToolRuns, stopBeforeTools } from '../../workflows/core/guard-limits';
-import { shortHash } from '../../workflows/core/fingerprint';
-import type { AgentSnapshot, ProposedToolCall } from '../../workflows/core/ports';
+import { fileCap, toolCap } from '../../workflows/core/guard/handed-caps';
+import { countToolRuns, stopBeforeTools } from '../../workflows/core/guard/caps';
+import { shortHash } from '../../workflows/core/errors/fingerprint';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import type { ProposedToolCall } from '../../workflows/core/tools/ports';
 import { currentRules } from '../../workflows/core/rules';
-import type { RunState } from '../../workflows/core/run-state';
-import type { HandedLimits, SubagentEnd } from '../../workflows/core/subagent';
-import { noUsage } from '../../workflows/core/usage';
+import type { RunState } from '../../workflows/core/run/state';
+import type { HandedLimits, SubagentEnd } from '../../workflows/core/subagents/subagent';
+import { noUsage } from '../../workflows/core/budget/usage';
 import {
   aCall,
   aLimits,

@@ -1,11 +1,11 @@
 /** Whatever people's programs send, at any time: it is refused in words or dropped, and the state stays small. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { pendingItems, statusView } from '../../workflows/core/status-view';
-import { transition } from '../../workflows/core/transition';
+import { pendingItems, statusView } from '../../workflows/core/view/status';
+import { transition } from '../../workflows/core/run/transition';
 import { eventOfSignal, eventOfUpdate } from '../../workflows/people-events';
 import { problemOfAnswer, problemOfDecision } from '../../workflows/update-problems';
-import type { RunState } from '../../workflows/core/run-state';
+import type { RunState } from '../../workflows/core/run/state';
 import { updateNames } from '../../workflows/contract';
 import { aCall, aNewRun, aPreparedRun, aRunWithCalls, takeAll } from '../support/builders';
 import type { HostileMessage } from '../support/hostile-messages';

@@ -1,8 +1,9 @@
 /** Which errors a run follows, what ends them, and how they reach the corpus. */
-import type { CallModelInput, ObservedError } from '../../workflows/core/ports';
-import { noteRecoveryAction } from '../../workflows/core/learning';
+import type { CallModelInput } from '../../workflows/core/model-call/ports';
+import type { ObservedError } from '../../workflows/core/learning/ports';
+import { noteRecoveryAction } from '../../workflows/core/learning/observations';
 import { currentRules } from '../../workflows/core/rules';
-import { initialTransition, transition } from '../../workflows/core/transition';
+import { initialTransition, transition } from '../../workflows/core/run/transition';
 import type { RunDriver, ScriptedToolResult } from '../support/run-driver';
 import { drive } from '../support/run-driver';
 import { aSnapshot, anAgentError } from '../support/builders';

@@ -1,7 +1,7 @@
 /** Loops are found by calls and results: any period up to six, and nothing that brings something new. */
 import fc from 'fast-check';
-import type { CallEvidence } from '../../workflows/core/loop-detector';
-import { addEvidence, findLoop, maxLoopPeriod } from '../../workflows/core/loop-detector';
+import type { CallEvidence } from '../../workflows/core/guard/loop-detector';
+import { addEvidence, findLoop, maxLoopPeriod } from '../../workflows/core/guard/loop-detector';
 
 function evidence(call: string, changes: Partial<CallEvidence> = {}): CallEvidence {
   return { call, result: `result of ${call}`, summary: call, reply: 0, ...changes };

@@ -1,6 +1,6 @@
 /** Whom a run tells that it waits for a person, when, and how often. */
-import type { PersonNotice } from '../../workflows/core/ports';
-import type { RunCommand } from '../../workflows/core/run-protocol';
+import type { PersonNotice } from '../../workflows/core/people/ports';
+import type { RunCommand } from '../../workflows/core/run/protocol';
 import type { ScriptedReply } from '../support/scripted-reply';
 import { drive, RunDriver } from '../support/run-driver';
 import { aSnapshot, aTool } from '../support/builders';

@@ -6,8 +6,8 @@ import {
   newsIdentity,
   pathsIn,
   rememberSuccess,
-} from '../../workflows/core/execution-memory';
-import type { ProgressState } from '../../workflows/core/progress';
+} from '../../workflows/core/recovery/memory';
+import type { ProgressState } from '../../workflows/core/recovery/progress';
 import {
   endStep,
   estimateProgress,
@@ -16,7 +16,7 @@ import {
   noteSuccess,
   restartCount,
   stuckReason,
-} from '../../workflows/core/progress';
+} from '../../workflows/core/recovery/progress';
 import { anAgentError } from '../support/builders';
 
 function succeed(state: ProgressState, preview: string, tool = 'read'): ProgressState {

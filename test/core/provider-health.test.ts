@@ -8,7 +8,7 @@ import {
   recordRouteFailure,
   recordRouteSuccess,
   restAfter,
-} from '../../workflows/core/provider-health';
+} from '../../workflows/core/failover/provider-health';
 import { aLimits, aRoute, anInfraError } from '../support/builders';
 
 const chain = [aRoute({ provider: 'a' }), aRoute({ provider: 'b' })];

@@ -1,8 +1,8 @@
 /** What recovery may not do on its own: double an effect, break a limit of the guard, mend an old trouble instead of the new one. */
-import type { PlanRecoveryResult } from '../../workflows/core/ports';
-import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery-action';
+import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
+import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { currentRules } from '../../workflows/core/rules';
-import { pendingItems } from '../../workflows/core/status-view';
+import { pendingItems } from '../../workflows/core/view/status';
 import { aCall, aLimits, aSnapshot, aTool, anAgentError } from '../support/builders';
 import type { ScriptedToolResult } from '../support/run-driver';
 import { RunDriver } from '../support/run-driver';

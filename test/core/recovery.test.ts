@@ -1,9 +1,9 @@
 /** The ladder in the core: rungs, limits of the ladder, people, and random runs that are stuck. */
 import fc from 'fast-check';
-import type { PlanRecoveryResult } from '../../workflows/core/ports';
-import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery-action';
+import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
+import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { currentRules } from '../../workflows/core/rules';
-import { pendingItems } from '../../workflows/core/status-view';
+import { pendingItems } from '../../workflows/core/view/status';
 import { aLimits, aSnapshot, aTool, anInfraError } from '../support/builders';
 import { RunDriver } from '../support/run-driver';
 import type { ScriptedCall } from '../support/scripted-reply';

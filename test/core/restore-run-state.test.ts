@@ -1,5 +1,5 @@
 /** A state is taken over only by a release that can read it. */
-import { restoreRunState } from '../../workflows/core/restore-run-state';
+import { restoreRunState } from '../../workflows/core/run/restore';
 import { aPreparedRun } from '../support/builders';
 
 test('gives back what JSON carried', () => {

@@ -4,7 +4,7 @@ import {
   guardBeforeCall,
   guardBeforeIteration,
   guardBeforeTools,
-} from '../../workflows/core/safety-guard';
+} from '../../workflows/core/guard/limits-reached';
 import { aLimits, aPreparedRun } from '../support/builders';
 
 const counters = { ...aPreparedRun().counters, events: 1_247, toolCalls: 400, iterations: 9 };

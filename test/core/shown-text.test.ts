@@ -1,11 +1,11 @@
 /** Secrets in what people say: the model reads them, and no list, page, notice or line of the timeline does. */
 import { secretShapes } from '../../bench/scorecard/sanitise/secret-shapes';
 import { summaryOf, detailsOf } from '../../client/start-run';
-import { askUserTool } from '../../workflows/core/ports';
-import type { RunState } from '../../workflows/core/run-state';
-import type { RunCommand } from '../../workflows/core/run-protocol';
-import { shownText } from '../../workflows/core/shown-text';
-import { pendingItems, statusMarkdown, statusView } from '../../workflows/core/status-view';
+import { askUserTool } from '../../workflows/core/tools/ports';
+import type { RunState } from '../../workflows/core/run/state';
+import type { RunCommand } from '../../workflows/core/run/protocol';
+import { shownText } from '../../workflows/core/people/shown-text';
+import { pendingItems, statusMarkdown, statusView } from '../../workflows/core/view/status';
 import type { UnstampedEvent } from '../support/builders';
 import { aCall, aNewRun, aSnapshot, aToolReply, takeAll } from '../support/builders';
 

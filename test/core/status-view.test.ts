@@ -1,5 +1,5 @@
 /** What people see of a run at one look: what it waits for, until when, how to answer, and how it ended. */
-import { statusMarkdown, statusView } from '../../workflows/core/status-view';
+import { statusMarkdown, statusView } from '../../workflows/core/view/status';
 import {
   aCall,
   aPreparedRun,

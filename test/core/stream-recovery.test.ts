@@ -1,6 +1,6 @@
 /** Whether, and when, a failed model call is repeated on the same route. */
 import type { InfraError } from '../../workflows/core/failure';
-import { decideRetry, longestRetryDelayMs } from '../../workflows/core/stream-recovery';
+import { decideRetry, longestRetryDelayMs } from '../../workflows/core/failover/stream-recovery';
 
 const timing = {
   streamRetries: 2,

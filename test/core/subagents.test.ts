@@ -1,8 +1,8 @@
 /** Subagents in the core: what they are given, what comes back, and when the run may not roll over. */
-import type { AgentSnapshot } from '../../workflows/core/ports';
-import type { RunCommand } from '../../workflows/core/run-protocol';
-import type { SubagentEnd } from '../../workflows/core/subagent';
-import { noUsage } from '../../workflows/core/usage';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import type { RunCommand } from '../../workflows/core/run/protocol';
+import type { SubagentEnd } from '../../workflows/core/subagents/subagent';
+import { noUsage } from '../../workflows/core/budget/usage';
 import {
   aCall,
   aLimits,
@@ -12,7 +12,7 @@ import {
   takeAll,
   typesOf,
 } from '../support/builders';
-import { transition } from '../../workflows/core/transition';
+import { transition } from '../../workflows/core/run/transition';
 
 const snapshot: Partial<AgentSnapshot> = {
   tools: [aTool('research', { subagent: { agent: 'researcher' } })],

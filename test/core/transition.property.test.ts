@@ -1,13 +1,13 @@
 /** Whatever happens, in whatever order, a run keeps its promises. The driver checks round trip, ids, timers and wakes at each step. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { isTripped } from '../../workflows/core/circuit-breaker';
-import { defaultCompaction } from '../../workflows/core/compaction-config';
-import type { CompactionTier } from '../../workflows/core/compaction-policy';
-import type { RunState } from '../../workflows/core/run-state';
-import type { RunCommand } from '../../workflows/core/run-protocol';
-import { transition } from '../../workflows/core/transition';
-import { noteProvenance } from '../../workflows/core/error-context';
+import { isTripped } from '../../workflows/core/errors/circuit-breaker';
+import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import type { CompactionTier } from '../../workflows/core/context/compaction-policy';
+import type { RunState } from '../../workflows/core/run/state';
+import type { RunCommand } from '../../workflows/core/run/protocol';
+import { transition } from '../../workflows/core/run/transition';
+import { noteProvenance } from '../../workflows/core/errors/error-context';
 import type { RandomRun } from '../support/random-runs';
 import { playRun, randomRun, searchCap } from '../support/random-runs';
 import { wireProblems } from '../support/wire-problems';

@@ -1,8 +1,8 @@
 /** What becomes of a call of which nobody knows whether it took effect: the model is told, or a person is asked. */
-import { rejectAnswer } from '../../workflows/core/people';
+import { rejectAnswer } from '../../workflows/core/people/messages';
 import { currentRules } from '../../workflows/core/rules';
-import type { RunState } from '../../workflows/core/run-state';
-import { pendingItems } from '../../workflows/core/status-view';
+import type { RunState } from '../../workflows/core/run/state';
+import { pendingItems } from '../../workflows/core/view/status';
 import {
   aCall,
   aRunWithCalls,

@@ -31,14 +31,14 @@ test('every search attribute and its type', () => {
 
 test('every reason of a failed run', () => {
   const from = 'export type FailureReason =';
-  const reasons = namesIn('workflows/core/run-outcome.ts', from, ';', /'(\w+)'/g);
+  const reasons = namesIn('workflows/core/run/outcome.ts', from, ';', /'(\w+)'/g);
   expect(reasons.length).toBeGreaterThan(5);
   expect(firstCells('docs/operations.md', 'When a run has failed')).toEqual(reasons);
 });
 
 test('every event of a run', () => {
   const entries = namesIn(
-    'workflows/core/run-protocol.ts',
+    'workflows/core/run/protocol.ts',
     'export type TimelineEntry',
     '\n);',
     /'(\w+Event)'/g,

@@ -8,7 +8,7 @@ import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
-import type { RunOutcome } from '../../workflows/core/run-outcome';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
 import { emulatedProviders, otherModel, outcomeOf, testModel } from '../support/agent-world';
 import { startTimeSkipping, uniqueName, workflowBundle } from '../support/temporal';
 import type { TemporaryStore } from '../support/temporary-store';

@@ -4,7 +4,7 @@ import { defineTool } from '../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
-import type { RunOutcome } from '../../workflows/core/run-outcome';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { AgentWorld } from '../support/agent-world';
 import { startAgentWorld } from '../support/agent-world';
 import { expectAllLanded, requestsOf, wireAgents, wireRoutes } from './wires';

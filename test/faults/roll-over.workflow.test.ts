@@ -10,8 +10,8 @@ import type { ReplyStep, Step } from '../../testing/emulator/script';
 import { reply } from '../../testing/emulator/script';
 import type { EmbeddedServer } from '../../workers/embedded-server';
 import { startEmbeddedServer } from '../../workers/embedded-server';
-import type { RunOutcome } from '../../workflows/core/run-outcome';
-import type { RunStatusView } from '../../workflows/core/status-view';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
+import type { RunStatusView } from '../../workflows/core/view/status';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import {
   eventually,

@@ -5,7 +5,10 @@ import { authorHint } from '../../bench/scorecard/sanitise/sanitise-stage';
 import { sanitiseInputs } from '../../bench/scorecard/sanitise/sanitise-inputs';
 import { scoreSanitise } from '../../bench/scorecard/sanitise/score-sanitise';
 import { fenceToolOutput } from '../../activities/fence';
-import { buildErrorRecoveryMessage, toToolResponse } from '../../workflows/core/error-context';
+import {
+  buildErrorRecoveryMessage,
+  toToolResponse,
+} from '../../workflows/core/errors/error-context';
 import { anAgentError } from '../support/builders';
 
 const execArgv = ['--require', path.join(__dirname, '..', 'support', 'compile-typescript.cjs')];

@@ -7,8 +7,8 @@ import { providerFaults } from '../../bench/scorecard/provider/provider-faults';
 import { scoreProviderFaults } from '../../bench/scorecard/provider/score-provider-faults';
 import type { ScorecardSection, SectionScore } from '../../bench/scorecard/section';
 import { fault } from '../../testing/emulator/script';
-import type { RunOutcome, RunReport } from '../../workflows/core/run-outcome';
-import { noUsage } from '../../workflows/core/usage';
+import type { RunOutcome, RunReport } from '../../workflows/core/run/outcome';
+import { noUsage } from '../../workflows/core/budget/usage';
 
 function section(name: string, score: SectionScore): ScorecardSection {
   return { name, about: `faults of ${name}`, score: () => Promise.resolve(score) };

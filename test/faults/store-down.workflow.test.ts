@@ -10,7 +10,7 @@ import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
-import type { RunStatusView } from '../../workflows/core/status-view';
+import type { RunStatusView } from '../../workflows/core/view/status';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import {
   emulatedProviders,

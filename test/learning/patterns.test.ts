@@ -4,7 +4,7 @@ import { extractPatterns } from '../../activities/learning/extract-patterns';
 import { describeFix, fixBetween, parametersFrom } from '../../activities/learning/fix-template';
 import type { Observation, Pattern } from '../../activities/learning/pattern-store';
 import { lookupPattern, reportPatternUse } from '../../activities/learning/use-patterns';
-import { errorFingerprint, errorKindText } from '../../workflows/core/error-fingerprint';
+import { errorFingerprint, errorKindText } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { anObservation, aPattern } from '../store/pattern-store-contract';
 import type { TemporaryStore } from '../support/temporary-store';

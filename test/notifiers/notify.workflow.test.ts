@@ -3,7 +3,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { AgentClient } from '../../client/agent-client';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import { eventually } from '../support/agent-world';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';

@@ -1,21 +1,16 @@
 /** Valid defaults for everything that the core takes, so that a test names only its subject. */
 import type { AgentError, InfraError } from '../../workflows/core/failure';
-import type { ContextMeasure } from '../../workflows/core/context-measure';
+import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
-import type {
-  AgentSnapshot,
-  CallModelResult,
-  ProposedToolCall,
-  RouteConfig,
-  RunToolResult,
-  ToolPolicy,
-} from '../../workflows/core/ports';
-import type { RunEvent, RunRequest, TimelineEntry } from '../../workflows/core/run-protocol';
-import type { RunState } from '../../workflows/core/run-state';
-import type { Transition } from '../../workflows/core/transition';
-import { initialTransition, transition } from '../../workflows/core/transition';
-import { noUsage } from '../../workflows/core/usage';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import type { CallModelResult, RouteConfig } from '../../workflows/core/model-call/ports';
+import type { ProposedToolCall, RunToolResult, ToolPolicy } from '../../workflows/core/tools/ports';
+import type { RunEvent, RunRequest, TimelineEntry } from '../../workflows/core/run/protocol';
+import type { RunState } from '../../workflows/core/run/state';
+import type { Transition } from '../../workflows/core/run/transition';
+import { initialTransition, transition } from '../../workflows/core/run/transition';
+import { noUsage } from '../../workflows/core/budget/usage';
 
 /** When every built run starts, in milliseconds since the epoch. */
 export const startMs = 1_700_000_000_000;

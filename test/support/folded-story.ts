@@ -1,7 +1,7 @@
 /** A run's story as a client folds it from history. */
 import { createHistoryReader } from '../../client/history-facts';
 import { SegmentFold } from '../../client/history-fold';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { AgentWorld, RunHandle } from './agent-world';
 
 /** The entries of a run's newest segment. */

@@ -1,16 +1,18 @@
 /** Random worlds for the driver: every outcome of every activity, and people who say anything at any time. */
 import fc from 'fast-check';
 import type { AgentErrorCode, InfraError } from '../../workflows/core/failure';
-import { infraPolicies, recoveryInstructions } from '../../workflows/core/failure-policy';
-import type { ContextMeasure } from '../../workflows/core/context-measure';
+import { infraPolicies, recoveryInstructions } from '../../workflows/core/errors/failure-policy';
+import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { AgentSnapshot, CompactInput, DecisionPolicy } from '../../workflows/core/ports';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import type { CompactInput } from '../../workflows/core/context/ports';
+import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import { currentRules } from '../../workflows/core/rules';
-import type { RunOutcome } from '../../workflows/core/run-outcome';
-import { pendingItems } from '../../workflows/core/status-view';
-import type { HandedLimits, SubagentEnd } from '../../workflows/core/subagent';
-import { noUsage } from '../../workflows/core/usage';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
+import { pendingItems } from '../../workflows/core/view/status';
+import type { HandedLimits, SubagentEnd } from '../../workflows/core/subagents/subagent';
+import { noUsage } from '../../workflows/core/budget/usage';
 import type { UnstampedEvent } from './builders';
 import { aMeasure, aRoute, aSnapshot, aTool, anAgentError, anInfraError } from './builders';
 import type { ScriptedCompaction, ScriptedToolResult, SubagentCommand } from './run-driver';

@@ -2,41 +2,36 @@
 import { isDeepStrictEqual } from 'node:util';
 import { tailStart } from '../../activities/context/kept-tail';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
-import { shortHash } from '../../workflows/core/fingerprint';
-import { prepareCallId } from '../../workflows/core/iteration';
+import { shortHash } from '../../workflows/core/errors/fingerprint';
+import { prepareCallId } from '../../workflows/core/run/loop';
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import type {
   CallModelInput,
   CallModelResult,
-  CheckEditInput,
-  CheckEditResult,
-  CompactInput,
-  CompactResult,
   ModelCallHeldBack,
-  PendingResult,
-  PlanRecoveryInput,
-  PlanRecoveryResult,
-  PrepareRunResult,
-  RunToolInput,
-  RunToolResult,
-} from '../../workflows/core/ports';
-import type { RunOutcome } from '../../workflows/core/run-outcome';
+} from '../../workflows/core/model-call/ports';
+import type { CheckEditInput, CheckEditResult } from '../../workflows/core/people/ports';
+import type { CompactInput, CompactResult } from '../../workflows/core/context/ports';
+import type { PendingResult, RunToolInput, RunToolResult } from '../../workflows/core/tools/ports';
+import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/recovery/ports';
+import type { PrepareRunResult } from '../../workflows/core/run/ports';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type {
   ActivityCommand,
   RunCommand,
   RunEvent,
   TimelineEntry,
-} from '../../workflows/core/run-protocol';
-import { restoreRunState } from '../../workflows/core/restore-run-state';
-import type { SubagentEnd } from '../../workflows/core/subagent';
-import type { RunState } from '../../workflows/core/run-state';
-import { pendingItems } from '../../workflows/core/status-view';
-import type { ContextMeasure } from '../../workflows/core/context-measure';
-import { routeName } from '../../workflows/core/provider-health';
-import { modelCallEvent } from '../../workflows/core/model-call-event';
-import { activityIndex, toolCallActivityId } from '../../workflows/core/tool-activity-id';
-import type { Transition } from '../../workflows/core/transition';
-import { initialTransition, transition } from '../../workflows/core/transition';
+} from '../../workflows/core/run/protocol';
+import { restoreRunState } from '../../workflows/core/run/restore';
+import type { SubagentEnd } from '../../workflows/core/subagents/subagent';
+import type { RunState } from '../../workflows/core/run/state';
+import { pendingItems } from '../../workflows/core/view/status';
+import type { ContextMeasure } from '../../workflows/core/context/measure';
+import { routeName } from '../../workflows/core/failover/provider-health';
+import { modelCallEvent } from '../../workflows/core/model-call/model-call-event';
+import { activityIndex, toolCallActivityId } from '../../workflows/core/tools/activity-id';
+import type { Transition } from '../../workflows/core/run/transition';
+import { initialTransition, transition } from '../../workflows/core/run/transition';
 import type { UnstampedEvent } from './builders';
 import type { ScriptedReply } from './scripted-reply';
 import { callsOf, keptMessage } from './scripted-reply';

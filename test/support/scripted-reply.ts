@@ -1,15 +1,14 @@
 /** A scripted model's reply: what the model call's activity makes of it. */
 import type { AgentError } from '../../workflows/core/failure';
-import { shortHash } from '../../workflows/core/fingerprint';
+import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage } from '../../workflows/core/message';
+import type { CallLikeness, ProposedToolCall } from '../../workflows/core/tools/ports';
 import type {
-  CallLikeness,
   CallModelInput,
   CallModelResult,
-  ProposedToolCall,
   StopReason,
-} from '../../workflows/core/ports';
+} from '../../workflows/core/model-call/ports';
 
 /** A tool call that the scripted model makes. */
 export interface ScriptedCall {

@@ -5,7 +5,7 @@ import { z as oldZod } from 'zod/v3';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool, ToolDefinition } from '../../activities/tools/tool';
 import { UserError } from '../../activities/user-error';
-import type { DecisionPolicy } from '../../workflows/core/ports';
+import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import { approvalContext } from './tool-context';
 
 const define = (input: z.ZodType, more: Partial<ToolDefinition> = {}): Tool =>

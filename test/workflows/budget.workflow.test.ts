@@ -6,7 +6,7 @@ import { defineTool } from '../../activities/tools/define-tool';
 import { AgentClient } from '../../client/agent-client';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import { fault, reply } from '../../testing/emulator/script';
-import type { RunReport } from '../../workflows/core/run-outcome';
+import type { RunReport } from '../../workflows/core/run/outcome';
 import type { AgentWorld } from '../support/agent-world';
 import { otherModel, startAgentWorld, statusOf, testModel } from '../support/agent-world';
 

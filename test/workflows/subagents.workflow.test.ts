@@ -10,7 +10,7 @@ import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { RunResult } from '../../client/run-result';
 import type { agentRun } from '../../workflows/agent-run';
-import type { TimelineEntry } from '../../workflows/core/run-protocol';
+import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import {
   eventually,

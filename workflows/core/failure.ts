@@ -1,7 +1,7 @@
 /** Every failure of a run as plain data, and one row of policy per code: who must act, and how. */
-import type { CallSpend } from './spend';
+import type { CallSpend } from './budget/spend';
 
-import type { ContextMeasure } from './context-measure';
+import type { ContextMeasure } from './context/measure';
 
 /** Codes that the model can see and act on. */
 export type AgentErrorCode =

@@ -5,9 +5,9 @@ export {
   resetErrors,
   ringSize,
   trackError,
-} from './circuit-breaker';
-export type { CircuitBreakerState } from './circuit-breaker';
-export { buildErrorRecoveryMessage, toToolResponse } from './error-context';
+} from './errors/circuit-breaker';
+export type { CircuitBreakerState } from './errors/circuit-breaker';
+export { buildErrorRecoveryMessage, toToolResponse } from './errors/error-context';
 export type {
   AgentError,
   AgentErrorCode,
@@ -16,15 +16,15 @@ export type {
   InfraError,
   SystemFailureCode,
 } from './failure';
-export { normaliseText } from './fingerprint';
+export { normaliseText } from './errors/fingerprint';
 export { defaultLimits } from './limits';
 export type { Limits } from './limits';
 export type { Message } from './message';
-export type { RunOutcome, RunReport } from './run-outcome';
-export type { RunCommand, RunEvent, RunRequest, TimelineEntry } from './run-protocol';
-export type { RunState } from './run-state';
-export { restoreRunState } from './restore-run-state';
-export { pendingItems, statusView } from './status-view';
-export type { PendingItem, RunStatusView } from './status-view';
-export { initialTransition, transition } from './transition';
-export type { Transition } from './transition';
+export type { RunOutcome, RunReport } from './run/outcome';
+export type { RunCommand, RunEvent, RunRequest, TimelineEntry } from './run/protocol';
+export type { RunState } from './run/state';
+export { restoreRunState } from './run/restore';
+export { pendingItems, statusView } from './view/status';
+export type { PendingItem, RunStatusView } from './view/status';
+export { initialTransition, transition } from './run/transition';
+export type { Transition } from './run/transition';

@@ -6,3 +6,19 @@ export type JsonValue =
 
 /** A JSON object, such as the input of a tool call. */
 export type JsonObject = { readonly [key: string]: JsonValue };
+
+/** An object type without the keys whose value is undefined. */
+export type Defined<Fields extends object> = {
+  readonly [Key in keyof Fields as undefined extends Fields[Key] ? never : Key]: Fields[Key];
+} & {
+  readonly [Key in keyof Fields as undefined extends Fields[Key] ? Key : never]?: Exclude<
+    Fields[Key],
+    undefined
+  >;
+};
+
+/** The fields that have a value: an absent key and a key with `undefined` are different things in JSON-only state. */
+export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present) as Defined<Fields>;
+}

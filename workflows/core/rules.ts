@@ -1,5 +1,5 @@
 /** Which release's rules a run follows, so that a deploy changes new runs only and old histories replay. */
-import type { RunState } from './run-state';
+import type { RunState } from './run/state';
 
 /**
  * Rules that runs start under now. 1 (release 0.1.0) knew neither loops, budgets, compaction nor recovery; under 2 (0.2.0) a

@@ -6,7 +6,7 @@ import { CallToolResultSchema, ErrorCode, McpError } from '@modelcontextprotocol
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import type { JsonObject } from '../../../workflows/core/json';
-import type { ToolEffect } from '../../../workflows/core/ports';
+import type { ToolEffect } from '../../../workflows/core/tools/ports';
 import { InfraException } from '../../infra-exception';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { UserError } from '../../user-error';

@@ -10,7 +10,7 @@ import type { RecordedRequest } from '../../../testing/emulator/recorded-request
 import type { Step } from '../../../testing/emulator/script';
 import { fault, reply } from '../../../testing/emulator/script';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
-import type { RunReport } from '../../../workflows/core/run-outcome';
+import type { RunReport } from '../../../workflows/core/run/outcome';
 import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';
 

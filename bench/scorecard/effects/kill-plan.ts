@@ -1,5 +1,5 @@
 /** Where in a tool's life its worker is killed: 500 kills over the four effects, each call named and planned. */
-import type { ToolEffect } from '../../../workflows/core/ports';
+import type { ToolEffect } from '../../../workflows/core/tools/ports';
 
 /** A moment in a tool call's life at which the call is held until its worker is dead. */
 export type KillPoint =

@@ -6,7 +6,7 @@ import { openStore } from '../../../activities/stores/open-store';
 import type { ScriptedProvider, ScriptedStep } from '../../../testing/scripted-provider';
 import { scriptedProvider } from '../../../testing/scripted-provider';
 import { extractPatternsWorkflow } from '../../../workflows/contract';
-import { errorFingerprint, errorKindText } from '../../../workflows/core/error-fingerprint';
+import { errorFingerprint, errorKindText } from '../../../workflows/core/errors/error-fingerprint';
 import type { ProviderWorld } from '../provider/provider-world';
 import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';

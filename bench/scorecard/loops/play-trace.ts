@@ -9,11 +9,11 @@ import { defineTool } from '../../../activities/tools/define-tool';
 import type { Tool } from '../../../activities/tools/tool';
 import { scriptedProvider } from '../../../testing/scripted-provider';
 import { currentRules } from '../../../workflows/core/rules';
-import type { ProposedToolCall } from '../../../workflows/core/ports';
-import type { RunCommand, UnstampedEvent } from '../../../workflows/core/run-protocol';
-import type { RunState } from '../../../workflows/core/run-state';
-import { initialTransition, transition } from '../../../workflows/core/transition';
-import { noUsage } from '../../../workflows/core/usage';
+import type { ProposedToolCall } from '../../../workflows/core/tools/ports';
+import type { RunCommand, UnstampedEvent } from '../../../workflows/core/run/protocol';
+import type { RunState } from '../../../workflows/core/run/state';
+import { initialTransition, transition } from '../../../workflows/core/run/transition';
+import { noUsage } from '../../../workflows/core/budget/usage';
 import type { CallTrace, TracedCall } from './call-trace';
 import { repliesOf } from './call-trace';
 

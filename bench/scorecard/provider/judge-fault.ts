@@ -1,5 +1,5 @@
 /** Compares what a fault did to a run with what its row declares as right. */
-import type { RunOutcome } from '../../../workflows/core/run-outcome';
+import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import type { JudgedRow } from '../section';
 import type { NeededCalls, ProviderFault, RightEnd } from './provider-fault';
 import { goodAnswer } from './provider-fault';

@@ -1,6 +1,6 @@
 /** Plays one row: scripts its vendors, runs its agent to the end, and gathers what was seen. */
 import type { RecordedRequest } from '../../../testing/emulator/recorded-request';
-import type { RunOutcome } from '../../../workflows/core/run-outcome';
+import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import type { StagedFault } from './fault-stage';
 import type { SeenFault } from './judge-fault';
 import type { NeededCalls } from './provider-fault';

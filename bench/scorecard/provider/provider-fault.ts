@@ -3,7 +3,7 @@ import type { Step } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
 import type { FailoverReason } from '../../../workflows/core/failure';
 import type { Limits } from '../../../workflows/core/limits';
-import type { FailureReason } from '../../../workflows/core/run-outcome';
+import type { FailureReason } from '../../../workflows/core/run/outcome';
 
 /** How a run gets over a fault. */
 type Recovery =

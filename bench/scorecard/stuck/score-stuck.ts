@@ -2,8 +2,8 @@
 import type { AgentDefinition } from '../../../activities/agent';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
-import type { RunOutcome } from '../../../workflows/core/run-outcome';
-import type { TimelineEntry } from '../../../workflows/core/run-protocol';
+import type { RunOutcome } from '../../../workflows/core/run/outcome';
+import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import type { ProviderWorld } from '../provider/provider-world';
 import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';

@@ -8,7 +8,7 @@ import type { ReplyPart } from '../../../testing/emulator/script';
 import { reply } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
 import type { Message } from '../../../workflows/core/message';
-import type { CallModelInput } from '../../../workflows/core/ports';
+import type { CallModelInput } from '../../../workflows/core/model-call/ports';
 import type { ConversationKind } from './conversation';
 import { nextMessages } from './conversation';
 import { Dice } from './dice';

@@ -1,0 +1,61 @@
+/** The activity `compact` as the core sees it. */
+import type { ActivityTimes } from '../activity-times';
+import type { Allowance, CallSpend } from '../budget/spend';
+import type { InfraError } from '../failure';
+import type { ContentHash, Head } from '../message';
+import type { PendingResult, RuntimeResult } from '../tools/ports';
+import type { CompactionTier } from './compaction-policy';
+import type { ContextBounds, ContextMeasure } from './measure';
+import type { OpenMatters } from './open-matters';
+import type { CountedContext, TokenFactors } from './token-factors';
+
+/** Input of a compaction. */
+export interface CompactInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly head: Head;
+  readonly pendingResults?: readonly PendingResult[];
+  readonly runtimeResults?: readonly RuntimeResult[];
+  /** Place of the route that will be called: the request is measured as it would go there. */
+  readonly routeIndex: number;
+  readonly bounds: ContextBounds;
+  readonly counted?: CountedContext;
+  readonly tokenFactors?: TokenFactors;
+  readonly tier: CompactionTier;
+  /** Shortens the tool results and texts of the kept tail too, until the request fits. */
+  readonly trimTail?: true;
+  /** The request was measured or refused; else a request that fits after all is left as it is. */
+  readonly isDue?: true;
+  /** Who writes the summary: tiers 2 and 3. */
+  readonly summary?: {
+    readonly routeIndex: number;
+    readonly windowTokens: number;
+    readonly tokenFactors?: TokenFactors;
+  };
+  /** What every summary must hold: tiers 2 to 4. */
+  readonly matters?: OpenMatters;
+  /** What the summary may cost at most. */
+  readonly allowance?: Allowance;
+  /** Stable over attempts and workers. */
+  readonly holder: string;
+}
+
+/** What a compaction came to. */
+export interface CompactResult extends ActivityTimes {
+  /** Transcript with pending results appended. */
+  readonly headBefore: Head;
+  /** The new transcript; equal to `headBefore` where nothing was changed. */
+  readonly head: Head;
+  readonly tier: CompactionTier;
+  readonly trimmedTail?: true;
+  /** The request fits as it is: nothing was done. */
+  readonly isNeedless?: true;
+  readonly tokensBefore: number;
+  readonly messagesBefore: number;
+  /** The request as it is now. */
+  readonly measure: ContextMeasure;
+  /** What the summary consumed; absent where no model was asked. */
+  readonly spend?: CallSpend;
+  /** No usable summary came; nothing was changed. */
+  readonly failure?: InfraError;
+}

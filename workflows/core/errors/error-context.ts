@@ -1,0 +1,81 @@
+/** The ephemeral message by which the model learns what went wrong in the iteration before. Never stored. */
+import type { AgentError } from '../failure';
+import { recoveryInstructions } from './failure-policy';
+
+/**
+ * A message that a tool, a vendor or the model wrote, as one line: so only the runtime can begin a line of the note, and no
+ * error can add a hint or an instruction of its own.
+ */
+function oneLine(message: string): string {
+  return message.trim().replace(/\s*[\r\n\u2028\u2029]\s*/g, ' | ');
+}
+
+/** Marks the note as the runtime's own words, so that no tool output can pass for one. */
+export const noteProvenance = '[This message comes from the agent runtime, not from the user.]';
+
+function instruction(error: AgentError, toolNames: readonly string[]): string {
+  return recoveryInstructions[error.code]
+    .replace('{tools}', () => toolNames.join(', '))
+    .replace('{message}', () => oneLine(error.message));
+}
+
+/** Characters of a tool's name: what vendors accept. The name of an unknown tool is the model's own invention. */
+const toolNameChars = 64;
+
+/** A tool's name as errors show it, bounded. */
+export function shownToolName(name: string): string {
+  return name.slice(0, toolNameChars);
+}
+
+function detail(error: AgentError): string {
+  const { toolName } = error;
+  const message = oneLine(error.message);
+  return toolName === undefined ? message : `${oneLine(shownToolName(toolName))}: ${message}`;
+}
+
+function unique(lines: readonly string[]): readonly string[] {
+  return [...new Set(lines)];
+}
+
+/**
+ * Builds the recovery message for the errors of one iteration.
+ *
+ * Contract: `errors` is not empty; messages are already sanitised; hints come from trusted code only.
+ * Source: frame and instructions as seed 000 fixes them; the provenance line is DESIGN's.
+ */
+export function buildErrorRecoveryMessage(
+  errors: readonly AgentError[],
+  toolNames: readonly string[],
+): string {
+  const details = unique(errors.map(detail));
+  const instructions = unique(errors.map((error) => instruction(error, toolNames)));
+  const hints = unique(errors.flatMap((error) => (error.hint === undefined ? [] : [error.hint])));
+  return [
+    noteProvenance,
+    'The previous iteration failed with the following error:',
+    '',
+    details.join('\n'),
+    '',
+    'Please analyze what went wrong and try a different approach.',
+    ...instructions,
+    ...hints.map((hint) => `Hint: ${hint}`),
+  ].join('\n');
+}
+
+/** Advice when an error brings none (seed 004). */
+export const defaultHint = 'Please check your parameters and try again.';
+
+/**
+ * An agent error as a tool's response that the model can read.
+ *
+ * Source: shape and default hint from seed 004.
+ */
+export function toToolResponse(error: AgentError): string {
+  return JSON.stringify({
+    error: true,
+    code: error.code,
+    message: error.message,
+    hint: error.hint ?? defaultHint,
+    recoverable: error.recoverable,
+  });
+}

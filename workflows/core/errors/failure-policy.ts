@@ -1,0 +1,97 @@
+/** One row per failure code: the only place that says who must act on it. */
+import { defaultLimits } from '../limits';
+import type { AgentErrorCode, FailoverReason, InfraError, SystemFailureCode } from '../failure';
+
+/** How the core answers a failed model call. */
+type InfraAction =
+  /** Cool the route down and use the next one of the chain. */
+  | 'fail-over'
+  /** Wait for the store, then do the same again. */
+  | 'wait-for-store'
+  /** Ask for less: a shorter reply, a smaller conversation, a larger window. */
+  | 'shrink'
+  /** End the run with the cause. */
+  | 'fail-run';
+
+/** Policy of one infrastructure code. */
+export interface InfraPolicy {
+  readonly action: InfraAction;
+  /** Temporal may retry it on the same route (seed 001, transient). */
+  readonly transient: boolean;
+  /** Waiting can cure it. */
+  readonly healsByWaiting: boolean;
+}
+
+const failOver = (transient: boolean, healsByWaiting: boolean): InfraPolicy => ({
+  action: 'fail-over',
+  transient,
+  healsByWaiting,
+});
+const failRun: InfraPolicy = { action: 'fail-run', transient: false, healsByWaiting: false };
+
+/** Source: seed 001 (transient, permanent, cooldowns); DESIGN, Errors. */
+export const infraPolicies = {
+  auth: failOver(false, false),
+  billing: failOver(false, false),
+  model_not_found: failOver(false, false),
+  rate_limit: failOver(true, true),
+  overloaded: failOver(true, true),
+  timeout: failOver(true, true),
+  network: failOver(true, true),
+  unknown: failOver(false, true),
+  format: failRun,
+  context_overflow: { action: 'shrink', transient: false, healsByWaiting: false },
+  content_filter: failRun,
+  store_unavailable: { action: 'wait-for-store', transient: true, healsByWaiting: true },
+  store_corrupt: failRun,
+  store_mismatch: failRun,
+  worker_mismatch: failRun,
+  config_invalid: failRun,
+  agent_unknown: failRun,
+  workspace_missing: failRun,
+  tool_infrastructure: failRun,
+  payload_too_large: failRun,
+  worker_lost: failRun,
+  chain_exhausted: failRun,
+  budget_exhausted: failRun,
+} as const satisfies Record<FailoverReason | SystemFailureCode, InfraPolicy>;
+
+/** The policy of a failure. */
+export function infraPolicy(failure: InfraError): InfraPolicy {
+  return infraPolicies[failure.code];
+}
+
+/** The failover reason of a failure of a provider; undefined for a failure of Holdfast's surroundings. */
+export function failoverReason(failure: InfraError): FailoverReason | undefined {
+  const { code } = failure;
+  return isFailoverReason(code) ? code : undefined;
+}
+
+/** The cooldown table has a row for each failover reason, and for nothing else. */
+function isFailoverReason(code: InfraError['code']): code is FailoverReason {
+  return Object.hasOwn(defaultLimits.cooldownMs, code);
+}
+
+/**
+ * What the model is told to do about each agent error, after the error itself.
+ *
+ * Source: seed 000 fixes the first four kinds; the others follow its form. `{tools}` is replaced by the tools' names.
+ */
+export const recoveryInstructions = {
+  no_tool_call: 'You must provide a tool call in your response.',
+  empty_reply: 'Your reply was empty. Answer, or call a tool.',
+  invalid_json: 'Ensure your tool call JSON is properly formatted.',
+  missing_tool_name:
+    'Name the tool in the field "tool_name". Use one of the available tools: [{tools}]',
+  invalid_tool: 'Use one of the available tools: [{tools}]',
+  invalid_params: 'Correct the parameters so that they fit the schema of the tool.',
+  tool_execution_failed: 'The error was: {message}',
+  tool_timeout: 'The error was: {message}',
+  rate_limit: 'The error was: {message}',
+  auth_failed: 'The error was: {message}',
+  tool_denied: 'The error was: {message}',
+  outcome_unknown: 'The error was: {message}',
+  output_truncated:
+    'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
+  subagent_failed: 'The error was: {message}',
+} as const satisfies Record<AgentErrorCode, string>;

@@ -1,0 +1,129 @@
+/** Health of each route of the chain: cooldown by reason, the next route, the earliest time one can be tried again. */
+import type { FailoverReason, InfraError } from '../failure';
+import type { Limits } from '../limits';
+import type { RouteConfig } from '../model-call/ports';
+
+/** Health record of one route (seed 001). */
+interface RouteHealth {
+  readonly status: 'healthy' | 'degraded' | 'down';
+  readonly errorCount: number;
+  readonly lastError?: string;
+  readonly lastErrorReason?: FailoverReason;
+  readonly lastSuccessAtMs?: number;
+  /** Milliseconds since the epoch; 0 = not cooling. */
+  readonly cooldownUntilMs: number;
+  /** Milliseconds since the epoch from which one prober may try the route again. */
+  readonly probeFromMs: number;
+}
+
+/** Health by route name; a route without a record is healthy. */
+export interface ProviderHealthState {
+  readonly routes: { readonly [route: string]: RouteHealth };
+}
+
+/** Nothing known yet. */
+export const initialProviderHealth: ProviderHealthState = { routes: {} };
+
+/** `provider/model`, the name of a route in health, events and search attributes. */
+export function routeName(route: Pick<RouteConfig, 'provider' | 'model'>): string {
+  return `${route.provider}/${route.model}`;
+}
+
+const healthy: RouteHealth = {
+  status: 'healthy',
+  errorCount: 0,
+  cooldownUntilMs: 0,
+  probeFromMs: 0,
+};
+
+/** When a route that failed may be tried again. */
+export interface Rest {
+  readonly cooldownUntilMs: number;
+  readonly probeFromMs: number;
+}
+
+/**
+ * How long a route rests after a failure.
+ *
+ * Source: seed 001 (cooldown by reason, probe 30 s before its end); a longer Retry-After wins, and no probe comes before it;
+ * a short cooldown is probed at half of it, else its probe would be an immediate retry (ADR 0017).
+ */
+export function restAfter(
+  reason: FailoverReason,
+  failure: Pick<InfraError, 'retryAfterMs' | 'spared'>,
+  limits: Pick<Limits, 'cooldownMs' | 'probeLeadMs'>,
+  atMs: number,
+): Rest {
+  const toldMs = failure.retryAfterMs ?? 0;
+  if (failure.spared === true)
+    return { cooldownUntilMs: atMs + toldMs, probeFromMs: atMs + toldMs };
+  const restMs = Math.max(limits.cooldownMs[reason], toldMs);
+  const leadMs = Math.min(limits.probeLeadMs, Math.floor(restMs / 2));
+  return {
+    cooldownUntilMs: restMs > 0 ? atMs + restMs : 0,
+    probeFromMs: restMs > 0 ? atMs + Math.max(restMs - leadMs, toldMs) : 0,
+  };
+}
+
+/** Records a success: the route is healthy again. */
+export function recordRouteSuccess(
+  state: ProviderHealthState,
+  route: string,
+  atMs: number,
+): ProviderHealthState {
+  return { routes: { ...state.routes, [route]: { ...healthy, lastSuccessAtMs: atMs } } };
+}
+
+/**
+ * Records a failure and starts the reason's cooldown; a longer Retry-After wins.
+ *
+ * Source: seed 001, cooldowns; DESIGN, Layer 1.
+ */
+export function recordRouteFailure(
+  state: ProviderHealthState,
+  route: string,
+  failure: InfraError,
+  reason: FailoverReason,
+  limits: Limits,
+  atMs: number,
+): ProviderHealthState {
+  const before = state.routes[route] ?? healthy;
+  const rest = restAfter(reason, failure, limits, atMs);
+  const errorCount = before.errorCount + 1;
+  const record: RouteHealth = {
+    ...before,
+    status: rest.cooldownUntilMs > 0 ? 'down' : 'degraded',
+    errorCount,
+    lastError: failure.message,
+    lastErrorReason: reason,
+    cooldownUntilMs: Math.max(before.cooldownUntilMs, rest.cooldownUntilMs),
+    probeFromMs: Math.max(before.probeFromMs, rest.probeFromMs),
+  };
+  return { routes: { ...state.routes, [route]: record } };
+}
+
+/** What to do about the chain now. */
+export type RouteDecision =
+  | { readonly type: 'use'; readonly routeIndex: number }
+  | { readonly type: 'wait'; readonly untilMs: number };
+
+/** True for a route that failed and has not answered since: it is tried by one prober at a time. */
+export function isRecovering(state: ProviderHealthState, route: string): boolean {
+  return (state.routes[route]?.cooldownUntilMs ?? 0) > 0;
+}
+
+/** First route of the chain that may be tried, else the earliest time that one may; a chain of which all is skipped counts whole. */
+export function decideRoute(
+  state: ProviderHealthState,
+  chain: readonly RouteConfig[],
+  atMs: number,
+  skips: (route: RouteConfig) => boolean = () => false,
+): RouteDecision {
+  const passesOver = chain.every(skips) ? () => false : skips;
+  const restUntil = chain.map((route) =>
+    passesOver(route) ? Infinity : (state.routes[routeName(route)]?.probeFromMs ?? 0),
+  );
+  const routeIndex = restUntil.findIndex((untilMs) => untilMs <= atMs);
+  if (routeIndex >= 0) return { type: 'use', routeIndex };
+  return { type: 'wait', untilMs: Math.min(...restUntil) };
+}

@@ -1,0 +1,44 @@
+/** Layer 2: whether a failed attempt of a model call is repeated on the same route, when, and with which nudge. */
+import { noteProvenance } from '../errors/error-context';
+import type { InfraError } from '../failure';
+import { infraPolicy } from '../errors/failure-policy';
+import type { Limits } from '../limits';
+
+/** What is done about a failed attempt. */
+export type RetryDecision =
+  | { readonly type: 'retry'; readonly delayMs: number }
+  /** Layer 1 takes over. */
+  | { readonly type: 'give-up' };
+
+/** A vendor's wait above this many milliseconds becomes the route's cooldown instead of a retry's delay (ADR 0004). */
+export const longestRetryDelayMs = 30_000;
+
+/**
+ * Decides about the `failuresBefore + 1`th failure of one model call on one route.
+ *
+ * Contract: only failures of the provider count; a worker's death does not. A vendor that refuses a retry gets none.
+ * Source: seed 001 (2 retries, 1.5 s x 2^n); a Retry-After longer than the backoff wins (DESIGN, Layer 2).
+ */
+export function decideRetry(
+  failure: InfraError,
+  failuresBefore: number,
+  timing: Pick<Limits, 'streamRetries' | 'streamRetryBaseMs'>,
+): RetryDecision {
+  const mayRetry = infraPolicy(failure).transient && failure.refusesRetry !== true;
+  if (!mayRetry || failuresBefore >= timing.streamRetries) return { type: 'give-up' };
+  const backoffMs = timing.streamRetryBaseMs * 2 ** failuresBefore;
+  const delayMs = Math.max(backoffMs, failure.retryAfterMs ?? 0);
+  return delayMs > Math.max(longestRetryDelayMs, backoffMs)
+    ? { type: 'give-up' }
+    : { type: 'retry', delayMs };
+}
+
+/** Characters of a cut reply that a nudge repeats. */
+const partialChars = 1_000;
+
+/** What the model is told when an attempt is repeated: what broke, and what of its reply had arrived. Request only. */
+export function retryNudge(code: string, partialText: string): string {
+  const what = `${noteProvenance}\nYour previous reply did not arrive whole (${code}). Nothing of it was run or kept. Reply again.`;
+  if (partialText === '') return what;
+  return `${what}\nUntil then this had arrived:\n${partialText.slice(-partialChars)}`;
+}

@@ -1,0 +1,48 @@
+/** The activities of learning as the core sees them. */
+import type { AgentErrorCode } from '../failure';
+import type { JsonObject } from '../json';
+import type { ContentHash, Head } from '../message';
+
+/** An error of a run and what became of it; the activity that carries it looks the calls up in the transcript. */
+export interface ObservedError {
+  /** Unique in all runs. */
+  readonly key: string;
+  /** Tool whose call failed; empty where the reply as a whole was wrong. */
+  readonly tool: string;
+  readonly code: AgentErrorCode;
+  readonly message: string;
+  /** The call that failed, where there was one. */
+  readonly callId?: string;
+  /** Its input, where the transcript has not got the call. */
+  readonly inputBlob?: ContentHash;
+  readonly fixedBy: 'model' | 'action' | 'person' | 'none';
+  /** The call that worked; with `none`, the one that was tried in vain. */
+  readonly fix?: {
+    readonly tool: string;
+    readonly callId?: string;
+    /** Of a call of the runtime, which the transcript has not got as a call; short ones only. */
+    readonly input?: JsonObject;
+  };
+  /** Iterations from the error to its end. */
+  readonly steps: number;
+  /** Learned pattern that the recovery action came from. */
+  readonly patternId?: string;
+  readonly atMs: number;
+}
+
+/** Input of the activity that tells the corpus of what a run's end left. */
+export interface RecordObservationsInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly head: Head;
+  readonly observations: readonly ObservedError[];
+}
+
+/** What an extraction of patterns came to. */
+export interface ExtractionReport {
+  readonly tenants: number;
+  readonly observations: number;
+  readonly patterns: number;
+  /** Of the patterns, those that are used. */
+  readonly active: number;
+}

@@ -1,0 +1,108 @@
+/** The activity `callModel` as the core sees it: its input and its results. */
+import type { ActivityTimes } from '../activity-times';
+import type { ModelPrice } from '../budget/model-price';
+import type { Allowance, CallSpend } from '../budget/spend';
+import type { Usage } from '../budget/usage';
+import type { ContextBounds, ContextMeasure } from '../context/measure';
+import type { CountedContext, TokenFactors } from '../context/token-factors';
+import type { AgentError } from '../failure';
+import type { ObservedError } from '../learning/ports';
+import type { ContentHash, Head } from '../message';
+import type { PendingResult, ProposedToolCall, RuntimeResult } from '../tools/ports';
+
+/** One model at one provider: what fails over, cools down and is probed. */
+export interface RouteConfig {
+  /** Name of a provider that the worker was given, such as `anthropic`. */
+  readonly provider: string;
+  readonly model: string;
+  /** `text` for models without native tool calls. */
+  readonly toolProtocol: 'native' | 'text';
+  readonly maxOutputTokens: number;
+  readonly windowTokens: number;
+  readonly temperature?: number;
+  /** Absent where nobody knows what the model costs. */
+  readonly price?: ModelPrice;
+}
+
+/** Input of a model call. */
+export interface CallModelInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly head: Head;
+  /** Place of the route in the run's chain. */
+  readonly routeIndex: number;
+  /** The route is still recovering: only one prober of all runs may try it, once. */
+  readonly probe?: true;
+  readonly iteration: number;
+  /** Prefix of the ids of the tool calls in this reply: `<prefix>_<iteration>_<index>`. */
+  readonly idPrefix: string;
+  readonly pendingResults?: readonly PendingResult[];
+  /** Texts of people that join the transcript before this call. */
+  readonly userTexts?: readonly string[];
+  /** Ephemeral: the last user message of this request only, never stored. */
+  readonly note?: string;
+  /** Replaces the route's `maxOutputTokens` for this call. */
+  readonly maxOutputTokens?: number;
+  /** Errors that ended since the last call, for the corpus. */
+  readonly endedErrors?: readonly ObservedError[];
+  /** What this call, all its attempts together, may spend. */
+  readonly allowance?: Allowance;
+  /** What a vendor last counted of this transcript, as the last call on this route returned it. */
+  readonly counted?: CountedContext;
+  /** Vendor's tokens per token of ours on this route, as learned so far. */
+  readonly tokenFactors?: TokenFactors;
+  /** The request is measured and held back where it exceeds them; absent for runs under older rules. */
+  readonly bounds?: ContextBounds;
+  /** What the runtime itself ran since the last call, to append behind the results. */
+  readonly runtimeResults?: readonly RuntimeResult[];
+}
+
+/** Why the model stopped, in neutral words. A cut stream is a failure, never a stop reason. */
+export type StopReason =
+  | 'end'
+  | 'tool-use'
+  | 'truncated'
+  /** Cut off because the model's window was full. */
+  | 'context-full'
+  | 'refusal'
+  | 'pause'
+  | 'filtered';
+
+/** A reply that arrived whole. */
+export interface CallModelResult extends ActivityTimes {
+  /** Transcript before the reply: pending results and user texts appended. */
+  readonly headBefore: Head;
+  /** Transcript with the reply; equal to `headBefore` where the reply holds nothing that could be kept. */
+  readonly head: Head;
+  readonly stopReason: StopReason;
+  readonly toolCalls: readonly ProposedToolCall[];
+  /** A mistake of the reply as a whole (text protocol: no call, bad JSON, no tool name). */
+  readonly error?: AgentError;
+  /** Head of the reply's text. */
+  readonly textPreview: string;
+  /** The reply's whole text up to `answerChars`, only where it called no tool. */
+  readonly answer?: string;
+  /** Of the reply alone. */
+  readonly usage: Usage;
+  /** What all attempts of this call consumed, this reply included; absent where it is just `usage` at the route's price. */
+  readonly spend?: CallSpend;
+  /** Tokens of the request as the vendor counted them. */
+  readonly contextTokens: number;
+  /** Tokens of the request as they were measured before it went out. */
+  readonly estimatedTokens?: number;
+  /** What the next call on this route may build its measure on. */
+  readonly counted?: CountedContext;
+  /** The route's factors after what this call taught (`learnFactors`); the next call on this route takes them. */
+  readonly tokenFactors?: TokenFactors;
+  /** The request in parts, from the warning threshold on. */
+  readonly measure?: ContextMeasure;
+  /** Provider failures that this call's attempts healed by retry, in order. */
+  readonly healedRetries?: readonly string[];
+}
+
+/** A call whose request did not fit, so that nothing was sent. */
+export interface ModelCallHeldBack extends ActivityTimes {
+  /** Transcript with pending results and user texts appended. */
+  readonly headBefore: Head;
+  readonly heldBack: ContextMeasure;
+}

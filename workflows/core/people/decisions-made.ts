@@ -1,0 +1,100 @@
+/** What people have decided in a run, so that the same decision twice is one decision and a contradiction is told who was first. */
+import { shortHash } from '../errors/fingerprint';
+import type { JsonObject } from '../json';
+
+/** One decision that took effect. */
+export interface DecisionMade {
+  /** Id of the approval or the question. */
+  readonly id: string;
+  /** Digest of the action decided on. Absent for answers. */
+  readonly digest?: string;
+  /** Identity of the decision: `approve`, `reject`, `edit:<hash>`, `answer:<hash>`, `expired`. */
+  readonly decision: string;
+  /** Absent where the person gave no name. */
+  readonly by?: string;
+  readonly atMs: number;
+}
+
+/** Changed arguments that cannot run. */
+interface RefusedEdit {
+  readonly id: string;
+  readonly decision: string;
+  readonly problems: string;
+}
+
+/** Slice of the state. */
+export interface ApprovalsState {
+  /** Newest last, bounded. */
+  readonly made: readonly DecisionMade[];
+  /** Newest last, bounded: the answers of updates that wait for them. */
+  readonly refusedEdits: readonly RefusedEdit[];
+  /** Something went wrong in this run: from now on new privileged parameters need approval. */
+  readonly afterError: boolean;
+  /** Privileged parameters with their values that were seen or approved, newest last, bounded. */
+  readonly privilegedSeen: readonly string[];
+}
+
+/** Nothing decided, nothing seen. */
+export const initialApprovals: ApprovalsState = {
+  made: [],
+  refusedEdits: [],
+  afterError: false,
+  privilegedSeen: [],
+};
+
+/** Decisions that a run remembers: as many calls as one reply may ask for (ADR 0022). */
+const rememberedDecisions = 64;
+/** Refused edits that a run remembers; each is read by an update that waits for it (ADR 0022). */
+const rememberedRefusals = 8;
+/** Characters of a name in a decision (ADR 0022). */
+const nameChars = 100;
+
+/** Identity of a decision on an approval. */
+export function decisionKey(decision: 'approve' | 'reject', input?: JsonObject): string {
+  return input === undefined ? decision : `edit:${shortHash(JSON.stringify(input))}`;
+}
+
+/** Identity of an answer. */
+export function answerKey(answer: string): string {
+  return `answer:${shortHash(answer)}`;
+}
+
+/** Remembers a decision. */
+export function recordDecision(
+  approvals: ApprovalsState,
+  made: Omit<DecisionMade, 'by'> & { readonly by?: string | undefined },
+): ApprovalsState {
+  const { by, ...rest } = made;
+  const record: DecisionMade = {
+    ...rest,
+    ...(by === undefined ? {} : { by: by.slice(0, nameChars) }),
+  };
+  return { ...approvals, made: [...approvals.made, record].slice(-rememberedDecisions) };
+}
+
+/** Remembers why an edit cannot run. */
+export function recordRefusedEdit(approvals: ApprovalsState, refused: RefusedEdit): ApprovalsState {
+  return {
+    ...approvals,
+    refusedEdits: [...approvals.refusedEdits, refused].slice(-rememberedRefusals),
+  };
+}
+
+/** The newest decision on this approval or question. */
+export function decisionOn(approvals: ApprovalsState, id: string): DecisionMade | undefined {
+  return approvals.made.findLast((made) => made.id === id);
+}
+
+/** A decision in words: `approved by Ada`. */
+export function decisionText({ decision, by }: DecisionMade): string {
+  const [kind = ''] = decision.split(':');
+  const words: { readonly [kind: string]: string } = {
+    approve: 'approved',
+    reject: 'rejected',
+    edit: 'approved with changed arguments',
+    answer: 'answered',
+    expired: 'closed because nobody decided in time',
+  };
+  const what = Object.hasOwn(words, kind) ? (words[kind] ?? kind) : kind;
+  return by === undefined ? what : `${what} by ${by}`;
+}

@@ -1,0 +1,123 @@
+/** The words of recovery: what the run is stuck on, what is to be done about it, and what came of that. Data only. */
+import type { AgentErrorCode } from '../failure';
+import type { JsonObject } from '../json';
+
+/** What gets a run out of a rut, so that it can be learned (seed 003); `escalate` asks a person a specific question. */
+export const remedies = ['retry', 'alternative-tool', 'parameter-adjustment', 'escalate'] as const;
+
+/** All that a recovery may do (seed 003); `give-up` accepts the failure, with an explanation. */
+export const recoveryStrategies = [...remedies, 'give-up'] as const;
+
+/** What a recovery does. */
+export type RecoveryStrategy = (typeof recoveryStrategies)[number];
+
+/** One way out of a rut (seed 003). */
+export interface RecoveryAction {
+  readonly strategy: RecoveryStrategy;
+  /** Why this one. */
+  readonly reasoning: string;
+  readonly action: {
+    /** Empty where the action is about no tool. */
+    readonly toolName: string;
+    /** With them the runtime runs the tool itself; without, the model is told what to do. */
+    readonly parameters?: JsonObject;
+    /** The question to a person. */
+    readonly escalationMessage?: string;
+  };
+  readonly expectedOutcome: string;
+  /** 0 to 1. */
+  readonly confidence: number;
+}
+
+/** Who thought of an action: the rungs of the ladder. */
+export type RecoverySource = 'pattern' | 'model' | 'heuristic';
+
+/** What is done with an action. */
+export type RecoveryDecision = 'observes' | 'acts' | 'asks' | 'escalates' | 'gives up';
+
+/** How far a run is, and whether it goes on (seed 003). */
+export interface ProgressEstimate {
+  /** 0 to 100. */
+  readonly progressPercent: number;
+  readonly reasoning: string;
+  readonly nextMilestone: string;
+  readonly blockers: readonly string[];
+  readonly isStuck: boolean;
+}
+
+/** What a run is stuck on, where no tool's error tells it. */
+export type StuckCode = 'no_progress' | 'loop' | 'low_progress';
+
+/** A tool's failure that no success of it has healed. */
+export interface FailedCall {
+  /** Empty for a reply that named no tool. */
+  readonly tool: string;
+  readonly code: AgentErrorCode;
+  /** Sanitised, at most 300 characters. */
+  readonly message: string;
+  /** From trusted code only. */
+  readonly hint?: string;
+  /** What the tool was called with; absent above 1,000 characters of JSON. */
+  readonly input?: JsonObject;
+  /** Steps in which it came, since the last recovery. */
+  readonly times: number;
+  /** Step in which it came last. */
+  readonly lastStep: number;
+}
+
+/** Everything that a plan is made from. Bounded: it travels in an activity's input. */
+export interface StuckContext {
+  readonly goal: string;
+  readonly estimate: ProgressEstimate;
+  /** Steps so far. */
+  readonly steps: number;
+  /** The last successful calls, newest last. */
+  readonly completedSteps: readonly string[];
+  readonly facts: readonly string[];
+  readonly latest?: {
+    readonly tool: string;
+    readonly action: string;
+    readonly outcome: string;
+    readonly success: boolean;
+  };
+  /** Unhealed failures, newest last. */
+  readonly failures: readonly FailedCall[];
+  /** What to look a pattern up by: the newest failure's code, else what the run is stuck on. */
+  readonly trouble: RecoveryTrouble;
+  /** Recoveries so far that did not help, newest last. */
+  readonly tried: readonly string[];
+  /** Tools that may not be retried any more. */
+  readonly exhaustedTools: readonly string[];
+}
+
+/** What went wrong. */
+export interface RecoveryTrouble {
+  /** Empty where no tool is to blame. */
+  readonly tool: string;
+  readonly code: AgentErrorCode | StuckCode;
+  /** Sanitised. */
+  readonly message: string;
+  /** What the tool was called with, where it is short. */
+  readonly input?: JsonObject;
+}
+
+/** What happens when nobody answered recovery in time. `give-up`: the run ends readably. `continue`: it goes on without. */
+export type RecoveryExpiry = 'give-up' | 'continue';
+
+/** How a run recovers, resolved at its start. */
+export interface RecoveryPolicy {
+  /** `observe` plans and publishes, and executes nothing. */
+  readonly mode: 'off' | 'observe' | 'auto';
+  /** From this confidence on an action is carried out (seed 003: 0.8). */
+  readonly actAt: number;
+  /** From this confidence on a person is asked to approve; below, a person takes over (seed 003: 0.5). */
+  readonly askAt: number;
+  /** Plans per run; a person's answer begins anew. */
+  readonly maxPerRun: number;
+  /** Steps after which a model estimates the progress; absent: never. */
+  readonly estimateEvery?: number;
+  /** Milliseconds that a question or an approval of recovery waits for a person. */
+  readonly waitMs: number;
+  /** What is done when nobody answers in time. */
+  readonly onExpiry: RecoveryExpiry;
+}

@@ -1,0 +1,223 @@
+/** Whether a run gets on: counts per step what was new, and tells when it is stuck. The loop detector's word counts too. */
+import type { ExecutionMemory, Success } from './memory';
+import { emptyMemory, recount, rememberFailure, rememberSuccess } from './memory';
+import type { AgentError } from '../failure';
+import type { JsonObject } from '../json';
+import type { FailedCall, ProgressEstimate, StuckCode } from './action';
+
+/** Steps without anything new after which a run is stuck (seed 003). */
+export const stuckSteps = 3;
+
+/** Failing steps by the same tool with the same error after which a blocker makes a run stuck, whatever else works (ADR 0026). */
+const blockerSteps = 3;
+
+/** Low progress after many steps: fewer than two steps in five brought something new, over so many steps (ADR 0026). */
+const lowProgressSteps = 15;
+const lowProgressShare = 0.4;
+
+/** What happened in the step that is under way. */
+interface StepUnderWay {
+  readonly gains: readonly string[];
+  readonly failed: readonly { readonly error: AgentError; readonly input?: JsonObject }[];
+  readonly last?: LatestStep;
+}
+
+/** The newest call, as a plan is told of it. */
+interface LatestStep {
+  readonly tool: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly success: boolean;
+}
+
+/** Progress of a run. */
+export interface ProgressState {
+  readonly memory: ExecutionMemory;
+  /** Iterations that came to their end. */
+  readonly steps: number;
+  /** Of them with something new. */
+  readonly gainingSteps: number;
+  /** Steps since something new, or since the last recovery. */
+  readonly idleSteps: number;
+  /** Steps, and of them gaining ones, since the last recovery: what low progress is judged by. */
+  readonly recentSteps: number;
+  readonly recentGains: number;
+  readonly underWay: StepUnderWay;
+  readonly latest?: LatestStep;
+  /** What a model thought last, and after which step. */
+  readonly modelEstimate?: ProgressEstimate & { readonly afterStep: number };
+}
+
+const freshStep: StepUnderWay = { gains: [], failed: [] };
+
+/** Nothing has happened yet. */
+export const initialProgress: ProgressState = {
+  memory: emptyMemory,
+  steps: 0,
+  gainingSteps: 0,
+  idleSteps: 0,
+  recentSteps: 0,
+  recentGains: 0,
+  underWay: freshStep,
+};
+
+/** Characters of the outcome in `latest`. */
+const outcomeChars = 200;
+
+/** Notes a call that worked. */
+export function noteSuccess(state: ProgressState, success: Success): ProgressState {
+  const { memory, gains } = rememberSuccess(state.memory, success);
+  const last: LatestStep = {
+    tool: success.tool,
+    action: success.summary,
+    outcome: success.preview.slice(0, outcomeChars),
+    success: true,
+  };
+  return {
+    ...state,
+    memory,
+    underWay: { ...state.underWay, gains: [...state.underWay.gains, ...gains].slice(-8), last },
+  };
+}
+
+/** Notes a mistake, or a call that failed. */
+export function noteFailure(
+  state: ProgressState,
+  error: AgentError,
+  input?: JsonObject,
+): ProgressState {
+  const last: LatestStep = {
+    tool: error.toolName ?? '',
+    action: error.toolName ?? 'a reply',
+    outcome: `${error.code}: ${error.message}`.slice(0, outcomeChars),
+    success: false,
+  };
+  const failed = { error, ...(input === undefined ? {} : { input }) };
+  return {
+    ...state,
+    memory: rememberFailure(state.memory, error, input, state.steps + 1),
+    underWay: {
+      ...state.underWay,
+      failed: [...state.underWay.failed, failed].slice(-8),
+      last: state.underWay.last?.success === true ? state.underWay.last : last,
+    },
+  };
+}
+
+/** A person said something: whatever comes now is a new start. */
+export function noteWord(state: ProgressState): ProgressState {
+  return { ...state, idleSteps: 0 };
+}
+
+/** Ends a step; one that is neutral (a wait, an outage) is no step without progress. */
+export function endStep(state: ProgressState, isNeutral = false): ProgressState {
+  const { underWay } = state;
+  const gained = underWay.gains.length > 0 ? 1 : 0;
+  const { latest: _before, ...rest } = state;
+  const latest = underWay.last ?? state.latest;
+  return {
+    ...rest,
+    steps: state.steps + 1,
+    gainingSteps: state.gainingSteps + gained,
+    idleSteps: gained === 1 ? 0 : state.idleSteps + (isNeutral ? 0 : 1),
+    recentSteps: state.recentSteps + (isNeutral ? 0 : 1),
+    recentGains: state.recentGains + gained,
+    underWay: freshStep,
+    ...(latest === undefined ? {} : { latest }),
+  };
+}
+
+/** Begins the count anew: what there was has been dealt with. */
+export function restartCount(state: ProgressState): ProgressState {
+  return {
+    ...state,
+    memory: recount(state.memory),
+    idleSteps: 0,
+    recentSteps: 0,
+    recentGains: 0,
+  };
+}
+
+/** A loop, as the loop detector tells it. */
+export interface LoopSeen {
+  readonly description: string;
+  /** Calls that one round takes. */
+  readonly period: number;
+}
+
+/** Why a run is stuck. */
+export interface StuckReason {
+  readonly code: StuckCode;
+  readonly reason: string;
+}
+
+/** A failure that stands in the way, in one line. */
+export function blockerText({ tool, code, message }: FailedCall): string {
+  return `${tool === '' ? '' : `${tool} failed: `}${code}: ${message}`.slice(0, 300);
+}
+
+function lowProgress({ recentSteps, recentGains }: ProgressState): boolean {
+  return recentSteps >= lowProgressSteps && recentGains < recentSteps * lowProgressShare;
+}
+
+/** Why the run is stuck; undefined where it is not. */
+export function stuckReason(
+  state: ProgressState,
+  loop: LoopSeen | undefined,
+): StuckReason | undefined {
+  if (loop !== undefined) return { code: 'loop', reason: `Loop detected: ${loop.description}` };
+  if (state.idleSteps >= stuckSteps)
+    return {
+      code: 'no_progress',
+      reason: `The last ${state.idleSteps} steps brought nothing new.`,
+    };
+  const blocker = state.memory.failures.findLast(({ times }) => times >= blockerSteps);
+  if (blocker !== undefined)
+    return {
+      code: 'no_progress',
+      reason: `The same blocker came in ${blocker.times} steps: ${blockerText(blocker)}`,
+    };
+  if (lowProgress(state))
+    return {
+      code: 'low_progress',
+      reason: `Only ${state.recentGains} of the last ${state.recentSteps} steps brought something new.`,
+    };
+  const { modelEstimate } = state;
+  if (modelEstimate?.isStuck === true && modelEstimate.afterStep === state.steps)
+    return { code: 'no_progress', reason: modelEstimate.reasoning };
+  return undefined;
+}
+
+/** 0 to 95: each step with something new takes the run a part of the way that is left; only its end is 100. */
+function percentOf(state: ProgressState): number {
+  return Math.round(95 * (1 - 1 / (1 + state.gainingSteps / 5)));
+}
+
+/**
+ * Estimates the progress from what the run has seen.
+ *
+ * Source: seed 003 (`ProgressEstimate`; stuck after 3 steps without progress, by a loop, a blocker, or low progress after many
+ * steps). Only steps count, so neither an outage nor a wait for a person makes a run stuck.
+ */
+export function estimateProgress(
+  state: ProgressState,
+  loop: LoopSeen | undefined,
+): ProgressEstimate {
+  const stuck = stuckReason(state, loop);
+  const blockers = state.memory.failures.map(blockerText);
+  const [newest] = blockers.slice(-1);
+  const told = state.modelEstimate;
+  const counted = `${state.gainingSteps} of ${state.steps} steps brought something new.`;
+  return {
+    progressPercent: told?.progressPercent ?? percentOf(state),
+    reasoning: stuck?.reason ?? told?.reasoning ?? counted,
+    nextMilestone:
+      loop !== undefined
+        ? 'Break the loop.'
+        : newest !== undefined
+          ? `Get past the blocker: ${newest}`
+          : (told?.nextMilestone ?? 'The next new result, or the answer.'),
+    blockers: loop === undefined ? blockers : [...blockers, loop.description],
+    isStuck: stuck !== undefined,
+  };
+}

@@ -1,0 +1,155 @@
+/** The activity `runTool` as the core sees it, and what the core must know of tools and their calls. */
+import type { ActivityTimes } from '../activity-times';
+import type { AgentError } from '../failure';
+import type { JsonObject } from '../json';
+import type { ContentHash } from '../message';
+import type { SubagentAnswer, SubagentPolicy } from '../subagents/subagent';
+
+/** What a repeat of a tool call does to the world. */
+export type ToolEffect = 'read' | 'keyed' | 'reconcilable' | 'irreversible';
+
+/** How long a run waits for a person, and what happens then. */
+export interface DecisionPolicy {
+  /** Milliseconds until the wait expires. Absent: it never does. */
+  readonly expiresAfterMs?: number;
+  readonly onExpiry: ExpiryAction;
+}
+
+/** `reject`: the model is told that nobody decided. `escalate`: marked, and waits on. `wait`: reminds, and waits on. */
+export type ExpiryAction = 'reject' | 'escalate' | 'wait';
+
+/** What the core must know of a tool. Its description and schema stay in the definition blob. */
+export interface ToolPolicy {
+  readonly name: string;
+  readonly effect: ToolEffect;
+  readonly timeoutMs: number;
+  readonly approval: 'never' | 'always' | 'rule';
+  /** Name of the input that holds a file path that the tool changes, for the per-file edit guard. */
+  readonly editsFile?: string;
+  /** Calls of this tool per run. */
+  readonly maxCalls?: number;
+  /** Tools that serve the same purpose, best first, at most 3. */
+  readonly alternatives?: readonly string[];
+  /** The call is a run of another agent. */
+  readonly subagent?: SubagentPolicy;
+  /** A person is asked what came of a call whose outcome is unknown; absent = the model is told. */
+  readonly onUnknown?: 'ask-person';
+  /** Of its approvals; absent = the agent's. */
+  readonly approvals?: DecisionPolicy;
+}
+
+/** A result to append before the next model call, in the order of the calls. */
+export interface PendingResult {
+  readonly toolCallId: string;
+  readonly name: string;
+  /** Blob with the block's stored content. */
+  readonly result?: ContentHash;
+  /** Content itself, for short results made by the core (a call that never ran, an answer). */
+  readonly text?: string;
+  readonly isError: boolean;
+  /** What a person changed in the call, told to the model before the content. */
+  readonly notice?: string;
+}
+
+/** A tool call that the runtime made on its own to get the run out of a rut, and its result. */
+export interface RuntimeResult {
+  readonly pending: PendingResult;
+  /** What the model is told of it, before the result. */
+  readonly introduction: string;
+}
+
+/** A tool call of a reply, already checked against its schema. */
+export interface ProposedToolCall {
+  readonly toolCallId: string;
+  readonly name: string;
+  /** What it says in the Web UI: `src/a.ts`. At most 80 characters. */
+  readonly label?: string;
+  /** Parsed input up to 4 KB of JSON; above that it is only in `inputBlob`. */
+  readonly input?: JsonObject;
+  readonly inputBlob?: ContentHash;
+  /** Normalised identity of name and input. */
+  readonly fingerprint: string;
+  /** Weaker identities of the call, for the loop detector. */
+  readonly alike?: CallLikeness;
+  /** File that the call changes: resolved path from the workspace, folded where the file system folds it. */
+  readonly editedFile?: string;
+  /** Set when the call cannot run; the call then never does. */
+  readonly error?: AgentError;
+  /** Set when a person must approve: the digest of the exact action. */
+  readonly approvalDigest?: ContentHash;
+  /** Parameters in use that the tool's schema marks `privileged`. */
+  readonly privileged?: PrivilegedUse;
+  /** A person changed the arguments: what the model is told with the result. */
+  readonly editNotice?: string;
+  /** Of a subagent that has answered; the call then only brings the answer in. */
+  readonly answer?: SubagentAnswer;
+}
+
+/** Privileged parameters that a call uses. */
+export interface PrivilegedUse {
+  /** Digest of the exact action, for the approval that the core may ask for. */
+  readonly digest: ContentHash;
+  readonly parameters: readonly {
+    /** Its path: `options.force`. */
+    readonly name: string;
+    /** Identity of tool, path and value. */
+    readonly use: string;
+  }[];
+}
+
+/** Weaker identities of a call: what is left of it without the parts in which calls that repeat each other differ. */
+export interface CallLikeness {
+  /** Without the numbers that move a window over the same thing; read tools only. */
+  readonly window?: string;
+  /** The action alone, without words beside it that may be mere labels. */
+  readonly gist?: string;
+  /** What a changing tool is aimed at. */
+  readonly target?: string;
+  /** The call only waits, waits before it does something, or only thinks aloud. */
+  readonly idle?: 'waits' | 'waits-first' | 'thinks';
+}
+
+/** Input of one tool execution. */
+export interface RunToolInput {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input?: JsonObject;
+  readonly inputBlob?: ContentHash;
+  /** Stable over attempts, workers and segments. */
+  readonly idempotencyKey: string;
+  /** The call is a subagent that has answered: bring the answer in. */
+  readonly answer?: SubagentAnswer;
+}
+
+/** What the loop detector knows of a result. */
+export interface ResultIdentity {
+  /** Normalised identity of the content. */
+  readonly fingerprint: string;
+  /** Hashes of some of its lines, to tell how much of it is new. */
+  readonly sketch?: readonly string[];
+  /** The tool's own service is down or throttles: no evidence of a loop. */
+  readonly outage?: true;
+  /** The call worked, but what it gave has the form of an error. */
+  readonly saysFailed?: true;
+}
+
+/** What one tool execution came to. Its content is in the store. */
+export interface RunToolResult extends ResultIdentity, ActivityTimes {
+  /** Blob with the stored `ToolResultBlock`; absent only when the store was down, then `text` has it. */
+  readonly result?: ContentHash;
+  readonly text?: string;
+  readonly preview: string;
+  readonly bytes: number;
+  /** Set when the tool failed in a way that the model may correct. */
+  readonly error?: AgentError;
+  /** Nobody knows whether the call took effect; the error has the evidence. */
+  readonly isOutcomeUnknown?: true;
+}
+
+/** Name and input of the tools that the core itself answers. */
+export const completeTaskTool = 'complete_task';
+
+/** Asks a person and waits durably for the answer. */
+export const askUserTool = 'ask_user';
