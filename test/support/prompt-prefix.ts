@@ -1,8 +1,8 @@
 /** Prompts as vendors cache them: which blocks one request has in common with the one before. */
-import { anthropicWire } from '../../testing/emulator/anthropic-wire';
-import { chatWire } from '../../testing/emulator/chat-wire';
+import { anthropicWire } from '../../testing/emulator/anthropic/anthropic-wire';
+import { chatWire } from '../../testing/emulator/openai-chat/chat-wire';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
-import { responsesWire } from '../../testing/emulator/responses-wire';
+import { responsesWire } from '../../testing/emulator/openai-responses/responses-wire';
 import type { PromptBlock } from '../../testing/emulator/wire';
 
 const wires = { anthropic: anthropicWire, responses: responsesWire, chat: chatWire } as const;

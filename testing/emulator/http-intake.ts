@@ -1,10 +1,10 @@
 /** From an incoming HTTP request to a wire, headers without secrets and a JSON body, or to what is wrong with it. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import { anthropicWire } from './anthropic-wire';
-import { chatWire } from './chat-wire';
+import { anthropicWire } from './anthropic/anthropic-wire';
+import { chatWire } from './openai-chat/chat-wire';
 import { isObject } from './json-read';
-import { responsesWire } from './responses-wire';
+import { responsesWire } from './openai-responses/responses-wire';
 import type { Wire } from './wire';
 
 /** The path of a request, without its query. */

@@ -1,7 +1,7 @@
 /** Counts a prompt as the real vendors were seen to count it: by other tokenizers than the table, with additions of their own. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { countTokens } from './billing';
-import { usesNewTokenizer } from './claude-models';
+import { usesNewTokenizer } from './anthropic/claude-models';
 import { isList, isObject, listOf, objectOf, stringOf } from './json-read';
 import type { PromptBlock, WireName } from './wire';
 

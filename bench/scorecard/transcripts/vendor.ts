@@ -10,10 +10,10 @@ import { responsesRequest } from '../../../activities/providers/openai/responses
 import type { ModelReply, ModelRequest } from '../../../activities/providers/provider';
 import type { StreamAssembly } from '../../../activities/providers/stream-assembly';
 import { renderTextProtocolRequest } from '../../../activities/providers/text-tool-protocol';
-import { anthropicWire } from '../../../testing/emulator/anthropic-wire';
-import { chatWire } from '../../../testing/emulator/chat-wire';
+import { anthropicWire } from '../../../testing/emulator/anthropic/anthropic-wire';
+import { chatWire } from '../../../testing/emulator/openai-chat/chat-wire';
 import { parseBody } from '../../../testing/emulator/http-intake';
-import { responsesWire } from '../../../testing/emulator/responses-wire';
+import { responsesWire } from '../../../testing/emulator/openai-responses/responses-wire';
 import type { ReplyPart } from '../../../testing/emulator/script';
 import { reply as replies } from '../../../testing/emulator/script';
 import { Seal } from '../../../testing/emulator/seal';

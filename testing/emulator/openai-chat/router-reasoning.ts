@@ -1,11 +1,11 @@
 /** OpenRouter's `reasoning_details` on the Chat Completions wire: made, and checked when they come back. */
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../workflows/core/json';
-import { listOf, objectOf, stringOf } from './json-read';
-import type { Refusals } from './openai-rules';
-import { refusal, unknownField } from './openai-rules';
-import type { Seal } from './seal';
-import type { ValidationContext } from './wire';
+import type { JsonObject } from '../../../workflows/core/json';
+import { listOf, objectOf, stringOf } from '../json-read';
+import type { Refusals } from '../openai/openai-rules';
+import { refusal, unknownField } from '../openai/openai-rules';
+import type { Seal } from '../seal';
+import type { ValidationContext } from '../wire';
 
 /** A router's models are named `vendor/model`. */
 export function isRouted(body: JsonObject): boolean {

@@ -1,8 +1,8 @@
 /** Refusals and rules that OpenAI's two wires share. */
-import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import { imageMediaTypes, isBase64, sniffedMediaType } from './image-rules';
-import { isObject, listOf, numberOf, objectOf, stringOf } from './json-read';
-import type { VendorError } from './step';
+import type { JsonObject, JsonValue } from '../../../workflows/core/json';
+import { imageMediaTypes, isBase64, sniffedMediaType } from '../image-rules';
+import { isObject, listOf, numberOf, objectOf, stringOf } from '../json-read';
+import type { VendorError } from '../step';
 
 /** Refusals in the order in which the vendor would find them. */
 export type Refusals = Generator<VendorError>;

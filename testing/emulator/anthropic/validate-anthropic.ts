@@ -1,5 +1,5 @@
 /** What Anthropic refuses on the Messages wire, in its own words where public reports quote them. */
-import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 import {
   contentProblems,
   isToolBlock,
@@ -7,9 +7,9 @@ import {
   type PlacedMessage,
 } from './validate-anthropic-content';
 import { refusesAdaptiveThinking, refusesFixedThinking } from './claude-models';
-import { isList, isObject, listOf, numberOf, objectOf, stringOf } from './json-read';
-import type { VendorError } from './step';
-import type { ValidationContext } from './wire';
+import { isList, isObject, listOf, numberOf, objectOf, stringOf } from '../json-read';
+import type { VendorError } from '../step';
+import type { ValidationContext } from '../wire';
 
 /** Top-level fields that the API knows (API reference; the SDK's `MessageCreateParams`). */
 const knownFields: readonly string[] = [

@@ -1,10 +1,10 @@
 /** What Anthropic refuses inside messages: blocks, texts, images, seals. */
-import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 import { hasPreservedThinking } from './claude-models';
-import { imageMediaTypes, isBase64, pngEdge, sniffedMediaType } from './image-rules';
-import { blocksOf, isList, isObject, listOf, objectOf, stringOf } from './json-read';
+import { imageMediaTypes, isBase64, pngEdge, sniffedMediaType } from '../image-rules';
+import { blocksOf, isList, isObject, listOf, objectOf, stringOf } from '../json-read';
 import { checkThinking, prefixOf } from './thinking-seal';
-import type { ValidationContext } from './wire';
+import type { ValidationContext } from '../wire';
 
 /** A content block and where it stands. */
 interface PlacedBlock {

@@ -1,7 +1,7 @@
 /** OpenAI Responses: the emulator's replies, errors and reading of requests on that wire. */
-import type { JsonObject } from '../../workflows/core/json';
-import type { Usage } from '../../workflows/core/budget/usage';
-import { blocksOf, listOf, objectOf, stringOf, textOf } from './json-read';
+import type { JsonObject } from '../../../workflows/core/json';
+import type { Usage } from '../../../workflows/core/budget/usage';
+import { blocksOf, listOf, objectOf, stringOf, textOf } from '../json-read';
 import {
   openAiErrorBody,
   openAiErrorHeaders,
@@ -9,12 +9,12 @@ import {
   refuseOpenAiHeaders,
   refuseOpenAiText,
   unknownOpenAiModel,
-} from './openai-errors';
-import type { ReplyStep, VendorError } from './step';
+} from '../openai/openai-errors';
+import type { ReplyStep, VendorError } from '../step';
 import { responseItems } from './responses-items';
 import type { StreamedItem } from './responses-items';
 import { inputItems, validateResponses } from './validate-responses';
-import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
+import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from '../wire';
 
 /** Tokens that an image costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
 const imageTokens = 255;

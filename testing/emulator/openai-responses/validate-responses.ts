@@ -1,7 +1,7 @@
 /** What OpenAI refuses on the Responses wire, in its own words where public reports quote them. */
-import type { JsonObject } from '../../workflows/core/json';
-import { isList, listOf, numberOf, objectOf, stringOf } from './json-read';
-import type { Refusals } from './openai-rules';
+import type { JsonObject } from '../../../workflows/core/json';
+import { isList, listOf, numberOf, objectOf, stringOf } from '../json-read';
+import type { Refusals } from '../openai/openai-rules';
 import {
   belowMinimum,
   emptyArray,
@@ -16,10 +16,10 @@ import {
   unknownField,
   unsupportedWord,
   wrongType,
-} from './openai-rules';
+} from '../openai/openai-rules';
 import { sealSubject } from './responses-items';
-import type { VendorError } from './step';
-import type { ValidationContext } from './wire';
+import type { VendorError } from '../step';
+import type { ValidationContext } from '../wire';
 
 /** Longest `call_id` and item id (quoted by public reports as 64). */
 const maxIdCharacters = 64;

@@ -1,6 +1,6 @@
 /** Error shapes that both OpenAI wires share. */
-import type { JsonObject } from '../../workflows/core/json';
-import type { VendorError } from './step';
+import type { JsonObject } from '../../../workflows/core/json';
+import type { VendorError } from '../step';
 
 interface Shape {
   readonly type: string;

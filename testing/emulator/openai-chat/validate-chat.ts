@@ -1,7 +1,7 @@
 /** What OpenAI refuses on the Chat Completions wire, in its own words where public reports quote them. */
-import type { JsonObject } from '../../workflows/core/json';
-import { isList, isObject, listOf, numberOf, objectOf, stringOf } from './json-read';
-import type { Refusals } from './openai-rules';
+import type { JsonObject } from '../../../workflows/core/json';
+import { isList, isObject, listOf, numberOf, objectOf, stringOf } from '../json-read';
+import type { Refusals } from '../openai/openai-rules';
 import {
   belowMinimum,
   emptyArray,
@@ -17,10 +17,10 @@ import {
   unknownField,
   unsupportedWord,
   wrongType,
-} from './openai-rules';
+} from '../openai/openai-rules';
 import { detailRules } from './router-reasoning';
-import type { VendorError } from './step';
-import type { ValidationContext } from './wire';
+import type { VendorError } from '../step';
+import type { ValidationContext } from '../wire';
 
 /** Most messages of a request ("$.messages is too long. Maximum length is 2048", Azure OpenAI). */
 const maxMessages = 2_048;

@@ -1,12 +1,12 @@
 /** Anthropic Messages: the emulator's replies, errors and reading of requests on that wire. */
-import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import type { Usage } from '../../workflows/core/budget/usage';
-import { blocksOf, isObject, listOf, numberOf, objectOf, stringOf, textOf } from './json-read';
-import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
+import type { JsonObject, JsonValue } from '../../../workflows/core/json';
+import type { Usage } from '../../../workflows/core/budget/usage';
+import { blocksOf, isObject, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
+import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from '../step';
 import { validateAnthropic } from './validate-anthropic';
-import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
+import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from '../wire';
 import { signThinking } from './thinking-seal';
-import { deltasOf } from './wire';
+import { deltasOf } from '../wire';
 
 const stopReasons: Readonly<Record<ReplyStop, string>> = {
   end: 'end_turn',

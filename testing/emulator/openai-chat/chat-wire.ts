@@ -1,14 +1,14 @@
 /** OpenAI Chat Completions: the emulator's replies, errors and reading of requests on that wire. */
-import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import type { Usage } from '../../workflows/core/budget/usage';
-import { blocksOf, listOf, numberOf, objectOf, stringOf, textOf } from './json-read';
+import type { JsonObject, JsonValue } from '../../../workflows/core/json';
+import type { Usage } from '../../../workflows/core/budget/usage';
+import { blocksOf, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
 import {
   openAiErrorBody,
   openAiErrorHeaders,
   refuseOpenAiHeaders,
   refuseOpenAiText,
   unknownOpenAiModel,
-} from './openai-errors';
+} from '../openai/openai-errors';
 import {
   claudeSignature,
   detailKind,
@@ -16,10 +16,10 @@ import {
   sealedDetail,
   textDetail,
 } from './router-reasoning';
-import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
+import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from '../step';
 import { validateChat } from './validate-chat';
-import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from './wire';
-import { deltasOf } from './wire';
+import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from '../wire';
+import { deltasOf } from '../wire';
 
 const finishReasons: Readonly<Record<ReplyStop, string>> = {
   end: 'stop',

@@ -1,8 +1,8 @@
 /** Anthropic's signature on thinking: whose it is, and which conversation it belongs to. */
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../workflows/core/json';
-import { blocksOf, listOf, objectOf, stringOf } from './json-read';
-import type { Seal } from './seal';
+import type { JsonObject } from '../../../workflows/core/json';
+import { blocksOf, listOf, objectOf, stringOf } from '../json-read';
+import type { Seal } from '../seal';
 
 /** Thinking itself and cache marks are no part of a prefix (vendor's guide "Preserved thinking"). */
 function bareBlocks(message: JsonObject): readonly unknown[] {

@@ -1,8 +1,8 @@
 /** Output items of a Responses reply, whole and as the events that build them up. */
-import type { JsonObject } from '../../workflows/core/json';
-import type { ReplyPart, ReplyStep } from './step';
-import type { ReplyContext } from './wire';
-import { deltasOf } from './wire';
+import type { JsonObject } from '../../../workflows/core/json';
+import type { ReplyPart, ReplyStep } from '../step';
+import type { ReplyContext } from '../wire';
+import { deltasOf } from '../wire';
 
 /** An event within an item. */
 interface ItemEvent {
