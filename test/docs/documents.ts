@@ -53,11 +53,19 @@ export function codeBlocks({ text }: Document): readonly CodeBlock[] {
   }));
 }
 
-/** The cells of the first table under a heading, without its first two rows; Markdown's back quotes are taken off. */
-export function tableUnder({ file, text }: Document, heading: string): readonly string[][] {
-  const lines = text.split('\n');
-  const at = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === heading);
-  if (at < 0) throw new Error(`${file} has no heading "${heading}"`);
+/** The cells of the first table under a heading, without its first two rows and without back quotes. */
+export function tableUnder(document: Document, heading: string): readonly string[][] {
+  return tableAfter(document, (line) => /^#+ /.test(line) && line.replace(/^#+ /, '') === heading);
+}
+
+/** The cells of the first table at or after the first line that matches, without its first two rows and without back quotes. */
+export function tableAfter(
+  { file, text }: Document,
+  isStart: (line: string) => boolean,
+): readonly string[][] {
+  const lines = text.split('\n').map((line) => line.trim());
+  const at = lines.findIndex(isStart);
+  if (at < 0) throw new Error(`${file} lacks the line before a table`);
   const begin = lines.findIndex((line, index) => index > at && line.startsWith('|'));
   const length = lines.slice(begin).findIndex((line) => !line.startsWith('|'));
   return lines
@@ -67,7 +75,7 @@ export function tableUnder({ file, text }: Document, heading: string): readonly 
 }
 
 function cellsOf(line: string): string[] {
-  const inner = line.trim().slice(1, -1);
+  const inner = line.slice(1, -1);
   return inner
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim().replaceAll('`', '').replaceAll('\\|', '|'));
@@ -85,4 +93,11 @@ export function namedPaths({ text }: Document): readonly string[] {
   const known = 'workflows|activities|workers|client|testing|test|bench|examples|docs|\\.ci';
   const named = new RegExp(`\`((?:${known})/[\\w./-]+)\``, 'g');
   return [...text.matchAll(named)].map(([, file = '']) => file);
+}
+
+/** Ids of the rules of docs/spec.md, in its order. */
+export function specRules(): readonly string[] {
+  return [...sourceText('docs/spec.md').matchAll(/^- \*\*(R-[A-Z]+-\d+)\*\* /gm)].map(
+    ([, id = '']) => id,
+  );
 }
