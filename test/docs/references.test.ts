@@ -1,7 +1,16 @@
 /** What the documents and the code's comments point at exists. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { documents, filesUnder, namedPaths, relativeLinks, root, sourceText } from './documents';
+import { z } from 'zod';
+import {
+  documents,
+  filesUnder,
+  namedPaths,
+  relativeLinks,
+  root,
+  sourceText,
+  specRules,
+} from './documents';
 
 const rooms = ['workflows', 'activities', 'workers', 'client', 'testing', 'bench', 'examples'];
 
@@ -18,13 +27,19 @@ describe.each(documents())('$file', (document) => {
   });
 });
 
-describe('decisions', () => {
-  const files = readdirSync(path.join(root, 'docs/adr'));
-  const numbers = files.map((file) => file.slice(0, 4));
+const decisions = readdirSync(path.join(root, 'docs/adr'));
+const decisionNumbers = decisions.map((file) => file.slice(0, 4));
 
+/** Ids of the recorded cases that tests replay. */
+function recordedCases(): readonly string[] {
+  const lines = sourceText('test/fixtures/cases/cases.jsonl').trim().split('\n');
+  return lines.map((line) => z.object({ id: z.string() }).parse(JSON.parse(line)).id);
+}
+
+describe('decisions', () => {
   test('have each a number of its own and the same parts', () => {
-    expect(new Set(numbers).size).toBe(numbers.length);
-    for (const file of files) {
+    expect(new Set(decisionNumbers).size).toBe(decisionNumbers.length);
+    for (const file of decisions) {
       const text = sourceText(path.join('docs/adr', file));
       const parts = text.split('\n').filter((line) => /^(# \d{4} |Status: |## )/.test(line));
       expect(parts.map((line) => line.replace(/^(# \d{4} |Status: ).*/, '$1').trim())).toEqual([
@@ -34,16 +49,28 @@ describe('decisions', () => {
       ]);
     }
   });
+});
 
-  test('are there for each citation in the code', () => {
-    const sources = filesUnder([...rooms, 'test'], '.ts');
-    const cited = sources.flatMap((file) =>
-      [...sourceText(file).matchAll(/\bADR (\d{4})\b/g)].map(([, number = '']) => ({
-        file,
-        number,
-      })),
+describe('citations in code and documents', () => {
+  const sources = [
+    ...filesUnder([...rooms, 'test'], '.ts').filter((file) => !file.startsWith('test/docs/')),
+    ...documents().map(({ file }) => file),
+  ];
+
+  /** Every first group of the pattern, with the file that holds it. */
+  function cited(pattern: RegExp): readonly { readonly file: string; readonly name: string }[] {
+    return sources.flatMap((file) =>
+      [...sourceText(file).matchAll(pattern)].map(([, name = '']) => ({ file, name })),
     );
-    expect(cited.length).toBeGreaterThan(0);
-    expect(cited.filter(({ number }) => !numbers.includes(number))).toEqual([]);
+  }
+
+  test.each([
+    ['decisions', /\bADR (\d{4})\b/g, decisionNumbers],
+    ['rules', /\b(R-[A-Z]+-\d+)\b/g, specRules()],
+    ['recorded cases', /\bcases? ([a-z_]+-\d\d)\b/gi, recordedCases()],
+  ])('name %s that exist', (_kind, pattern, known) => {
+    const names = cited(pattern);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter(({ name }) => !known.includes(name))).toEqual([]);
   });
 });
