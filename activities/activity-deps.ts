@@ -5,7 +5,7 @@ import { InfraException } from './infra-exception';
 import type { WorkerNotifiers } from './notifiers/worker-notifiers';
 import type { RunConfig } from './run-config';
 import { parseRunConfig } from './run-config';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 import { thisWorker } from './this-worker';
 
 /** Dependencies of the activities. */

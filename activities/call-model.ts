@@ -20,14 +20,14 @@ import type { RequestMeasure } from './context/measure-request';
 import { tellCorpus } from './learning/tell-corpus';
 import { appendPending } from './pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
-import { renderTextProtocolRequest } from './providers/text-tool-protocol';
+import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
 import { takeReply } from './reply-intake';
 import { parkedIfNotTaken, parkedReply } from './parked-reply';
 import type { Attempt, Attempting } from './route-attempt';
 import { providerOf, routeOf, sendAttempt, serverClock, withAttempts } from './route-attempt';
 import type { RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall } from './shared-health';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 
 function noteOf(input: CallModelInput, memory: AttemptMemory): string | undefined {
   const lastFailure = memory.failures.at(-1);

@@ -8,7 +8,7 @@ import { actionDigest, callIdentity } from './call-identity';
 import { fenceToolOutput } from './fence';
 import { editedFileOf } from './tools/edits-file';
 import { sanitiseText } from './sanitise';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
 import { requireTool } from './tool-of-run';
 import { isJsonObject } from './tools/input-schema';

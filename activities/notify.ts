@@ -8,7 +8,7 @@ import { applicationFailure } from './error-mapping';
 import type { Notification } from './notifiers/notifier';
 import { NotifierError } from './notifiers/notifier';
 import { sanitiseText } from './sanitise';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 import { contentHash } from './stores/content-hash';
 
 /** Milliseconds after which a notification that nobody takes is given up: five minutes before its activity ends (ADR 0027). */

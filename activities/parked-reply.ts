@@ -3,7 +3,7 @@ import type { AttemptMemory } from './attempt-memory';
 import { InfraException } from './infra-exception';
 import type { ModelReply } from './providers/provider';
 import type { Attempt } from './route-attempt';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 
 /** The reply that an earlier attempt has left, if it has. */
 export async function parkedReply(

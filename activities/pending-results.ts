@@ -4,7 +4,7 @@ import type { CallModelInput } from '../workflows/core/model-call/ports';
 import type { PendingResult } from '../workflows/core/tools/ports';
 import { InfraException } from './infra-exception';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 
 function isStoredResult(
   value: unknown,

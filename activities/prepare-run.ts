@@ -21,7 +21,7 @@ import { appendPending } from './pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { runConfigJson } from './run-config';
 import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 import { isJsonObject } from './tools/input-schema';
 import { UserError } from './user-error';
 

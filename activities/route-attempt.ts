@@ -20,7 +20,7 @@ import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { RouteCall } from './shared-health';
 import { reportFailedCall } from './shared-health';
 import { CallMeter } from './spending/call-meter';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 import { thisWorker } from './this-worker';
 
 /**

@@ -16,7 +16,7 @@ import { countedAttempt } from './lost-workers';
 import { resultIdentityOf } from './result-identity';
 import { boundBytes, boundText, sanitiseText } from './sanitise';
 import { saysFailed } from './says-failed';
-import type { Store, ToolRecord } from './store';
+import type { Store, ToolRecord } from './stores/store';
 import { readSubagentAnswer } from './subagent-answer';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { putResult } from './stored-result';

@@ -9,7 +9,7 @@ import type { Limits } from '../workflows/core/limits';
 import { restAfter } from '../workflows/core/failover/provider-health';
 import { interruption } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
-import type { SharedHealth, Store } from './store';
+import type { SharedHealth, Store } from './stores/store';
 
 /** A call on a route, as the fleet sees it. */
 export interface RouteCall {

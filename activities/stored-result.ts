@@ -1,6 +1,6 @@
 /** The form in which a tool's result is stored: what the model reads, and the whole where that is only a part. */
 import type { ToolResultBlock } from '../workflows/core/message';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
 
 /** Stores a result; returns its hash. */

@@ -3,7 +3,7 @@ import type { AssistantMessage } from '../workflows/core/message';
 import { completeTaskTool } from '../workflows/core/tools/ports';
 import type { SubagentAnswer } from '../workflows/core/subagents/subagent';
 import { canonicalJson } from './stores/content-hash';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 
 function answerIn({ blocks }: AssistantMessage): string {
   const parts = blocks.flatMap((block) => {

@@ -11,7 +11,7 @@ import type { RawToolCall } from './providers/provider';
 import { redactText } from '../workflows/core/secrets/redact';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { sanitiseText } from './sanitise';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
 import { editedFileOf } from './tools/edits-file';
 import { isJsonObject } from './tools/input-schema';

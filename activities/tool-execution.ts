@@ -8,7 +8,7 @@ import { interruption } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
 import { isLostInTheMiddle } from './lost-in-the-middle';
 import { sanitiseText } from './sanitise';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 import { thrownText } from './thrown-text';
 import type { GivenOutput } from './tool-output';
 import { boundOutput, outputText } from './tool-output';

@@ -4,7 +4,7 @@ import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { cutMiddle, sanitiseText } from './sanitise';
 import { sanitiseWhole } from './sanitise-whole';
 import { fenceToolOutput } from './fence';
-import type { Store } from './store';
+import type { Store } from './stores/store';
 
 /** Characters of one tool result that the model gets at once (ADR 0003); the whole is in the store. */
 const modelOutputChars = 16_000;

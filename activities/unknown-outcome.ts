@@ -1,7 +1,7 @@
 /** Finds out what came of a call whose effect may have happened: an interrupted attempt, a time limit, a lost connection. */
 import { interruption } from './activity-lifecycle';
 import { InfraException } from './infra-exception';
-import type { ToolRecord } from './store';
+import type { ToolRecord } from './stores/store';
 import { boundOutput, outputText } from './tool-output';
 import type { Execution, ExecutionPlace } from './tool-execution';
 import { thrownText } from './thrown-text';

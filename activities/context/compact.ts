@@ -13,7 +13,7 @@ import { loadDefinition, storeOf } from '../activity-deps';
 import { appendPending } from '../pending-results';
 import type { Attempting } from '../route-attempt';
 import { providerOf, routeOf, withAttempts } from '../route-attempt';
-import type { Store } from '../store';
+import type { Store } from '../stores/store';
 import { measureCall } from './call-measure';
 import type { ContextSummary } from './context-summary';
 import { mergeSummaries, renderSummary, summaryJson } from './context-summary';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { noteProvenance } from '../../workflows/core/errors/error-context';
 import { fenceToolOutput } from '../fence';
-import { wellFormedText } from '../providers/well-formed';
+import { wellFormedText } from '../providers/request/well-formed';
 
 /** A structured summary. Every list is bounded; the oldest and the newest entries outlive the middle. */
 export interface ContextSummary {

@@ -4,7 +4,7 @@ import type { OpenMatters } from '../../workflows/core/context/open-matters';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import { askUserTool } from '../../workflows/core/tools/ports';
 import { isRuntimeText } from '../runtime-text';
-import type { Store } from '../store';
+import type { Store } from '../stores/store';
 import type { ContextSummary } from './context-summary';
 import { parseSummary } from './context-summary';
 import { personsDecision } from './persons-results';

@@ -1,9 +1,9 @@
 /** What an image costs in tokens, by each vendor's own formula. */
 import type { ImageBlock } from '../../workflows/core/message';
 import type { ProviderWire } from '../providers/provider';
-import type { ImageSize } from './image-size';
-import { isNewerClaude } from './claude-generation';
-import { imageSizeOf } from './image-size';
+import type { ImageSize } from '../providers/request/image-size';
+import { isNewerClaude } from '../models/claude-generation';
+import { imageSizeOf } from '../providers/request/image-size';
 
 /**
  * Tokens of an image, calibration aside: a vendor bills images by size, not by its tokenizer.

@@ -6,7 +6,8 @@ import type { MeasuredCall } from './call-measure';
 import { tailStart } from './kept-tail';
 import type { RequestMeasure } from './measure-request';
 import { probableTokens } from './measure-request';
-import { fitsRequest, requestLimitsOf } from './request-limits';
+import { requestLimitsOf } from '../providers/request/request-limits';
+import { fitsRequest } from './request-fit';
 import { placeholderRef, strippedMessage } from './stripped-messages';
 
 /** Measures the parts of a request whose whole was measured. Contract: pure but for `measureMessages`' memory. */

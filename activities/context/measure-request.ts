@@ -11,10 +11,10 @@ import {
   noTextTokens,
   weighTextTokens,
 } from '../../workflows/core/context/token-factors';
-import { sendableImages } from '../providers/sendable-images';
+import { sendableImages } from '../providers/request/sendable-images';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';
-import { isNewerClaude } from './claude-generation';
+import { isNewerClaude } from '../models/claude-generation';
 import { countTextTokens } from './count-tokens';
 import { imageTokens } from './image-tokens';
 

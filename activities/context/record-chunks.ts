@@ -1,5 +1,5 @@
 /** Cuts the record of a conversation into parts that each fit into one request, with an overlap between them. */
-import { wellFormedText } from '../providers/well-formed';
+import { wellFormedText } from '../providers/request/well-formed';
 
 /** Share of a part that it repeats of the part before, so that nothing is lost at a cut (ADR 0024). */
 const overlapShare = 0.1;

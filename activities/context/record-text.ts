@@ -1,7 +1,7 @@
 /** A conversation as plain lines: what a model summarises, and what stands for it where no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import { asOneEntry } from '../one-entry';
-import { wellFormedText } from '../providers/well-formed';
+import { wellFormedText } from '../providers/request/well-formed';
 import { isRuntimeText } from '../runtime-text';
 
 /** Characters of one line: a huge result must not crowd out everything else. */

@@ -1,7 +1,7 @@
 /** Puts back what tier 1 took out, for the one who summarises: what only a ref names would be in no summary. */
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
-import { wellFormedText } from '../providers/well-formed';
-import type { Store } from '../store';
+import { wellFormedText } from '../providers/request/well-formed';
+import type { Store } from '../stores/store';
 import { strippedRef } from './stripped-messages';
 
 /** Bytes of the head and of the tail of a result that a summary reads (ADR 0024). */

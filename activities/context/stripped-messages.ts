@@ -8,7 +8,7 @@ import type {
   UserMessage,
 } from '../../workflows/core/message';
 import { fenceToolOutput } from '../fence';
-import { wellFormedText } from '../providers/well-formed';
+import { wellFormedText } from '../providers/request/well-formed';
 import { isPersonsWord } from './persons-results';
 
 /** Gives the ref under which a text can be read again. */

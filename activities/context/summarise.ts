@@ -13,7 +13,7 @@ import { providerOf, routeOf, sendAttempt, serverClock } from '../route-attempt'
 import type { RouteCall } from '../shared-health';
 import { admitted, reportAnsweredCall } from '../shared-health';
 import { CallMeter } from '../spending/call-meter';
-import type { Store } from '../store';
+import type { Store } from '../stores/store';
 import { contentHash } from '../stores/content-hash';
 import { measureCall } from './call-measure';
 import { countTextTokens } from './count-tokens';

@@ -7,7 +7,7 @@ import type { ActivityDeps } from '../activity-deps';
 import { loadDefinition, storeOf } from '../activity-deps';
 import { InfraException } from '../infra-exception';
 import type { RunConfig } from '../run-config';
-import type { Store } from '../store';
+import type { Store } from '../stores/store';
 import { isJsonObject } from '../tools/input-schema';
 import type { CallWithInput, ReadResult } from './fix-template';
 import { fixBetween, inputFields } from './fix-template';

@@ -21,7 +21,7 @@ import type {
 import { admitted, reportAnsweredCall, reportFailedCall } from '../shared-health';
 import type { RouteCall } from '../shared-health';
 import { CallMeter } from '../spending/call-meter';
-import type { Store } from '../store';
+import type { Store } from '../stores/store';
 
 /** Tokens of a plan and its variance (seed 003). */
 const planTokens = 600;

@@ -15,7 +15,7 @@ import type { PatternAdvice } from '../learning/use-patterns';
 import { lookupPattern } from '../learning/use-patterns';
 import { resultBlock } from '../pending-results';
 import { boundText, sanitiseText } from '../sanitise';
-import type { Store } from '../store';
+import type { Store } from '../stores/store';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import { redactedInput, takeToolCalls } from '../tool-call-intake';
 import { hasCodeFor } from '../tool-of-run';

@@ -1,7 +1,7 @@
 /** Opens the store that an address names. */
-import type { Store } from '../store';
-import { openPostgresStore } from './postgres-store';
-import { openSqliteStore } from './sqlite-store';
+import type { Store } from './store';
+import { openPostgresStore } from './postgres/postgres-store';
+import { openSqliteStore } from './sqlite/sqlite-store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
 

@@ -5,7 +5,7 @@ import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import type { ProposedToolCall, ToolEffect } from '../../workflows/core/tools/ports';
 import type { Tool } from './tool';
-import { foldedName } from './workspace/workspace-path';
+import { foldedName } from './workspace-path';
 
 const fileNames: readonly string[] = [
   'file_path',

@@ -1,5 +1,5 @@
 /** Sizes of images, read from their headers, and what vendors charge for them. */
-import { imageSizeOf } from '../../activities/context/image-size';
+import { imageSizeOf } from '../../activities/providers/request/image-size';
 import { imageTokens } from '../../activities/context/image-tokens';
 
 /** Real files of one pixel or so, by their makers' encoders. */

@@ -2,8 +2,9 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { countAllTokens } from '../../activities/context/count-tokens';
 import { measureRequest } from '../../activities/context/measure-request';
-import { fitsRequest, requestLimitsOf } from '../../activities/context/request-limits';
-import { windowOf } from '../../activities/model-windows';
+import { fitsRequest } from '../../activities/context/request-fit';
+import { requestLimitsOf } from '../../activities/providers/request/request-limits';
+import { windowOf } from '../../activities/models/model-windows';
 import type { ModelRequest } from '../../activities/providers/provider';
 import type { Message } from '../../workflows/core/message';
 

@@ -1,5 +1,5 @@
 /** docs/spec.md numbers its rules without gaps, and its tables and fixed texts say what the code does. */
-import { windowOf } from '../../activities/model-windows';
+import { windowOf } from '../../activities/models/model-windows';
 import { resolveRecovery } from '../../activities/recovery/recovery-policy';
 import { defaultCallCaps } from '../../activities/tools/call-caps';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';

@@ -3,7 +3,7 @@ import { Worker } from '@temporalio/worker';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/agent';
 import { createActivities } from '../../activities/index';
-import type { Store } from '../../activities/store';
+import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
 import { defineTool } from '../../activities/tools/define-tool';
 import { VendorEmulator } from '../../testing/emulator/emulator';

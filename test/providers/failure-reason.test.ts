@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InfraException } from '../../activities/infra-exception';
-import { providerFailure } from '../../activities/providers/provider-failure';
+import { providerFailure } from '../../activities/providers/failure/provider-failure';
 import type { FailoverReason } from '../../workflows/core/failure';
 import { sortAnswer, type Answer } from './support/vendor-answers';
 

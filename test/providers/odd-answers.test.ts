@@ -11,7 +11,7 @@ import {
   sendOptions,
   wires,
 } from './support/provider-bench';
-import { providerFailure } from '../../activities/providers/provider-failure';
+import { providerFailure } from '../../activities/providers/failure/provider-failure';
 
 let emulator: VendorEmulator;
 let provider: Provider;

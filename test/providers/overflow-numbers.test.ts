@@ -1,5 +1,5 @@
 /** What vendors say about a request that is too long, and the numbers in it. */
-import { overflowNumbers } from '../../activities/providers/overflow-numbers';
+import { overflowNumbers } from '../../activities/providers/failure/overflow-numbers';
 
 test.each([
   [

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InfraException } from '../../activities/infra-exception';
-import { providerFailure } from '../../activities/providers/provider-failure';
+import { providerFailure } from '../../activities/providers/failure/provider-failure';
 import type { ModelReply, Provider } from '../../activities/providers/provider';
-import { repairTranscript } from '../../activities/providers/transcript-repair';
+import { repairTranscript } from '../../activities/providers/request/transcript-repair';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { fault, reply, type FaultStep } from '../../testing/emulator/script';
 import type { WireName } from '../../testing/emulator/wire';

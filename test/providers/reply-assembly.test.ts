@@ -5,7 +5,7 @@ import {
   BrokenStream,
   ReportedInStream,
   type StreamAssembly,
-} from '../../activities/providers/stream-assembly';
+} from '../../activities/providers/stream/stream-assembly';
 
 function feed<Assembly extends StreamAssembly>(
   assembly: Assembly,

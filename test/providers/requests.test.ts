@@ -11,7 +11,7 @@ import {
   blankResultText,
   missingResultText,
   repairTranscript,
-} from '../../activities/providers/transcript-repair';
+} from '../../activities/providers/request/transcript-repair';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import type { AssistantMessage, Message } from '../../workflows/core/message';

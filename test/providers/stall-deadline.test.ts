@@ -3,7 +3,7 @@ import {
   StallError,
   withDeadlines,
   type StallWatch,
-} from '../../activities/providers/stall-deadline';
+} from '../../activities/providers/stream/stall-deadline';
 
 beforeEach(() => {
   jest.useFakeTimers();

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import {
   parseTextProtocolReply,
   renderTextProtocolRequest,
-} from '../../activities/providers/text-tool-protocol';
+} from '../../activities/providers/request/text-tool-protocol';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import { providerOn, requestFor, sendOptions, wires } from './support/provider-bench';

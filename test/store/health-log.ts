@@ -5,7 +5,7 @@ import type {
   RouteFailure,
   RouteSuccess,
   SharedHealth,
-} from '../../activities/store';
+} from '../../activities/stores/store';
 
 interface Log {
   /** All failures ever. */

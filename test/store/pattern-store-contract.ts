@@ -1,9 +1,9 @@
 /** What learning asks of every store, whatever database keeps it. Run by one test file per engine. */
 import type { Observation, Pattern } from '../../activities/learning/pattern-store';
-import type { Store } from '../../activities/store';
-import { CheckedPatternStore } from '../../activities/stores/checked-pattern-store';
+import type { Store } from '../../activities/stores/store';
+import { CheckedPatternStore } from '../../activities/stores/content/checked-pattern-store';
 import { openStore } from '../../activities/stores/open-store';
-import type { PatternRows } from '../../activities/stores/pattern-rows';
+import type { PatternRows } from '../../activities/stores/sql/pattern-rows';
 import type { ContractEngine } from './store-contract';
 
 /** An observation of a path that was corrected. */

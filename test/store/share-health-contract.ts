@@ -7,7 +7,7 @@ import type {
   RouteFailure,
   SharedHealth,
   Store,
-} from '../../activities/store';
+} from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
 import { HealthLog } from './health-log';
 import type { ContractEngine } from './store-contract';

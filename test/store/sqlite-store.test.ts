@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import Database from 'libsql';
 import { InfraException } from '../../activities/infra-exception';
-import type { Store } from '../../activities/store';
+import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';

@@ -1,8 +1,8 @@
 /** What every store must do, whatever database keeps it. Run by one test file per engine. */
 import fc from 'fast-check';
-import type { Store, ToolIntent } from '../../activities/store';
+import type { Store, ToolIntent } from '../../activities/stores/store';
 import { InfraException } from '../../activities/infra-exception';
-import { chunkBytes } from '../../activities/stores/blob-manifest';
+import { chunkBytes } from '../../activities/stores/content/blob-manifest';
 import { canonicalJson, nodeHash } from '../../activities/stores/content-hash';
 import { openStore } from '../../activities/stores/open-store';
 import type { StoreLimits } from '../../activities/stores/store-limits';

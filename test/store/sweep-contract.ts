@@ -1,7 +1,7 @@
 /** What a sweep promises, run against both engines. */
-import type { Store } from '../../activities/store';
+import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
-import type { SweepOptions } from '../../activities/stores/sweep';
+import type { SweepOptions } from '../../activities/stores/content/sweep';
 import type { Message } from '../../workflows/core/message';
 import type { ContractEngine } from './store-contract';
 

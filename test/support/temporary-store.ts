@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Store } from '../../activities/store';
+import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
 import type { StoreLimits } from '../../activities/stores/store-limits';
 

@@ -1,9 +1,9 @@
 /** Commands run without a shell, within their time, without the worker's secrets, and leave no process behind. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandWords } from '../../activities/tools/workspace/command-line';
-import { runCommand } from '../../activities/tools/workspace/run-command';
-import type { RunCommandOptions } from '../../activities/tools/workspace/run-command';
+import { commandWords } from '../../activities/tools/workspace/commands/command-line';
+import { runCommand } from '../../activities/tools/workspace/commands/run-command';
+import type { RunCommandOptions } from '../../activities/tools/workspace/commands/run-command';
 import { startWorkerProcess } from '../support/worker-process';
 import { callTool, makeWorkspace, toolErrorOf } from './tool-context';
 import type { TestWorkspace } from './tool-context';

@@ -1,6 +1,6 @@
 /** The store that the environment names, opened for a command. */
 import { InfraException } from '../../activities/infra-exception';
-import type { Store } from '../../activities/store';
+import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
 import type { Environment } from '../env';
 import { SetupError } from '../setup-error';

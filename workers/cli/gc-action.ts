@@ -1,7 +1,7 @@
 /** The work of `holdfast gc`. */
 import type { Client } from '@temporalio/client';
-import type { Store } from '../../activities/store';
-import type { SweepResult, SweptKind } from '../../activities/stores/sweep';
+import type { Store } from '../../activities/stores/store';
+import type { SweepResult, SweptKind } from '../../activities/stores/content/sweep';
 import type { CommonOptions } from '../../client/commands/command-context';
 import { print } from '../../client/commands/command-context';
 import { retainedReferences } from '../../client/retained-references';

@@ -11,7 +11,7 @@ import {
   type EventMeaning,
   type SaidBlock,
   type StreamAssembly,
-} from '../stream-assembly';
+} from '../stream/stream-assembly';
 import { asNumber, asObject, asText, isRecord, property } from '../untrusted-json';
 
 interface OpenBlock {

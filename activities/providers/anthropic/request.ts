@@ -9,10 +9,10 @@ import type {
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from './bound-prefix';
-import { repairTranscript } from '../transcript-repair';
-import { sendableImages } from '../sendable-images';
+import { repairTranscript } from '../request/transcript-repair';
+import { sendableImages } from '../request/sendable-images';
 import { asText } from '../untrusted-json';
-import { wellFormedObject, wellFormedText } from '../well-formed';
+import { wellFormedObject, wellFormedText } from '../request/well-formed';
 
 /** How the model thinks before it answers, where its maker lets one choose. */
 export type AnthropicThinking =

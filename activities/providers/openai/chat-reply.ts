@@ -10,7 +10,7 @@ import {
   type EventMeaning,
   type SaidBlock,
   type StreamAssembly,
-} from '../stream-assembly';
+} from '../stream/stream-assembly';
 import { asList, asNumber, asObject, asText, property } from '../untrusted-json';
 import { ChatToolCalls } from './chat-tool-calls';
 import { ReasoningDetails } from './reasoning-details';

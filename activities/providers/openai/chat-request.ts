@@ -7,10 +7,10 @@ import type {
   UserMessage,
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
-import { repairTranscript, shortenedId } from '../transcript-repair';
-import { sendableImages } from '../sendable-images';
+import { repairTranscript, shortenedId } from '../request/transcript-repair';
+import { sendableImages } from '../request/sendable-images';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
-import { wellFormedObject, wellFormedText } from '../well-formed';
+import { wellFormedObject, wellFormedText } from '../request/well-formed';
 import type { ChatDialect } from './chat-dialect';
 import { ReasoningReturn } from './reasoning-details';
 import { cacheKeyOf, isReasoningModel, outputLimit } from './responses-request';

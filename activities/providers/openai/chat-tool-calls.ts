@@ -1,6 +1,6 @@
 /** Puts streamed tool calls together for servers that leave out ids, indexes or both, without ever joining two calls. */
 import type { RawToolCall } from '../provider';
-import { rawToolCall } from '../stream-assembly';
+import { rawToolCall } from '../stream/stream-assembly';
 import { asNumber, asText, isRecord, parsedJson, property } from '../untrusted-json';
 
 interface OpenCall {

@@ -1,11 +1,11 @@
 /** OpenAI's Responses and Chat Completions APIs, and any server that speaks one of them. */
 import OpenAI from 'openai';
 import type { InfraError } from '../../../workflows/core/failure';
-import type { ObservedFetch } from '../observed-fetch';
+import type { ObservedFetch } from '../stream/observed-fetch';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { configProblem } from '../provider-config';
-import { providerFailure } from '../provider-failure';
-import { sendOnce } from '../send-once';
+import { providerFailure } from '../failure/provider-failure';
+import { sendOnce } from '../stream/send-once';
 import { compatibleDialect, openaiDialect, type ChatDialect } from './chat-dialect';
 import { ChatReplyAssembly } from './chat-reply';
 import { chatPrefix, chatRequest } from './chat-request';

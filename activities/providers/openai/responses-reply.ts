@@ -10,7 +10,7 @@ import {
   type EventMeaning,
   type SaidBlock,
   type StreamAssembly,
-} from '../stream-assembly';
+} from '../stream/stream-assembly';
 import { asList, asNumber, asText, property } from '../untrusted-json';
 
 interface GatheredItem {

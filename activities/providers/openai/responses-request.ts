@@ -7,11 +7,11 @@ import type {
   UserMessage,
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
-import { repairTranscript } from '../transcript-repair';
-import { sendableImages } from '../sendable-images';
+import { repairTranscript } from '../request/transcript-repair';
+import { sendableImages } from '../request/sendable-images';
 import type { ChatDialect } from './chat-dialect';
 import { asList, asText, property } from '../untrusted-json';
-import { wellFormedObject, wellFormedText } from '../well-formed';
+import { wellFormedObject, wellFormedText } from '../request/well-formed';
 
 type Item = OpenAI.Responses.ResponseInputItem;
 

@@ -6,7 +6,7 @@ import type { Tool } from '../tool';
 import { ToolError } from '../tool-error';
 import { withFileLock } from './file-lock';
 import { explainingPath } from './missing-file';
-import { refuseGitFolder } from './workspace-path';
+import { refuseGitFolder } from '../workspace-path';
 import { workspaceOf } from './workspace-of';
 import { entryPath, errorCode, withPlace } from './workspace-root';
 

@@ -9,7 +9,7 @@ import { withFileLock } from './file-lock';
 import { explainingPath } from './missing-file';
 import { readTextFile } from './text-file';
 import type { TextFile } from './text-file';
-import { refuseGitFolder } from './workspace-path';
+import { refuseGitFolder } from '../workspace-path';
 import { workspaceOf } from './workspace-of';
 import { withPlace } from './workspace-root';
 

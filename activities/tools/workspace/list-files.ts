@@ -4,7 +4,7 @@ import { defineTool } from '../define-tool';
 import type { Tool } from '../tool';
 import { explainingPath } from './missing-file';
 import { walkFiles } from './walk-files';
-import { pathParts } from './workspace-path';
+import { pathParts } from '../workspace-path';
 import { workspaceOf } from './workspace-of';
 
 /** Paths in one answer; breadth first, so that the upper levels are whole. */

@@ -4,7 +4,7 @@ import { nearest } from '../input-problems';
 import type { ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import { walkFiles } from './walk-files';
-import { foldedName, relativePathHint } from './workspace-path';
+import { foldedName, relativePathHint } from '../workspace-path';
 import { errorCode } from './workspace-root';
 
 /** Paths told for one miss. */

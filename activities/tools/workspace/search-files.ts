@@ -8,7 +8,7 @@ import type { LineMatcher } from './line-matcher';
 import { explainingPath } from './missing-file';
 import { readTextFile } from './text-file';
 import { walkFiles } from './walk-files';
-import { foldedName, pathParts } from './workspace-path';
+import { foldedName, pathParts } from '../workspace-path';
 import { workspaceOf } from './workspace-of';
 import { errorCode, withPlace } from './workspace-root';
 

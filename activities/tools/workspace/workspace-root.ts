@@ -6,7 +6,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { InfraException } from '../../infra-exception';
 import { ToolError } from '../tool-error';
-import { pathParts, refuseGitFolder, relativePathHint } from './workspace-path';
+import { pathParts, refuseGitFolder, relativePathHint } from '../workspace-path';
 
 /** Links followed in one path, as Linux does. */
 const maxLinks = 40;

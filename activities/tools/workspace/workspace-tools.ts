@@ -4,8 +4,8 @@ import { deleteFile } from './delete-file';
 import { editFile } from './edit-file';
 import { listFiles } from './list-files';
 import { readFile } from './read-file';
-import { runCommand } from './run-command';
-import type { RunCommandOptions } from './run-command';
+import { runCommand } from './commands/run-command';
+import type { RunCommandOptions } from './commands/run-command';
 import { searchFiles } from './search-files';
 import { writeFile } from './write-file';
 

@@ -9,7 +9,7 @@ import { withFileLock } from './file-lock';
 import { explainingPath } from './missing-file';
 import { maxFileBytes, readTextFile } from './text-file';
 import type { TextFile } from './text-file';
-import { refuseGitFolder, relativePathHint } from './workspace-path';
+import { refuseGitFolder, relativePathHint } from '../workspace-path';
 import { workspaceOf } from './workspace-of';
 import { errorCode, withPlace } from './workspace-root';
 import type { Place } from './workspace-root';

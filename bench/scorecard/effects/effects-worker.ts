@@ -2,7 +2,7 @@
 import pino from 'pino';
 import { createActivities } from '../../../activities/index';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
-import type { Store } from '../../../activities/store';
+import type { Store } from '../../../activities/stores/store';
 import { openStore } from '../../../activities/stores/open-store';
 import { connectWorker } from '../../../workers/worker-connection';
 import { readEnvironment } from '../../../workers/env';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Store } from '../../../activities/store';
+import type { Store } from '../../../activities/stores/store';
 import { openStore } from '../../../activities/stores/open-store';
 import type { AgentClient } from '../../../client/agent-client';
 import { connect } from '../../../client/connect';

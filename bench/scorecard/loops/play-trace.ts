@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { createAgentCatalog } from '../../../activities/agent-catalog';
 import type { ResolvedAgent } from '../../../activities/agent-catalog';
 import { resultIdentityOf } from '../../../activities/result-identity';
-import type { Store } from '../../../activities/store';
+import type { Store } from '../../../activities/stores/store';
 import { takeToolCalls } from '../../../activities/tool-call-intake';
 import { defineTool } from '../../../activities/tools/define-tool';
 import type { Tool } from '../../../activities/tools/tool';

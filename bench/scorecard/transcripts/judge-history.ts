@@ -4,8 +4,8 @@ import {
   blankResultText,
   missingResultText,
   repairTranscript,
-} from '../../../activities/providers/transcript-repair';
-import { wellFormedText } from '../../../activities/providers/well-formed';
+} from '../../../activities/providers/request/transcript-repair';
+import { wellFormedText } from '../../../activities/providers/request/well-formed';
 import type { Move, Speaker } from './moves';
 import { speakers } from './moves';
 import type { PlayedHistory } from './play-history';

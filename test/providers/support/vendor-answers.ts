@@ -1,5 +1,5 @@
 /** Sorts an answer as an adapter that saw it would, and builds answers in the vendors' shapes. */
-import { providerFailure } from '../../../activities/providers/provider-failure';
+import { providerFailure } from '../../../activities/providers/failure/provider-failure';
 import type { InfraError } from '../../../workflows/core/failure';
 
 /** An HTTP answer. */

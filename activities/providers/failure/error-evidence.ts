@@ -1,0 +1,205 @@
+/** Everything that a thrown value and the answer behind it say about what went wrong, in order of trust. */
+import { InfraException } from '../../infra-exception';
+import type { HeaderReader } from './retry-after';
+import { asList, asNumber, asText, isRecord, parsedJson, property } from '../untrusted-json';
+
+/** What the adapter itself saw of the answer; the SDKs keep only part of it. */
+export interface SeenAnswer {
+  readonly status?: number;
+  readonly headers?: Headers;
+  /** Head of the body as text. */
+  readonly bodyText?: string;
+}
+
+/** One vendor error object, however deep it was wrapped. */
+export interface VendorErrorBody {
+  /** `type`, `code`, `status` and `reason` values, lower-cased. */
+  readonly codes: readonly string[];
+  readonly message: string;
+  readonly raw: unknown;
+}
+
+/** What is known of one failure. */
+export interface ErrorEvidence {
+  readonly status: number | undefined;
+  readonly header: HeaderReader;
+  /** Innermost first: a gateway's wrapper says less than what it wraps. */
+  readonly bodies: readonly VendorErrorBody[];
+  /** Codes, names and messages of the thrown value and its causes, outermost first. */
+  readonly chain: readonly ChainLink[];
+  /** The body was a web page. */
+  readonly isHtml: boolean;
+  /** A proxy on the way turned the request away; the vendor never saw it. */
+  readonly isFromProxy: boolean;
+  /** A failure that was sorted before. */
+  readonly known: InfraException | undefined;
+}
+
+/** One link of a cause chain. */
+interface ChainLink {
+  readonly name: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Links of a cause chain that are read. Source: seed 001, up to 5 levels deep. */
+const chainDepth = 5;
+
+/** Levels of wrapping in a body that are opened. */
+const wrapperDepth = 6;
+
+/** Gathers the evidence. Contract: pure; never throws, whatever was thrown. */
+export function gatherEvidence(thrown: unknown, seen: SeenAnswer = {}): ErrorEvidence {
+  const links = causeChain(thrown);
+  const bodies = [
+    ...errorBodies(bodyValue(seen.bodyText)),
+    ...links.flatMap((link) => [
+      ...errorBodies(property(link, 'error')),
+      ...errorBodies(property(link, 'body')),
+      ...errorBodies(embeddedJson(asText(property(link, 'message')))),
+    ]),
+  ];
+  const proxyStatus = statusFromProxy(links);
+  const status =
+    seen.status ??
+    proxyStatus ??
+    links.map((link) => asNumber(property(link, 'status'))).find((value) => value !== undefined);
+  return {
+    status: status === 200 ? innerStatus(bodies) : (status ?? innerStatus(bodies)),
+    header: headerReader(links, seen.headers),
+    bodies,
+    chain: links.map(chainLink),
+    isHtml: isWebPage(seen.bodyText, links),
+    isFromProxy: proxyStatus !== undefined,
+    known: links.find((link): link is InfraException => link instanceof InfraException),
+  };
+}
+
+function causeChain(thrown: unknown): readonly unknown[] {
+  const links: unknown[] = [];
+  let link = thrown;
+  while (link !== undefined && link !== null && links.length < chainDepth) {
+    if (links.includes(link)) break;
+    links.push(link);
+    link = property(link, 'cause') ?? asList(property(link, 'errors'))[0];
+  }
+  return links;
+}
+
+/**
+ * The status by which a proxy refused, as far as Node tells: a tunnel's in words; of a 407 in place of an answer, fetch makes a
+ * network error without any word, the only such one that a request of ours can meet (fetch standard, HTTP-network-or-cache fetch).
+ */
+function statusFromProxy(links: readonly unknown[]): number | undefined {
+  const chain = links.map(chainLink);
+  const told = chain
+    .map(({ message }) => /Proxy response \((4\d\d)\)/.exec(message)?.[1])
+    .find(Boolean);
+  if (told !== undefined) return Number(told);
+  const isWordless = chain.some(({ name, message }, index) => {
+    const cause = chain[index + 1];
+    const isFetch = name === 'TypeError' && message === 'fetch failed';
+    return isFetch && cause?.name === 'Error' && cause.message === '' && cause.code === '';
+  });
+  return isWordless ? 407 : undefined;
+}
+
+function chainLink(link: unknown): ChainLink {
+  return {
+    name: asText(property(link, 'name')),
+    code: asText(property(link, 'code')),
+    message: typeof link === 'string' ? link : asText(property(link, 'message')),
+  };
+}
+
+function headerReader(links: readonly unknown[], headers: Headers | undefined): HeaderReader {
+  const sources = [headers, ...links.map((link) => property(link, 'headers'))];
+  return (name) => {
+    for (const source of sources) {
+      const value = source instanceof Headers ? source.get(name) : property(source, name);
+      if (typeof value === 'string') return value;
+    }
+    return undefined;
+  };
+}
+
+function isWebPage(bodyText: string | undefined, links: readonly unknown[]): boolean {
+  const texts = [bodyText ?? '', ...links.map((link) => asText(property(link, 'message')))];
+  return texts.some((text) => /<!doctype html|<html[\s>]|<head>|<title>/i.test(text));
+}
+
+function bodyValue(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  return parsedJson(text) ?? embeddedJson(text);
+}
+
+/** JSON that begins somewhere in a text: after a status, a gateway's own words, or `data: `. */
+function embeddedJson(text: string): unknown {
+  const start = text.search(/[[{]\s*["{]/);
+  if (start < 0) return undefined;
+  const tail = text.slice(start);
+  const whole = parsedJson(tail);
+  if (whole !== undefined) return whole;
+  const end = Math.max(tail.lastIndexOf('}'), tail.lastIndexOf(']'));
+  return end < 0 ? undefined : parsedJson(tail.slice(0, end + 1));
+}
+
+/** All error objects within a value, innermost first. */
+function errorBodies(value: unknown, depth = 0): readonly VendorErrorBody[] {
+  if (depth > wrapperDepth || value === undefined || value === null) return [];
+  if (typeof value === 'string') return textBodies(value, depth);
+  if (Array.isArray(value)) return asList(value).flatMap((entry) => errorBodies(entry, depth + 1));
+  if (!isRecord(value)) return [];
+  const inner = [
+    value['error'],
+    property(value['metadata'], 'raw'),
+    property(value['response'], 'error'),
+    property(property(value['metadata'], 'provider_error'), 'error'),
+    jsonWithin(value['message']),
+    jsonWithin(value['detail']),
+  ].flatMap((entry) => errorBodies(entry, depth + 1));
+  const own = ownBody(value);
+  return own === undefined ? inner : [...inner, own];
+}
+
+function textBodies(text: string, depth: number): readonly VendorErrorBody[] {
+  const json = embeddedJson(text);
+  if (json !== undefined) return errorBodies(json, depth + 1);
+  return depth > 0 && text.trim() !== '' ? [{ codes: [], message: text, raw: text }] : [];
+}
+
+function jsonWithin(value: unknown): unknown {
+  return typeof value === 'string' ? embeddedJson(value) : value;
+}
+
+function ownBody(value: Readonly<Record<string, unknown>>): VendorErrorBody | undefined {
+  const details = asList(value['details']).flatMap((detail) => [
+    property(detail, 'reason'),
+    ...asList(property(detail, 'violations')).map((violation) => property(violation, 'quotaId')),
+  ]);
+  const codes = [
+    value['type'],
+    value['code'],
+    value['status'],
+    value['reason'],
+    property(value['innererror'], 'code'),
+    property(value['details'], 'error_code'),
+    ...asList(value['errors']).map((entry) => property(entry, 'reason')),
+    ...details,
+  ]
+    .map((code) => (typeof code === 'number' ? String(code) : asText(code).toLowerCase()))
+    .filter((code) => code !== '' && code !== 'error');
+  const message = asText(value['message']) || asText(value['detail']) || asText(value['msg']);
+  return codes.length === 0 && message === '' ? undefined : { codes, message, raw: value };
+}
+
+/** An HTTP status told inside a body (OpenRouter and Gemini repeat it as `code`). */
+function innerStatus(bodies: readonly VendorErrorBody[]): number | undefined {
+  for (const body of bodies) {
+    for (const code of body.codes) {
+      const status = Number(code);
+      if (Number.isInteger(status) && status >= 400 && status <= 599) return status;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,106 @@
+/** The vendors' own words for each reason: codes that are exact, and sentences that no other failure uses. */
+import type { FailoverReason } from '../../../workflows/core/failure';
+
+/** One reason with the words that prove it. Codes are compared in lower case. */
+export interface ReasonWords {
+  readonly reason: FailoverReason;
+  readonly codes: ReadonlySet<string>;
+  readonly text: RegExp;
+}
+
+const words = (reason: FailoverReason, codes: string, text: RegExp): ReasonWords => ({
+  reason,
+  codes: new Set(codes.split(/\s+/)),
+  text,
+});
+
+/** Money, whatever status or type it comes with. Source: cases billing-01; Anthropic, OpenAI, OpenRouter, DashScope, DeepSeek bodies. */
+export const moneyWords = words(
+  'billing',
+  `insufficient_quota billing_error billing_not_active billing_hard_limit_reached insufficient_balance insufficient_credits
+   insufficient_funds payment_required payment_required_error arrearage allocationquota.freetieronly credits_exhausted
+   budget_exceeded`,
+  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|requires more credits|can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit|specified api usage limits|(?:monthly )?spend(?:ing)? limit|budget has been exceeded|extra usage is required|account is not active.{0,40}billing|free (?:tier|quota) of the model has been exhausted/i,
+);
+
+/** The prompt, or the prompt with its answer, does not fit. Source: cases context_overflow-01; vendors' and local servers' bodies. */
+export const overflowWords = words(
+  'context_overflow',
+  `context_length_exceeded exceed_context_size_error request_too_large model_max_prompt_tokens_exceeded context_window_exceeded
+   contextwindowexceedederror context_overflow prompt_too_long input_too_long`,
+  /prompt is too long|prompt too long|exceed(?:s|ed)?\b.{0,40}\bcontext (?:limit|length|size|window)|context (?:window|length|limit) (?:exceeded|exceeds)|maximum context length|maximum (?:input|prompt) (?:length|tokens)|exceeds the (?:maximum number of tokens|available context size|model's context)|input (?:token count|length).{0,60}exceeds|range of input length should be|input is too long|too many (?:input )?tokens(?!,? (?:per|please wait))|(?:reduce|decrease) the length of the (?:messages|prompt|input)|ran out of room in the model's context|maximum length \d{6,}|request too large for|larger than the (?:maximum )?context|request (?:entity|body|payload)? ?(?:is )?too large/i,
+);
+
+/** The vendor's filter blocked the input or the output. */
+export const filterWords = words(
+  'content_filter',
+  `content_filter content_filter_error content_policy_violation responsibleaipolicyviolation data_inspection_failed
+   datainspectionfailed safety prohibited_content invalid_prompt moderation_blocked cyber_policy_violation sensitive_content`,
+  /content filter(?:ing)?\b|content management policy|content exists risk|flagged as potentially violating|input was flagged|violat\w+ (?:our )?(?:usage|content) polic|inappropriate content|blocked (?:due to|by|for) (?:safety|content|prohibited)|data[_ ]inspection/i,
+);
+
+/** Codes that name their reason exactly; the innermost body that has one decides. */
+export const codeWords: readonly ReasonWords[] = [
+  words(
+    'model_not_found',
+    `model_not_found model_not_available model_not_supported modelnotfound model_not_exist deploymentnotfound not_found_error
+     not_found notfounderror invalid_model unknown_model model_decommissioned model_deprecated`,
+    /\bmodel\b.{0,120}(?:does not exist|not found|not exist\b|is not available|has been (?:deprecated|decommissioned|retired|shut down))|not a valid model|unknown model|no endpoints found|models\/\S+ is not found|the model ['"`]?[^\s'"`]+['"`]? is not supported/i,
+  ),
+  words(
+    'auth',
+    `authentication_error invalid_api_key incorrect_api_key permission_error permission_denied permissiondenied unauthenticated
+     unauthorized api_key_invalid invalid_authentication invalid_authentication_error account_deactivated invalid_organization
+     unsupported_country_region_territory accessdenied access_denied invalidapikey forbidden token_expired expired_token
+     insufficient_permissions missing_scope authenticationerror permissiondeniederror`,
+    /(?:incorrect|invalid) (?:x-)?api[- ]?key|api key not valid|api key (?:is )?(?:missing|expired|invalid|not found|required)|no auth credentials|\bunauthori[sz]ed\b|authentication (?:fails?|failed|is required|required)|organization has been disabled|account (?:has been )?(?:deactivated|suspended)|oauth token (?:has )?(?:expired|revoked)|missing bearer|(?:location|region|territory) (?:is )?not supported/i,
+  ),
+  words(
+    'overloaded',
+    `overloaded_error overloaded engine_overloaded engine_overloaded_error service_unavailable service_unavailable_error serviceunavailable unavailable
+     server_overloaded slow_down insufficient_system_resource upstream_error bad_gateway model_overloaded no_capacity nocapacity
+     capacity_exceeded provider_unavailable modelnotreadyexception`,
+    /overloaded|at (?:full )?capacity|no capacity|(?:currently|temporarily) unavailable|service unavailable|internal server error|bad gateway|high demand/i,
+  ),
+  words(
+    'rate_limit',
+    `rate_limit_error rate_limit_exceeded rate_limit rate_limited ratelimitexceeded ratelimiterror resource_exhausted
+     too_many_requests toomanyrequests throttlingexception throttling throttling.ratequota throttling.allocationquota
+     limit_requests limit_burst_rate rate_limit_reached_error concurrency_limit_exceeded`,
+    /rate[- ]?limit|too many (?:concurrent )?requests|quota exceeded|exceeded.{0,40}quota|throttl|resource (?:has been )?exhausted/i,
+  ),
+  words(
+    'timeout',
+    'timeout_error timeout deadline_exceeded request_timeout gateway_timeout timeouterror upstream_timeout',
+    /timed out|time[- ]?out\b|deadline exceeded/i,
+  ),
+];
+
+/** Codes that say only that the vendor failed; the status may know whether in time or at all. */
+export const troubleWords = words(
+  'overloaded',
+  'server_error internal_error internal_server_error internalservererror api_error internal',
+  /server (?:had an )?error/i,
+);
+
+/** Codes that say only that something about the request was wrong; status and text may know better. */
+export const formatWords = words(
+  'format',
+  `invalid_request_error invalid_request bad_request badrequest badrequesterror bad_request_error invalid_argument
+   failed_precondition unprocessable_entity unprocessableentityerror invalid_parameter invalidparameter
+   invalid_parameter_error validation_error invalid_value unsupported_value unsupported_parameter missing_required_parameter
+   string_above_max_length invalid_json`,
+  /item with id .{0,80} not found|previous response/i,
+);
+
+/** Error codes of sockets, name look-up, TLS and Node's fetch that mean the way to the vendor broke. */
+export const networkCodes =
+  /^(?:ECONNRESET|ECONNREFUSED|ECONNABORTED|EPIPE|ENOTFOUND|EAI_\w+|ENETUNREACH|ENETDOWN|ENETRESET|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|ERR_STREAM_PREMATURE_CLOSE|UND_ERR_\w+|EPROTO|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|ERR_TLS_\w+|ERR_SSL_\w+|HPE_\w+|ERR_HTTP2_\w+|ERR_INVALID_URL)$/;
+
+/** Error codes that mean the vendor did not answer in time. */
+export const timeoutCodes =
+  /^(?:ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|UND_ERR_CONNECT_TIMEOUT)$/;
+
+/** What Node's fetch and the SDKs say when the way broke and no code tells. */
+export const networkText =
+  /^terminated$|fetch failed|socket hang up|other side closed|connection (?:error|reset|closed|lost|refused)|premature close|network error|stream ended (?:without|before)|ended without sending any chunks|invalid url/i;

@@ -1,0 +1,174 @@
+/** Sorts evidence into the one reason that decides cooldown and failover. */
+import type { FailoverReason } from '../../../workflows/core/failure';
+import type { ErrorEvidence, VendorErrorBody } from './error-evidence';
+import {
+  codeWords,
+  filterWords,
+  formatWords,
+  moneyWords,
+  networkCodes,
+  networkText,
+  overflowWords,
+  timeoutCodes,
+  troubleWords,
+  type ReasonWords,
+} from './failure-codes';
+
+/**
+ * Why the provider could not answer. Order of trust: what money, length and filters say in any wrapping; the innermost
+ * vendor code; a sentence that only one failure uses; the status; the cause chain's codes; general words.
+ *
+ * Contract: pure and total. Source: DESIGN Layer 1; seed 001's table; issue MODEL CALLS (money under any status, a request
+ * that alone exceeds a limit is no rate limit).
+ */
+export function failureReason(evidence: ErrorEvidence): FailoverReason {
+  return (
+    plainSpokenReason(evidence) ??
+    codedReason(evidence.bodies) ??
+    spokenReason(evidence) ??
+    statusReason(evidence.status) ??
+    chainReason(evidence) ??
+    generalReason(evidence) ??
+    'unknown'
+  );
+}
+
+function messagesOf(evidence: ErrorEvidence): readonly string[] {
+  const vendor = evidence.bodies.map((body) => body.message);
+  return evidence.isHtml ? vendor : [...vendor, ...evidence.chain.map((link) => link.message)];
+}
+
+function hasCode(bodies: readonly VendorErrorBody[], known: ReasonWords): boolean {
+  return bodies.some((body) => body.codes.some((code) => known.codes.has(code)));
+}
+
+/** Reasons that hold whatever status or type they come with. */
+function plainSpokenReason(evidence: ErrorEvidence): FailoverReason | undefined {
+  const messages = messagesOf(evidence);
+  const says = (known: ReasonWords): boolean =>
+    hasCode(evidence.bodies, known) || messages.some((message) => known.text.test(message));
+  if (evidence.status === 402 || says(moneyWords) || hasNoQuotaAtAll(evidence)) return 'billing';
+  if (evidence.status === 413 || messages.some(exceedsLimitAlone) || says(overflowWords)) {
+    return 'context_overflow';
+  }
+  return says(filterWords) ? 'content_filter' : undefined;
+}
+
+/**
+ * Gemini says "check your plan and billing details" for a minute's limit too; there only a quota of zero is about money.
+ * Everyone else says it when the money is gone.
+ */
+function hasNoQuotaAtAll(evidence: ErrorEvidence): boolean {
+  const isGemini = evidence.bodies.some((body) => body.codes.includes('resource_exhausted'));
+  return evidence.bodies.some((body) =>
+    isGemini
+      ? /\blimit: 0\b(?!\.)/.test(body.message)
+      : /plan and billing details/i.test(body.message),
+  );
+}
+
+/** `Limit 30000, Requested 41000`: no wait cures it. */
+function exceedsLimitAlone(message: string): boolean {
+  const numbers = /limit:? (\d+)\b.{0,60}\brequested:? (\d+)\b/i.exec(message);
+  return numbers !== null && Number(numbers[2]) > Number(numbers[1]);
+}
+
+function codedReason(bodies: readonly VendorErrorBody[]): FailoverReason | undefined {
+  for (const body of bodies) {
+    const found = codeWords.find((known) => hasCode([body], known));
+    if (found !== undefined) return found.reason;
+  }
+  return undefined;
+}
+
+/** Statuses under which vendors also report a missing model, a bad key or an overload. */
+function spokenReason(evidence: ErrorEvidence): FailoverReason | undefined {
+  const messages = messagesOf(evidence);
+  if (messages.some((message) => formatWords.text.test(message))) return 'format';
+  const heard = codeWords.filter(({ reason }) => isBelievable(reason, evidence.status));
+  return heard.find((known) => messages.some((message) => known.text.test(message)))?.reason;
+}
+
+function isBelievable(reason: FailoverReason, status: number | undefined): boolean {
+  if (status === undefined) return false;
+  if (reason === 'overloaded') return status === 429 || status >= 500;
+  return (reason === 'model_not_found' || reason === 'auth') && status < 500 && status !== 429;
+}
+
+const statusReasons: Readonly<Record<number, FailoverReason>> = {
+  400: 'format',
+  401: 'auth',
+  403: 'auth',
+  404: 'model_not_found',
+  405: 'format',
+  407: 'auth',
+  408: 'timeout',
+  409: 'overloaded',
+  410: 'model_not_found',
+  415: 'format',
+  422: 'format',
+  429: 'rate_limit',
+  499: 'network',
+  504: 'timeout',
+  521: 'network',
+  522: 'timeout',
+  523: 'network',
+  524: 'timeout',
+  525: 'network',
+  526: 'network',
+  530: 'network',
+  598: 'timeout',
+};
+
+/**
+ * Source: seed 001 (401 and 403, 402, 404, 408, 429, 502 and 503); both vendors' SDKs repeat a 409, a lock on their side;
+ * 5xx else is the vendor's own trouble.
+ */
+function statusReason(status: number | undefined): FailoverReason | undefined {
+  if (status === undefined) return undefined;
+  return statusReasons[status] ?? (status >= 500 ? 'overloaded' : undefined);
+}
+
+/** Errors of a stream that cannot be read, or that contradicts itself. */
+const brokenNames: ReadonlySet<string> = new Set(['SyntaxError', 'BrokenStream']);
+
+function chainReason(evidence: ErrorEvidence): FailoverReason | undefined {
+  if (evidence.chain.some((link) => isTimeout(link.code, link.name))) return 'timeout';
+  if (evidence.chain.some((link) => networkCodes.test(link.code))) return 'network';
+  if (evidence.chain.some((link) => /request timed out/i.test(link.message))) return 'timeout';
+  const isBroken = evidence.chain.some(
+    (link) => brokenNames.has(link.name) || networkText.test(link.message),
+  );
+  return isBroken ? 'network' : undefined;
+}
+
+function isTimeout(code: string, name: string): boolean {
+  return timeoutCodes.test(code) || name === 'TimeoutError';
+}
+
+/** For errors without a status: events inside a 200 stream, errors of other layers. */
+function generalReason(evidence: ErrorEvidence): FailoverReason | undefined {
+  const messages = messagesOf(evidence);
+  const heard = codeWords.find((known) => messages.some((message) => known.text.test(message)));
+  if (heard !== undefined) return heard.reason;
+  const isTrouble =
+    hasCode(evidence.bodies, troubleWords) ||
+    messages.some((message) => troubleWords.text.test(message));
+  if (isTrouble) return 'overloaded';
+  return hasCode(evidence.bodies, formatWords) ? 'format' : undefined;
+}
+
+/** True where the exhausted bucket is a day's, so that a minute's rest does not help. */
+export function isDailyQuota(evidence: ErrorEvidence): boolean {
+  return (
+    hasDailyQuotaId(evidence) ||
+    messagesOf(evidence).some((message) =>
+      /per[-_ ]day|\b[RT]PD\b|daily (?:quota|limit|request)/i.test(message),
+    )
+  );
+}
+
+/** True where a quota's id names the day (Gemini); the delay told beside it is a minute's. */
+export function hasDailyQuotaId(evidence: ErrorEvidence): boolean {
+  return evidence.bodies.some((body) => body.codes.some((code) => code.includes('perday')));
+}

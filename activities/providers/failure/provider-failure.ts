@@ -1,0 +1,198 @@
+/** Turns whatever a model call threw into one InfraError: sorted, short, with a remedy, and without any secret. */
+import type { FailoverReason, InfraError } from '../../../workflows/core/failure';
+import { failureMessageChars } from '../../../workflows/core/limits';
+import { InfraException } from '../../infra-exception';
+import { redactText } from '../../../workflows/core/secrets/redact';
+import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
+import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
+import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
+import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
+import { overflowNumbers } from './overflow-numbers';
+import { toldDelayMs } from './retry-after';
+import { wellFormedText } from '../request/well-formed';
+
+/** Who failed, and what must not be said of it. */
+export interface FailureContext {
+  /** `provider/model`, or the provider's name alone. */
+  readonly route: string;
+  /** The key that was sent: never to be seen in a message. */
+  readonly apiKey?: string;
+  readonly nowMs: number;
+}
+
+/** Characters of the vendor's own words that a message keeps. */
+const vendorWordsChars = 240;
+
+/** Milliseconds a day's quota rests at least: no vendor refills one sooner, and an hourly look is cheap. Source: ADR 0004. */
+const dailyQuotaRestMs = 3_600_000;
+
+const headline: Readonly<Record<FailoverReason, string>> = {
+  auth: 'refused the credentials',
+  rate_limit: 'is at its rate limit',
+  billing: 'has no credit left on this account',
+  timeout: 'did not answer in time',
+  overloaded: 'is overloaded or failing',
+  model_not_found: 'does not have this model',
+  format: 'refused the request as malformed',
+  network: 'could not be reached, or the connection broke',
+  context_overflow: 'says that the request is too long',
+  content_filter: 'blocked the content',
+  unknown: 'failed for an unknown reason',
+};
+
+const remedy: Readonly<Record<FailoverReason, string>> = {
+  auth: 'Check the API key and its permissions for this provider.',
+  rate_limit: 'It heals by waiting; raise the limit at the vendor if it happens often.',
+  billing: 'Add credit or raise the spending limit at the vendor.',
+  timeout:
+    'It often heals by itself; raise firstByteMs, betweenBytesMs or thinkingMs if the model thinks longer.',
+  overloaded: 'It heals by waiting; more routes in the chain make waits rarer.',
+  model_not_found: 'Check the model name in the chain and the base URL.',
+  format: 'The request must change; report it with the request id if the transcript is sound.',
+  network: 'Check the base URL, DNS and proxy if it does not heal by itself.',
+  context_overflow: 'The transcript must shrink, or maxOutputTokens.',
+  content_filter: 'The content must change, or another vendor must answer.',
+  unknown: 'See the vendor status page.',
+};
+
+const waitingHelps: ReadonlySet<FailoverReason> = new Set<FailoverReason>([
+  'rate_limit',
+  'billing',
+  'timeout',
+  'overloaded',
+  'network',
+  'unknown',
+]);
+
+/**
+ * Sorts any thrown value, with what the adapter saw of the answer.
+ *
+ * Contract: never throws; a failure that was sorted before comes back as it is; the message has at most 500 characters, no key,
+ * no header and no body.
+ */
+export function providerFailure(
+  thrown: unknown,
+  context: FailureContext,
+  seen: SeenAnswer = {},
+): InfraError {
+  const evidence = gatherEvidence(thrown, seen);
+  if (evidence.known !== undefined) return evidence.known.failure;
+  const reason = failureReason(evidence);
+  const retryAfterMs = waitingHelps.has(reason) ? restMs(evidence, reason, context) : undefined;
+  return {
+    kind: 'infra',
+    code: reason,
+    message: failureMessage(reason, context, evidence),
+    route: context.route,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(reason === 'context_overflow' ? overflowOf(evidence) : {}),
+    ...(evidence.status === undefined ? {} : { status: evidence.status }),
+    ...(evidence.header('x-should-retry') === 'false' ? { refusesRetry: true } : {}),
+  };
+}
+
+/** The same as an exception, its cause kept for logs on the worker. */
+export function providerException(
+  thrown: unknown,
+  context: FailureContext,
+  seen: SeenAnswer = {},
+): InfraException {
+  if (thrown instanceof InfraException) return thrown;
+  return new InfraException(providerFailure(thrown, context, seen), { cause: thrown });
+}
+
+/** An exception for what the adapter itself found wrong with an answer. */
+export function adapterException(
+  reason: FailoverReason,
+  found: string,
+  context: FailureContext,
+): InfraException {
+  const message = `${context.route} ${headline[reason]}: ${found}. ${remedy[reason]}`;
+  return new InfraException({ code: reason, message: bounded(message), route: context.route });
+}
+
+function overflowOf(evidence: ErrorEvidence): Pick<InfraError, 'overflow'> {
+  const overflow = overflowNumbers([
+    ...evidence.bodies.map((body) => body.message),
+    ...evidence.chain.map((link) => link.message),
+  ]);
+  return overflow === undefined ? {} : { overflow };
+}
+
+function restMs(
+  evidence: ErrorEvidence,
+  reason: FailoverReason,
+  context: FailureContext,
+): number | undefined {
+  const texts = [
+    ...evidence.bodies.map((body) => body.message),
+    ...evidence.chain.map((link) => link.message),
+  ];
+  const bodies = evidence.bodies.map((body) => body.raw);
+  const toldMs = toldDelayMs(evidence.header, bodies, texts, context.nowMs);
+  if (reason !== 'rate_limit' || !isDailyQuota(evidence)) return toldMs;
+  if (toldMs !== undefined && !hasDailyQuotaId(evidence)) return toldMs;
+  return Math.max(toldMs ?? 0, dailyQuotaRestMs);
+}
+
+function failureMessage(
+  reason: FailoverReason,
+  context: FailureContext,
+  evidence: ErrorEvidence,
+): string {
+  if (evidence.isFromProxy && reason === 'auth') return proxyMessage(context, evidence.status);
+  const code = evidence.bodies.flatMap((body) => body.codes).find((each) => !/^\d+$/.test(each));
+  const facts = [
+    evidence.status === undefined ? undefined : `HTTP ${evidence.status}`,
+    code === undefined ? evidence.chain.map((link) => link.code).find(Boolean) : code,
+  ].filter((fact) => fact !== undefined);
+  const inBrackets = facts.length === 0 ? '' : ` (${facts.join(', ')})`;
+  const said = vendorWords(evidence, context.apiKey);
+  const quoted = said === '' ? '' : `: ${said}`;
+  const text = clean(`${context.route} ${headline[reason]}${inBrackets}`, context.apiKey);
+  return bounded(`${text}${quoted}${/[.!?]$/.test(quoted) ? '' : '.'} ${remedy[reason]}`);
+}
+
+/** The credentials that were refused are not the vendor's. */
+function proxyMessage({ route }: FailureContext, status = 407): string {
+  const why = status === 407 ? 'wants a login' : 'does not let the request pass';
+  return bounded(
+    `The proxy on the way to ${route} ${why} (HTTP ${status}); the vendor never saw the request. Give this worker the proxy's login, or let the provider's host pass without it.`,
+  );
+}
+
+function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): string {
+  if (evidence.isHtml) return 'the answer was a web page, not the API';
+  const bodyWords = evidence.bodies.map((body) => body.message).find((message) => message !== '');
+  if (bodyWords !== undefined) return shortened(clean(bodyWords, apiKey), vendorWordsChars);
+  if (evidence.chain.some((link) => link.name === 'SyntaxError')) {
+    return 'a piece of the stream was not readable';
+  }
+  const messages = evidence.chain.map((link) => link.message).filter((message) => message !== '');
+  return shortened(clean([...new Set(messages)].join(': '), apiKey), vendorWordsChars);
+}
+
+/** Vendors echo keys, whole, cut or starred, and whatever else stood where the key should be. */
+function clean(text: string, apiKey: string | undefined): string {
+  const oneLine = stripHidden(text)
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim();
+  const withoutKey =
+    apiKey === undefined || apiKey.length < 4 ? oneLine : oneLine.replaceAll(apiKey, redactionMark);
+  return redactText(
+    withoutKey
+      .replace(
+        /(api[- ]?key(?: provided)?:\s*)(?!\[redacted\])(.+?)(?=\.\s|\.?$)/gi,
+        `$1${redactionMark}`,
+      )
+      .replace(/[^\s"'`]*\*{3,}[^\s"'`,.]*/g, redactionMark),
+  );
+}
+
+function shortened(text: string, chars: number): string {
+  return text.length <= chars ? text : `${wellFormedText(text.slice(0, chars - 1))}…`;
+}
+
+function bounded(message: string): string {
+  return shortened(message, failureMessageChars);
+}

@@ -1,0 +1,147 @@
+/** When a vendor says that it may be asked again: headers in many dialects, and delays told in the body. */
+import { asList, asNumber, asText, property } from '../untrusted-json';
+
+/** Milliseconds above which a told delay is not believed. Source: quotas reset at most monthly (31 days). */
+const longestDelayMs = 31 * 86_400_000;
+
+/** A header, by its lower-case name. */
+export type HeaderReader = (name: string) => string | undefined;
+
+/**
+ * Milliseconds to wait as the vendor told them, or undefined. Trusted in this order: `retry-after-ms`, `retry-after` (seconds or
+ * date), reset headers of buckets that are exhausted, the body's RetryInfo, the delay in the error's words.
+ *
+ * Contract: pure; a bucket that has something left is never read; dates are compared with the vendor's own clock where it sends
+ * one. Source: issue MODEL CALLS; cases rate_limit-01.
+ */
+export function toldDelayMs(
+  header: HeaderReader,
+  bodies: readonly unknown[],
+  texts: readonly string[],
+  nowMs: number,
+): number | undefined {
+  const vendorNowMs = Date.parse(header('date') ?? '');
+  const clockMs = Number.isNaN(vendorNowMs) ? nowMs : vendorNowMs;
+  const delayMs =
+    retryAfterHeaderMs(header, clockMs) ??
+    resetHeaderMs(header, clockMs) ??
+    firstOf(bodies, (body) => bodyDelayMs(body, clockMs)) ??
+    firstOf(texts, textDelayMs);
+  if (delayMs === undefined || !Number.isFinite(delayMs) || delayMs > longestDelayMs) {
+    return undefined;
+  }
+  return Math.max(0, Math.ceil(delayMs));
+}
+
+function firstOf<T>(
+  values: readonly T[],
+  read: (value: T) => number | undefined,
+): number | undefined {
+  for (const value of values) {
+    const found = read(value);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function retryAfterHeaderMs(header: HeaderReader, clockMs: number): number | undefined {
+  return plainNumber(header('retry-after-ms')) ?? secondsOrDateMs(header('retry-after'), clockMs);
+}
+
+function secondsOrDateMs(value: string | undefined, clockMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const seconds = plainNumber(value);
+  if (seconds !== undefined) return seconds * 1_000;
+  const told = durationMs(value);
+  if (told !== undefined) return told;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : atMs - clockMs;
+}
+
+function plainNumber(value: string | undefined): number | undefined {
+  return value !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
+}
+
+/** Pairs of headers that tell what is left in a bucket and when it is full again. */
+const buckets: readonly { readonly remaining: string; readonly reset: string }[] = [
+  ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map((bucket) => ({
+    remaining: `anthropic-ratelimit-${bucket}-remaining`,
+    reset: `anthropic-ratelimit-${bucket}-reset`,
+  })),
+  ...['requests', 'tokens', 'project-tokens'].map((bucket) => ({
+    remaining: `x-ratelimit-remaining-${bucket}`,
+    reset: `x-ratelimit-reset-${bucket}`,
+  })),
+  { remaining: 'x-ratelimit-remaining', reset: 'x-ratelimit-reset' },
+  { remaining: 'ratelimit-remaining', reset: 'ratelimit-reset' },
+];
+
+function resetHeaderMs(header: HeaderReader, clockMs: number): number | undefined {
+  const delays = buckets
+    .filter((bucket) => plainNumber(header(bucket.remaining)) === 0)
+    .map((bucket) => resetMs(header(bucket.reset), clockMs))
+    .filter((delayMs) => delayMs !== undefined);
+  if (header('anthropic-ratelimit-unified-status') === 'rejected') {
+    const unified = resetMs(header('anthropic-ratelimit-unified-reset'), clockMs);
+    if (unified !== undefined) delays.push(unified);
+  }
+  return delays.length === 0 ? undefined : Math.max(...delays);
+}
+
+/** A reset as a duration (`6m0s`), a date, or a number: seconds or milliseconds since the epoch where it is large. */
+function resetMs(value: string | undefined, clockMs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const number = plainNumber(value);
+  if (number === undefined) {
+    return durationMs(value) ?? secondsOrDateMs(value, clockMs);
+  }
+  if (number > 1e11) return number - clockMs;
+  return number > 1e8 ? number * 1_000 - clockMs : number * 1_000;
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Milliseconds of a duration such as `1h2m3.5s`, `20ms` or `45.5s`. */
+function durationMs(value: string): number | undefined {
+  if (!/^\s*(\d+(\.\d+)?(ms|[smhd]))+\s*$/.test(value)) return undefined;
+  let totalMs = 0;
+  for (const [, amount, unit] of value.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) {
+    totalMs += Number(amount) * (unitMs[unit ?? ''] ?? 0);
+  }
+  return totalMs;
+}
+
+function bodyDelayMs(body: unknown, clockMs: number): number | undefined {
+  for (const detail of asList(property(body, 'details'))) {
+    const delayMs = durationMs(asText(property(detail, 'retryDelay')));
+    if (delayMs !== undefined) return delayMs;
+  }
+  const wrapped = property(property(body, 'metadata'), 'headers');
+  const resetAt = property(wrapped, 'X-RateLimit-Reset');
+  const remaining = property(wrapped, 'X-RateLimit-Remaining');
+  if (Number(remaining) === 0 && remaining !== '' && remaining !== null) {
+    return resetMs(asNumber(resetAt)?.toString() ?? asText(resetAt), clockMs);
+  }
+  return undefined;
+}
+
+/** The delay in words: `Please try again in 1m2.5s`, `Please retry in 27.3s`, `retry after 20 seconds`. */
+function textDelayMs(text: string): number | undefined {
+  const compact =
+    /(?:try again|retry|wait|reset[s]?) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[smhd]))+)/i;
+  const duration = compact.exec(text)?.[1];
+  if (duration !== undefined) return durationMs(duration);
+  const words =
+    /(?:try again|retry|wait|reset[s]?)(?: in| after)? (\d+(?:\.\d+)?) (second|minute|hour)s?/i.exec(
+      text,
+    );
+  if (words === null) return undefined;
+  const unit = { second: 1_000, minute: 60_000, hour: 3_600_000 }[words[2]?.toLowerCase() ?? ''];
+  return unit === undefined ? undefined : Number(words[1]) * unit;
+}

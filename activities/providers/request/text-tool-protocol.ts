@@ -1,0 +1,171 @@
+/** Tool calls as text, for models that cannot make native ones: one fenced JSON block, taught in the system prompt. */
+import type { JsonObject } from '../../../workflows/core/json';
+import type {
+  AssistantMessage,
+  Message,
+  TextBlock,
+  ToolMessage,
+  UserMessage,
+} from '../../../workflows/core/message';
+import type { ModelRequest, ToolSpec } from '../provider';
+import { repairTranscript } from './transcript-repair';
+import { isRecord } from '../untrusted-json';
+
+/** What a reply in this protocol came to. */
+export type TextProtocolResult =
+  /** One call; its arguments as JSON text, to be checked like native ones. */
+  | {
+      readonly type: 'call';
+      readonly name: string;
+      readonly argumentsText: string;
+      /** What the model said round the block. */
+      readonly said: string;
+    }
+  /** No call, and none was needed. */
+  | { readonly type: 'answer'; readonly text: string }
+  /** The model's mistake, in words for the model. */
+  | {
+      readonly type: 'mistake';
+      readonly code: 'no_tool_call' | 'invalid_json' | 'missing_tool_name';
+      readonly message: string;
+    };
+
+/**
+ * Rewrites a request for a model without native tool calls: the tools are taught in the system prompt, the transcript's calls
+ * and results become text, and no tool goes on the wire.
+ *
+ * Contract: pure; the result holds no tool call, no tool result and no tool.
+ */
+export function renderTextProtocolRequest(request: ModelRequest): ModelRequest {
+  if (request.tools.length === 0 && !hasToolBlocks(request.messages)) return request;
+  return {
+    ...request,
+    system: [request.system, teaching(request.tools)].filter((text) => text !== '').join('\n\n'),
+    messages: repairTranscript(request.messages).map(asText),
+    tools: [],
+  };
+}
+
+function hasToolBlocks(messages: readonly Message[]): boolean {
+  return messages.some(
+    (message) =>
+      message.role === 'tool' ||
+      (message.role === 'assistant' && message.blocks.some((block) => block.type === 'tool-call')),
+  );
+}
+
+function teaching(tools: readonly ToolSpec[]): string {
+  if (tools.length === 0) return '';
+  const example = fenced({ tool_name: 'name_of_a_tool', arguments: { name_of_an_input: 'value' } });
+  const list = tools.map(
+    (tool) =>
+      `- ${tool.name}: ${tool.description}\n  arguments: ${JSON.stringify(tool.inputSchema)}`,
+  );
+  return [
+    'You work with tools. To call one, write exactly one block of this form, and nothing after it:',
+    example,
+    'The block must be valid JSON with the keys "tool_name" and "arguments". Call one tool at a time; its result comes in the next message. Never write a result yourself.',
+    `Tools:\n${list.join('\n')}`,
+  ].join('\n\n');
+}
+
+function fenced(call: JsonObject): string {
+  return `\`\`\`json\n${JSON.stringify(call)}\n\`\`\``;
+}
+
+function asText(message: Message): Message {
+  switch (message.role) {
+    case 'user':
+      return message;
+    case 'assistant':
+      return assistantAsText(message);
+    case 'tool':
+      return resultsAsText(message);
+  }
+}
+
+function assistantAsText(message: AssistantMessage): AssistantMessage {
+  const blocks = message.blocks.map((block) =>
+    block.type === 'tool-call'
+      ? textBlock(fenced({ tool_name: block.name, arguments: block.input }))
+      : block,
+  );
+  return { ...message, blocks };
+}
+
+function resultsAsText(message: ToolMessage): UserMessage {
+  const blocks = message.results.map((result) => {
+    const outcome = result.isError ? 'Error of' : 'Result of';
+    return textBlock(`${outcome} tool ${result.name}:\n${result.content}`);
+  });
+  return { role: 'user', blocks };
+}
+
+function textBlock(text: string): TextBlock {
+  return { type: 'text', text };
+}
+
+/** A fenced block that says it is JSON, up to its closing fence at the beginning of a line, or to the end of the text. */
+const jsonFence = /^[ \t]*```[ \t]*json[ \t]*\r?\n([^]*?)(?:^[ \t]*```[ \t]*$|$(?![^]))/gim;
+
+/**
+ * Reads the reply strictly: one fenced JSON block with `tool_name` and `arguments`. What is only nearly a call is a mistake that
+ * the model hears of, never a guess.
+ *
+ * Contract: pure; a block that is cut off, has no `tool_name`, or stands beside a second one, is never a call. `requireCall`
+ * says whether an answer without any block is one.
+ */
+export function parseTextProtocolReply(
+  text: string,
+  options: { readonly requireCall: boolean },
+): TextProtocolResult {
+  const blocks = [...text.matchAll(jsonFence)];
+  const [block, second] = blocks;
+  if (block === undefined) {
+    return options.requireCall
+      ? mistake('no_tool_call', missingBlock(text))
+      : { type: 'answer', text };
+  }
+  if (second !== undefined) {
+    return mistake(
+      'invalid_json',
+      `The reply holds ${blocks.length} JSON blocks. Write exactly one: one tool call at a time.`,
+    );
+  }
+  const result = callOf(block[1] ?? '');
+  return result.type === 'call' ? { ...result, said: text.replace(block[0], '').trim() } : result;
+}
+
+function missingBlock(text: string): string {
+  const looksLikeCall = /^\s*\{[^]*\}\s*$/.test(text);
+  return looksLikeCall
+    ? 'The reply holds JSON, but no ```json block round it.'
+    : 'The reply holds no tool call.';
+}
+
+function callOf(json: string): TextProtocolResult {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message.slice(0, 200) : 'unreadable';
+    return mistake('invalid_json', `The tool call is not valid JSON: ${why}`);
+  }
+  if (!isRecord(value)) return mistake('invalid_json', 'The tool call must be one JSON object.');
+  const name = value['tool_name'];
+  if (typeof name !== 'string' || name.trim() === '') {
+    return mistake('missing_tool_name', 'The tool call has no "tool_name".');
+  }
+  const given = value['arguments'] ?? {};
+  if (!isRecord(given)) {
+    return mistake('invalid_json', 'The "arguments" of the tool call must be a JSON object.');
+  }
+  return { type: 'call', name: name.trim(), argumentsText: JSON.stringify(given), said: '' };
+}
+
+function mistake(
+  code: 'no_tool_call' | 'invalid_json' | 'missing_tool_name',
+  message: string,
+): TextProtocolResult {
+  return { type: 'mistake', code, message };
+}

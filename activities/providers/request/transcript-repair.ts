@@ -1,0 +1,141 @@
+/** Makes any transcript one that no vendor refuses: pairs whole, nothing empty, every character well formed. */
+import { createHash } from 'node:crypto';
+import type {
+  AssistantMessage,
+  Message,
+  ToolCallBlock,
+  ToolResultBlock,
+  UserMessage,
+} from '../../../workflows/core/message';
+import { wellFormedObject, wellFormedText } from './well-formed';
+
+/** What a call reads for which the transcript holds no result. It claims neither success nor failure. */
+export const missingResultText =
+  'No result of this call was recorded. It may or may not have run; check before you repeat it.';
+
+/** What a result reads that holds nothing but white space. */
+export const blankResultText = '(no output)';
+
+/** What opens a transcript that does not begin with a user message. */
+const omittedStartText = '(The beginning of this conversation was left out.)';
+
+/** What ends a transcript whose last message is the model's own. */
+const continueText = '(Continue.)';
+
+type AssistantBlock = AssistantMessage['blocks'][number];
+
+/**
+ * Rebuilds a transcript so that it holds what every wire demands: each message with tool calls is
+ * followed at once by their results, one each, in the order of the calls; ids are unique; no text is blank; no message is empty; the first and the last message are not the
+ * model's; every string is well formed.
+ *
+ * Contract: pure; a transcript that holds all this already comes back equal. A missing result is filled in by a text that says
+ * so; a result without its call is dropped.
+ */
+export function repairTranscript(messages: readonly Message[]): readonly Message[] {
+  const repaired: Message[] = [];
+  const results = new ResultFinder(messages);
+  const ids = new Set<string>();
+  messages.forEach((message, index) => {
+    if (message.role === 'user') repaired.push(...repairedUser(message));
+    if (message.role !== 'assistant') return;
+    const { assistant, answers } = repairedAssistant(message, index, results, ids);
+    if (assistant.blocks.length > 0) repaired.push(assistant);
+    if (answers.length > 0) repaired.push({ role: 'tool', results: answers });
+  });
+  if (repaired[0]?.role !== 'user') repaired.unshift(userText(omittedStartText));
+  if (repaired.at(-1)?.role === 'assistant') repaired.push(userText(continueText));
+  return repaired;
+}
+
+/** Finds each result at most once, and only behind its call. */
+class ResultFinder {
+  private readonly byId = new Map<string, { index: number; result: ToolResultBlock }[]>();
+
+  constructor(messages: readonly Message[]) {
+    messages.forEach((message, index) => {
+      if (message.role !== 'tool') return;
+      for (const result of message.results) {
+        const found = this.byId.get(result.toolCallId) ?? [];
+        this.byId.set(result.toolCallId, [...found, { index, result }]);
+      }
+    });
+  }
+
+  take(toolCallId: string, callIndex: number): ToolResultBlock | undefined {
+    const found = this.byId.get(toolCallId) ?? [];
+    const position = found.findIndex((entry) => entry.index > callIndex);
+    return position < 0 ? undefined : found.splice(position, 1)[0]?.result;
+  }
+}
+
+function userText(text: string): UserMessage {
+  return { role: 'user', blocks: [{ type: 'text', text }] };
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}
+
+function repairedUser(message: UserMessage): readonly UserMessage[] {
+  const blocks = message.blocks.flatMap((block): UserMessage['blocks'] => {
+    if (block.type === 'image') return [block];
+    return isBlank(block.text) ? [] : [{ ...block, text: wellFormedText(block.text) }];
+  });
+  return blocks.length === 0 ? [] : [{ role: 'user', blocks }];
+}
+
+function repairedAssistant(
+  message: AssistantMessage,
+  index: number,
+  results: ResultFinder,
+  ids: Set<string>,
+): { assistant: AssistantMessage; answers: readonly ToolResultBlock[] } {
+  const answers: ToolResultBlock[] = [];
+  const kept: AssistantBlock[] = [];
+  for (const block of message.blocks) {
+    if (block.type === 'tool-call') {
+      const call = repairedCall(block, ids);
+      kept.push(call);
+      answers.push(resultOf(call, results.take(block.toolCallId, index)));
+    } else if (block.type === 'reasoning' || !isBlank(block.text)) {
+      kept.push({ ...block, text: wellFormedText(block.text) });
+    }
+  }
+  return { assistant: { ...message, blocks: withoutBareReasoning(kept) }, answers };
+}
+
+/** Reasoning that led to nothing that was kept cannot stand alone on any wire. */
+function withoutBareReasoning(blocks: readonly AssistantBlock[]): readonly AssistantBlock[] {
+  return blocks.every((block) => block.type === 'reasoning') ? [] : blocks;
+}
+
+function repairedCall(call: ToolCallBlock, ids: Set<string>): ToolCallBlock {
+  let toolCallId = call.toolCallId;
+  for (let repeat = 1; ids.has(toolCallId); repeat += 1) {
+    toolCallId = shortenedId(`${call.toolCallId}#${repeat}`, 0);
+  }
+  ids.add(toolCallId);
+  return { ...call, toolCallId, input: wellFormedObject(call.input) };
+}
+
+function resultOf(call: ToolCallBlock, found: ToolResultBlock | undefined): ToolResultBlock {
+  const content = found === undefined ? missingResultText : wellFormedText(found.content);
+  return {
+    type: 'tool-result',
+    toolCallId: call.toolCallId,
+    name: call.name,
+    content: isBlank(content) ? blankResultText : content,
+    isError: found?.isError ?? true,
+  };
+}
+
+/**
+ * The id itself where it is short enough, else a digest of it with the same meaning in every request.
+ *
+ * Source: OpenAI's Chat Completions refuse `tool_calls[].id` above 40 characters (microsoft/autogen#6377).
+ */
+export function shortenedId(toolCallId: string, maxLength: number): string {
+  if (toolCallId.length <= maxLength) return toolCallId;
+  return `call_${createHash('sha256').update(toolCallId).digest('hex').slice(0, 32)}`;
+}

@@ -1,0 +1,125 @@
+/** One request, one answer: deadlines, the loop over events, and the sorting of whatever goes wrong. */
+import { noUsage } from '../../../workflows/core/budget/usage';
+import { InfraException } from '../../infra-exception';
+import { gatherEvidence } from '../failure/error-evidence';
+import { observedFetch, type ObservedFetch } from './observed-fetch';
+import type { ModelReply, SendOptions } from '../provider';
+import {
+  adapterException,
+  providerException,
+  type FailureContext,
+} from '../failure/provider-failure';
+import { StallError, withDeadlines, type StallWatch } from './stall-deadline';
+import { BrokenStream, type StreamAssembly } from './stream-assembly';
+import { asText, property } from '../untrusted-json';
+
+/** What a wire adds to the common course of a request. */
+export interface WireCall {
+  /** Sends the request through the vendor's SDK and gives its raw events. */
+  readonly open: (
+    fetch: ObservedFetch['fetch'],
+    signal: AbortSignal,
+  ) => Promise<AsyncIterable<unknown>>;
+  readonly assembly: StreamAssembly;
+  /** Headers that win over the SDK's own. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly context: Omit<FailureContext, 'nowMs'>;
+}
+
+/** Characters of a call that could not be read which the model is shown. */
+const shownCallChars = 200;
+
+/**
+ * Groq refuses a request with `tool_use_failed` where the model's own tool call is malformed: that is the model's mistake and not
+ * the request's. Source: console.groq.com, tool use; routers pass it on.
+ */
+function mistakenCall(thrown: unknown, seen: ObservedFetch | undefined): ModelReply['mistake'] {
+  const { bodies } = gatherEvidence(thrown, seen?.seen());
+  const body = bodies.find(({ codes }) => codes.includes('tool_use_failed'));
+  if (body === undefined) return undefined;
+  const said = asText(property(body.raw, 'failed_generation')).slice(0, shownCallChars);
+  const message = `The provider could not read the tool call of your reply: ${body.message}`;
+  return { code: 'invalid_json', message: said === '' ? message : `${message} It began: ${said}` };
+}
+
+/**
+ * Sends one request and reads its stream to the closing event.
+ *
+ * Contract: one HTTP request. Errors: as `Provider.send`; the caller's abort rejects with its signal's reason.
+ */
+export async function sendOnce(call: WireCall, options: SendOptions): Promise<ModelReply> {
+  const answer: { seen?: ObservedFetch } = {};
+  try {
+    await withDeadlines(options, (watch) => readStream(call, options, watch, answer));
+  } catch (thrown) {
+    if (!call.assembly.isComplete || options.signal.aborted) tellBroken(call, options, answer.seen);
+    if (options.signal.aborted) throw options.signal.reason;
+    if (!call.assembly.isComplete) {
+      const mistake = mistakenCall(thrown, answer.seen);
+      if (mistake === undefined) throw sorted(thrown, call, answer.seen);
+      return { ...unheard(call), mistake };
+    }
+  }
+  if (!call.assembly.isComplete) {
+    tellBroken(call, options, answer.seen);
+    throw cutOff(call, answer.seen);
+  }
+  const requestId = answer.seen?.requestId();
+  const reply = call.assembly.reply();
+  return requestId === undefined ? reply : { ...reply, requestId };
+}
+
+/** A reply that the vendor took away. */
+function unheard({ assembly, context }: WireCall): ModelReply {
+  return {
+    model: context.route.slice(context.route.indexOf('/') + 1),
+    blocks: [],
+    toolCalls: [],
+    stopReason: 'tool-use',
+    usage: assembly.partial().usage ?? noUsage,
+  };
+}
+
+function tellBroken(call: WireCall, options: SendOptions, seen: ObservedFetch | undefined): void {
+  const status = seen?.seen().status ?? 0;
+  options.onBroken?.({ wasAccepted: status >= 200 && status < 300, ...call.assembly.partial() });
+}
+
+async function readStream(
+  call: WireCall,
+  options: SendOptions,
+  watch: StallWatch,
+  answer: { seen?: ObservedFetch },
+): Promise<void> {
+  const seen = observedFetch({ headers: call.headers, onFirstByte: watch.firstByte });
+  answer.seen = seen;
+  for await (const event of await call.open(seen.fetch, watch.signal)) {
+    const meaning = call.assembly.accept(event);
+    if (meaning.text !== undefined && meaning.text !== '') options.onText(meaning.text);
+    if (call.assembly.isComplete) watch.closing();
+    else if (meaning.isContent) watch.content(meaning.isThinking);
+  }
+}
+
+function sorted(thrown: unknown, call: WireCall, seen: ObservedFetch | undefined): InfraException {
+  const context = { ...call.context, nowMs: Date.now() };
+  if (thrown instanceof InfraException) return thrown;
+  if (thrown instanceof StallError) return adapterException('timeout', thrown.message, context);
+  if (thrown instanceof BrokenStream) return adapterException('network', thrown.message, context);
+  const answer = seen?.seen() ?? {};
+  const { bodyText: _body, ...inStream } = answer;
+  return providerException(thrown, context, call.assembly.eventCount > 0 ? inStream : answer);
+}
+
+/** The body ended well, yet the reply did not: nothing of it may count. */
+function cutOff(call: WireCall, seen: ObservedFetch | undefined): InfraException {
+  const context = { ...call.context, nowMs: Date.now() };
+  if (call.assembly.eventCount > 0) {
+    return adapterException('network', 'the stream ended without its closing event', context);
+  }
+  const answer = seen?.seen() ?? {};
+  const found = `HTTP ${answer.status ?? 0} without a single event`;
+  return answer.bodyText === undefined
+    ? adapterException('network', found, context)
+    : providerException(new BrokenStream(found), context, answer);
+}

@@ -1,0 +1,114 @@
+/** What runs learn, over any database: checked on the way in and out, bounded per tenant. */
+import { sanitiseObservation } from '../../learning/sanitise-observation';
+import { isObservation, isPattern } from '../../learning/pattern-shape';
+import type {
+  Observation,
+  Pattern,
+  PatternFilter,
+  PatternStore,
+} from '../../learning/pattern-store';
+import { canonicalJson, contentHash } from '../content-hash';
+import type { PatternChange, PatternRow, PatternRows, RecordRow } from '../sql/pattern-rows';
+
+/** Observations kept per tenant; the oldest go first (ADR 0027). */
+const keptObservations = 2_000;
+
+/** Keeps learning in the rows of one database. */
+export class CheckedPatternStore implements PatternStore {
+  readonly rows: PatternRows;
+  readonly #kept: number;
+
+  constructor(rows: PatternRows, kept: number = keptObservations) {
+    this.rows = rows;
+    this.#kept = kept;
+  }
+
+  async recordObservations(observations: readonly Observation[]): Promise<void> {
+    if (observations.length === 0) return;
+    const rows = observations.map((given) => {
+      const observation = sanitiseObservation(given);
+      const { tenant, key, atMs } = observation;
+      const keyHash = contentHash(tenant, '\n', key);
+      return { keyHash, tenant, atMs: Math.trunc(atMs), ...recordRow(observation) };
+    });
+    await this.rows.insertObservations(rows, this.#kept);
+  }
+
+  async observations(tenant: string): Promise<readonly Observation[]> {
+    return (await this.rows.selectObservations(tenant)).flatMap((row) => read(row, isObservation));
+  }
+
+  tenants(): Promise<readonly string[]> {
+    return this.rows.selectTenants();
+  }
+
+  async patterns(filter: PatternFilter = {}): Promise<readonly Pattern[]> {
+    const { tenant, tool, errorFingerprint } = filter;
+    const isCluster = tool !== undefined && errorFingerprint !== undefined;
+    const cluster = isCluster ? clusterHash({ tool, errorFingerprint }) : undefined;
+    const rows = await this.rows.selectPatterns(tenant, cluster);
+    return rows
+      .flatMap((row) => read(row, isPattern))
+      .filter((pattern) => fits(pattern, filter))
+      .sort((left, right) => left.createdAtMs - right.createdAtMs);
+  }
+
+  async pattern(id: string): Promise<Pattern | undefined> {
+    const row = await this.rows.selectPattern(id);
+    return row === undefined ? undefined : read(row, isPattern)[0];
+  }
+
+  async updatePattern(
+    id: string,
+    change: (known: Pattern | undefined) => Pattern | undefined,
+  ): Promise<Pattern | undefined> {
+    const { pattern } = await this.rows.updatePattern(id, (row) => {
+      const known = row === undefined ? undefined : read(row, isPattern)[0];
+      const changed = change(known);
+      const update: PatternChange & { pattern: Pattern | undefined } = {
+        pattern: changed ?? known,
+        row: changed === undefined ? undefined : patternRow(changed),
+      };
+      return update;
+    });
+    return pattern;
+  }
+
+  async knowledge(digest: string): Promise<string | undefined> {
+    const row = await this.rows.selectKnowledge(digest);
+    return row !== undefined && contentHash(row.record) === row.recordSum ? row.record : undefined;
+  }
+
+  async keepKnowledge(digest: string, json: string): Promise<void> {
+    await this.rows.insertKnowledge(digest, { record: json, recordSum: contentHash(json) });
+  }
+}
+
+function fits(pattern: Pattern, { tenant, tool, errorFingerprint }: PatternFilter): boolean {
+  return (
+    (tenant === undefined || pattern.tenant === tenant) &&
+    (tool === undefined || pattern.tool === tool) &&
+    (errorFingerprint === undefined || pattern.errorFingerprint === errorFingerprint)
+  );
+}
+
+function clusterHash(of: Pick<Pattern, 'tool' | 'errorFingerprint'>): string {
+  return contentHash(of.tool, '\n', of.errorFingerprint);
+}
+
+function recordRow(value: object): RecordRow {
+  const record = canonicalJson(value);
+  return { record, recordSum: contentHash(record) };
+}
+
+function patternRow(pattern: Pattern): PatternRow {
+  const { id, tenant } = pattern;
+  return { id, tenant, cluster: clusterHash(pattern), ...recordRow(pattern) };
+}
+
+/** The value in a row; none where it was damaged, as forgetting costs little and refusing would stop every run. */
+function read<T>({ record, recordSum }: RecordRow, isOne: (value: unknown) => value is T): T[] {
+  if (contentHash(record) !== recordSum) return [];
+  const value: unknown = JSON.parse(record);
+  return isOne(value) ? [value] : [];
+}

@@ -1,0 +1,335 @@
+/** The store over any database: names content, verifies it on every load, and keeps transcripts in memory. */
+import type { ContentHash, Head, Message } from '../../../workflows/core/message';
+import { InfraException } from '../../infra-exception';
+import type { PatternStore } from '../../learning/pattern-store';
+import type {
+  BlobSlice,
+  ProbeRequest,
+  RouteFailure,
+  RouteSuccess,
+  SharedHealth,
+  Store,
+  ToolIntent,
+  ToolRecord,
+} from '../store';
+import {
+  chunkBytes,
+  chunksPerBatch,
+  cutBlob,
+  manifestText,
+  parseManifest,
+  type BlobManifest,
+  type Chunk,
+} from './blob-manifest';
+import { canonicalJson, contentHash, isContentHash, maxJsonDepth, nodeHash } from '../content-hash';
+import {
+  afterFailure,
+  afterProbeRequest,
+  afterSuccess,
+  holdsProbe,
+  initialHealth,
+  withoutProbeOf,
+} from './health-record';
+import { healthRecord, healthRow } from './health-row';
+import { parseMessages } from './message-shape';
+import type { GarbageRows } from '../sql/garbage-rows';
+import type { SweepOptions, SweepResult } from './sweep';
+import { sweep } from './sweep';
+import type { HealthRow, HealthUpdate, NodeRow, RowEngine, ToolRow } from '../sql/row-engine';
+import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
+import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
+import { outcomeSum, storableJson, toolRecord, toolRow } from './tool-row';
+import { TranscriptCache, type TranscriptNode } from './transcript-cache';
+
+/**
+ * A `Store` whose content is checked against its name, whatever database keeps it.
+ *
+ * Contract: what `loadTranscript` returns is frozen, as it is shared with later loads;
+ * a blob given as text is kept as UTF-8, in which a lone surrogate becomes U+FFFD.
+ * Errors: as `Store` says; TypeError for messages that JSON cannot carry.
+ */
+export class ContentAddressedStore implements Store {
+  readonly patterns: PatternStore;
+  readonly #rows: RowEngine;
+  readonly #garbage: GarbageRows;
+  readonly #limits: StoreLimits;
+  readonly #cache: TranscriptCache;
+
+  constructor(rows: RowEngine, patterns: PatternStore, garbage: GarbageRows, limits: StoreLimits) {
+    this.#garbage = garbage;
+    this.patterns = patterns;
+    this.#rows = rows;
+    this.#limits = limits;
+    this.#cache = new TranscriptCache(limits.cacheBytes);
+  }
+
+  get id(): string {
+    return this.#rows.id;
+  }
+
+  get label(): string {
+    return this.#rows.label;
+  }
+
+  async appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head> {
+    const json = messagesJson(messages, this.#limits.maxNodeBytes);
+    const row: NodeRow = { hash: nodeHash(parent, json), parent, messages: json };
+    const node = this.#verifiedNode(row);
+    if (parent !== undefined) this.#requireHash(parent);
+    const insertion = await this.#rows.insertNode(row);
+    switch (insertion.type) {
+      case 'inserted':
+        break;
+      case 'present':
+        this.#verifiedNode(insertion.row, row.hash);
+        break;
+      case 'parent-missing':
+        throw storeCorrupt(this.label, `transcript node ${String(parent)} is missing`);
+    }
+    this.#cache.use([node]);
+    return row.hash;
+  }
+
+  async loadTranscript(head: Head): Promise<readonly Message[]> {
+    this.#requireHash(head);
+    const newest = this.#cache.newestFirst(head);
+    const oldestKnown = newest.at(-1);
+    const missing = oldestKnown === undefined ? head : oldestKnown.parent;
+    const older = missing === undefined ? [] : await this.#loadChain(missing);
+    const chain = [...older, ...newest.toReversed()];
+    this.#cache.use(chain);
+    return Object.freeze(chain.flatMap((node) => node.messages));
+  }
+
+  async putBlob(content: Buffer | string): Promise<ContentHash> {
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    const { maxBlobBytes } = this.#limits;
+    if (bytes.length > maxBlobBytes) throw payloadTooLarge('A blob', bytes.length, maxBlobBytes);
+    const chunks = await hashChunks(bytes);
+    const chunkHashes = chunks.map((chunk) => chunk.hash);
+    const manifest = manifestText({ totalBytes: bytes.length, chunkHashes });
+    const hash = contentHash(manifest);
+    if (await this.#rows.touchBlob(hash)) return hash;
+    let last = 0;
+    for (; last + chunksPerBatch < chunks.length; last += chunksPerBatch) {
+      await this.#rows.insertBlobRows(chunks.slice(last, last + chunksPerBatch));
+      await yieldToEventLoop();
+    }
+    await this.#rows.insertBlobRows(chunks.slice(last), { hash, manifest });
+    return hash;
+  }
+
+  async getBlob(hash: ContentHash): Promise<Buffer> {
+    const manifest = await this.#manifest(hash);
+    return this.#readChunks(hash, manifest.chunkHashes, manifest.totalBytes);
+  }
+
+  async readBlob(hash: ContentHash, offset: number, length: number): Promise<BlobSlice> {
+    const manifest = await this.#manifest(hash);
+    const { totalBytes } = manifest;
+    const start = clamp(offset, totalBytes);
+    const end = clamp(start + Math.max(0, length), totalBytes);
+    const first = Math.floor(start / chunkBytes);
+    const chunkHashes = manifest.chunkHashes.slice(first, Math.ceil(end / chunkBytes));
+    const base = first * chunkBytes;
+    const held = Math.min(totalBytes - base, chunkHashes.length * chunkBytes);
+    const bytes = await this.#readChunks(hash, chunkHashes, held);
+    return { bytes: bytes.subarray(start - base, end - base), totalBytes };
+  }
+
+  async beginTool(intent: ToolIntent): Promise<ToolRecord> {
+    const known = await this.#rows.insertTool(contentHash(intent.key), toolRow(intent));
+    return this.#toolRecord(intent.key, known);
+  }
+
+  async finishTool(key: string, outcome: string): Promise<void> {
+    const json = storableJson(outcome);
+    const bytes = Buffer.byteLength(json);
+    if (bytes > maxOutcomeBytes) throw payloadTooLarge('A tool outcome', bytes, maxOutcomeBytes);
+    const found = await this.#rows.finishTool(contentHash(key), json, outcomeSum(key, json));
+    if (!found) throw storeCorrupt(this.label, `tool execution ${key} ends but never began`);
+  }
+
+  async getTool(key: string): Promise<ToolRecord> {
+    return this.#toolRecord(key, await this.#rows.selectTool(contentHash(key)));
+  }
+
+  async readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]> {
+    const hashes = routes.map((route) => contentHash(route));
+    const rows = await this.#rows.selectHealth([...new Set(hashes)]);
+    return routes.flatMap((route) => healthRecord(route, rows.get(contentHash(route))) ?? []);
+  }
+
+  reportFailure(failure: RouteFailure): Promise<SharedHealth> {
+    return this.#updateHealth(failure.route, (known) => afterFailure(known, failure));
+  }
+
+  async reportSuccess(success: RouteSuccess): Promise<void> {
+    await this.#updateHealth(success.route, (known) => afterSuccess(known, success));
+  }
+
+  async acquireProbe(request: ProbeRequest): Promise<boolean> {
+    const health = await this.#updateHealth(request.route, (known) => {
+      return afterProbeRequest(known, request);
+    });
+    return holdsProbe(health, request);
+  }
+
+  async releaseProbe({ route, holder }: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void> {
+    await this.#updateHealth(route, (known) => withoutProbeOf(known, holder));
+  }
+
+  sweep(options: SweepOptions): Promise<SweepResult> {
+    const read = async (hash: ContentHash): Promise<string> => {
+      try {
+        return (await this.getBlob(hash)).toString('utf8');
+      } catch (thrown) {
+        // What is damaged names nothing; the sweep of the others goes on.
+        if (thrown instanceof InfraException && thrown.failure.code === 'store_corrupt') return '';
+        throw thrown;
+      }
+    };
+    return sweep(this.#garbage, read, options);
+  }
+
+  async check(): Promise<void> {
+    await this.#rows.touch();
+  }
+
+  async close(): Promise<void> {
+    await this.#rows.close();
+  }
+
+  /** `change` returns its argument where nothing changes: most calls then only read, and never wait for a lock. */
+  async #updateHealth(
+    route: string,
+    change: (known: SharedHealth) => SharedHealth,
+  ): Promise<SharedHealth> {
+    const update = (row: HealthRow | undefined): HealthUpdate & { health: SharedHealth } => {
+      const known = healthRecord(route, row) ?? initialHealth(route);
+      const health = change(known);
+      return { health, row: health === known ? undefined : healthRow(health) };
+    };
+    const routeHash = contentHash(route);
+    const rows = await this.#rows.selectHealth([routeHash]);
+    const foreseen = update(rows.get(routeHash));
+    if (foreseen.row === undefined) return foreseen.health;
+    return (await this.#rows.updateHealth(routeHash, update)).health;
+  }
+
+  async #loadChain(head: Head): Promise<readonly TranscriptNode[]> {
+    const rows = new Map<Head, NodeRow>();
+    for (const row of await this.#rows.selectChain(head)) rows.set(row.hash, row);
+    const newestFirst: TranscriptNode[] = [];
+    for (let at: Head | undefined = head; at !== undefined;) {
+      const row = rows.get(at);
+      if (row === undefined) {
+        throw storeCorrupt(this.label, `transcript node ${at} is missing`);
+      }
+      newestFirst.push(this.#verifiedNode(row, at));
+      at = row.parent;
+    }
+    return newestFirst.reverse();
+  }
+
+  #verifiedNode(row: NodeRow, expected: Head = row.hash): TranscriptNode {
+    const { hash, parent, messages: json } = row;
+    if (hash !== expected || nodeHash(parent, json) !== hash) {
+      throw storeCorrupt(this.label, `the content of transcript node ${expected} was changed`);
+    }
+    const messages = parseMessages(json);
+    if (messages === undefined) {
+      const reason = `transcript node ${hash} holds no messages that this version knows`;
+      throw storeCorrupt(this.label, reason);
+    }
+    return { hash, parent, messages: deepFreeze(messages), bytes: Buffer.byteLength(json) };
+  }
+
+  async #manifest(hash: ContentHash): Promise<BlobManifest> {
+    this.#requireHash(hash);
+    const text = await this.#rows.selectManifest(hash);
+    if (text === undefined) throw storeCorrupt(this.label, `blob ${hash} is missing`);
+    const manifest = parseManifest(hash, text);
+    if (manifest === undefined) {
+      throw storeCorrupt(this.label, `the list of chunks of blob ${hash} was changed`);
+    }
+    return manifest;
+  }
+
+  async #readChunks(
+    blob: ContentHash,
+    hashes: readonly ContentHash[],
+    totalBytes: number,
+  ): Promise<Buffer> {
+    const whole = Buffer.allocUnsafe(totalBytes);
+    let filled = 0;
+    for (let first = 0; first < hashes.length; first += chunksPerBatch) {
+      const batch = hashes.slice(first, first + chunksPerBatch);
+      const found = await this.#rows.selectChunks([...new Set(batch)]);
+      for (const hash of batch) {
+        const bytes = found.get(hash);
+        if (bytes === undefined || contentHash(bytes) !== hash) {
+          const reason = bytes === undefined ? 'is missing' : 'was changed';
+          throw storeCorrupt(this.label, `chunk ${hash} of blob ${blob} ${reason}`);
+        }
+        filled += bytes.copy(whole, filled);
+      }
+      if (hashes.length > chunksPerBatch) await yieldToEventLoop();
+    }
+    if (filled !== totalBytes) throw storeCorrupt(this.label, `blob ${blob} is not of its size`);
+    return whole;
+  }
+
+  #toolRecord(key: string, row: ToolRow | undefined): ToolRecord {
+    const record = toolRecord(key, row);
+    if (record === undefined) {
+      throw storeCorrupt(this.label, `the record of tool execution ${key} was changed`);
+    }
+    return record;
+  }
+
+  #requireHash(hash: string): void {
+    if (isContentHash(hash)) return;
+    throw storeCorrupt(this.label, `"${hash.slice(0, 60)}" names no content`);
+  }
+}
+
+function messagesJson(messages: readonly Message[], maxBytes: number): string {
+  const json = boundedJson(messages);
+  const bytes = Buffer.byteLength(json);
+  if (bytes > maxBytes) throw payloadTooLarge('A transcript node', bytes, maxBytes);
+  return json;
+}
+
+function boundedJson(messages: readonly Message[]): string {
+  try {
+    return canonicalJson(messages);
+  } catch (error) {
+    if (error instanceof RangeError) throw payloadTooDeep('A transcript node', maxJsonDepth);
+    throw error;
+  }
+}
+
+async function hashChunks(bytes: Buffer): Promise<readonly Chunk[]> {
+  const chunks: Chunk[] = [];
+  for (const piece of cutBlob(bytes)) {
+    chunks.push({ hash: contentHash(piece), bytes: piece });
+    if (chunks.length % chunksPerBatch === 0) await yieldToEventLoop();
+  }
+  return chunks;
+}
+
+function clamp(offset: number, totalBytes: number): number {
+  return Math.min(Math.max(0, Math.trunc(offset)), totalBytes);
+}
+
+function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(deepFreeze);
+  return Object.freeze(value);
+}

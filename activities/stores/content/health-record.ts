@@ -1,0 +1,64 @@
+/** What a report or a probe makes of a route's shared health: pure, so that both engines agree. */
+import { failureMessageChars } from '../../../workflows/core/limits';
+import type { ProbeRequest, RouteFailure, RouteSuccess, SharedHealth } from '../store';
+
+/** Milliseconds by which `lastSuccessAtMs` of a healthy route may lag, as each model call of a fleet reports a success (store.ts). */
+const successLagMs = 10_000;
+
+/** Health of a route of which nothing was reported. */
+export function initialHealth(route: string): SharedHealth {
+  return { route, status: 'healthy', errorCount: 0, cooldownUntilMs: 0, probeFromMs: 0 };
+}
+
+/** Counts a failure: the longest rest wins, and the last report describes the route. */
+export function afterFailure(known: SharedHealth, failure: RouteFailure): SharedHealth {
+  return {
+    ...withoutProbeOf(known, failure.holder),
+    status: failure.status,
+    errorCount: known.errorCount + 1,
+    lastErrorReason: failure.reason,
+    lastError: failure.message.slice(0, failureMessageChars),
+    lastFailureAtMs: Math.max(known.lastFailureAtMs ?? failure.atMs, failure.atMs),
+    cooldownUntilMs: Math.max(known.cooldownUntilMs, failure.cooldownUntilMs),
+    probeFromMs: Math.max(known.probeFromMs, failure.probeFromMs),
+  };
+}
+
+/** Clears the record, unless the success began before a failure that it cannot speak for. */
+export function afterSuccess(known: SharedHealth, success: RouteSuccess): SharedHealth {
+  const { lastFailureAtMs, lastSuccessAtMs = success.atMs } = known;
+  if (lastFailureAtMs !== undefined && success.startedAtMs < lastFailureAtMs) {
+    return withoutProbeOf(known, success.holder);
+  }
+  const isNews =
+    known.status !== 'healthy' ||
+    known.probe !== undefined ||
+    known.lastSuccessAtMs === undefined ||
+    success.atMs >= known.lastSuccessAtMs + successLagMs;
+  if (!isNews) return known;
+  return {
+    ...initialHealth(known.route),
+    ...(lastFailureAtMs === undefined ? {} : { lastFailureAtMs }),
+    lastSuccessAtMs: Math.max(lastSuccessAtMs, success.atMs),
+  };
+}
+
+/** Gives the lease to who asks, if it is free and probing may begin, or if it is theirs. */
+export function afterProbeRequest(known: SharedHealth, request: ProbeRequest): SharedHealth {
+  const { holder, atMs, untilMs } = request;
+  const isFree = known.probe === undefined || known.probe.untilMs <= atMs;
+  const isGranted = holdsProbe(known, request) || (isFree && known.probeFromMs <= atMs);
+  return isGranted ? { ...known, probe: { holder, untilMs } } : known;
+}
+
+/** True while the lease is theirs. */
+export function holdsProbe({ probe }: SharedHealth, request: ProbeRequest): boolean {
+  return probe?.holder === request.holder && probe.untilMs > request.atMs;
+}
+
+/** The record without the lease of `holder`, if that has it. */
+export function withoutProbeOf(known: SharedHealth, holder: string | undefined): SharedHealth {
+  if (holder === undefined || known.probe?.holder !== holder) return known;
+  const { probe: _ended, ...rest } = known;
+  return rest;
+}

@@ -1,0 +1,49 @@
+/** Maps tool records to rows and back, and finds rows that were changed. */
+import { contentHash, canonicalJson } from '../content-hash';
+import type { ToolIntent, ToolRecord } from '../store';
+import type { ToolRow } from '../sql/row-engine';
+
+/** The row of an execution that begins. */
+export function toolRow(intent: ToolIntent): ToolRow {
+  const text = canonicalJson(intent);
+  return { intent: text, intentSum: contentHash(text), outcome: undefined, outcomeSum: undefined };
+}
+
+/** Binds an outcome to its execution, so that neither can be exchanged. */
+export function outcomeSum(key: string, outcome: string): string {
+  return contentHash(canonicalJson(key), outcome);
+}
+
+/** The text with what a database's text column cannot carry escaped as JSON does, which means the same. */
+export function storableJson(json: string): string {
+  return json
+    .replaceAll('\0', '\\u0000')
+    .replace(/[\uD800-\uDFFF]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
+}
+
+/** The record in a row; undefined if the row is not what was written for `key`. */
+export function toolRecord(key: string, row: ToolRow | undefined): ToolRecord | undefined {
+  if (row === undefined) return { type: 'none' };
+  const intent = parseIntent(row);
+  if (intent?.key !== key) return undefined;
+  if (row.outcome === undefined) {
+    return row.outcomeSum === undefined ? { type: 'begun', intent } : undefined;
+  }
+  if (row.outcomeSum !== outcomeSum(key, row.outcome)) return undefined;
+  return { type: 'finished', intent, outcome: row.outcome };
+}
+
+function parseIntent(row: ToolRow): ToolIntent | undefined {
+  if (contentHash(row.intent) !== row.intentSum) return undefined;
+  const value: unknown = JSON.parse(row.intent);
+  return isIntent(value) ? value : undefined;
+}
+
+function isIntent(value: unknown): value is ToolIntent {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields = new Map(Object.entries(value));
+  return (
+    ['key', 'tool', 'inputDigest'].every((name) => typeof fields.get(name) === 'string') &&
+    typeof fields.get('startedAtMs') === 'number'
+  );
+}

@@ -1,0 +1,163 @@
+/** A pool of connections to one Postgres database: bounded in time, renewed when the server comes back. */
+import { Client, Pool, type ClientBase, type PoolConfig, type QueryResult } from 'pg';
+import { InfraException } from '../../infra-exception';
+import { describeError, storeConfigInvalid, storeCorrupt, storeUnavailable } from '../store-errors';
+import type { StoreLimits } from '../store-limits';
+
+/** Milliseconds beyond the server's own statement timeout after which a silent server is given up (ADR 0018). */
+const silenceMs = 5_000;
+
+/** Milliseconds that an unused connection is kept (ADR 0018). */
+const idleMs = 60_000;
+
+/** Values that a statement is given. */
+export type SqlValue = string | number | Buffer | null | readonly string[];
+
+/** Rows as the server sent them. */
+export type SqlResult = QueryResult<Record<string, unknown>>;
+
+/** One connection within a transaction. */
+export type SqlQuery = (sql: string, values?: readonly SqlValue[]) => Promise<SqlResult>;
+
+/**
+ * Statements on a Postgres database.
+ *
+ * Contract: a statement may run twice when its connection breaks, so it must be idempotent.
+ * Errors: `store_unavailable`, `store_corrupt` (Postgres finds its files damaged).
+ */
+export class PostgresConnection {
+  readonly label: string;
+  readonly #pool: Pool;
+
+  constructor(url: string, limits: StoreLimits) {
+    this.label = postgresLabel(url);
+    const options: PoolOptions = {
+      connectionString: url,
+      application_name: 'holdfast',
+      max: limits.maxConnections,
+      connectionTimeoutMillis: limits.waitMs,
+      query_timeout: limits.statementTimeoutMs + silenceMs,
+      idleTimeoutMillis: idleMs,
+      keepAlive: true,
+      onConnect: (client: ClientBase) => setUpSession(client, limits),
+    };
+    this.#pool = new Pool(options);
+    // A connection that breaks while nobody uses it is no event: the pool drops it, and the next statement opens another.
+    this.#pool.on('error', () => undefined);
+    this.#pool.on('connect', (client) => client.on('error', () => undefined));
+  }
+
+  /** Runs one statement, which is one transaction. */
+  async query(sql: string, values: readonly SqlValue[] = []): Promise<SqlResult> {
+    const attempt = (): Promise<SqlResult> => this.#pool.query(sql, [...values]);
+    try {
+      return await attempt().catch((error: unknown) => {
+        if (isWorthOneMoreTry(error)) return attempt();
+        throw error;
+      });
+    } catch (error) {
+      throw this.explain(error);
+    }
+  }
+
+  /** Runs statements as one transaction, once. */
+  async transaction<T>(run: (query: SqlQuery) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw this.explain(error);
+    });
+    try {
+      await client.query('BEGIN');
+      const result = await run((sql, values = []) => client.query(sql, [...values]));
+      await client.query('COMMIT');
+      client.release();
+      return result;
+    } catch (error) {
+      // The connection goes with its open transaction.
+      client.release(true);
+      throw this.explain(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (!this.#pool.ending) await this.#pool.end();
+  }
+
+  /** Turns any error into one for people. */
+  explain(error: unknown): InfraException {
+    if (error instanceof InfraException) return error;
+    if (this.#pool.ending) return storeUnavailable(this.label, 'it was closed', 'Open it again.');
+    const { code, message } = describeError(error);
+    if (code === 'XX001' || code === 'XX002') {
+      return storeCorrupt(this.label, `Postgres finds its files damaged (${message})`, error);
+    }
+    const configuration = configurationRemedies.get(code);
+    if (configuration !== undefined) {
+      return storeConfigInvalid(`Store ${this.label}: ${message}. ${configuration}`, error);
+    }
+    const remedy = remedies.find(([prefix]) => code.startsWith(prefix))?.[1];
+    const what = code === '' ? message : `${message} (${code})`;
+    return storeUnavailable(
+      this.label,
+      what,
+      remedy ?? 'See that the server runs and can be reached.',
+      error,
+    );
+  }
+}
+
+/** pg waits for what `onConnect` returns, whatever its types say. */
+type PoolOptions = PoolConfig & {
+  readonly onConnect: (client: ClientBase) => Promise<void>;
+};
+
+async function setUpSession(client: ClientBase, limits: StoreLimits): Promise<void> {
+  await client.query(sessionSql, [String(limits.statementTimeoutMs)]);
+}
+
+/** Waits that never end are cut, and a server set to report commits before they are on its disk is told otherwise. */
+const sessionSql = `
+  SELECT set_config('statement_timeout', $1, false),
+    CASE WHEN current_setting('synchronous_commit') = 'off'
+      THEN set_config('synchronous_commit', 'on', false) END`;
+
+/** SQLSTATEs that only a person can cure. */
+const configurationRemedies: ReadonlyMap<string, string> = new Map([
+  ['28P01', 'Correct the user or password in the store address.'],
+  ['28000', 'Correct the user in the store address, or let it in on the server (pg_hba.conf).'],
+  ['3D000', 'Create the database, or correct its name in the store address.'],
+  ['42501', 'Grant the user CREATE on the database, or create the schema "holdfast" for it.'],
+]);
+
+const remedies: readonly (readonly [string, string])[] = [
+  ['53100', 'Free some space on the server; the same call then succeeds.'],
+  ['53300', 'Raise max_connections on the server, or lower maxConnections of the stores.'],
+  ['57014', 'Find what holds the server up, or raise statementTimeoutMs.'],
+  ['25006', 'Point the store address at the primary server.'],
+  ['42P01', 'Its tables are gone: restore the database from a backup.'],
+];
+
+/** A broken connection may be only an old one of the pool; a deadlock or a conflict passes. */
+function isWorthOneMoreTry(error: unknown): boolean {
+  const { code, message } = describeError(error);
+  if (/^(08|57P0|40)/.test(code)) return true;
+  if (['ECONNRESET', 'EPIPE', 'ETIMEDOUT'].includes(code)) return true;
+  return /^Connection terminated|^Client (has encountered|was closed)/.test(message);
+}
+
+/** What people call this store. The parsing is pg's own, so that label and connection agree. */
+function postgresLabel(url: string): string {
+  let client: Client;
+  try {
+    client = new Client({ connectionString: url });
+  } catch {
+    // No cause: Node's error for a bad URL carries the whole of it, password included.
+    throw storeConfigInvalid(badAddress('is not a valid URL'));
+  }
+  if (!client.database) throw storeConfigInvalid(badAddress('names no database'));
+  const port = client.port === 5432 ? '' : `:${client.port}`;
+  return `postgres:${client.host}${port}/${client.database}`;
+}
+
+function badAddress(problem: string): string {
+  return `The address ${problem}. Use postgres://user:password@host:5432/database.`;
+}

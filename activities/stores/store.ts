@@ -1,0 +1,149 @@
+/** What a store must do: keep transcripts, blobs and tool outcomes outside of Temporal's history, and share route health. */
+import type { FailoverReason } from '../../workflows/core/failure';
+import type { ContentHash, Head, Message } from '../../workflows/core/message';
+import type { SweepOptions, SweepResult } from './content/sweep';
+import type { PatternStore } from '../learning/pattern-store';
+
+/** A tool execution that was begun: written before its effect, so that a crash leaves evidence. */
+export interface ToolIntent {
+  /** Idempotency key: stable over attempts, workers and segments. */
+  readonly key: string;
+  readonly tool: string;
+  /** Digest of the exact input. */
+  readonly inputDigest: ContentHash;
+  readonly startedAtMs: number;
+}
+
+/** What is known of a tool execution. */
+export type ToolRecord =
+  | { readonly type: 'none' }
+  | { readonly type: 'begun'; readonly intent: ToolIntent }
+  | { readonly type: 'finished'; readonly intent: ToolIntent; readonly outcome: string };
+
+/** Where a blob's bytes are cut when only a part is read. */
+export interface BlobSlice {
+  readonly bytes: Buffer;
+  readonly totalBytes: number;
+}
+
+/** Health of one route as all runs and workers share it. All times are milliseconds since the epoch, of the callers' clocks. */
+export interface SharedHealth {
+  /** `provider/model`. */
+  readonly route: string;
+  readonly status: 'healthy' | 'degraded' | 'down';
+  /** Failures since the last success. */
+  readonly errorCount: number;
+  readonly lastErrorReason?: FailoverReason;
+  /** Sanitised by its reporter; at most 500 characters. */
+  readonly lastError?: string;
+  /** Kept when a success clears the rest: an older success must not clear a failure that it does not know of. */
+  readonly lastFailureAtMs?: number;
+  /** On a healthy route up to 10 s behind, so that not every model call of a fleet writes the same row. */
+  readonly lastSuccessAtMs?: number;
+  /** 0 = not cooling. */
+  readonly cooldownUntilMs: number;
+  /** From then on one prober at a time may try. */
+  readonly probeFromMs: number;
+  /** The lease of the prober; over at `untilMs`. */
+  readonly probe?: { readonly holder: string; readonly untilMs: number };
+}
+
+/** A model call that failed. */
+export interface RouteFailure {
+  readonly route: string;
+  readonly reason: FailoverReason;
+  /** Sanitised; cut after 500 characters. */
+  readonly message: string;
+  readonly status: 'degraded' | 'down';
+  /** 0 = this failure asks for no rest. */
+  readonly cooldownUntilMs: number;
+  readonly probeFromMs: number;
+  /** Whose probe this was, if it was one. */
+  readonly holder?: string;
+  readonly atMs: number;
+}
+
+/** A model call that succeeded. */
+export interface RouteSuccess {
+  readonly route: string;
+  readonly startedAtMs: number;
+  /** Whose probe this was, if it was one. */
+  readonly holder?: string;
+  readonly atMs: number;
+}
+
+/** The wish to be the one who probes a route. */
+export interface ProbeRequest {
+  readonly route: string;
+  /** Stable over attempts and workers. */
+  readonly holder: string;
+  readonly atMs: number;
+  /** When the lease ends by itself. */
+  readonly untilMs: number;
+}
+
+/**
+ * Shares route health over runs, workers and machines.
+ *
+ * Contract: each method is atomic, however many call it at once; times are the callers' and finite, never the database's.
+ * A record that was damaged counts as none, as forgetting costs one call and refusing would stop every run.
+ * Errors: `store_unavailable`; after it a report may have been recorded, and repeating it changes `errorCount` at most.
+ */
+export interface HealthStore {
+  /** The records of these routes in their order; a route without one is left out. */
+  readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]>;
+  /**
+   * Counts a failure and returns the record after it. Cooldown and start of probing only ever move on;
+   * status and error are those of the last report; the lease of `holder` ends.
+   */
+  reportFailure(failure: RouteFailure): Promise<SharedHealth>;
+  /**
+   * Makes the route healthy and ends any lease. A success that began before the last failure clears nothing:
+   * it ends the lease of `holder` alone.
+   */
+  reportSuccess(success: RouteSuccess): Promise<void>;
+  /**
+   * True for one holder at a time: until a report ends its lease, or it expires. The holder may take it again, as the
+   * same activity does on another worker. False before `probeFromMs`, so that who read an older record probes no
+   * second time in an interval: read again.
+   */
+  acquireProbe(request: ProbeRequest): Promise<boolean>;
+  /** Ends the lease of this holder alone: its probe came to nothing that the route is to blame or to thank for. */
+  releaseProbe(lease: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void>;
+}
+
+/**
+ * Keeps what is too large for history.
+ *
+ * Contract: every write is idempotent (the same content or key twice is a no-op); nothing but health is ever changed in
+ * place; content is checked against its hash on every load; a method resolves only after the write is durable.
+ * Errors: throws `InfraException` with `store_unavailable` (down, locked too long), `store_corrupt` (hash mismatch,
+ * missing node or blob: names the hash) or `payload_too_large`.
+ */
+export interface Store extends HealthStore {
+  /** Made when the store was first created, and kept in it: two workers share runs only if their ids are equal. */
+  readonly id: string;
+  /** For people: `sqlite:<file name>` or `postgres:<host>/<database>`, never a password. */
+  readonly label: string;
+  /** What runs learn, in the same database. */
+  readonly patterns: PatternStore;
+  /** Appends one node; `parent` is undefined for the first. Returns `hash(parent, messages)`. */
+  appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head>;
+  /** All messages from the first node to `head`, oldest first. */
+  loadTranscript(head: Head): Promise<readonly Message[]>;
+  putBlob(bytes: Buffer | string): Promise<ContentHash>;
+  /** The whole blob. */
+  getBlob(hash: ContentHash): Promise<Buffer>;
+  /** `length` bytes from `offset`; shorter at the end. */
+  readBlob(hash: ContentHash, offset: number, length: number): Promise<BlobSlice>;
+  /** Records the intent unless the key is known; returns what was known before. */
+  beginTool(intent: ToolIntent): Promise<ToolRecord>;
+  /** Records the outcome (JSON text, at most 64 KB) of a begun execution; the first outcome stays. */
+  finishTool(key: string, outcome: string): Promise<void>;
+  getTool(key: string): Promise<ToolRecord>;
+  /** Removes what neither the roots nor anything young reaches; safe beside live workers (`stores/sweep.ts`). */
+  sweep(options: SweepOptions): Promise<SweepResult>;
+  /** Rejects with `store_unavailable` if the store cannot be written. */
+  check(): Promise<void>;
+  close(): Promise<void>;
+}

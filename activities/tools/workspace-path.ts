@@ -1,0 +1,89 @@
+/** Reads a path as the model wrote it: relative to the workspace, and never out of it. */
+import { posix, sep } from 'node:path';
+import { ToolError } from './tool-error';
+
+/** Bytes of a path, as Linux allows. */
+const maxPathBytes = 4_096;
+/** Folders of a path: far more than projects have, and few enough for the programs that must delete them. */
+const maxPathParts = 128;
+
+/** Told to the model whenever a path cannot be used. */
+export const relativePathHint =
+  'Give the path relative to the workspace root, with "/" between its parts, such as src/index.ts.';
+
+/** Characters that some file systems ignore in names: HFS+ ignorables and zero-width characters. */
+const ignorable = /\u034f|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]/g;
+
+/** One name for all spellings that some file system takes for the same: case, Unicode form, ignored characters, end dots. */
+export function foldedName(name: string): string {
+  return name
+    .normalize('NFKC')
+    .replace(ignorable, '')
+    .toLowerCase()
+    .normalize('NFC')
+    .replace(/[. ]+$/, '');
+}
+
+/** True for the folder that holds git's own state, in any spelling: its hooks and config run programs. */
+function isGitFolder(name: string): boolean {
+  // What stands behind a colon names a stream of the same folder on NTFS.
+  const folded = foldedName(name.split(':')[0] ?? '');
+  return folded === '.git' || /^git~\d+$/.test(folded);
+}
+
+/**
+ * Refuses to change git's own folder: its hooks and config are programs that run outside of every limit.
+ *
+ * Errors: `ToolError` `tool_denied`.
+ */
+export function refuseGitFolder(path: string): void {
+  if (path.split('/').some(isGitFolder)) {
+    throw new ToolError(`"${path}" belongs to git itself and may not be changed`, {
+      code: 'tool_denied',
+      hint: 'Change files of the project only.',
+      recoverable: false,
+    });
+  }
+}
+
+/**
+ * Parts of a path inside the workspace; none for the workspace itself.
+ *
+ * Errors: `ToolError` `invalid_params` for a path that leads out, is too long or too deep, or holds a NUL.
+ */
+export function pathParts(rootPath: string, given: string): readonly string[] {
+  const root = rootPath.replace(/\/+$/, '');
+  const refuse = (why: string): never => {
+    const shown = JSON.stringify(given.length > 120 ? `${given.slice(0, 120)}…` : given);
+    throw new ToolError(`Path ${shown} ${why}`, { code: 'invalid_params', hint: relativePathHint });
+  };
+  if (given.includes('\0')) {
+    return refuse('holds a NUL character');
+  }
+  if (Buffer.byteLength(given) > maxPathBytes) {
+    return refuse(`is longer than ${maxPathBytes} bytes`);
+  }
+  const slashed = sep === '\\' ? given.replaceAll('\\', '/') : given;
+  const base = sep === '\\' ? root.replaceAll('\\', '/') : root;
+  if (!slashed.startsWith('/') && !/^[A-Za-z]:\//.test(slashed)) {
+    return insideParts(slashed, refuse);
+  }
+  // Models repeat absolute paths that a program printed; inside the workspace they are clear enough.
+  const normal = posix.normalize(slashed);
+  if (normal !== base && !normal.startsWith(`${base}/`)) {
+    return refuse('is absolute and outside of the workspace');
+  }
+  return insideParts(normal.slice(base.length + 1), refuse);
+}
+
+function insideParts(path: string, refuse: (why: string) => never): readonly string[] {
+  const normal = posix.normalize(path);
+  const parts = normal.split('/').filter((part) => part !== '' && part !== '.');
+  if (parts.includes('..')) {
+    return refuse('leads out of the workspace');
+  }
+  if (parts.length > maxPathParts) {
+    return refuse(`has more than ${maxPathParts} parts`);
+  }
+  return parts;
+}

@@ -1,0 +1,189 @@
+/** Tool `run_command`: runs a program in the workspace, without a shell unless configured. */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../../../user-error';
+import { defineTool } from '../../define-tool';
+import type { Tool, ToolContext, ToolDefinition } from '../../tool';
+import { ToolError } from '../../tool-error';
+import { commandEnvironment } from './command-environment';
+import { commandWords } from './command-line';
+import { explainingPath } from '../missing-file';
+import { openSpool } from './output-spool';
+import type { OutputSpool } from './output-spool';
+import { runProgram } from './process-group';
+import type { ProgramEnd } from './process-group';
+import { pathParts } from '../../workspace-path';
+import { workspaceOf } from '../workspace-of';
+import { errorCode, withFolder } from '../workspace-root';
+
+/** How commands run; set by people, never by the model. */
+export interface RunCommandOptions {
+  /** Give the command to `/bin/sh -c`. Default false. */
+  readonly shell?: boolean;
+  /** Milliseconds that a command may take. Default 120,000. */
+  readonly timeLimitMs?: number;
+  /** Bytes of output kept; the end stays beyond it. Default 16 MB. */
+  readonly maxOutputBytes?: number;
+  /** Variables added to the allow-list's; do not put secrets here. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** `read` only where all commands may be repeated freely, such as tests. Default `irreversible`. */
+  readonly effect?: 'read' | 'irreversible';
+  /** Default `never`. */
+  readonly approval?: ToolDefinition['approval'];
+  /** Default 10 (seed 001). */
+  readonly maxCalls?: number;
+}
+
+const defaultTimeLimitMs = 120_000;
+const defaultOutputBytes = 16 * 1024 * 1024;
+/** Milliseconds beyond the command's own limit until the tool's: the group is ended in between. */
+const endingMs = 10_000;
+/** Characters of output in the message of a command that was stopped. */
+const tailChars = 300;
+
+const input = z.object({
+  command: z
+    .union([z.string().min(1), z.array(z.string()).min(1)])
+    .describe('Program and arguments: npm test, or ["npm", "test"].'),
+  folder: z
+    .string()
+    .default('.')
+    .describe('Folder to run it in, relative to the workspace root. Default: the root.'),
+});
+type CommandInput = z.output<typeof input>;
+
+function programOf({ command }: CommandInput, usesShell: boolean): readonly string[] {
+  if (usesShell) {
+    return ['/bin/sh', '-c', typeof command === 'string' ? command : command.join(' ')];
+  }
+  const words = typeof command === 'string' ? commandWords(command) : command;
+  if (words.some((word) => word.includes('\0'))) {
+    throw new ToolError('The command holds a NUL character', { code: 'invalid_params' });
+  }
+  return words;
+}
+
+function notStarted(program: string, thrown: unknown): unknown {
+  const code = errorCode(thrown);
+  if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOEXEC') {
+    const why = code === 'ENOENT' ? 'was not found' : 'is not a program that may be run';
+    return new ToolError(`The program "${program.slice(0, 100)}" ${why}`, {
+      hint: 'Check the name; a program of the project is named by its path, such as ./node_modules/.bin/tsc.',
+      cause: thrown,
+    });
+  }
+  return code === 'E2BIG'
+    ? new ToolError('The command is too long for the system', { code: 'invalid_params' })
+    : thrown;
+}
+
+async function report(
+  end: ProgramEnd,
+  seconds: string,
+  spool: OutputSpool,
+  context: ToolContext,
+): Promise<string> {
+  const output = await spool.text();
+  switch (end.type) {
+    case 'exited':
+      return `Exit code ${end.exitCode} after ${seconds} s.\n${output === '' ? '(no output)' : output}`;
+    case 'killed':
+      throw new ToolError(
+        `The command was ended by ${end.signalName} after ${seconds} s. ${spool.tail(tailChars)}`,
+        { output },
+      );
+    case 'timed-out':
+      throw new ToolError(
+        `The command was stopped at its time limit, after ${seconds} s. Last output: ${spool.tail(tailChars)}`,
+        {
+          code: 'tool_timeout',
+          hint: 'Run something shorter: one test file, no watch mode, no server.',
+          output,
+        },
+      );
+    case 'aborted':
+      context.signal.throwIfAborted();
+      throw new ToolError('The command was stopped', { output });
+  }
+}
+
+async function runIn(
+  folder: string,
+  words: readonly string[],
+  options: RunCommandOptions,
+  context: ToolContext,
+): Promise<string> {
+  const [program = '', ...programArguments] = words;
+  const spool = await openSpool(options.maxOutputBytes ?? defaultOutputBytes);
+  const startedAt = performance.now();
+  try {
+    const end = await runProgram({
+      program,
+      programArguments,
+      folder,
+      environment: commandEnvironment(process.env, options.environment ?? {}),
+      timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
+      signal: context.signal,
+      onOutput: async (bytes) => {
+        await spool.write(bytes);
+        context.progress(spool.tail(80).trim().split('\n').at(-1) ?? '');
+      },
+    }).catch((thrown: unknown) => {
+      throw notStarted(program, thrown);
+    });
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+    return await report(end, seconds, spool, context);
+  } finally {
+    await spool.close();
+  }
+}
+
+async function execute(
+  given: CommandInput,
+  options: RunCommandOptions,
+  context: ToolContext,
+): Promise<string> {
+  const root = workspaceOf(context);
+  const words = programOf(given, options.shell === true);
+  await explainingPath(given.folder, root, context, () =>
+    withFolder(root, given.folder, async ({ place }) => stat(place)),
+  );
+  context.signal.throwIfAborted();
+  const folder = join(root, ...pathParts(root, given.folder));
+  return runIn(folder, words, options, context);
+}
+
+/**
+ * Makes `run_command`.
+ *
+ * Contract: it keeps commands from outliving their call and from seeing the worker's environment; it is no sandbox: a program
+ * can do what the worker's user can. Run the worker in a container for that.
+ * Errors: `UserError` for limits that are no whole numbers.
+ */
+export function runCommand(options: RunCommandOptions = {}): Tool {
+  const {
+    shell: usesShell = false,
+    timeLimitMs = defaultTimeLimitMs,
+    maxOutputBytes = 1,
+  } = options;
+  for (const [name, value] of Object.entries({ timeLimitMs, maxOutputBytes })) {
+    if (!Number.isInteger(value) || value < 1) {
+      throw new UserError(`run_command: ${name} is ${value}; give a whole number above 0.`);
+    }
+  }
+  const how = usesShell
+    ? 'The command goes to /bin/sh.'
+    : 'There is no shell: one program per call, no pipes, no redirection, no variables.';
+  return defineTool({
+    name: 'run_command',
+    description: `Runs a program in the workspace and gives its exit code and output. ${how} It is stopped after ${Math.round(timeLimitMs / 1_000)} s, with all that it started.`,
+    input,
+    effect: options.effect ?? 'irreversible',
+    timeoutMs: timeLimitMs + endingMs,
+    label: 'command',
+    ...(options.approval !== undefined && { approval: options.approval }),
+    ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
+    execute: (given, context) => execute(given, options, context),
+  });
+}
