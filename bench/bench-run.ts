@@ -8,7 +8,7 @@ import { createActivities } from '../activities/index';
 import type { Provider } from '../activities/providers/provider';
 import { openStore } from '../activities/stores/open-store';
 import { connectWorker } from '../workers/worker-connection';
-import { startEmbeddedServer } from '../workers/embedded-server';
+import { startEmbeddedServer } from '../workers/temporal-server/embedded-server';
 import { createWorker } from '../workers/worker';
 import { agentRunWorkflow } from '../workflows/contract';
 import type { Limits } from '../workflows/core/limits';

@@ -15,7 +15,7 @@ import { connect } from '../client/connect';
 import { VendorEmulator } from '../testing/emulator/emulator';
 import { fault, reply } from '../testing/emulator/script';
 import { connectWorker } from '../workers/worker-connection';
-import { startEmbeddedServer } from '../workers/embedded-server';
+import { startEmbeddedServer } from '../workers/temporal-server/embedded-server';
 import { createWorker } from '../workers/worker';
 
 /** What the fleet did in one kind of outage. */

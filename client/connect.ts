@@ -5,7 +5,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { AgentClientOptions } from './agent-client';
 import { AgentClient } from './agent-client';
 import { ClientError, reasonOf } from './client-error';
-import { largeAnswers } from './history-page';
+import { largeAnswers } from './history/pages';
 import { asClientError, isNotFound } from './temporal-failure';
 
 /** Where Temporal is, and as whom to connect. */

@@ -4,10 +4,10 @@ import { check } from './check-input';
 import type { PendingResult } from '../workflows/core/tools/ports';
 import { ClientError } from './client-error';
 import type { RunAccess } from './run-access';
-import { foldRun } from './run-history';
+import { foldRun } from './history/read-history';
 import { statusOf } from './run-status';
 import type { StartOptions } from './start-run';
-import { transcriptPoint } from './transcript-heads';
+import { transcriptPoint } from './history/transcript-point';
 
 /** How a fork differs from the run that it comes from; what is not said stays the same. */
 export type ForkOptions = Partial<

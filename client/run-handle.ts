@@ -8,13 +8,13 @@ import type { Actor, Approver, Decider } from './person-requests';
 import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
 import { attempt, attemptEach } from './run-access';
-import type { ReadOptions } from './run-history';
-import { foldRun } from './run-history';
+import type { ReadOptions } from './history/read-history';
+import { foldRun } from './history/read-history';
 import type { RunResult } from './run-result';
 import { awaitOutcome, withAnyOutput, withOutput } from './run-result';
 import { momentOf, pendingOf, statusOf } from './run-status';
-import type { TranscriptPoint } from './transcript-heads';
-import { transcriptPoint } from './transcript-heads';
+import type { TranscriptPoint } from './history/transcript-point';
+import { transcriptPoint } from './history/transcript-point';
 
 /** What happened since the moment before, and where the run is now. */
 export interface RunMoment {

@@ -9,9 +9,9 @@ import { reportOf } from '../workflows/core/run/end';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';
-import type { SegmentEnd } from './history-facts';
-import type { FoldedSegment } from './history-fold';
-import { foldRun } from './run-history';
+import type { SegmentEnd } from './history/facts';
+import type { FoldedSegment } from './history/fold';
+import { foldRun } from './history/read-history';
 
 type Completed = Extract<RunOutcome, { status: 'completed' }>;
 

@@ -5,9 +5,9 @@ import type { PendingItem, RunStatusView } from '../workflows/core/view/status';
 import { pendingItems, statusView } from '../workflows/core/view/status';
 import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';
-import type { FoldedSegment } from './history-fold';
+import type { FoldedSegment } from './history/fold';
 import type { RunAccess } from './run-access';
-import { foldRun } from './run-history';
+import { foldRun } from './history/read-history';
 import { outcomeOf } from './run-result';
 
 /** Answer of the query `status`, or the same from history. */

@@ -1,8 +1,8 @@
 /** Entry of `holdfast/worker`: make a worker, or add Holdfast to one. */
 export type { ConnectOptions } from './connection';
 export { connectClient, connectOptionsFrom } from './connection';
-export type { EmbeddedServer, EmbeddedServerOptions } from './embedded-server';
-export { startEmbeddedServer } from './embedded-server';
+export type { EmbeddedServer, EmbeddedServerOptions } from './temporal-server/embedded-server';
+export { startEmbeddedServer } from './temporal-server/embedded-server';
 export type { Environment, LogLevel } from './env';
 export { readEnvironment } from './env';
 export type { HoldfastPluginOptions } from './holdfast-plugin';
@@ -11,8 +11,8 @@ export { createLogger, installRuntime } from './logging';
 export type { RegistrationResult } from './search-attributes';
 export { registerSearchAttributes } from './search-attributes';
 export { SetupError } from './setup-error';
-export type { OpenTemporalOptions, TemporalServer } from './temporal-server';
-export { openTemporal } from './temporal-server';
+export type { OpenTemporalOptions, TemporalServer } from './temporal-server/open-temporal';
+export { openTemporal } from './temporal-server/open-temporal';
 export type { CreateWorkerOptions } from './worker';
 export { createWorker } from './worker';
 export { connectWorker } from './worker-connection';

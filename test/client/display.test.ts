@@ -7,14 +7,14 @@ import {
   wrapTo,
   duration,
   painter,
-} from '../../client/commands/terminal-text';
-import { createStory } from '../../client/commands/story';
-import { runText } from '../../client/commands/run-text';
-import { progressFrame } from '../../client/commands/progress-frame';
-import { runTable } from '../../client/commands/list';
+} from '../../workers/cli/display/terminal-text';
+import { createStory } from '../../workers/cli/display/story';
+import { runText } from '../../workers/cli/display/run-text';
+import { progressFrame } from '../../workers/cli/display/progress-frame';
+import { runTable } from '../../workers/cli/commands/list';
 import { listQuery } from '../../client/list-runs';
 import { detailsOf, summaryOf } from '../../client/start-run';
-import { storyLine } from '../../client/commands/timeline-lines';
+import { storyLine } from '../../workers/cli/display/timeline-lines';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { RunStatusView } from '../../workflows/core/view/status';

@@ -2,12 +2,12 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { createHistoryReader } from '../../client/history-facts';
-import type { FoldedSegment } from '../../client/history-fold';
-import { SegmentFold } from '../../client/history-fold';
+import { createHistoryReader } from '../../client/history/facts';
+import type { FoldedSegment } from '../../client/history/fold';
+import { SegmentFold } from '../../client/history/fold';
 import { outcomeOf } from '../../client/run-result';
-import type { EmbeddedServer } from '../../workers/embedded-server';
-import { startEmbeddedServer } from '../../workers/embedded-server';
+import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
+import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { AgentRunInput } from '../../workflows/contract';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';

@@ -1,7 +1,7 @@
 /** Histories whose events do not fit into one message: read whole, at the cost of a few refusals. */
 import { Connection, WorkflowClient } from '@temporalio/client';
 import { connect } from '../../client/connect';
-import { HistoryPages } from '../../client/history-page';
+import { HistoryPages } from '../../client/history/pages';
 import { agentRunWorkflow } from '../../workflows/contract';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';

@@ -2,7 +2,7 @@
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { DeterminismViolationError } from '@temporalio/workflow';
-import { explainMismatch } from '../../workers/cli/replay-mismatch';
+import { explainMismatch } from '../../workers/cli/commands/replay-mismatch';
 
 const history: History = historyFromJSON({
   events: [

@@ -1,5 +1,5 @@
 /** Tables of names in the documents list exactly the names that the code has. */
-import { exitCodes } from '../../client/commands/exit-codes';
+import { exitCodes } from '../../workers/cli/exit-codes';
 import { holdfastSearchAttributes } from '../../workers/search-attributes';
 import { filesUnder, sourceText, tableUnder } from './documents';
 
@@ -53,7 +53,7 @@ test('every exit code', () => {
 });
 
 test('every command of the command line', () => {
-  const commands = filesUnder(['client/commands', 'workers/cli'], '.ts').flatMap((file) =>
+  const commands = filesUnder(['workers/cli'], '.ts').flatMap((file) =>
     [...sourceText(file).matchAll(/\.command\('(\w+)'\)/g)].map(([, name = '']) => name),
   );
   const documented = firstCells('docs/cli.md', 'Commands').map((cell) => cell.split(' ')[0] ?? '');

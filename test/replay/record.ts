@@ -8,7 +8,7 @@ import path from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { WorkflowFailedError } from '@temporalio/client';
 import { version as currentVersion } from '../../package.json';
-import { startEmbeddedServer } from '../../workers/embedded-server';
+import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import { startAgentWorld } from '../support/agent-world';
 import { connectTo } from '../support/temporal';

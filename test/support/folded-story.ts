@@ -1,6 +1,6 @@
 /** A run's story as a client folds it from history. */
-import { createHistoryReader } from '../../client/history-facts';
-import { SegmentFold } from '../../client/history-fold';
+import { createHistoryReader } from '../../client/history/facts';
+import { SegmentFold } from '../../client/history/fold';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { AgentWorld, RunHandle } from './agent-world';
 

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { Connection, WorkflowClient } from '@temporalio/client';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
-import type { EmbeddedServer } from '../../workers/embedded-server';
-import { startEmbeddedServer } from '../../workers/embedded-server';
+import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
+import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import { readEnvironment } from '../../workers/env';
-import { findTemporalProgram } from '../../workers/temporal-binaries';
+import { findTemporalProgram } from '../../workers/temporal-server/find-program';
 import { loadWorkflowBundle } from '../../workers/workflow-bundle';
 
 /** A dev server and the connections of one test file to it. */

@@ -4,9 +4,9 @@ import { temporal } from '@temporalio/proto';
 import { connectClient, connectOptionsFrom } from '../../workers/connection';
 import { connectWorker } from '../../workers/worker-connection';
 import { readEnvironment } from '../../workers/env';
-import { findFreePorts } from '../../workers/free-ports';
+import { findFreePorts } from '../../workers/temporal-server/free-ports';
 import { registerSearchAttributes } from '../../workers/search-attributes';
-import { openTemporal } from '../../workers/temporal-server';
+import { openTemporal } from '../../workers/temporal-server/open-temporal';
 import type { DevServer } from '../support/temporal';
 import { quietTemporal, startDevServer, uniqueName } from '../support/temporal';
 

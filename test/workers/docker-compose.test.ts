@@ -1,7 +1,7 @@
 /** The compose file: what it starts, that nothing is open to the network, and that compose itself accepts it. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { runCommand } from '../../workers/run-command';
+import { runCommand } from '../../workers/temporal-server/run-command';
 
 const file = path.resolve('docker-compose.temporal.yml');
 const composeCommands: readonly (readonly [string, ...string[]])[] = [

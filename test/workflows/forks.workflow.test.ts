@@ -3,7 +3,7 @@ import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
 import { AgentClient } from '../../client/agent-client';
-import { transcriptLines } from '../../client/commands/transcript-lines';
+import { transcriptLines } from '../../workers/cli/display/transcript-lines';
 import { reply } from '../../testing/emulator/script';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, otherModel, startAgentWorld, testModel } from '../support/agent-world';

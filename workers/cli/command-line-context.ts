@@ -1,5 +1,5 @@
 /** What the commands that work on this machine are given, beside what every command has. */
-import type { CommandContext } from '../../client/commands/command-context';
+import type { CommandContext } from './command-context';
 
 /** Where a command runs. */
 export interface Surroundings {

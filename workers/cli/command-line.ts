@@ -3,23 +3,23 @@ import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../../activities/package-version';
 import { UserError } from '../../activities/user-error';
 import { ClientError } from '../../client/client-error';
-import type { CommandOutput } from '../../client/commands/command-context';
-import { addAnswer, addApprove, addReject } from '../../client/commands/decisions';
-import { exitCodeHelp, exitCodes } from '../../client/commands/exit-codes';
-import { addCancel, addEscalate, addMessage, addStop } from '../../client/commands/interventions';
-import { addFork } from '../../client/commands/fork';
-import { addList } from '../../client/commands/list';
-import { addShow } from '../../client/commands/show';
-import { addWatch } from '../../client/commands/watch';
+import type { CommandOutput } from './command-context';
+import { addAnswer, addApprove, addReject } from './commands/decisions';
+import { exitCodeHelp, exitCodes } from './exit-codes';
+import { addCancel, addEscalate, addMessage, addStop } from './commands/interventions';
+import { addFork } from './commands/fork';
+import { addList } from './commands/list';
+import { addShow } from './commands/show';
+import { addWatch } from './commands/watch';
 import type { CommandLineContext, Surroundings } from './command-line-context';
-import { addPatterns } from './patterns';
-import { addGc } from './gc';
-import { addReplay } from './replay';
-import { addRun } from './run';
-import { addSetup } from './setup';
+import { addPatterns } from './commands/patterns';
+import { addGc } from './commands/gc';
+import { addReplay } from './commands/replay';
+import { addRun } from './commands/run';
+import { addSetup } from './commands/setup';
 import { TemporalUnreachable } from './temporal-unreachable';
-import { addTranscript } from './transcript';
-import { addWorker } from './worker';
+import { addTranscript } from './commands/transcript';
+import { addWorker } from './commands/worker';
 
 /**
  * Runs the command that these arguments name; returns the exit code. Never throws.

@@ -3,7 +3,7 @@ import type { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index';
 import type { Environment } from '../env';
 import { createLogger, installRuntime } from '../logging';
-import type { TemporalServer } from '../temporal-server';
+import type { TemporalServer } from '../temporal-server/open-temporal';
 import { createWorker } from '../worker';
 import { connectWorker } from '../worker-connection';
 import { openEnvironmentStore } from './environment-store';

@@ -1,5 +1,5 @@
 /** The process's own output: a terminal or a pipe, with or without colours. */
-import type { CommandOutput } from '../../client/commands/command-context';
+import type { CommandOutput } from './command-context';
 
 /** Columns of a pipe, for tables. */
 const pipeColumns = 120;

@@ -2,13 +2,13 @@
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import { AgentClient } from '../../client/agent-client';
-import { largeAnswers } from '../../client/history-page';
+import { largeAnswers } from '../../client/history/pages';
 import { connectClient } from '../connection';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
 import { SetupError } from '../setup-error';
-import type { TemporalServer } from '../temporal-server';
-import { openTemporal } from '../temporal-server';
+import type { TemporalServer } from '../temporal-server/open-temporal';
+import { openTemporal } from '../temporal-server/open-temporal';
 import type { Surroundings } from './command-line-context';
 import { TemporalUnreachable } from './temporal-unreachable';
 

@@ -9,7 +9,7 @@ import type { AgentClient } from '../../../client/agent-client';
 import { connect } from '../../../client/connect';
 import { VendorEmulator } from '../../../testing/emulator/emulator';
 import { reply } from '../../../testing/emulator/script';
-import { startEmbeddedServer } from '../../../workers/embedded-server';
+import { startEmbeddedServer } from '../../../workers/temporal-server/embedded-server';
 import type { SectionScore } from '../section';
 import type { Bank } from './bank';
 import { startBank } from './bank';

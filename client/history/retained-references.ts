@@ -1,0 +1,106 @@
+/** What the runs in Temporal's retention name: every hash-shaped text in their histories and memos, decoded. */
+import { HistoryPages } from './pages';
+import type { WorkflowClient } from '@temporalio/client';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import { agentRunWorkflow } from '../../workflows/contract';
+import { hashesIn } from '../../workflows/core/context/content-references';
+import { isNotFound } from '../temporal-failure';
+
+/** References of all retained runs. */
+export interface RetainedReferences {
+  readonly hashes: ReadonlySet<string>;
+  /** `<workflow id>/<first run id>`. */
+  readonly runKeys: ReadonlySet<string>;
+  /** Stores that the runs name. */
+  readonly storeIds: ReadonlySet<string>;
+  /** Segments whose history was read. */
+  readonly segments: number;
+}
+
+/** Histories read at once. */
+const parallel = 8;
+
+interface Gathered {
+  readonly hashes: Set<string>;
+  readonly runKeys: Set<string>;
+  readonly storeIds: Set<string>;
+}
+
+function isPayload(value: object): value is Payload {
+  return 'metadata' in value && 'data' in value && value.data instanceof Uint8Array;
+}
+
+/** Every payload in a message of Temporal's, however deep. */
+function payloadsIn(value: unknown, found: Payload[] = []): readonly Payload[] {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return found;
+  if (isPayload(value)) found.push(value);
+  else for (const inner of Object.values(value) as readonly unknown[]) payloadsIn(inner, found);
+  return found;
+}
+
+async function decoded(
+  codecs: readonly PayloadCodec[],
+  payloads: readonly Payload[],
+): Promise<readonly string[]> {
+  let plain = [...payloads];
+  // As the SDK does: the last codec that encoded decodes first.
+  for (const codec of codecs.toReversed()) plain = await codec.decode(plain);
+  return plain.map(({ data }) => Buffer.from(data ?? []).toString('utf8'));
+}
+
+function take(gathered: Gathered, text: string): void {
+  for (const hash of hashesIn(text)) gathered.hashes.add(hash);
+  for (const [, id] of text.matchAll(/"storeId":"([^"\\]{1,200})"/g))
+    if (id !== undefined) gathered.storeIds.add(id);
+}
+
+async function takeHistory(
+  client: WorkflowClient,
+  execution: { workflowId: string; runId: string },
+  gathered: Gathered,
+): Promise<void> {
+  const { namespace, loadedDataConverter } = client.options;
+  const history = new HistoryPages(client);
+  let nextPageToken: Uint8Array | undefined;
+  do {
+    const page = await history.page({
+      namespace,
+      execution,
+      ...(nextPageToken === undefined ? {} : { nextPageToken }),
+    });
+    for (const event of page.history?.events ?? []) {
+      const firstRunId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
+      if (firstRunId) gathered.runKeys.add(`${execution.workflowId}/${firstRunId}`);
+    }
+    const payloads = payloadsIn(page.history);
+    for (const text of await decoded(loadedDataConverter.payloadCodecs, payloads))
+      take(gathered, text);
+    nextPageToken = page.nextPageToken;
+  } while (nextPageToken.length > 0);
+}
+
+/**
+ * Reads the histories of all runs that Temporal still has, of every segment.
+ *
+ * Errors: what the server says; a codec that this client lacks. Nothing may be swept on half a list.
+ */
+export async function retainedReferences(client: WorkflowClient): Promise<RetainedReferences> {
+  const gathered: Gathered = { hashes: new Set(), runKeys: new Set(), storeIds: new Set() };
+  const open = new Set<Promise<void>>();
+  let segments = 0;
+  for await (const run of client.list({ query: `WorkflowType = '${agentRunWorkflow}'` })) {
+    const { workflowId, runId } = run;
+    segments += 1;
+    take(gathered, JSON.stringify(run.memo ?? {}));
+    const reading: Promise<void> = takeHistory(client, { workflowId, runId }, gathered)
+      .catch((thrown: unknown) => {
+        // Deleted since it was listed.
+        if (!isNotFound(thrown)) throw thrown;
+      })
+      .finally(() => open.delete(reading));
+    open.add(reading);
+    if (open.size >= parallel) await Promise.race(open);
+  }
+  await Promise.all(open);
+  return { ...gathered, segments };
+}

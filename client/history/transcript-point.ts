@@ -1,0 +1,117 @@
+/** Where a run's transcript stood after each iteration, from its history: what forks and readers of transcripts begin with. */
+import type { AgentRunInput } from '../../workflows/contract';
+import { prepareCallId } from '../../workflows/core/run/loop';
+import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
+import type { CompactResult } from '../../workflows/core/context/ports';
+import type { PrepareRunResult } from '../../workflows/core/run/ports';
+import type { RunRequest } from '../../workflows/core/run/protocol';
+import { ClientError } from '../client-error';
+import type { HistoryFact } from './facts';
+import type { RunAccess } from '../run-access';
+import { readFacts } from './read-history';
+import { statusOf } from '../run-status';
+
+/** A point of a run's transcript. */
+export interface TranscriptPoint {
+  readonly head: string;
+  readonly storeId: string;
+  /** What the run was asked for. */
+  readonly request: RunRequest;
+  /** Iterations that the run has begun. */
+  readonly iterations: number;
+}
+
+interface Heads {
+  request: RunRequest | undefined;
+  storeId: string | undefined;
+  prepared: string | undefined;
+  /** Before anything that an iteration did: with the results of the one before. */
+  readonly before: Map<number, string>;
+  /** After the last that an iteration did. */
+  readonly after: Map<number, string>;
+}
+
+/** The iteration of a model call or compaction, by its activity id: `m12`, `m12.1`, `c12`. */
+function iterationOf(activityId: string): number | undefined {
+  const found = /^[mc](\d+)(?:\.\d+)?$/.exec(activityId)?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+function takeResult(heads: Heads, activityId: string, result: unknown): void {
+  if (activityId === prepareCallId) {
+    // Written by the activity `prepareRun`; history is its record.
+    const { head, snapshot } = result as PrepareRunResult;
+    heads.prepared = head;
+    heads.storeId = snapshot.storeId;
+  }
+  const iteration = iterationOf(activityId);
+  if (iteration === undefined) return;
+  const made = result as CallModelResult | ModelCallHeldBack | CompactResult;
+  if (!heads.before.has(iteration)) heads.before.set(iteration, made.headBefore);
+  heads.after.set(iteration, 'head' in made ? made.head : made.headBefore);
+}
+
+function takeStart(heads: Heads, fact: Extract<HistoryFact, { type: 'segment-began' }>): void {
+  const { request, state } = fact.input as AgentRunInput;
+  heads.request ??= request;
+  if (state === undefined) return;
+  const { snapshot, head, counters } = state;
+  heads.storeId ??= snapshot?.storeId;
+  // The segments before may be past their retention: what they handed on is known.
+  if (head !== undefined && !heads.after.has(counters.iterations))
+    heads.after.set(counters.iterations, head);
+}
+
+async function headsOf({ client, runId }: RunAccess): Promise<Heads> {
+  const heads: Heads = {
+    request: undefined,
+    storeId: undefined,
+    prepared: undefined,
+    before: new Map(),
+    after: new Map(),
+  };
+  const activityIds = new Map<number, string>();
+  for await (const fact of readFacts(client, runId)) {
+    if (fact.type === 'segment-began') {
+      activityIds.clear();
+      takeStart(heads, fact);
+    }
+    if (fact.type === 'activity-scheduled') activityIds.set(fact.eventId, fact.activityId);
+    if (fact.type === 'activity-completed')
+      takeResult(heads, activityIds.get(fact.scheduledEventId) ?? '', fact.result);
+  }
+  return heads;
+}
+
+function lastIteration({ before, after }: Heads): number {
+  return Math.max(0, ...before.keys(), ...after.keys());
+}
+
+/**
+ * The transcript after iteration `iteration` (0: before the first), with the results of its tool calls where a later model
+ * call has brought them in; without `iteration` as it is now.
+ *
+ * Errors: `invalid-input` for an iteration that the run has not come to, or that history no longer tells of.
+ */
+export async function transcriptPoint(
+  access: RunAccess,
+  iteration?: number,
+): Promise<TranscriptPoint> {
+  const heads = await headsOf(access);
+  const last = lastIteration(heads);
+  const { request, storeId } = heads;
+  if (request === undefined || storeId === undefined)
+    throw new ClientError('invalid-input', `Run "${access.runId}" has no transcript yet.`);
+  const head =
+    iteration === undefined
+      ? (await statusOf(access)).head
+      : (heads.before.get(iteration + 1) ??
+        heads.after.get(iteration) ??
+        (iteration === 0 ? heads.prepared : undefined));
+  if (head === undefined)
+    throw new ClientError(
+      'invalid-input',
+      `Run "${access.runId}" has no transcript after iteration ${String(iteration)}: it has come to iteration ${last}, and what is past the retention of its history is not known.`,
+    );
+  return { head, storeId, request, iterations: last };
+}

@@ -1,0 +1,79 @@
+/** The work of `holdfast gc`. */
+import type { Client } from '@temporalio/client';
+import type { Store } from '../../../activities/stores/store';
+import type { SweepResult, SweptKind } from '../../../activities/stores/content/sweep';
+import type { CommonOptions } from '../command-context';
+import { print } from '../command-context';
+import { retainedReferences } from '../../../client/history/retained-references';
+import { readEnvironment } from '../../env';
+import { SetupError } from '../../setup-error';
+import type { CommandLineContext } from '../command-line-context';
+import { openEnvironmentStore } from '../environment-store';
+import { withTemporal } from '../reach-temporal';
+
+/** What the command was told. */
+export interface GarbageOptions extends CommonOptions {
+  readonly dryRun?: boolean;
+  readonly grace: number;
+  readonly force?: boolean;
+}
+
+/** Does what `holdfast gc` says. */
+export async function collect(context: CommandLineContext, options: GarbageOptions): Promise<void> {
+  const environment = readEnvironment(context.variables, context.directory);
+  const store = await openEnvironmentStore(environment);
+  try {
+    await withTemporal(environment, async ({ client, server: { namespace } }) => {
+      const result = await collectGarbage(client, store, { ...options, namespace });
+      const value = { store: store.label, dryRun: options.dryRun === true, ...result };
+      print(context, options, value, textOf(result, options));
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Reads what is retained, then sweeps.
+ *
+ * Errors: `SetupError` where no run of the namespace names the store: then it is another server's or namespace's store, and
+ * all of it would seem lost.
+ */
+export async function collectGarbage(
+  client: Client,
+  store: Store,
+  options: { dryRun?: boolean; force?: boolean; grace: number; namespace: string },
+): Promise<SweepResult & { readonly segments: number }> {
+  // Before the list is read: what is written from now on is young.
+  const nowMs = Date.now();
+  const { hashes, runKeys, storeIds, segments } = await retainedReferences(client.workflow);
+  if (!storeIds.has(store.id) && options.force !== true)
+    throw new SetupError(
+      `No run in namespace "${options.namespace}" names the store ${store.id} (${store.label}), so all of it would be removed. Check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and HOLDFAST_STORE; if it is meant, give --force.`,
+    );
+  const { dryRun = false, grace: graceMs } = options;
+  const swept = await store.sweep({ roots: hashes, runKeys, graceMs, dryRun, nowMs });
+  return { ...swept, segments };
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} B`;
+  if (bytes < 1_024 ** 2) return `${(bytes / 1_024).toFixed(1)} KiB`;
+  return `${(bytes / 1_024 ** 2).toFixed(1)} MiB`;
+}
+
+function textOf(
+  result: SweepResult & { readonly segments: number },
+  { dryRun }: GarbageOptions,
+): string {
+  const verb = dryRun === true ? 'would remove' : 'removed';
+  const line = (name: string, { removed, removedBytes, kept }: SweptKind): string =>
+    `${name.padEnd(17)} ${verb} ${String(removed).padStart(7)} (${sizeText(removedBytes)}), kept ${kept}`;
+  return [
+    `histories read    ${result.segments}`,
+    line('transcript nodes', result.nodes),
+    line('blobs', result.blobs),
+    line('chunks of blobs', result.chunks),
+    line('tool records', result.toolRecords),
+  ].join('\n');
+}

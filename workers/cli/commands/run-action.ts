@@ -1,0 +1,177 @@
+/** The work of `holdfast run`. */
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { AgentClient } from '../../../client/agent-client';
+import type { CommandContext, CommonOptions } from '../command-context';
+import { exitCodes } from '../exit-codes';
+import { watchRun } from './watch-run';
+import type { StartOptions } from '../../../client/start-run';
+import { checkStart } from '../../../client/start-run';
+import type { Environment } from '../../env';
+import { readEnvironment } from '../../env';
+import { SetupError } from '../../setup-error';
+import type { TemporalServer } from '../../temporal-server/open-temporal';
+import type { CommandLineContext } from '../command-line-context';
+import type { WorkerOffer } from '../local-agents';
+import { builtInAgentName, localAgents } from '../local-agents';
+import type { LocalWorker } from '../local-worker';
+import { createLocalWorker } from '../local-worker';
+import { agentClientOf, reachTemporal } from '../reach-temporal';
+
+/** What the command was told. */
+export interface RunOptions extends CommonOptions {
+  readonly workspace?: string;
+  readonly agent?: string;
+  readonly agents?: string;
+  readonly model?: string;
+  readonly id?: string;
+  readonly continue?: string;
+  readonly maxIterations?: number;
+  readonly budgetUsd?: number;
+  readonly budgetTokens?: number;
+  readonly tenant?: string;
+  readonly detach?: boolean;
+}
+
+/** Calls in flight get so many milliseconds after an interrupt: somebody waits for the prompt, and the run loses nothing but the call. */
+const interruptGraceMs = 2_000;
+
+/** Undefined where no limit is given. */
+function budgetOf({ budgetUsd, budgetTokens }: RunOptions): StartOptions['budget'] {
+  if (budgetUsd === undefined && budgetTokens === undefined) return undefined;
+  return {
+    ...(budgetUsd === undefined ? {} : { usd: budgetUsd }),
+    ...(budgetTokens === undefined ? {} : { tokens: budgetTokens }),
+  };
+}
+
+/** Does what `holdfast run` says. */
+export async function run(
+  context: CommandLineContext,
+  goal: string,
+  options: RunOptions,
+): Promise<void> {
+  const environment = readEnvironment(context.variables, context.directory);
+  const start = startOptions(context.directory, goal, options);
+  checkStart(start);
+  if (start.workspace !== undefined) await checkWorkspace(start.workspace);
+  if (options.detach === true) await detach(context, environment, start, options);
+  else await workHere(context, environment, start, options);
+}
+
+function startOptions(directory: string, goal: string, options: RunOptions): StartOptions {
+  const { workspace, id, maxIterations, tenant } = options;
+  const budget = budgetOf(options);
+  return {
+    agent: options.agent ?? builtInAgentName,
+    goal,
+    ...(workspace === undefined ? {} : { workspace: path.resolve(directory, workspace) }),
+    ...(id === undefined ? {} : { runId: id }),
+    ...(options.continue === undefined ? {} : { continueFrom: options.continue }),
+    ...(maxIterations === undefined ? {} : { limits: { maxIterations } }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(tenant === undefined ? {} : { tenant }),
+  };
+}
+
+async function checkWorkspace(workspace: string): Promise<void> {
+  const found = await stat(workspace).catch(() => undefined);
+  if (found?.isDirectory() === true) return;
+  throw new SetupError(
+    `The workspace ${workspace} ${found === undefined ? 'does not exist' : 'is not a directory'}. Give an existing directory (--workspace DIR).`,
+  );
+}
+
+async function detach(
+  { output, directory }: CommandLineContext,
+  environment: Environment,
+  start: StartOptions,
+  options: RunOptions,
+): Promise<void> {
+  const { json, agents } = options;
+  const meant =
+    agents === undefined
+      ? start
+      : chosen(start, options, await localAgents(environment, { agents, directory }));
+  const server = await reachTemporal(environment);
+  const client = await agentClientOf(server, environment);
+  try {
+    const { runId } = await client.start(meant);
+    const { address, uiUrl } = server;
+    output.write(`${json === true ? JSON.stringify({ runId, address, uiUrl }) : runId}\n`);
+    if (json !== true)
+      output.note(`Started. Work on it: holdfast worker. Look at it: holdfast watch ${runId}`);
+  } finally {
+    await client.close();
+  }
+}
+
+/** The agent that is meant, if this worker has it. */
+function chosen(start: StartOptions, options: RunOptions, { agents }: WorkerOffer): StartOptions {
+  const names = agents.map(({ name }) => name);
+  const [only] = names;
+  const agent =
+    options.agent ?? (names.length === 1 && only !== undefined ? only : builtInAgentName);
+  if (names.includes(agent)) return { ...start, agent };
+  throw new SetupError(
+    `${options.agent === undefined ? 'It is not said which agent is to run' : `No agent is called "${agent}"`}. There are: ${names.join(', ') || 'none'}. Give one of them (--agent NAME), or a file that has it (--agents FILE).`,
+  );
+}
+
+async function workHere(
+  context: CommandLineContext,
+  environment: Environment,
+  start: StartOptions,
+  options: RunOptions,
+): Promise<void> {
+  const { directory } = context;
+  const offer = await localAgents(environment, { ...options, directory });
+  const meant = chosen(start, options, offer);
+  const quiet: Environment = { ...environment, logLevel: 'error' };
+  const local = await createLocalWorker({
+    environment: quiet,
+    taskQueue: environment.taskQueue,
+    offer,
+    shutdownGraceMs: interruptGraceMs,
+    reach: () => reachTemporal(environment),
+  });
+  try {
+    const client = await agentClientOf(local.server, environment);
+    try {
+      await startAndWatch(context, client, local, meant, options);
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await local.dispose();
+  }
+}
+
+/** SIGINT and SIGTERM end the worker, by the SDK's own handlers; the run itself goes on wherever another worker is. */
+async function startAndWatch(
+  context: CommandContext,
+  client: AgentClient,
+  { worker, server }: LocalWorker & { readonly server: TemporalServer },
+  start: StartOptions,
+  options: RunOptions,
+): Promise<void> {
+  const leave = new AbortController();
+  const working = worker.run().finally(() => {
+    leave.abort();
+  });
+  try {
+    const handle = await client.start(start);
+    const web = server.uiUrl === undefined ? '' : `, Web UI ${server.uiUrl}`;
+    context.output.note(`run ${handle.runId} at ${server.address}${web}`);
+    await watchRun(context, handle, options, leave.signal);
+    if (leave.signal.aborted) {
+      context.output.note(
+        `Interrupted. The run is not lost: holdfast worker takes it on, holdfast watch ${handle.runId} shows it, holdfast cancel ${handle.runId} ends it.`,
+      );
+      context.exitWith(exitCodes.interrupted);
+    }
+  } finally {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+    await working;
+  }
+}

@@ -1,0 +1,46 @@
+/** The work of `holdfast setup`. */
+import type { CommonOptions } from '../command-context';
+import { print } from '../command-context';
+import type { PatternSchedule } from '../../../client/pattern-schedule';
+import { schedulePatterns, scheduleText } from '../../../client/pattern-schedule';
+import { readEnvironment } from '../../env';
+import type { RegistrationResult } from '../../search-attributes';
+import { registerSearchAttributes } from '../../search-attributes';
+import type { CommandLineContext } from '../command-line-context';
+import { withTemporal } from '../reach-temporal';
+
+/** What the command was told. */
+export interface SetupOptions extends CommonOptions {
+  readonly taskQueue?: string;
+  /** False: no schedule of patterns. */
+  readonly schedule: boolean;
+}
+
+/** Does what `holdfast setup` says. */
+export async function setUp(context: CommandLineContext, options: SetupOptions): Promise<void> {
+  const environment = readEnvironment(context.variables, context.directory);
+  const { taskQueue = environment.taskQueue } = options;
+  await withTemporal(environment, async ({ client, connection, server }) => {
+    const { address, namespace } = server;
+    const registered = await registerSearchAttributes(connection, namespace);
+    const schedule = options.schedule
+      ? await schedulePatterns(client, { address, taskQueue })
+      : undefined;
+    const text = [
+      `namespace "${namespace}" at ${address}`,
+      attributesText(registered),
+      ...(schedule === undefined ? [] : [scheduleLine(schedule)]),
+    ].join('\n');
+    print(context, options, { address, namespace, ...registered, schedule }, text);
+  });
+}
+
+function attributesText({ added, present }: RegistrationResult): string {
+  const known = present.length === 0 ? '' : `${present.length} were there`;
+  const made = added.length === 0 ? '' : `added ${added.join(', ')}`;
+  return `search attributes: ${[made, known].filter((part) => part !== '').join('; ')}`;
+}
+
+function scheduleLine(schedule: PatternSchedule): string {
+  return `schedule of learned patterns: ${scheduleText(schedule)}`;
+}

@@ -1,0 +1,130 @@
+/** Shows a run while it goes on: redrawn in place on a terminal, plain lines in a pipe, JSON lines for programs. */
+import type { RunOutcome } from '../../../workflows/core/run/outcome';
+import type { RunMoment } from '../../../client/run-handle';
+import type { CommandOutput } from '../command-context';
+import { outcomeText } from './outcome-text';
+import { progressFrame } from './progress-frame';
+import { createStory, storyIndent } from './story';
+import { cutTo, painter, wrapTo } from './terminal-text';
+import type { StoryLine } from './timeline-lines';
+import { pendingKey, pendingLines } from './timeline-lines';
+
+/** A display of one run. */
+export interface LiveDisplay {
+  show(moment: RunMoment): void;
+  /** Shows the end and leaves the terminal as it was. */
+  end(outcome: RunOutcome): void;
+  /** Leaves the terminal as it was, with the run going on. Idempotent. */
+  close(): void;
+}
+
+const redrawMs = 120;
+const hideCursor = '\u001B[?25l';
+const showCursor = '\u001B[?25h';
+/** Erases the line that the cursor is in, and goes up one line and erases that. */
+const eraseLine = '\r\u001B[2K';
+const eraseLineAbove = '\u001B[1A\u001B[2K';
+
+/** Chooses the display for this output. */
+export function createLiveDisplay(
+  output: CommandOutput,
+  runId: string,
+  json: boolean,
+): LiveDisplay {
+  if (json) return jsonDisplay(output);
+  return output.isTerminal ? terminalDisplay(output, runId) : lineDisplay(output, runId);
+}
+
+function jsonDisplay({ write }: CommandOutput): LiveDisplay {
+  return {
+    show({ entries }) {
+      for (const entry of entries) write(`${JSON.stringify(entry)}\n`);
+    },
+    end(outcome) {
+      write(`${JSON.stringify({ type: 'RunOutcome', ...outcome })}\n`);
+    },
+    close: () => undefined,
+  };
+}
+
+/** Turns moments into lines; what waits is told once, and the end is left to the outcome. */
+function createTeller(runId: string): (moment: RunMoment) => readonly StoryLine[] {
+  const story = createStory();
+  let waiting: readonly string[] = [];
+  return ({ entries, pending }) => {
+    const said = story(entries.filter(({ type }) => type !== 'RunEndedEvent'));
+    const asked = pending
+      .filter((item) => !waiting.includes(pendingKey(item)))
+      .flatMap((item) => pendingLines(runId, item));
+    waiting = pending.map(pendingKey);
+    const indent = ' '.repeat(storyIndent);
+    return [
+      ...said,
+      ...asked.map((line) => ({ ...line, isWhole: true as const, text: `${indent}${line.text}` })),
+    ];
+  };
+}
+
+function lineDisplay({ write }: CommandOutput, runId: string): LiveDisplay {
+  const tell = createTeller(runId);
+  return {
+    show(moment) {
+      for (const { text } of tell(moment)) write(`${text}\n`);
+    },
+    end(outcome) {
+      write(outcomeText(outcome, painter(false)));
+    },
+    close: () => undefined,
+  };
+}
+
+function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
+  const { write, columns } = output;
+  const paint = painter(output.hasColours);
+  const tell = createTeller(runId);
+  const openedAtMs = Date.now();
+  let startedAtMs = openedAtMs;
+  let status: RunMoment['status'];
+  let tick = 0;
+  let drawn = 0;
+  let isOpen = true;
+  const erase = (): string => (drawn === 0 ? '' : eraseLine + eraseLineAbove.repeat(drawn - 1));
+  const draw = (above = ''): void => {
+    const elapsedMs = Date.now() - startedAtMs;
+    const frame = progressFrame({ status, elapsedMs, tick, columns: columns() }, paint);
+    write(`${erase()}${above}${frame.join('\n')}`);
+    drawn = frame.length;
+  };
+  const close = (): void => {
+    if (!isOpen) return;
+    isOpen = false;
+    clearInterval(timer);
+    process.off('exit', close);
+    write(`${erase()}${showCursor}`);
+  };
+  const timer = setInterval(() => {
+    tick += 1;
+    draw();
+  }, redrawMs);
+  process.on('exit', close);
+  write(hideCursor);
+  draw();
+  return {
+    show(moment) {
+      const [first] = moment.entries;
+      if (first?.type === 'RunStartedEvent') startedAtMs = first.atMs;
+      status = moment.status ?? status;
+      const width = Math.max(columns() - 1, 20);
+      const lines = tell(moment).flatMap(({ text, colour, isWhole = false }) => {
+        const shown = isWhole ? wrapTo(text, width, storyIndent) : [cutTo(text, width)];
+        return shown.map((line) => (colour === undefined ? line : paint(colour, line)));
+      });
+      draw(lines.map((line) => `${line}\n`).join(''));
+    },
+    end(outcome) {
+      close();
+      write(outcomeText(outcome, paint));
+    },
+    close,
+  };
+}

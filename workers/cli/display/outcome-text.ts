@@ -1,0 +1,79 @@
+/** A run's end as people read it: the answer or the reason, then what worked and what did not. */
+import { costText } from '../../../workflows/core/budget/cost';
+import type { RunOutcome } from '../../../workflows/core/run/outcome';
+import { cachedText } from '../../../workflows/core/budget/usage';
+import type { Paint } from './terminal-text';
+import { duration, printable, shortNumber } from './terminal-text';
+
+/** Lines may stay lines here, but nothing that a terminal would obey. */
+function printableLines(text: string): string {
+  return text
+    .split(/\r\n|[\r\n]/)
+    .map((line) => line.replace(/\t/g, '  ').replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ''))
+    .join('\n');
+}
+
+function headline(outcome: RunOutcome, paint: Paint): string {
+  switch (outcome.status) {
+    case 'completed':
+      return `${paint('green', 'completed')}\n${printableLines(outcome.answer)}`;
+    case 'failed':
+      return `${paint('red', `failed (${outcome.reason})`)}\n${printableLines(outcome.message)}`;
+    case 'stopped':
+    case 'cancelled':
+      return `${paint('yellow', outcome.status)}: ${printable(outcome.reason)}`;
+  }
+}
+
+/** `1 iteration`, `3 iterations`. */
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function factsOf({ report }: RunOutcome): readonly string[] {
+  const { usage } = report;
+  const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const facts = [
+    counted(report.iterations, 'iteration'),
+    `${counted(report.toolCallsSucceeded, 'tool call')} succeeded, ${report.toolCallsFailed} failed`,
+    `${shortNumber(input)} tokens in${cachedText(report.cachedShare)}, ${shortNumber(usage.outputTokens)} out`,
+    ...(report.cost === undefined ? [] : [`cost ${costText(report.cost)}`]),
+    duration(report.elapsedMs),
+  ];
+  const healed = Object.entries(report.healed).map(([code, count]) => `${code} x${count}`);
+  return [
+    facts.join(' · '),
+    ...(healed.length === 0 ? [] : [`healed: ${healed.join(', ')}`]),
+    ...(report.failovers === 0 ? [] : [`failovers: ${report.failovers}`]),
+    ...(report.compactions === undefined ? [] : [`compactions: ${report.compactions}`]),
+  ];
+}
+
+/** The answer or the reason, then what it leaves behind: an output, or what worked and what did not. */
+export function endText(outcome: RunOutcome, paint: Paint): readonly string[] {
+  return [headline(outcome, paint), ...leftBehind(outcome)];
+}
+
+/** Several lines, each ended. */
+export function outcomeText(outcome: RunOutcome, paint: Paint): string {
+  const facts = factsOf(outcome).map((fact) => paint('dim', fact));
+  return `${['', headline(outcome, paint), '', ...facts, ...leftBehind(outcome)].join('\n')}\n`;
+}
+
+function leftBehind(outcome: RunOutcome): readonly string[] {
+  if (outcome.status === 'completed')
+    return outcome.output === undefined ? [] : ['', JSON.stringify(outcome.output, undefined, 2)];
+  const { worked, didNotWork } = outcome.report;
+  return [...listed('what worked', worked), ...listed('what did not', didNotWork)];
+}
+
+/** Equal entries are one, with how many there were. */
+function listed(title: string, entries: readonly string[]): readonly string[] {
+  if (entries.length === 0) return [];
+  const counts = new Map<string, number>();
+  for (const entry of entries) counts.set(entry, (counts.get(entry) ?? 0) + 1);
+  const lines = [...counts].map(
+    ([entry, count]) => `  - ${printable(entry)}${count === 1 ? '' : ` (x${count})`}`,
+  );
+  return [`${title}:`, ...lines];
+}

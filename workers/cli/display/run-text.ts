@@ -1,0 +1,85 @@
+/** One run as people read it: rows, what waits and how to end the wait, its story and its end. Pure. */
+import type { RunOutcome } from '../../../workflows/core/run/outcome';
+import type { TimelineEntry } from '../../../workflows/core/run/protocol';
+import { statusRows } from '../../../workflows/core/view/rows';
+import type { PendingItem, RunStatusView } from '../../../workflows/core/view/status';
+import type { CommandOutput } from '../command-context';
+import { endText } from './outcome-text';
+import { createStory, storyIndent } from './story';
+import type { Colour } from './terminal-text';
+import { painter, printable, wrapTo } from './terminal-text';
+import type { StoryLine } from './timeline-lines';
+import { pendingLines } from './timeline-lines';
+
+/** What there is to show of a run. */
+export interface ShownRun {
+  readonly runId: string;
+  readonly status: RunStatusView;
+  readonly pending: readonly PendingItem[];
+  /** Empty where the story is not asked for. */
+  readonly entries: readonly TimelineEntry[];
+  /** Of a run that has ended. */
+  readonly outcome: RunOutcome | undefined;
+}
+
+/** Columns of a label and the space behind it. */
+const labelColumns = 11;
+/** Columns before what goes on from a command that did not fit. */
+const commandIndent = 4;
+
+const colours: { readonly [Status in RunStatusView['status']]: Colour } = {
+  running: 'cyan',
+  waiting: 'yellow',
+  completed: 'green',
+  stopped: 'yellow',
+  failed: 'red',
+  cancelled: 'yellow',
+};
+
+/** The text of `holdfast show`: on a terminal in lines of its width, in a pipe each thing on one line. */
+export function runText(
+  { runId, status, pending, entries, outcome }: ShownRun,
+  output: Pick<CommandOutput, 'hasColours' | 'isTerminal' | 'columns'>,
+): string {
+  const paint = painter(output.hasColours);
+  const columns = output.isTerminal ? output.columns() : Infinity;
+  const shown = ({ text, colour }: StoryLine, indent: number): readonly string[] =>
+    wrapTo(text, columns, indent).map((line) =>
+      colour === undefined ? line : paint(colour, line),
+    );
+  const row = (label: string, value: string, colour?: Colour): readonly string[] => {
+    const name = label.toLowerCase().padEnd(labelColumns);
+    const [first = '', ...more] = wrapTo(`${name}${printable(value)}`, columns, labelColumns);
+    const said = first.slice(labelColumns);
+    return [paint('dim', name) + (colour === undefined ? said : paint(colour, said)), ...more];
+  };
+  const story = createStory()(
+    outcome === undefined ? entries : entries.filter(({ type }) => type !== 'RunEndedEvent'),
+  );
+  // What it waits for, or how it ended, stands below at length.
+  const isAsked = status.status === 'waiting' && pending.length > 0;
+  const toldBelow = [
+    ...(isAsked ? ['Doing'] : []),
+    ...(outcome === undefined ? [] : ['Answer', 'Message']),
+  ];
+  const rows = statusRows(status).filter(([label]) => !toldBelow.includes(label));
+  return [
+    ...row('run', runId),
+    ...row('status', status.status, colours[status.status]),
+    ...row('agent', status.agent),
+    ...row('goal', status.goal),
+    ...rows.flatMap(([label, value]) => row(label, value)),
+    ...section(
+      pending
+        .flatMap((item) => pendingLines(runId, item))
+        .flatMap((line) => shown(line, commandIndent)),
+    ),
+    ...section(story.flatMap((line) => shown(line, storyIndent))),
+    ...section(outcome === undefined ? [] : endText(outcome, paint)),
+  ].join('\n');
+}
+
+/** Lines with an empty one before them, if there are any. */
+function section(lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : ['', ...lines];
+}

@@ -1,0 +1,59 @@
+/** A transcript as people read it: every line safe for a terminal, whatever a model or tool wrote. */
+import type { Message } from '../../../workflows/core/message';
+import type { StoryLine } from './timeline-lines';
+import { printable } from './terminal-text';
+
+function textLines(prefix: string, text: string, colour?: StoryLine['colour']): StoryLine[] {
+  return text.split(/\r\n|[\r\n]/).map((line, index) => ({
+    ...(colour === undefined ? {} : { colour }),
+    text: `${index === 0 ? prefix : ' '.repeat(prefix.length)}${kept(line)}`,
+  }));
+}
+
+/** A line with its indentation, which `printable` would take for white space to fold. */
+function kept(line: string): string {
+  const indent = /^[ \t]*/.exec(line)?.[0] ?? '';
+  return indent.replaceAll('\t', '    ') + printable(line);
+}
+
+function messageLines(message: Message): readonly StoryLine[] {
+  switch (message.role) {
+    case 'user':
+      return message.blocks.flatMap((block) =>
+        block.type === 'text'
+          ? textLines('user       ', block.text, 'bold')
+          : textLines('user       ', `(image, ${block.mediaType})`, 'bold'),
+      );
+    case 'assistant':
+      return message.blocks.flatMap((block) => {
+        switch (block.type) {
+          case 'text':
+            return textLines('model      ', block.text);
+          case 'refusal':
+            return textLines('model      ', `(declined) ${block.text}`, 'yellow');
+          case 'reasoning':
+            return block.text === '' ? [] : textLines('reasoning  ', block.text, 'dim');
+          case 'tool-call':
+            return textLines('call       ', `${block.name} ${JSON.stringify(block.input)}`, 'cyan');
+        }
+      });
+    case 'tool':
+      return message.results.flatMap(({ name, content, isError, blob }) => [
+        ...textLines(
+          'result     ',
+          `${name}${isError ? ' (failed)' : ''}:`,
+          isError ? 'red' : 'dim',
+        ),
+        ...textLines('           ', content, 'dim'),
+        ...(blob === undefined ? [] : textLines('           ', `(whole output: ${blob})`, 'dim')),
+      ]);
+  }
+}
+
+/** The lines of a whole transcript, an empty one between two messages. */
+export function transcriptLines(messages: readonly Message[]): readonly StoryLine[] {
+  return messages.flatMap((message, index) => [
+    ...(index === 0 ? [] : [{ text: '' }]),
+    ...messageLines(message),
+  ]);
+}
