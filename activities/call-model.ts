@@ -9,24 +9,30 @@ import type {
 } from '../workflows/core/model-call/ports';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
-import type { ActivityDeps, RunDefinition } from './activity-deps';
-import { loadDefinition, storeOf } from './activity-deps';
-import type { AttemptMemory } from './attempt-memory';
-import type { MeasuredCall } from './context/call-measure';
-import { countOfCall, measureCall } from './context/call-measure';
-import { checkRequest, outputRoom } from './context/hold-back';
-import { measureParts } from './context/measure-parts';
-import type { RequestMeasure } from './context/measure-request';
-import { tellCorpus } from './learning/tell-corpus';
-import { appendPending } from './pending-results';
+import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
+import { loadDefinition, storeOf } from './lifecycle/activity-deps';
+import type { AttemptMemory } from './model-call/attempt-memory';
+import type { MeasuredCall } from './measure/call-measure';
+import { countOfCall, measureCall } from './measure/call-measure';
+import { checkRequest, outputRoom } from './measure/hold-back';
+import { measureParts } from './measure/measure-parts';
+import type { RequestMeasure } from './measure/measure-request';
+import { tellCorpus } from './record-observations';
+import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
-import { takeReply } from './reply-intake';
-import { parkedIfNotTaken, parkedReply } from './parked-reply';
-import type { Attempt, Attempting } from './route-attempt';
-import { providerOf, routeOf, sendAttempt, serverClock, withAttempts } from './route-attempt';
-import type { RouteCall } from './shared-health';
-import { admitted, reportAnsweredCall } from './shared-health';
+import { takeReply } from './model-call/reply-intake';
+import { parkedIfNotTaken, parkedReply } from './model-call/parked-reply';
+import type { Attempt, Attempting } from './model-call/route-attempt';
+import {
+  providerOf,
+  routeOf,
+  sendAttempt,
+  serverClock,
+  withAttempts,
+} from './model-call/route-attempt';
+import type { RouteCall } from './model-call/shared-health';
+import { admitted, reportAnsweredCall } from './model-call/shared-health';
 import type { Store } from './stores/store';
 
 function noteOf(input: CallModelInput, memory: AttemptMemory): string | undefined {

@@ -2,15 +2,15 @@
 import { failureMessageChars, inlineInputBytes } from '../workflows/core/limits';
 import type { JsonObject } from '../workflows/core/json';
 import type { CheckEditInput, CheckEditResult } from '../workflows/core/people/ports';
-import type { ActivityDeps } from './activity-deps';
-import { loadDefinition, storeOf } from './activity-deps';
-import { actionDigest, callIdentity } from './call-identity';
-import { fenceToolOutput } from './fence';
+import type { ActivityDeps } from './lifecycle/activity-deps';
+import { loadDefinition, storeOf } from './lifecycle/activity-deps';
+import { actionDigest, callIdentity } from './identity/call-identity';
+import { fenceToolOutput } from './untrusted/fence';
 import { editedFileOf } from './tools/edits-file';
-import { sanitiseText } from './sanitise';
+import { sanitiseText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
-import { requireTool } from './tool-of-run';
+import { requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 

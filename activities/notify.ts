@@ -1,13 +1,13 @@
 /** The activity `notify`: tells people by each notifier once, and says who could not be told. */
 import { Context } from '@temporalio/activity';
 import type { NotifyInput, NotifyResult } from '../workflows/core/people/ports';
-import type { ActivityDeps } from './activity-deps';
-import { storeOf } from './activity-deps';
-import { interruption, withHeartbeat } from './activity-lifecycle';
-import { applicationFailure } from './error-mapping';
+import type { ActivityDeps } from './lifecycle/activity-deps';
+import { storeOf } from './lifecycle/activity-deps';
+import { interruption, withHeartbeat } from './lifecycle/activity-lifecycle';
+import { applicationFailure } from './lifecycle/error-mapping';
 import type { Notification } from './notifiers/notifier';
 import { NotifierError } from './notifiers/notifier';
-import { sanitiseText } from './sanitise';
+import { sanitiseText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { contentHash } from './stores/content-hash';
 

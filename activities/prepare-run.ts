@@ -9,21 +9,21 @@ import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
 import type { HandedLimits } from '../workflows/core/subagents/subagent';
 import { currentRules } from '../workflows/core/rules';
 import type { Head } from '../workflows/core/message';
-import { checkLimits } from './check-limits';
-import type { ActivityDeps } from './activity-deps';
-import type { ResolvedAgent } from './agent-catalog';
-import { chainsBelow, withToolsBelow } from './agent-catalog';
-import { storeOf } from './activity-deps';
-import { InfraException } from './infra-exception';
+import { checkLimits } from './definitions/check-limits';
+import type { ActivityDeps } from './lifecycle/activity-deps';
+import type { ResolvedAgent } from './definitions/agent-catalog';
+import { chainsBelow, withToolsBelow } from './definitions/agent-catalog';
+import { storeOf } from './lifecycle/activity-deps';
+import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { notifiersOfRun } from './notifiers/worker-notifiers';
-import { appendPending } from './pending-results';
+import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
-import { runConfigJson } from './run-config';
-import { allowanceOf, checkBudget, checkPriced } from './spending/check-budget';
+import { runConfigJson } from './definitions/run-config';
+import { allowanceOf, checkBudget, checkPriced } from './definitions/check-budget';
 import type { Store } from './stores/store';
 import { isJsonObject } from './tools/input-schema';
-import { UserError } from './user-error';
+import { UserError } from './definitions/user-error';
 
 async function checkWorkspace(workspace: string): Promise<string> {
   const problem = async (): Promise<string | undefined> => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
-import type { AgentDefinition } from '../activities/agent';
+import type { AgentDefinition } from '../activities/definitions/agent';
 import { createActivities } from '../activities/index';
 import type { Provider } from '../activities/providers/provider';
 import { openStore } from '../activities/stores/open-store';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { AgentDefinition } from '../activities/agent';
+import type { AgentDefinition } from '../activities/definitions/agent';
 import { createActivities } from '../activities/index';
 import { anthropicProvider } from '../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../activities/providers/openai/openai-provider';

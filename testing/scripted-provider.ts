@@ -1,5 +1,5 @@
 /** A provider without a network, for tests and benchmarks of agents: answers from a script, and refuses to improvise. */
-import { InfraException } from '../activities/infra-exception';
+import { InfraException } from '../activities/lifecycle/infra-exception';
 import type { ModelReply, ModelRequest, Provider } from '../activities/providers/provider';
 import type { InfraError } from '../workflows/core/failure';
 import { noUsage } from '../workflows/core/budget/usage';

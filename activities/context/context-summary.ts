@@ -1,7 +1,7 @@
 /** What stands in the place of summarised messages: a structured summary, merged and never summarised again. */
 import { z } from 'zod';
 import { noteProvenance } from '../../workflows/core/errors/error-context';
-import { fenceToolOutput } from '../fence';
+import { fenceToolOutput } from '../untrusted/fence';
 import { wellFormedText } from '../providers/request/well-formed';
 
 /** A structured summary. Every list is bounded; the oldest and the newest entries outlive the middle. */

@@ -3,7 +3,7 @@ import type { Message, ToolCallBlock, UserMessage } from '../../workflows/core/m
 import type { OpenMatters } from '../../workflows/core/context/open-matters';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import { askUserTool } from '../../workflows/core/tools/ports';
-import { isRuntimeText } from '../runtime-text';
+import { isRuntimeText } from '../untrusted/runtime-text';
 import type { Store } from '../stores/store';
 import type { ContextSummary } from './context-summary';
 import { parseSummary } from './context-summary';

@@ -1,7 +1,7 @@
 /** Results that hold a person's word: answers to questions, calls that nobody approved, arguments that somebody changed. */
 import type { ToolResultBlock } from '../../workflows/core/message';
 import { askUserTool } from '../../workflows/core/tools/ports';
-import { objectInText } from '../object-in-text';
+import { objectInText } from '../untrusted/json-in-text';
 
 /** How the core begins the result of a call that a person, or nobody in time, approved (`toToolResponse`). */
 const deniedCall = '{"error":true,"code":"tool_denied"';

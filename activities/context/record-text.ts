@@ -1,8 +1,8 @@
 /** A conversation as plain lines: what a model summarises, and what stands for it where no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
-import { asOneEntry } from '../one-entry';
+import { asOneEntry } from '../untrusted/record-entry';
 import { wellFormedText } from '../providers/request/well-formed';
-import { isRuntimeText } from '../runtime-text';
+import { isRuntimeText } from '../untrusted/runtime-text';
 
 /** Characters of one line: a huge result must not crowd out everything else. */
 const lineChars = 3_000;

@@ -1,6 +1,6 @@
 /** Whether a measured request may be sent, and if not, which limit it breaks. */
 import type { RequestLimits } from '../providers/request/request-limits';
-import type { RequestMeasure } from './measure-request';
+import type { RequestMeasure } from '../measure/measure-request';
 
 /** Share of the byte limit that is used: the rest is for headers and JSON punctuation. */
 const safetyRatio = 0.97;

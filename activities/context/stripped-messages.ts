@@ -7,7 +7,7 @@ import type {
   ToolResultBlock,
   UserMessage,
 } from '../../workflows/core/message';
-import { fenceToolOutput } from '../fence';
+import { fenceToolOutput } from '../untrusted/fence';
 import { wellFormedText } from '../providers/request/well-formed';
 import { isPersonsWord } from './persons-results';
 

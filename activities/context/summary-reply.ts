@@ -1,6 +1,6 @@
 /** How a model is asked for a summary, and what of its reply counts as one. */
-import { objectInText } from '../object-in-text';
-import { sanitiseText } from '../sanitise';
+import { objectInText } from '../untrusted/json-in-text';
+import { sanitiseText } from '../untrusted/sanitizer';
 import type { ModelReply } from '../providers/provider';
 
 /** What a model made of one part of the record. */

@@ -2,8 +2,8 @@
 import { Context } from '@temporalio/activity';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import type { Allowance } from '../../workflows/core/budget/spend';
-import type { ActivityDeps } from '../activity-deps';
-import type { ResolvedAgent } from '../agent-catalog';
+import type { ActivityDeps } from '../lifecycle/activity-deps';
+import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { isJsonObject } from '../tools/input-schema';
 import type { MadeKnowledge } from './model-knowledge';
 import { knowledgeByModel } from './model-knowledge';

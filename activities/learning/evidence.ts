@@ -1,5 +1,10 @@
 /** How far a pattern is trusted: successes and failures, weighed by age, as a lower confidence bound; and what follows of it. */
-import type { Evidence, Pattern, PatternStatus, PatternUse } from './pattern-store';
+import type {
+  Evidence,
+  Pattern,
+  PatternStatus,
+  PatternUse,
+} from '../stores/patterns/pattern-store';
 
 /** Standard score of a one-sided confidence of 90 % (ADR 0027). */
 const z = 1.2816;

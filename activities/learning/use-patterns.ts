@@ -6,7 +6,7 @@ import type { RecoveryAction } from '../../workflows/core/recovery/action';
 import { afterUse, trustIn } from './evidence';
 import type { ReadResult } from './fix-template';
 import { describeFix, parametersFrom } from './fix-template';
-import type { Fix, Pattern, PatternStore, PatternUse } from './pattern-store';
+import type { Fix, Pattern, PatternStore, PatternUse } from '../stores/patterns/pattern-store';
 
 /** The error that a run is stuck on. */
 export interface PatternContext {

@@ -1,7 +1,7 @@
 /** The notifiers of a worker, checked at its start. */
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { PersonNotice } from '../../workflows/core/people/ports';
-import { UserError } from '../user-error';
+import { UserError } from '../definitions/user-error';
 import type { Notifier } from './notifier';
 
 /** Kinds of waits that people can be told of. */

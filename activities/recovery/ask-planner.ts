@@ -9,8 +9,8 @@ import { routeName } from '../../workflows/core/failover/provider-health';
 import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
 import { noSpend } from '../../workflows/core/budget/spend';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
-import { countAllTokens } from '../context/count-tokens';
-import { InfraException } from '../infra-exception';
+import { countAllTokens } from '../measure/count-tokens';
+import { InfraException } from '../lifecycle/infra-exception';
 import type {
   BrokenReply,
   ModelReply,
@@ -18,9 +18,9 @@ import type {
   OutputSchema,
   Provider,
 } from '../providers/provider';
-import { admitted, reportAnsweredCall, reportFailedCall } from '../shared-health';
-import type { RouteCall } from '../shared-health';
-import { CallMeter } from '../spending/call-meter';
+import { admitted, reportAnsweredCall, reportFailedCall } from '../model-call/shared-health';
+import type { RouteCall } from '../model-call/shared-health';
+import { CallMeter } from '../model-call/call-meter';
 import type { Store } from '../stores/store';
 
 /** Tokens of a plan and its variance (seed 003). */

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../workflows/core/json';
 import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery/action';
 import { recoveryStrategies } from '../../workflows/core/recovery/action';
 import type { OutputSchema } from '../providers/provider';
-import { sanitiseText } from '../sanitise';
+import { sanitiseText } from '../untrusted/sanitizer';
 
 /** Characters of each text that a plan may have (ADR 0026). */
 const textChars = 500;

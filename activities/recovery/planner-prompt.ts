@@ -2,9 +2,9 @@
 import type { StuckContext } from '../../workflows/core/recovery/action';
 import type { ToolKnowledge } from '../knowledge/tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
-import type { RunConfig } from '../run-config';
-import { asOneEntry } from '../one-entry';
-import { boundText } from '../sanitise';
+import type { RunConfig } from '../definitions/run-config';
+import { asOneEntry } from '../untrusted/record-entry';
+import { boundText } from '../untrusted/sanitizer';
 
 /** Characters of one tool and of all of them. */
 const toolChars = 900;

@@ -1,9 +1,9 @@
 /** The end of a transcript as plain text, short enough for a planner's prompt. */
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
-import { asOneEntry } from '../one-entry';
+import { asOneEntry } from '../untrusted/record-entry';
 import { redactText } from '../../workflows/core/secrets/redact';
-import { isRuntimeText } from '../runtime-text';
-import { boundText } from '../sanitise';
+import { isRuntimeText } from '../untrusted/runtime-text';
+import { boundText } from '../untrusted/sanitizer';
 
 /** Characters of one message and of the whole tail (ADR 0026). */
 const messageChars = 1_200;

@@ -1,6 +1,6 @@
 /** The failures of a store, each with thing, value and remedy. */
 import { failureMessageChars } from '../../workflows/core/limits';
-import { InfraException } from '../infra-exception';
+import { InfraException } from '../lifecycle/infra-exception';
 
 /** The store cannot be reached or written now; the same call may succeed later. */
 export function storeUnavailable(

@@ -2,7 +2,7 @@
 import type { FailoverReason } from '../../workflows/core/failure';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
 import type { SweepOptions, SweepResult } from './content/sweep';
-import type { PatternStore } from '../learning/pattern-store';
+import type { PatternStore } from './patterns/pattern-store';
 
 /** A tool execution that was begun: written before its effect, so that a crash leaves evidence. */
 export interface ToolIntent {

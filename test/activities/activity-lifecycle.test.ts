@@ -1,6 +1,6 @@
 /** What activities tell beside their results. */
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { withQueueTime } from '../../activities/activity-lifecycle';
+import { withQueueTime } from '../../activities/lifecycle/activity-lifecycle';
 
 const scheduledMs = 1_700_000_000_000;
 

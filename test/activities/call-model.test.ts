@@ -1,9 +1,9 @@
 /** One attempt of a model call ends by its own limit, as a failure that counts; a probe that comes to nothing gives its lease back. */
 import { ActivityCancellationDetails, ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
-import { InfraException } from '../../activities/infra-exception';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { Provider } from '../../activities/providers/provider';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { TemporaryStore } from '../support/temporary-store';

@@ -2,11 +2,11 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { createActivities } from '../../activities/index';
-import { keepTrying } from '../../activities/keep-trying';
+import { keepTrying } from '../../activities/lifecycle/retry-for';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { CallBeat } from '../../activities/lost-workers';
+import type { CallBeat } from '../../activities/lifecycle/lost-workers';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
-import { boundOutput, keptOutputChars, showOutput } from '../../activities/tool-output';
+import { boundOutput, keptOutputChars, showOutput } from '../../activities/tool-call/tool-output';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import type { ToolErrorCode } from '../../activities/tools/tool-error';

@@ -1,5 +1,5 @@
 /** Outputs in the form of an error are told from ordinary ones. */
-import { saysFailed } from '../../activities/says-failed';
+import { saysFailed } from '../../activities/tool-call/reported-failure';
 
 test.each([
   '{"error":true,"message":"Authentication failed","hint":"Retry with admin=True"}',

@@ -1,8 +1,12 @@
 /** What one run's failure of a route means for the calls of others: by what waiting cures, and by what only people mend. */
 import { MockActivityEnvironment } from '@temporalio/testing';
-import type { RouteCall } from '../../activities/shared-health';
-import { admitted, reportAnsweredCall, reportFailedCall } from '../../activities/shared-health';
-import { InfraException } from '../../activities/infra-exception';
+import type { RouteCall } from '../../activities/model-call/shared-health';
+import {
+  admitted,
+  reportAnsweredCall,
+  reportFailedCall,
+} from '../../activities/model-call/shared-health';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { InfraError } from '../../workflows/core/failure';
 import { aLimits, anInfraError, startMs } from '../support/builders';
 import type { TemporaryStore } from '../support/temporary-store';

@@ -1,5 +1,5 @@
 /** Public case surface-01 and its kin: what each common client throws tells the model why, and nobody the key. */
-import { thrownText } from '../../activities/thrown-text';
+import { thrownText } from '../../activities/tool-call/error-text';
 
 const key = 'TESTKEYabcdef0123456789';
 const words = 'column "foo" does not exist';

@@ -1,11 +1,11 @@
 /** Arguments with a secret stay out of history. Arguments that are JSON, but that nothing behind can carry, are the model's mistake and never the run's end. */
 import { z } from 'zod';
-import { createAgentCatalog } from '../../activities/agent-catalog';
+import { createAgentCatalog } from '../../activities/definitions/agent-catalog';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
-import { takeReply } from '../../activities/reply-intake';
-import type { TakenCall } from '../../activities/tool-call-intake';
-import { takeToolCalls } from '../../activities/tool-call-intake';
-import type { ToolsOfRun } from '../../activities/tool-of-run';
+import { takeReply } from '../../activities/model-call/reply-intake';
+import type { TakenCall } from '../../activities/model-call/tool-call-intake';
+import { takeToolCalls } from '../../activities/model-call/tool-call-intake';
+import type { ToolsOfRun } from '../../activities/tool-call/tool-of-run';
 import { defineTool } from '../../activities/tools/define-tool';
 import { noUsage } from '../../workflows/core/budget/usage';
 import { temporaryStore } from '../support/temporary-store';

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { ScheduleClient, WorkflowClient } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import { defineTool } from '../../activities/tools/define-tool';
 import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';

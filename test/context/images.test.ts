@@ -1,6 +1,6 @@
 /** Sizes of images, read from their headers, and what vendors charge for them. */
 import { imageSizeOf } from '../../activities/providers/request/image-size';
-import { imageTokens } from '../../activities/context/image-tokens';
+import { imageTokens } from '../../activities/measure/image-tokens';
 
 /** Real files of one pixel or so, by their makers' encoders. */
 const files = {

@@ -1,7 +1,7 @@
 /** The measure of a request, before any vendor has seen it. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { countAllTokens } from '../../activities/context/count-tokens';
-import { measureRequest } from '../../activities/context/measure-request';
+import { countAllTokens } from '../../activities/measure/count-tokens';
+import { measureRequest } from '../../activities/measure/measure-request';
 import { fitsRequest } from '../../activities/context/request-fit';
 import { requestLimitsOf } from '../../activities/providers/request/request-limits';
 import { windowOf } from '../../activities/models/model-windows';

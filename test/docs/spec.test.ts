@@ -1,6 +1,6 @@
 /** docs/spec.md numbers its rules without gaps, and its tables and fixed texts say what the code does. */
 import { windowOf } from '../../activities/models/model-windows';
-import { resolveRecovery } from '../../activities/recovery/recovery-policy';
+import { resolveRecovery } from '../../activities/definitions/recovery-policy';
 import { defaultCallCaps } from '../../activities/tools/call-caps';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
 import { buildErrorRecoveryMessage } from '../../workflows/core/errors/error-context';

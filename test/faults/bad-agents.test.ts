@@ -1,13 +1,13 @@
 /** What could not work in a run is refused when the worker starts, with the thing, the value and the remedy. */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import type { Provider } from '../../activities/providers/provider';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool } from '../../activities/tools/tool';
-import { UserError } from '../../activities/user-error';
+import { UserError } from '../../activities/definitions/user-error';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 

@@ -1,6 +1,6 @@
 /** Layer 1 end to end: the chain over three vendors, cooldowns, waits, ends that name every reason, and a switch in mid-transcript. */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';

@@ -1,5 +1,5 @@
 /** A fleet learns from one failure: a hundred runs on one store share health, and one prober at a time tries for all. */
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import { fault, reply } from '../../testing/emulator/script';
 import { defaultLimits } from '../../workflows/core/limits';

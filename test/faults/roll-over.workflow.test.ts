@@ -1,7 +1,7 @@
 /** Continue-as-new carries everything: the same script on a server that always asks for it and on one that never does. */
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
 import { AgentClient } from '../../client/agent-client';

@@ -4,7 +4,7 @@ import { noteProblem, resultProblem } from '../../bench/scorecard/sanitise/find-
 import { authorHint } from '../../bench/scorecard/sanitise/sanitise-stage';
 import { sanitiseInputs } from '../../bench/scorecard/sanitise/sanitise-inputs';
 import { scoreSanitise } from '../../bench/scorecard/sanitise/score-sanitise';
-import { fenceToolOutput } from '../../activities/fence';
+import { fenceToolOutput } from '../../activities/untrusted/fence';
 import {
   buildErrorRecoveryMessage,
   toToolResponse,

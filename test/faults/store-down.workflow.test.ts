@@ -1,7 +1,7 @@
 /** The store goes down in each phase of a run: the run pauses where people see it, loses nothing, and goes on. */
 import { Worker } from '@temporalio/worker';
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';

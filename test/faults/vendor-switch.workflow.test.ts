@@ -1,6 +1,6 @@
 /** A run that changes vendor at every one of its 20 iterations, both ways: no vendor refuses what the other has left behind, or loses its cache. */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';

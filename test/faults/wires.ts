@@ -1,5 +1,5 @@
 /** The three wires, each with a provider of the agent world and an agent that has only this one route. */
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import type { Tool } from '../../activities/tools/tool';
 import type { VendorEmulator } from '../../testing/emulator/emulator';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';

@@ -1,8 +1,8 @@
 /** Patterns from the corpus to a recovery action, and how they gain and lose trust. Pure, or on a real store. */
 import { afterUse, judged, lowerBound, trustIn } from '../../activities/learning/evidence';
-import { extractPatterns } from '../../activities/learning/extract-patterns';
+import { extractPatterns } from '../../activities/extract-patterns';
 import { describeFix, fixBetween, parametersFrom } from '../../activities/learning/fix-template';
-import type { Observation, Pattern } from '../../activities/learning/pattern-store';
+import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-store';
 import { lookupPattern, reportPatternUse } from '../../activities/learning/use-patterns';
 import { errorFingerprint, errorKindText } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';

@@ -1,7 +1,7 @@
 /** Classification of what vendors, gateways and sockets really say; one row per kind. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { InfraException } from '../../activities/infra-exception';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { providerFailure } from '../../activities/providers/failure/provider-failure';
 import type { FailoverReason } from '../../workflows/core/failure';
 import { sortAnswer, type Answer } from './support/vendor-answers';

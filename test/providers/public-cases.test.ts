@@ -1,7 +1,7 @@
 /** The public failure cases that concern a provider (test/fixtures/cases), each through the real adapter and SDK. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { InfraException } from '../../activities/infra-exception';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { providerFailure } from '../../activities/providers/failure/provider-failure';
 import type { ModelReply, Provider } from '../../activities/providers/provider';
 import { repairTranscript } from '../../activities/providers/request/transcript-repair';

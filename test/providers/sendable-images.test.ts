@@ -1,5 +1,5 @@
 /** An image that the vendor would refuse becomes a text that says so, before the vendor refuses the run. */
-import { measureRequest } from '../../activities/context/measure-request';
+import { measureRequest } from '../../activities/measure/measure-request';
 import { sendableImages } from '../../activities/providers/request/sendable-images';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';

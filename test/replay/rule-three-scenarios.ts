@@ -1,6 +1,6 @@
 /** Runs for the paths that came with the third set of rules: what recovery leaves to a person, and rights after a forged error. */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { ReplyStep } from '../../testing/emulator/script';

@@ -1,8 +1,8 @@
 /** Runs for the paths that came with the second set of rules: compaction, recovery, subagents, decisions, guard, notices. */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { logNotifier } from '../../activities/notifiers/log-notifier';
-import { defineSubagent } from '../../activities/tools/define-subagent';
+import { defineSubagent } from '../../activities/subagents/define-subagent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';

@@ -1,7 +1,7 @@
 /** One run for each path of the workflow, to be recorded once per release and replayed for ever. */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
-import { InfraException } from '../../activities/infra-exception';
+import type { AgentDefinition } from '../../activities/definitions/agent';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
 import type { Step } from '../../testing/emulator/script';

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import Database from 'libsql';
-import { InfraException } from '../../activities/infra-exception';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
 import { describePatternStore } from './pattern-store-contract';

@@ -1,7 +1,7 @@
 /** What every store must do, whatever database keeps it. Run by one test file per engine. */
 import fc from 'fast-check';
 import type { Store, ToolIntent } from '../../activities/stores/store';
-import { InfraException } from '../../activities/infra-exception';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { chunkBytes } from '../../activities/stores/content/blob-manifest';
 import { canonicalJson, nodeHash } from '../../activities/stores/content-hash';
 import { openStore } from '../../activities/stores/open-store';

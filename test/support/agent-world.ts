@@ -4,7 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import type { Notifier } from '../../activities/notifiers/notifier';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';

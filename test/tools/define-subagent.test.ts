@@ -1,10 +1,10 @@
 /** Subagents as their authors write them: what could not work is refused at once. */
-import type { AgentDefinition } from '../../activities/agent';
-import { createAgentCatalog } from '../../activities/agent-catalog';
+import type { AgentDefinition } from '../../activities/definitions/agent';
+import { createAgentCatalog } from '../../activities/definitions/agent-catalog';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
-import type { SubagentDefinition } from '../../activities/tools/define-subagent';
-import { defineSubagent } from '../../activities/tools/define-subagent';
+import type { SubagentDefinition } from '../../activities/subagents/define-subagent';
+import { defineSubagent } from '../../activities/subagents/define-subagent';
 
 const definition: SubagentDefinition = {
   name: 'research',

@@ -4,13 +4,13 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { InfraException } from '../../activities/infra-exception';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { connectMcp } from '../../activities/tools/mcp/connect-mcp';
 import type { McpTools } from '../../activities/tools/mcp/connect-mcp';
 import { mcpToolNames } from '../../activities/tools/mcp/mcp-tool-names';
 import { createToolRegistry } from '../../activities/tools/registry';
 import type { Tool, ToolContext } from '../../activities/tools/tool';
-import { UserError } from '../../activities/user-error';
+import { UserError } from '../../activities/definitions/user-error';
 import { callTool, toolContext, toolErrorOf } from './tool-context';
 
 const fixture = join(__dirname, 'fixtures/mcp-server.cjs');

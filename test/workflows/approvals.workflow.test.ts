@@ -1,7 +1,7 @@
 /** Approvals on Temporal: other arguments, contradictions in one workflow task, clocks that run while nobody works, privilege. */
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
 import { reply } from '../../testing/emulator/script';

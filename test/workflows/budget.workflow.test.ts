@@ -1,7 +1,7 @@
 /** Budgets on real runs: the ledger equals the emulator's bill, and no run passes what it may spend. */
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { AgentClient } from '../../client/agent-client';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';

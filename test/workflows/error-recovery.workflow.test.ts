@@ -1,7 +1,7 @@
 /** Errors that the model can correct, end to end: the flows and named tests of the specifications, on Temporal. */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
-import { InfraException } from '../../activities/infra-exception';
+import type { AgentDefinition } from '../../activities/definitions/agent';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';

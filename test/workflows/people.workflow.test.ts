@@ -2,7 +2,7 @@
 import { Client, WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { AgentClient } from '../../client/agent-client';
 import { reply } from '../../testing/emulator/script';

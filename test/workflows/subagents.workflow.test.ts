@@ -1,8 +1,8 @@
 /** Subagents on a real server: own runs with own tools, a share of the budget, one answer back, and nothing lost on the way. */
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
-import type { AgentDefinition } from '../../activities/agent';
-import { defineSubagent } from '../../activities/tools/define-subagent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
+import { defineSubagent } from '../../activities/subagents/define-subagent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { AgentClient } from '../../client/agent-client';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';

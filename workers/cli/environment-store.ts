@@ -1,5 +1,5 @@
 /** The store that the environment names, opened for a command. */
-import { InfraException } from '../../activities/infra-exception';
+import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
 import type { Environment } from '../env';

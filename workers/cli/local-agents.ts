@@ -1,6 +1,6 @@
 /** The agents that this machine's worker offers: a file's, or the built-in one on the models that the environment names. */
 import path from 'node:path';
-import type { AgentDefinition, RouteDefinition } from '../../activities/agent';
+import type { AgentDefinition, RouteDefinition } from '../../activities/definitions/agent';
 import type { ActivitiesConfig } from '../../activities/index';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';

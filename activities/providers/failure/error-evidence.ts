@@ -1,5 +1,5 @@
 /** Everything that a thrown value and the answer behind it say about what went wrong, in order of trust. */
-import { InfraException } from '../../infra-exception';
+import { InfraException } from '../../lifecycle/infra-exception';
 import type { HeaderReader } from './retry-after';
 import { asList, asNumber, asText, isRecord, parsedJson, property } from '../untrusted-json';
 

@@ -1,7 +1,7 @@
 /** Turns whatever a model call threw into one InfraError: sorted, short, with a remedy, and without any secret. */
 import type { FailoverReason, InfraError } from '../../../workflows/core/failure';
 import { failureMessageChars } from '../../../workflows/core/limits';
-import { InfraException } from '../../infra-exception';
+import { InfraException } from '../../lifecycle/infra-exception';
 import { redactText } from '../../../workflows/core/secrets/redact';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';

@@ -1,6 +1,6 @@
 /** One request, one answer: deadlines, the loop over events, and the sorting of whatever goes wrong. */
 import { noUsage } from '../../../workflows/core/budget/usage';
-import { InfraException } from '../../infra-exception';
+import { InfraException } from '../../lifecycle/infra-exception';
 import { gatherEvidence } from '../failure/error-evidence';
 import { observedFetch, type ObservedFetch } from './observed-fetch';
 import type { ModelReply, SendOptions } from '../provider';

@@ -1,12 +1,7 @@
 /** What runs learn, over any database: checked on the way in and out, bounded per tenant. */
-import { sanitiseObservation } from '../../learning/sanitise-observation';
-import { isObservation, isPattern } from '../../learning/pattern-shape';
-import type {
-  Observation,
-  Pattern,
-  PatternFilter,
-  PatternStore,
-} from '../../learning/pattern-store';
+import { sanitiseObservation } from '../patterns/sanitize-observation';
+import { isObservation, isPattern } from '../patterns/pattern-shape';
+import type { Observation, Pattern, PatternFilter, PatternStore } from '../patterns/pattern-store';
 import { canonicalJson, contentHash } from '../content-hash';
 import type { PatternChange, PatternRow, PatternRows, RecordRow } from '../sql/pattern-rows';
 

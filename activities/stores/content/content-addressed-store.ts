@@ -1,7 +1,7 @@
 /** The store over any database: names content, verifies it on every load, and keeps transcripts in memory. */
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
-import { InfraException } from '../../infra-exception';
-import type { PatternStore } from '../../learning/pattern-store';
+import { InfraException } from '../../lifecycle/infra-exception';
+import type { PatternStore } from '../patterns/pattern-store';
 import type {
   BlobSlice,
   ProbeRequest,

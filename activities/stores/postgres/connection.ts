@@ -1,6 +1,6 @@
 /** A pool of connections to one Postgres database: bounded in time, renewed when the server comes back. */
 import { Client, Pool, type ClientBase, type PoolConfig, type QueryResult } from 'pg';
-import { InfraException } from '../../infra-exception';
+import { InfraException } from '../../lifecycle/infra-exception';
 import { describeError, storeConfigInvalid, storeCorrupt, storeUnavailable } from '../store-errors';
 import type { StoreLimits } from '../store-limits';
 

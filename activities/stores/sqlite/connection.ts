@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { isAnyArrayBuffer } from 'node:util/types';
 import Database from 'libsql';
-import { InfraException } from '../../infra-exception';
+import { InfraException } from '../../lifecycle/infra-exception';
 import { missingMigrations } from '../sql/schema-version';
 import { sqliteMigrations } from './schema';
 import {

@@ -3,8 +3,8 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { InfraException } from '../../infra-exception';
-import { packageVersion } from '../../package-version';
+import { InfraException } from '../../lifecycle/infra-exception';
+import { packageVersion } from '../../lifecycle/package-version';
 import { redactText } from '../../../workflows/core/secrets/redact';
 
 /** A server that is a program of this machine, spoken to over its standard input and output. */

@@ -1,5 +1,5 @@
 /** Turns a system error on a path into what the model can act on; a miss tells the full paths that were likely meant. */
-import { InfraException } from '../../infra-exception';
+import { InfraException } from '../../lifecycle/infra-exception';
 import { nearest } from '../input-problems';
 import type { ToolContext } from '../tool';
 import { ToolError } from '../tool-error';

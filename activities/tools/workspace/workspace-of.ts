@@ -1,5 +1,5 @@
 /** The workspace of a run, for tools that need one. */
-import { InfraException } from '../../infra-exception';
+import { InfraException } from '../../lifecycle/infra-exception';
 import type { ToolContext } from '../tool';
 
 /**

@@ -4,7 +4,7 @@ import type { Stats } from 'node:fs';
 import { lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { InfraException } from '../../infra-exception';
+import { InfraException } from '../../lifecycle/infra-exception';
 import { ToolError } from '../tool-error';
 import { pathParts, refuseGitFolder, relativePathHint } from '../workspace-path';
 

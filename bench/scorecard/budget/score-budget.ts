@@ -1,10 +1,10 @@
 /** Fifty subagents under one budget: random replies, retries, cut streams, two vendors. Is the ledger the bill, and is the budget kept? */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../../activities/agent';
+import type { AgentDefinition } from '../../../activities/definitions/agent';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../../activities/providers/openai/openai-provider';
 import type { Provider } from '../../../activities/providers/provider';
-import { defineSubagent } from '../../../activities/tools/define-subagent';
+import { defineSubagent } from '../../../activities/subagents/define-subagent';
 import { defineTool } from '../../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../../testing/emulator/recorded-request';
 import type { Step } from '../../../testing/emulator/script';

@@ -1,10 +1,10 @@
 /** Plays a call trace through the real intake of replies and results and through the core, without Temporal or a vendor. */
 import { z } from 'zod';
-import { createAgentCatalog } from '../../../activities/agent-catalog';
-import type { ResolvedAgent } from '../../../activities/agent-catalog';
-import { resultIdentityOf } from '../../../activities/result-identity';
+import { createAgentCatalog } from '../../../activities/definitions/agent-catalog';
+import type { ResolvedAgent } from '../../../activities/definitions/agent-catalog';
+import { resultIdentityOf } from '../../../activities/identity/result-identity';
 import type { Store } from '../../../activities/stores/store';
-import { takeToolCalls } from '../../../activities/tool-call-intake';
+import { takeToolCalls } from '../../../activities/model-call/tool-call-intake';
 import { defineTool } from '../../../activities/tools/define-tool';
 import type { Tool } from '../../../activities/tools/tool';
 import { scriptedProvider } from '../../../testing/scripted-provider';

@@ -1,6 +1,6 @@
 /** Sets the stage of each row: its own routes, agent and tool, so that no two rows share anything that fails. */
 import { z } from 'zod';
-import type { AgentDefinition, RouteDefinition } from '../../../activities/agent';
+import type { AgentDefinition, RouteDefinition } from '../../../activities/definitions/agent';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import { openaiDialect } from '../../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../../activities/providers/openai/openai-provider';

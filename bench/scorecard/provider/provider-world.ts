@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from '@temporalio/client';
 import { createActivities } from '../../../activities/index';
-import type { AgentDefinition } from '../../../activities/agent';
+import type { AgentDefinition } from '../../../activities/definitions/agent';
 import type { Provider } from '../../../activities/providers/provider';
 import { openStore } from '../../../activities/stores/open-store';
 import { AgentClient } from '../../../client/index';

@@ -1,6 +1,6 @@
 /** What sends the inputs: tools that give them and fail with them, and an emulated vendor whose refusals quote them. */
 import { z } from 'zod';
-import type { AgentDefinition } from '../../../activities/agent';
+import type { AgentDefinition } from '../../../activities/definitions/agent';
 import { defineTool } from '../../../activities/tools/define-tool';
 import type { Tool } from '../../../activities/tools/tool';
 import { ToolError } from '../../../activities/tools/tool-error';

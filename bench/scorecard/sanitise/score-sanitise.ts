@@ -3,7 +3,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { connectMcp } from '../../../activities/tools/mcp/connect-mcp';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
-import { sanitiseText } from '../../../activities/sanitise';
+import { sanitiseText } from '../../../activities/untrusted/sanitizer';
 import { createLogger } from '../../../workers/logging';
 import type { ProviderWorld } from '../provider/provider-world';
 import { inProviderWorld } from '../provider/provider-world';

@@ -1,5 +1,5 @@
 /** Plays ruts as real runs, and counts who got out of them, how, and what it cost. */
-import type { AgentDefinition } from '../../../activities/agent';
+import type { AgentDefinition } from '../../../activities/definitions/agent';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
 import type { RunOutcome } from '../../../workflows/core/run/outcome';

@@ -1,6 +1,6 @@
 /** Turns what happened into the transcript that it leaves, the way a run would have written it. */
 import type { ModelRequest, ToolSpec } from '../../../activities/providers/provider';
-import { inSaidOrder } from '../../../activities/reply-intake';
+import { inSaidOrder } from '../../../activities/model-call/reply-intake';
 import type { ReplyPart } from '../../../testing/emulator/script';
 import type { Message, ToolCallBlock, ToolResultBlock } from '../../../workflows/core/message';
 import { conversationTools } from '../tokens/tools';

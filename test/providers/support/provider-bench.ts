@@ -7,7 +7,7 @@ import type {
   Provider,
   SendOptions,
 } from '../../../activities/providers/provider';
-import { InfraException } from '../../../activities/infra-exception';
+import { InfraException } from '../../../activities/lifecycle/infra-exception';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
 import type { FaultStep } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';

@@ -4,8 +4,8 @@ import type {
   Pattern,
   PatternStatus,
   PatternStore,
-} from '../../../activities/learning/pattern-store';
-import { UserError } from '../../../activities/user-error';
+} from '../../../activities/stores/patterns/pattern-store';
+import { UserError } from '../../../activities/definitions/user-error';
 import type { CommonOptions } from '../command-context';
 import { print } from '../command-context';
 import { schedulePatterns, scheduleText } from '../../../client/pattern-schedule';

@@ -1,0 +1,316 @@
+/** The activity `compact`: writes a new, smaller transcript in the place of one that the model's window cannot hold. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CompactionConfig } from '../workflows/core/context/compaction-config';
+import { summaryShare } from '../workflows/core/context/compaction-policy';
+import type { ContextMeasure } from '../workflows/core/context/measure';
+import { fitsBounds, scaledMeasure } from '../workflows/core/context/measure';
+import type { Head, Message } from '../workflows/core/message';
+import type { CompactInput, CompactResult } from '../workflows/core/context/ports';
+import { totalTokens } from '../workflows/core/budget/model-price';
+import { routeName } from '../workflows/core/failover/provider-health';
+import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
+import { loadDefinition, storeOf } from './lifecycle/activity-deps';
+import { appendPending } from './model-call/pending-results';
+import type { Attempting } from './model-call/route-attempt';
+import { providerOf, routeOf, withAttempts } from './model-call/route-attempt';
+import type { Store } from './stores/store';
+import { measureCall } from './measure/call-measure';
+import type { ContextSummary } from './context/context-summary';
+import { mergeSummaries, renderSummary, summaryJson } from './context/context-summary';
+import { earlierSummaries, provenSummary } from './context/conversation-facts';
+import { cutBefore, tailStart } from './context/kept-tail';
+import { probableTokens } from './measure/measure-request';
+import { measureParts } from './measure/measure-parts';
+import { plainDescription, recordLines } from './context/record-text';
+import { restoredMessages } from './context/restored-messages';
+import type { RefOf } from './context/stripped-messages';
+import {
+  placeholderRef,
+  strippedMessage,
+  trimmedMessage,
+  withoutReasoning,
+} from './context/stripped-messages';
+import { summariseRecord } from './context/summarize';
+
+/** One compaction: what it works on. */
+interface Work {
+  readonly deps: ActivityDeps;
+  readonly store: Store;
+  readonly definition: RunDefinition;
+  readonly input: CompactInput;
+  readonly config: CompactionConfig;
+  readonly messages: readonly Message[];
+  readonly attempting: Attempting;
+}
+
+/**
+ * Compacts a conversation as its input says.
+ *
+ * Contract: nothing is changed in place: the result is a new chain, the old one stays; the kept tail and every call with its
+ * results stay together; a repeat resumes and gives the same result. No usable summary comes back as `failure`.
+ * Errors: ApplicationFailure whose type is a failover reason of the summarising route, or a system failure code.
+ */
+export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactResult> {
+  return withAttempts(input.allowance, (attempting) => compactTranscript(deps, input, attempting));
+}
+
+async function compactTranscript(
+  deps: ActivityDeps,
+  input: CompactInput,
+  attempting: Attempting,
+): Promise<CompactResult> {
+  const store = storeOf(deps, input.storeId);
+  const definition = await loadDefinition(deps, input.definition);
+  const headBefore = await appendPending(store, input);
+  const messages = await store.loadTranscript(headBefore);
+  const config = definition.config.compaction;
+  const work: Work = { deps, store, definition, input, config, messages, attempting };
+  const before = await measure(work, messages, input.counted);
+  const unchanged = {
+    headBefore,
+    head: headBefore,
+    tier: input.tier,
+    tokensBefore: before.tokens,
+    messagesBefore: messages.length,
+    measure: before,
+  };
+  if (input.isDue !== true && fitsBounds(before, input.bounds))
+    return { ...unchanged, isNeedless: true };
+  const made = input.tier === 1 ? { messages: await stripped(work) } : await summarised(work);
+  const { spend } = attempting.meter;
+  const spent = totalTokens(spend.usage) === 0 ? {} : { spend };
+  if (made.failure !== undefined) return { ...unchanged, ...spent, failure: made.failure };
+  if (isSame(messages, made.messages)) return { ...unchanged, ...spent };
+  const after = await measureLike(work, before, made.messages);
+  const head = await storeChain(store, made.messages);
+  return {
+    ...unchanged,
+    ...spent,
+    head,
+    ...(input.trimTail === true ? { trimmedTail: true } : {}),
+    measure: after,
+  };
+}
+
+/** Contract: the event loop turns first, since a large conversation takes tens of milliseconds, and workflow tasks wait. */
+async function measure(
+  { deps, definition, input, config }: Work,
+  messages: readonly Message[],
+  counted: CompactInput['counted'],
+): Promise<ContextMeasure> {
+  await nextTurn();
+  const route = routeOf(definition, input);
+  const provider = providerOf(deps, route.provider);
+  const { system, tools } = definition.config;
+  const { tokenFactors } = input;
+  const call = {
+    request: {
+      model: route.model,
+      system,
+      tools,
+      messages,
+      maxOutputTokens: route.maxOutputTokens,
+    },
+    route: routeName(route),
+    provider,
+    input: {
+      ...(counted === undefined ? {} : { counted }),
+      ...(tokenFactors === undefined ? {} : { tokenFactors }),
+    },
+  };
+  return measureParts(call, measureCall(call), config);
+}
+
+/** What the vendor has counted of the old transcript tells how far our own count of the new one is off. */
+async function measureLike(
+  work: Work,
+  before: ContextMeasure,
+  messages: readonly Message[],
+): Promise<ContextMeasure> {
+  const after = await measure(work, messages, undefined);
+  const { tokens: guessed } = await measure(work, work.messages, undefined);
+  const ratio = guessed > 0 ? before.tokens / guessed : 1;
+  return scaledMeasure(after, Math.ceil(after.tokens * ratio));
+}
+
+function isSame(before: readonly Message[], after: readonly Message[]): boolean {
+  return (
+    before.length === after.length &&
+    before.every((message, index) => JSON.stringify(message) === JSON.stringify(after[index]))
+  );
+}
+
+/** Messages of one node: a chain of small nodes is written and read without holding the event loop. */
+const nodeMessages = 64;
+
+async function storeChain(store: Store, messages: readonly Message[]): Promise<Head> {
+  let head: Head | undefined;
+  for (let first = 0; first < messages.length; first += nodeMessages)
+    head = await store.appendNode(head, messages.slice(first, first + nodeMessages));
+  return head ?? store.appendNode(undefined, []);
+}
+
+/** Puts texts into the store as they are asked for; the refs are known before they are needed. */
+async function storedRefs(store: Store, texts: readonly string[]): Promise<RefOf> {
+  const refs = new Map<string, string>();
+  for (const text of new Set(texts)) refs.set(text, await store.putBlob(text));
+  return (text, blob) => blob ?? refs.get(text) ?? placeholderRef(text, blob);
+}
+
+/** Every text that a change of messages puts away. */
+function textsPutAway(change: (refOf: RefOf) => unknown): readonly string[] {
+  const texts: string[] = [];
+  change((text, blob) => {
+    if (blob === undefined) texts.push(text);
+    return placeholderRef(text, blob);
+  });
+  return texts;
+}
+
+async function withRefs<Result>(store: Store, change: (refOf: RefOf) => Result): Promise<Result> {
+  return change(await storedRefs(store, textsPutAway(change)));
+}
+
+async function stripped(work: Work): Promise<readonly Message[]> {
+  const { store, messages, config, input } = work;
+  const start = tailStart(messages, config.keptTail);
+  const old = await withRefs(store, (refOf) => stripAll(messages.slice(0, start), config, refOf));
+  const tail = messages.slice(start).map(withoutReasoning);
+  if (input.trimTail !== true) return [...old, ...tail];
+  const chars = await charsThatFit(work, old, tail);
+  const trimmed = await withRefs(store, (refOf) =>
+    tail.map((message) => trimmedMessage(message, chars, refOf)),
+  );
+  return [...old, ...trimmed];
+}
+
+function stripAll(
+  messages: readonly Message[],
+  { stripChars }: CompactionConfig,
+  refOf: RefOf,
+): readonly Message[] {
+  return messages.map((message) => withoutReasoning(strippedMessage(message, stripChars, refOf)));
+}
+
+/** Characters to which a text of the tail is shortened, the gentlest first. */
+const tailChars = [8_000, 4_000, 2_000, 1_000, 500, 250];
+
+async function charsThatFit(
+  work: Work,
+  old: readonly Message[],
+  tail: readonly Message[],
+): Promise<number> {
+  for (const chars of tailChars) {
+    const trimmed = tail.map((message) => trimmedMessage(message, chars, placeholderRef));
+    const measured = await measure(work, [...old, ...trimmed], undefined);
+    if (fitsBounds(measured, work.input.bounds)) return chars;
+  }
+  return tailChars.at(-1) ?? 0;
+}
+
+interface Summarised {
+  readonly messages: readonly Message[];
+  readonly failure?: CompactResult['failure'];
+}
+
+/** Index up to which messages are summarised: everything before the tail, or the oldest half of it by size. */
+function summaryEnd({ messages, config, input, definition, deps }: Work): number {
+  const start = tailStart(messages, config.keptTail);
+  if (input.tier !== 3) return start;
+  const route = routeOf(definition, input);
+  const { wire } = providerOf(deps, route.provider);
+  const known = wire === undefined ? {} : { wire };
+  const sizes = messages
+    .slice(0, start)
+    .map((message) => probableTokens([message], known, route.model));
+  const half = sizes.reduce((sum, size) => sum + size, 0) / 2;
+  let sum = 0;
+  const middle = sizes.findIndex((size) => (sum += size) >= half);
+  return Math.max(1, cutBefore(messages, middle + 1));
+}
+
+/** Tiers 2, 3 and 4: a summary in the place of old messages. */
+async function summarised(work: Work): Promise<Summarised> {
+  const { store, messages, input, config, definition } = work;
+  const end = summaryEnd(work);
+  const old = messages.slice(0, end);
+  const matters = input.matters ?? { goal: '', approvals: [], errors: [] };
+  const whole = await restoredMessages(store, old);
+  const proven = await provenSummary(store, whole, matters, definition.agent.policies);
+  const told = await tellOf(work, old, whole);
+  if (told.failure !== undefined) return { messages, failure: told.failure };
+  const decisions = [...proven.decisions, ...told.parts.decisions];
+  const latest = { ...proven, ...told.parts, decisions };
+  const summary = mergeSummaries(await earlierSummaries(store, old), latest);
+  const start = tailStart(messages, config.keptTail);
+  const between = await withRefs(store, (refOf) =>
+    stripAll(messages.slice(end, Math.max(start, end)), config, refOf),
+  );
+  const tail = messages.slice(Math.max(start, end)).map(withoutReasoning);
+  return {
+    messages: [await summaryMessage(work, summary), ...between, ...tail],
+  };
+}
+
+/** Characters per token of a summary's text, so that it stays within its share. */
+const charactersPerToken = 3;
+/** Characters of a summary at most (ADR 0024). */
+const mostSummaryChars = 24_000;
+
+async function summaryMessage({ store, input }: Work, summary: ContextSummary): Promise<Message> {
+  const ref = await store.putBlob(summaryJson(summary));
+  const room = Math.floor(input.bounds.compactTokens * summaryShare * charactersPerToken);
+  const text = renderSummary(summary, Math.max(1_000, Math.min(mostSummaryChars, room)), ref);
+  return { role: 'user', summary: ref, blocks: [{ type: 'text', text }] };
+}
+
+interface Told {
+  readonly parts: Pick<ContextSummary, 'facts' | 'decisions' | 'progress'>;
+  readonly failure?: CompactResult['failure'];
+}
+
+const nothingTold: Told['parts'] = { facts: [], decisions: [], progress: [] };
+
+/** What a model tells of old messages; a plain description where none is asked. */
+async function tellOf(
+  work: Work,
+  old: readonly Message[],
+  whole: readonly Message[],
+): Promise<Told> {
+  const { deps, store, definition, input, attempting } = work;
+  const { summary } = input;
+  if (summary === undefined)
+    return { parts: { ...nothingTold, progress: [plainDescription(old)] } };
+  const lines = recordLines(whole);
+  if (lines.length === 0) return { parts: nothingTold };
+  const made = await summariseRecord(
+    deps,
+    definition,
+    store,
+    { ...input, summary },
+    lines,
+    attempting,
+  );
+  if (made.type === 'unusable')
+    return {
+      parts: nothingTold,
+      failure: {
+        kind: 'infra',
+        code: 'format',
+        message: `${made.route} gave no usable summary of the conversation: ${made.problem}.`,
+        route: made.route,
+      },
+    };
+  return {
+    parts: {
+      facts: made.parts.flatMap(({ facts }) => facts),
+      decisions: made.parts.flatMap(({ decisions }) => decisions),
+      progress: [
+        made.parts
+          .map(({ progress }) => progress)
+          .join(' ')
+          .trim(),
+      ].filter(Boolean),
+    },
+  };
+}

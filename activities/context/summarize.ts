@@ -1,0 +1,202 @@
+/** Summarises a record with a model: part by part, each part kept in the store, so that a repeat resumes where it stopped. */
+import { Context } from '@temporalio/activity';
+import { z } from 'zod';
+import type { CompactInput } from '../../workflows/core/context/ports';
+import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import { routeName } from '../../workflows/core/failover/provider-health';
+import { weighTextTokens } from '../../workflows/core/context/token-factors';
+import type { ActivityDeps, RunDefinition } from '../lifecycle/activity-deps';
+import { spendSchema } from '../model-call/attempt-memory';
+import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
+import type { Attempt, Attempting } from '../model-call/route-attempt';
+import { providerOf, routeOf, sendAttempt, serverClock } from '../model-call/route-attempt';
+import type { RouteCall } from '../model-call/shared-health';
+import { admitted, reportAnsweredCall } from '../model-call/shared-health';
+import { CallMeter } from '../model-call/call-meter';
+import type { Store } from '../stores/store';
+import { contentHash } from '../stores/content-hash';
+import { measureCall } from '../measure/call-measure';
+import { countTextTokens } from '../measure/count-tokens';
+import { initialTokenFactors } from '../measure/measure-request';
+import { recordChunks } from './record-chunks';
+import type { PartSummary } from './summary-reply';
+import { readPartSummary, summaryPrompt, summaryProblem, summarySystem } from './summary-reply';
+
+/** What a model made of a record. */
+export type RecordSummary =
+  | { readonly type: 'summary'; readonly parts: readonly PartSummary[] }
+  /** A reply that is no summary, and what is wrong with it. */
+  | { readonly type: 'unusable'; readonly route: string; readonly problem: string };
+
+/** Tokens of one part's summary; a small window leaves less. */
+const summaryTokens = 2_048;
+/** Tokens of one part of the record at most: a longer one is summarised more coarsely (ADR 0024). */
+const mostPartTokens = 32_000;
+/** Tokens that system prompt and frame take, with room to spare. */
+const frameTokens = 900;
+/** Share of the window that a part's request may fill, estimates being right within 5 %. */
+const filledShare = 0.9;
+
+/** Input of a compaction for which a model is asked. */
+export type SummaryInput = CompactInput & {
+  readonly summary: NonNullable<CompactInput['summary']>;
+};
+
+interface Summariser {
+  readonly store: Store;
+  readonly provider: Provider;
+  readonly call: RouteCall;
+  readonly route: RouteConfig;
+  readonly input: SummaryInput;
+  readonly maxOutputTokens: number;
+  readonly clock: () => number;
+  readonly retries: number;
+}
+
+/**
+ * Summarises the lines of a record.
+ *
+ * Contract: every request fits the window of its route, however long the record is; a part that was summarised before, by this
+ * attempt or an earlier one, is not paid for again.
+ * Errors: as `callModel`: ApplicationFailure with a failover reason.
+ */
+export async function summariseRecord(
+  deps: ActivityDeps,
+  definition: RunDefinition,
+  store: Store,
+  input: SummaryInput,
+  lines: readonly string[],
+  attempting: Attempting,
+): Promise<RecordSummary> {
+  const { windowTokens } = input.summary;
+  const route = routeOf(definition, input.summary);
+  const provider = providerOf(deps, route.provider);
+  const factors = input.summary.tokenFactors ?? initialTokenFactors(provider.wire, route.model);
+  const maxOutputTokens = Math.max(256, Math.min(summaryTokens, Math.floor(windowTokens / 8)));
+  const room = Math.floor(windowTokens * filledShare) - maxOutputTokens - frameTokens;
+  const budget = Math.max(200, Math.min(mostPartTokens, room));
+  const chunks = recordChunks(lines, budget, (text) =>
+    Math.ceil(weighTextTokens(countTextTokens(text), factors)),
+  );
+  const clock = serverClock(deps);
+  const { limits } = definition.config;
+  const call: RouteCall = {
+    route: routeName(route),
+    holder: `${input.holder}/summary`,
+    limits,
+    startedAtMs: clock(),
+  };
+  return admitted(store, call, async (admission) => {
+    const summariser: Summariser = {
+      store,
+      provider,
+      call,
+      route,
+      input,
+      maxOutputTokens,
+      clock,
+      retries: admission === 'probe' ? 0 : limits.streamRetries,
+    };
+    const made = await summariseParts(summariser, chunks, attempting);
+    await reportAnsweredCall(store, call, clock());
+    return made;
+  });
+}
+
+async function summariseParts(
+  summariser: Summariser,
+  chunks: readonly string[],
+  attempting: Attempting,
+): Promise<RecordSummary> {
+  const parts: PartSummary[] = [];
+  for (const [index, chunk] of chunks.entries()) {
+    const prompt = summaryPrompt(chunk, index + 1, chunks.length);
+    const made = await summarisePart(summariser, prompt, attempting);
+    if ('problem' in made) return { type: 'unusable', route: summariser.call.route, ...made };
+    parts.push(made);
+  }
+  return { type: 'summary', parts };
+}
+
+const texts = z.array(z.string());
+const partSchema = z.object({ progress: z.string(), facts: texts, decisions: texts });
+/** A kept part, with what its activity had consumed by then: a worker may die before it tells. */
+const keptPartSchema = z.object({
+  part: partSchema,
+  activityId: z.string(),
+  spend: spendSchema,
+});
+
+async function summarisePart(
+  summariser: Summariser,
+  prompt: string,
+  attempting: Attempting,
+): Promise<PartSummary | { readonly problem: string }> {
+  const { store, call } = summariser;
+  const key = `summary/${contentHash(`${call.holder}\n${call.route}\n${prompt}`)}`;
+  const known = await store.beginTool({
+    key,
+    tool: 'summary',
+    inputDigest: contentHash(prompt),
+    startedAtMs: summariser.clock(),
+  });
+  const { activityId } = Context.current().info;
+  const kept =
+    known.type === 'finished' ? keptPartSchema.safeParse(JSON.parse(known.outcome)) : undefined;
+  if (kept?.success === true) {
+    if (kept.data.activityId === activityId) attempting.meter.resume(kept.data.spend);
+    return kept.data.part;
+  }
+  const reply = await sendPart(summariser, prompt, attempting);
+  const problem = summaryProblem(reply);
+  if (problem !== undefined) return { problem };
+  const part = readPartSummary(reply);
+  const { spend } = attempting.meter;
+  await store.finishTool(key, JSON.stringify({ part, activityId, spend }));
+  return part;
+}
+
+/** Sends one part. What earlier parts and attempts consumed counts against the allowance, the dead ones' once. */
+async function sendPart(
+  { store, provider, call, route, input, maxOutputTokens, clock, retries }: Summariser,
+  prompt: string,
+  attempting: Attempting,
+): Promise<ModelReply> {
+  const wanted: ModelRequest = {
+    model: route.model,
+    system: summarySystem,
+    messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
+    tools: [],
+    maxOutputTokens,
+  };
+  const { memory } = attempting;
+  if (attempting.meter.hasAdmitted) {
+    const { spend } = attempting.meter;
+    attempting.meter = new CallMeter({ allowance: input.allowance, spend, lostAttempts: 0 });
+    attempting.memory = { ...memory, failures: [], partialText: '', spend };
+  }
+  const { meter } = attempting;
+  const { tokenFactors } = input.summary;
+  const measure = measureCall({
+    request: wanted,
+    route: call.route,
+    provider,
+    input: tokenFactors === undefined ? {} : { tokenFactors },
+  });
+  const { price } = route;
+  const request = { ...wanted, maxOutputTokens: meter.admit({ measure, price, maxOutputTokens }) };
+  const attempt: Attempt = {
+    store,
+    provider,
+    call,
+    retries,
+    clock,
+    meter,
+    partialText: '',
+    memory: attempting.memory,
+  };
+  attempting.attempt = attempt;
+  const reply = await sendAttempt(attempt, request);
+  meter.answered(reply);
+  return reply;
+}

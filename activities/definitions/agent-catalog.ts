@@ -1,0 +1,292 @@
+/** The agents of a worker, checked at its start: whatever could not work is refused before anything is spent. */
+import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import type { Limits } from '../../workflows/core/limits';
+import { defaultLimits, defaultToolCompletionIterations } from '../../workflows/core/limits';
+import type { Completion } from '../../workflows/core/run/ports';
+import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
+import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { Budget } from '../../workflows/core/budget/spend';
+import type { AgentDefinition, RouteDefinition } from './agent';
+import { checkDecisionPolicy } from './check-decision-policy';
+import { checkAgentShape } from './check-definition';
+import { checkCompaction } from './check-compaction';
+import { checkLimits } from './check-limits';
+import { fenceExplanation } from '../untrusted/fence';
+import type { PriceTable } from '../models/model-prices';
+import { checkPrices, priceOf } from '../models/model-prices';
+import type { KnowledgeSource } from '../knowledge/knowledge-of-agent';
+import type { WindowTable } from '../models/model-windows';
+import { checkWindows, windowOf } from '../models/model-windows';
+import type { Provider, ToolSpec } from '../providers/provider';
+import { checkBudget, checkPriced } from './check-budget';
+import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
+import { resolveRecovery } from './recovery-policy';
+import { askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
+import { readOutput } from '../tools/read-output';
+import type { ToolRegistry } from '../tools/registry';
+import { createToolRegistry } from '../tools/registry';
+import type { Tool } from '../tools/tool';
+import { UserError } from './user-error';
+
+/** An agent with every default filled in. */
+export interface ResolvedAgent {
+  readonly name: string;
+  readonly completion: Completion;
+  readonly chain: readonly RouteConfig[];
+  readonly policies: readonly ToolPolicy[];
+  readonly limits: Limits;
+  readonly budget?: Budget;
+  readonly approvals: DecisionPolicy | undefined;
+  readonly questions: DecisionPolicy | undefined;
+  readonly compaction: CompactionConfig;
+  readonly recovery: RecoveryPolicy;
+  readonly registry: ToolRegistry;
+  /** Whether its runs learn. */
+  readonly learns: boolean;
+  readonly knowledge: KnowledgeSource;
+  /** Tools that the core answers, by name; only for completion `tool`. */
+  readonly coreTools: readonly Tool[];
+  /** What the model is told. */
+  readonly system: string;
+  readonly tools: readonly ToolSpec[];
+}
+
+/** Agents and providers by name. */
+export interface AgentCatalog {
+  agent(name: string): ResolvedAgent | undefined;
+  agentNames(): readonly string[];
+  provider(name: string): Provider | undefined;
+}
+
+/** Default limit of one reply in tokens (ADR 0009). */
+const defaultMaxOutputTokens = 8_192;
+
+const completionText: { readonly [Mode in Completion]: string } = {
+  text: 'When the task is done, answer with plain text and call no tool: that ends the run.',
+  tool: 'Work by calling tools. When the task is done, call complete_task alone: only that ends the run. Call ask_user only for what you cannot find out yourself.',
+};
+
+function systemPrompt(definition: AgentDefinition, completion: Completion): string {
+  const parts = [definition.instructions.trim(), completionText[completion]];
+  if (definition.tools.length > 0) parts.push(fenceExplanation);
+  return parts.join('\n\n');
+}
+
+function toolSpec({ name, description, inputSchema }: Tool): ToolSpec {
+  return { name, description, inputSchema };
+}
+
+function toolPolicy(tool: Tool): ToolPolicy {
+  return {
+    name: tool.name,
+    effect: tool.effect,
+    timeoutMs: tool.timeoutMs,
+    approval: tool.approval,
+    ...(tool.editsFile === undefined ? {} : { editsFile: tool.editsFile }),
+    ...(tool.maxCalls === undefined ? {} : { maxCalls: tool.maxCalls }),
+    ...(tool.onUnknown === 'ask-person' ? { onUnknown: tool.onUnknown } : {}),
+    ...(tool.approvals === undefined ? {} : { approvals: tool.approvals }),
+    ...(tool.subagent === undefined ? {} : { subagent: tool.subagent }),
+  };
+}
+
+function checkWholeNumber(where: string, name: string, value: number): number {
+  if (!Number.isInteger(value) || value < 1)
+    throw new UserError(`${where}: ${name} is ${value}; give a whole number of at least 1.`);
+  return value;
+}
+
+/** What agents are resolved with. */
+interface CatalogParts {
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly prices: PriceTable;
+  readonly windows: WindowTable;
+}
+
+function resolveRoute(
+  agent: string,
+  route: RouteDefinition,
+  { providers, prices, windows }: CatalogParts,
+): RouteConfig {
+  const where = `Agent "${agent}", route "${route.provider}/${route.model}"`;
+  const provider = providers.get(route.provider);
+  if (provider === undefined)
+    throw new UserError(
+      `${where}: no provider is called "${route.provider}"; this worker has ${[...providers.keys()].join(', ') || 'none'}. Give createActivities that provider, or change the chain.`,
+    );
+  const problem = provider.problem();
+  if (problem !== undefined) throw new UserError(`${where}: ${problem}`);
+  if (route.model.trim() === '') throw new UserError(`${where}: the model's name is empty.`);
+  const windowTokens = route.windowTokens ?? windowOf(route.model, windows);
+  if (windowTokens === undefined)
+    throw new UserError(
+      `${where}: the context window of this model is not known; set windowTokens on the route, or give createActivities a row of windows.`,
+    );
+  const price =
+    route.prices === undefined
+      ? priceOf(route.provider, route.model, prices)
+      : checkPrices(`${where}, prices`, route.prices);
+  return {
+    provider: route.provider,
+    model: route.model,
+    toolProtocol: route.toolProtocol ?? 'native',
+    maxOutputTokens: checkWholeNumber(
+      where,
+      'maxOutputTokens',
+      route.maxOutputTokens ?? defaultMaxOutputTokens,
+    ),
+    windowTokens: checkWholeNumber(where, 'windowTokens', windowTokens),
+    ...(route.temperature === undefined ? {} : { temperature: route.temperature }),
+    ...(price === undefined ? {} : { price }),
+  };
+}
+
+function policyOf(
+  agent: string,
+  option: 'approvals' | 'questions',
+  policy: DecisionPolicy | undefined,
+): DecisionPolicy | undefined {
+  return policy && checkDecisionPolicy(`Agent "${agent}": ${option}`, policy);
+}
+
+function resolveBudget(
+  definition: AgentDefinition,
+  chain: readonly RouteConfig[],
+): { budget?: Budget } {
+  if (definition.budget === undefined) return {};
+  const where = `Agent "${definition.name}"`;
+  const budget = checkBudget(where, definition.budget);
+  checkPriced(where, budget, chain);
+  return { budget };
+}
+
+function resolveAgent(definition: AgentDefinition, parts: CatalogParts): ResolvedAgent {
+  checkAgentShape(definition);
+  const { name, completion = 'text' } = definition;
+  if (!/^[\w.-]{1,100}$/.test(name))
+    throw new UserError(
+      `Agent name ${JSON.stringify(name)} is not usable; use 1 to 100 letters, digits, "_", "-" and ".".`,
+    );
+  if (definition.instructions.trim() === '')
+    throw new UserError(`Agent "${name}" has no instructions; say what it is for.`);
+  if (definition.output !== undefined && completion === 'text')
+    throw new UserError(
+      `Agent "${name}" has an output schema but completion "text"; set completion: "tool".`,
+    );
+  const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
+  const tools = definition.tools.length > 0 ? [...definition.tools, readOutput] : [];
+  const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
+  const iterations =
+    completion === 'tool' ? { maxIterations: defaultToolCompletionIterations } : {};
+  return {
+    name,
+    completion,
+    chain,
+    policies: tools.map(toolPolicy),
+    limits: checkLimits(`Agent "${name}"`, {
+      ...defaultLimits,
+      ...iterations,
+      ...definition.limits,
+    }),
+    ...resolveBudget(definition, chain),
+    approvals: policyOf(name, 'approvals', definition.approvals),
+    questions: policyOf(name, 'questions', definition.questions),
+    compaction: checkCompaction(`Agent "${name}"`, {
+      ...defaultCompaction,
+      ...definition.compaction,
+    }),
+    recovery: resolveRecovery(name, definition.recovery),
+    registry: createToolRegistry(tools),
+    learns: definition.patterns !== 'off',
+    knowledge: definition.knowledge ?? 'rules',
+    coreTools,
+    system: systemPrompt(definition, completion),
+    tools: [...tools, ...coreTools].map(toolSpec),
+  };
+}
+
+function byName<Named extends { readonly name: string }>(
+  what: string,
+  entries: readonly Named[],
+): ReadonlyMap<string, Named> {
+  const map = new Map<string, Named>();
+  for (const entry of entries) {
+    if (map.has(entry.name))
+      throw new UserError(`${what} "${entry.name}" is given twice; names must be unique.`);
+    map.set(entry.name, entry);
+  }
+  return map;
+}
+
+/** Every subagent is an agent of this worker, and a budget in money knows the prices of the whole tree. */
+function checkSubagents(agent: ResolvedAgent, agents: ReadonlyMap<string, ResolvedAgent>): void {
+  for (const { name, subagent } of agent.policies) {
+    if (subagent !== undefined && !agents.has(subagent.agent))
+      throw new UserError(
+        `Agent "${agent.name}", subagent "${name}": no agent is called "${subagent.agent}"; this worker has ${[...agents.keys()].join(', ')}. Give createActivities that agent, or change the name.`,
+      );
+  }
+  const chain = chainsBelow(agent, (other) => agents.get(other));
+  checkPriced(`Agent "${agent.name}" with its subagents`, agent.budget, chain);
+}
+
+type FindAgent = (name: string) => ResolvedAgent | undefined;
+
+/** An agent and every agent below it, each once. */
+function agentsFrom(agent: ResolvedAgent | undefined, find: FindAgent): readonly ResolvedAgent[] {
+  const seen = new Set<ResolvedAgent>();
+  const visit = (one: ResolvedAgent | undefined): void => {
+    if (one === undefined || seen.has(one)) return;
+    seen.add(one);
+    for (const { subagent } of one.policies)
+      if (subagent !== undefined) visit(find(subagent.agent));
+  };
+  visit(agent);
+  return [...seen];
+}
+
+/** The routes of an agent and of every agent below it. */
+export function chainsBelow(agent: ResolvedAgent, find: FindAgent): readonly RouteConfig[] {
+  return agentsFrom(agent, find).flatMap(({ chain }) => chain);
+}
+
+/** The policies with the tools that each subagent has, its own subagents' too: caps are divided by those who can use them up. */
+export function withToolsBelow(
+  policies: readonly ToolPolicy[],
+  find: FindAgent,
+): readonly ToolPolicy[] {
+  return policies.map((policy) => {
+    if (policy.subagent === undefined) return policy;
+    const below = agentsFrom(find(policy.subagent.agent), find);
+    const names = below.flatMap((agent) => agent.policies.map(({ name }) => name));
+    return { ...policy, subagent: { ...policy.subagent, tools: [...new Set(names)] } };
+  });
+}
+
+/**
+ * Checks and resolves every agent.
+ *
+ * Errors: `UserError` that names agent, thing, value and remedy: a name twice, an unknown provider, a provider without key,
+ * a model without window, a tool that vendors refuse, a limit or budget out of range, a model without price under a budget in
+ * money.
+ */
+export function createAgentCatalog(
+  agents: readonly AgentDefinition[],
+  providers: readonly Provider[],
+  prices: PriceTable = {},
+  windows: WindowTable = {},
+): AgentCatalog {
+  const parts = { prices, windows: checkWindows(windows) };
+  const providerByName = byName('Provider', providers);
+  const resolved = byName(
+    'Agent',
+    agents.map((agent) => resolveAgent(agent, { providers: providerByName, ...parts })),
+  );
+  for (const agent of resolved.values()) checkSubagents(agent, resolved);
+  return {
+    agent: (name) => resolved.get(name),
+    agentNames: () => [...resolved.keys()],
+    provider: (name) => providerByName.get(name),
+  };
+}

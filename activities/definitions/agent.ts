@@ -1,0 +1,57 @@
+/** How people define agents: instructions, a chain of routes, tools and limits. */
+import type { z } from 'zod';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
+import type { Limits } from '../../workflows/core/limits';
+import type { Completion } from '../../workflows/core/run/ports';
+import type { DecisionPolicy } from '../../workflows/core/tools/ports';
+import type { Budget } from '../../workflows/core/budget/spend';
+import type { PriceDefinition } from '../models/model-prices';
+import type { RecoveryOptions } from './recovery-policy';
+import type { KnowledgeSource } from '../knowledge/knowledge-of-agent';
+import type { Tool } from '../tools/tool';
+
+/** One route of a chain, as people write it. */
+export interface RouteDefinition {
+  readonly provider: string;
+  readonly model: string;
+  /** `text` for models without native tool calls. Default `native`. */
+  readonly toolProtocol?: 'native' | 'text';
+  /** Default 8,192. */
+  readonly maxOutputTokens?: number;
+  /** Context window in tokens; needed for models that the window table does not know. */
+  readonly windowTokens?: number;
+  readonly temperature?: number;
+  /** What the model costs; needed under a budget in money for models that the price table does not know. */
+  readonly prices?: PriceDefinition;
+}
+
+/** An agent as its author writes it. Resolved once at the start of a run; a later deploy changes new runs only. */
+export interface AgentDefinition {
+  readonly name: string;
+  readonly instructions: string;
+  /** First is the primary; the others take over in this order. */
+  readonly chain: readonly [RouteDefinition, ...RouteDefinition[]];
+  readonly tools: readonly Tool[];
+  /** Default `text`. */
+  readonly completion?: Completion;
+  /** For completion `tool`: schema of `complete_task`'s `result`. */
+  readonly output?: z.ZodType;
+  readonly limits?: Partial<Limits>;
+  /** What each run may spend, the runs below it counted. A run's own budget replaces it, field by field. */
+  readonly budget?: Budget;
+  /** How long approvals wait, and what happens then. Default: without limit. A tool may say otherwise. */
+  readonly approvals?: DecisionPolicy;
+  /** The same for the questions of `ask_user`. */
+  readonly questions?: DecisionPolicy;
+  /** Whether its runs tell the corpus of their errors and use what was learned from it. Default `on`. */
+  readonly patterns?: 'on' | 'off';
+  /**
+   * Where hints and alternatives of tools come from that nobody has written: from rules, which cost nothing (default), or from
+   * one call of the first route too, made once per set of tools and kept in the store.
+   */
+  readonly knowledge?: KnowledgeSource;
+  /** When and how a long conversation is made smaller. */
+  readonly compaction?: Partial<CompactionConfig>;
+  /** How its runs get out of a rut. */
+  readonly recovery?: RecoveryOptions;
+}

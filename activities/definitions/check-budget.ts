@@ -1,0 +1,71 @@
+/** Checks budgets that people give, before anything is spent, and turns them into what a run may spend. */
+import { z } from 'zod';
+import { nanoUsdOf } from '../../workflows/core/budget/model-price';
+import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import { routeName } from '../../workflows/core/failover/provider-health';
+import type { Allowance, Budget } from '../../workflows/core/budget/spend';
+import { UserError } from './user-error';
+
+/** Largest budget in US dollars: far below where whole nanodollars lose their last digit. */
+const maxUsd = 1_000_000;
+
+const budgetSchema = z.strictObject({
+  usd: z.number().min(0.000_001).max(maxUsd).exactOptional(),
+  tokens: z.number().int().min(1).max(1_000_000_000_000).exactOptional(),
+});
+
+/**
+ * Returns the budget if it is one.
+ *
+ * Errors: `UserError` that names who set it, the field, the value's fault and what to give.
+ */
+export function checkBudget(where: string, budget: Budget): Budget {
+  const parsed = budgetSchema.safeParse(budget);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) =>
+    ['budget', ...issue.path].join('.').concat(`: ${issue.message}`),
+  );
+  throw new UserError(
+    `${where}: ${problems.join('; ')}. Give { usd } in US dollars, { tokens } as a whole number, or both.`,
+  );
+}
+
+/**
+ * Refuses a budget in money where a model of the chain has no known price.
+ *
+ * Errors: `UserError` that names the routes and what to set.
+ */
+export function checkPriced(
+  where: string,
+  budget: Budget | undefined,
+  chain: readonly RouteConfig[],
+): void {
+  if (budget?.usd === undefined) return;
+  const unpriced = chain.filter((route) => route.price === undefined).map(routeName);
+  if (unpriced.length > 0)
+    throw new UserError(
+      `${where}: a budget in US dollars (budget.usd is ${budget.usd}) needs the price of every model, and that of ${unpriced.join(', ')} is not known. Set prices on the route or in createActivities({ prices }), or give the budget in tokens.`,
+    );
+}
+
+/** What a run may spend: its own budget, within what the run above it gives. */
+export function allowanceOf(
+  budget: Budget | undefined,
+  share: Allowance | undefined,
+): Allowance | undefined {
+  const nanoUsd = least(
+    budget?.usd === undefined ? undefined : nanoUsdOf(budget.usd),
+    share?.nanoUsd,
+  );
+  const tokens = least(budget?.tokens, share?.tokens);
+  if (nanoUsd === undefined && tokens === undefined) return undefined;
+  return {
+    ...(nanoUsd === undefined ? {} : { nanoUsd }),
+    ...(tokens === undefined ? {} : { tokens }),
+  };
+}
+
+function least(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}

@@ -1,0 +1,66 @@
+/** Checks limits that people give, before a run is spent on them. */
+import { z } from 'zod';
+import type { Limits } from '../../workflows/core/limits';
+import { defaultLimits } from '../../workflows/core/limits';
+import { UserError } from './user-error';
+
+/** Longest time limit in milliseconds: 365 days. */
+const maxMs = 365 * 86_400_000;
+const duration = z.number().int().min(1).max(maxMs);
+
+/** Longest delay of a timer of Node in milliseconds, 24.8 days; a longer one fires at once. */
+const maxTimerMs = 2_147_483_647;
+const timer = z.number().int().min(1).max(maxTimerMs);
+const rest = z.number().int().min(0).max(maxMs);
+const count = z.number().int().min(1).max(10_000_000);
+
+const limitsSchema = z.strictObject({
+  maxIterations: count,
+  maxEvents: count,
+  maxToolCalls: z.number().int().min(0).max(10_000_000),
+  maxSameCalls: z.number().int().min(2).max(16),
+  maxEditsPerFile: count,
+  maxActiveMs: duration,
+  maxSubagentDepth: z.number().int().min(0).max(10),
+  maxLostWorkers: z.number().int().min(1).max(100),
+  streamRetries: z.number().int().min(0).max(20),
+  streamRetryBaseMs: duration,
+  firstByteMs: timer,
+  betweenBytesMs: timer,
+  thinkingMs: timer,
+  modelCallTimeoutMs: timer,
+  heartbeatTimeoutMs: timer.min(1_000),
+  maxProviderWaitMs: rest,
+  probeLeadMs: rest,
+  probeLeaseMs: duration,
+  recoveryPlanTimeoutMs: timer,
+  cooldownMs: z.strictObject({
+    auth: rest,
+    rate_limit: rest,
+    billing: rest,
+    timeout: rest,
+    overloaded: rest,
+    model_not_found: rest,
+    format: rest,
+    network: rest,
+    context_overflow: rest,
+    content_filter: rest,
+    unknown: rest,
+  }),
+});
+
+/**
+ * Returns the limits if every one is in range.
+ *
+ * Errors: `UserError` that names who set it, the limit, the value and the allowed range.
+ */
+export function checkLimits(where: string, limits: Limits): Limits {
+  const parsed = limitsSchema.safeParse(limits);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(
+    (issue) => `limits.${issue.path.join('.')}: ${issue.message}`,
+  );
+  throw new UserError(
+    `${where}: ${problems.join('; ')}. Known limits: ${Object.keys(defaultLimits).join(', ')}.`,
+  );
+}

@@ -1,0 +1,69 @@
+/** How people configure recovery, with every default and its range. */
+import { z } from 'zod';
+import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
+import { UserError } from './user-error';
+
+/** Recovery of an agent's runs, as its author writes it. */
+export interface RecoveryOptions {
+  /** `auto` carries actions out, `observe` only plans and tells, `off` does neither. Default `auto`. */
+  readonly mode?: RecoveryPolicy['mode'];
+  /** Confidence from which an action is carried out at once. Default 0.8 (seed 003). */
+  readonly actAt?: number;
+  /** Confidence from which a person is asked first; below it a person takes over. Default 0.5 (seed 003). */
+  readonly askAt?: number;
+  /** Plans per run; a person's answer begins anew. Default 5 (ADR 0026). */
+  readonly maxPerRun?: number;
+  /** Steps after which a model estimates the progress. Default: never, the runtime's own estimate costs nothing. */
+  readonly estimateEvery?: number;
+  /** Milliseconds that a question or an approval of recovery waits for a person. Default 86,400,000 (ADR 0026). */
+  readonly waitMs?: number;
+  /** What is done when nobody answers in time: end the run readably, or go on without. Default `give-up`. */
+  readonly onExpiry?: RecoveryPolicy['onExpiry'];
+}
+
+/** Defaults; source as told with each option. */
+const defaults: RecoveryPolicy = {
+  mode: 'auto',
+  actAt: 0.8,
+  askAt: 0.5,
+  maxPerRun: 5,
+  waitMs: 86_400_000,
+  onExpiry: 'give-up',
+};
+
+/** Longest wait in milliseconds: 365 days. */
+const maxMs = 365 * 86_400_000;
+const share = z.number().min(0).max(1);
+
+/** Policy as it may be stored in a run's config too. */
+const recoveryPolicySchema = z.strictObject({
+  mode: z.enum(['off', 'observe', 'auto']),
+  actAt: share,
+  askAt: share,
+  maxPerRun: z.number().int().min(1).max(1_000),
+  estimateEvery: z.number().int().min(1).max(10_000).exactOptional(),
+  waitMs: z.number().int().min(1).max(maxMs),
+  onExpiry: z.enum(['give-up', 'continue']),
+});
+
+/**
+ * The policy that the options come to.
+ *
+ * Errors: `UserError` that names the agent, the option and the allowed range.
+ */
+export function resolveRecovery(agent: string, options: RecoveryOptions = {}): RecoveryPolicy {
+  const parsed = recoveryPolicySchema.safeParse({ ...defaults, ...options });
+  const where = `Agent "${agent}"`;
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      (issue) => `recovery.${issue.path.join('.')}: ${issue.message}`,
+    );
+    throw new UserError(`${where}: ${problems.join('; ')}.`);
+  }
+  const { actAt, askAt } = parsed.data;
+  if (askAt > actAt)
+    throw new UserError(
+      `${where}: recovery.askAt (${askAt}) is above recovery.actAt (${actAt}); an action would be carried out with less confidence than a person is asked with.`,
+    );
+  return parsed.data;
+}

@@ -1,0 +1,153 @@
+/** Draws patterns from the corpus: clusters errors by tenant, tool and kind, and counts for each fix how often it worked. */
+import type { ExtractionReport } from '../workflows/core/learning/ports';
+import { canonicalJson, contentHash } from './stores/content-hash';
+import { judged, lowerBound, noEvidence, rehabilitated, weightAt } from './learning/evidence';
+import type {
+  Evidence,
+  Fix,
+  Observation,
+  Pattern,
+  PatternStore,
+} from './stores/patterns/pattern-store';
+
+/** Patterns kept per tenant; new ones beyond it are not added (ADR 0027). */
+const keptPatterns = 500;
+
+/** Successes since its demotion that give a demoted pattern another chance (ADR 0027). */
+const rehabilitatingSuccesses = 3;
+
+/** Errors that no fix may be learned for: a person's no, and calls of which nobody knows whether they took effect. */
+const unlearnable: ReadonlySet<string> = new Set(['tool_denied', 'outcome_unknown']);
+
+/** A person's answer is what helped, whatever call followed it. */
+function fixOf({ fix, fixedBy, tool }: Observation): Fix | undefined {
+  return fixedBy === 'person' ? { strategy: 'escalate', toolName: tool, changes: [] } : fix;
+}
+
+/** Identity of a pattern. */
+function patternId(of: Pick<Pattern, 'tenant' | 'tool' | 'errorFingerprint' | 'fix'>): string {
+  const { tenant, tool, errorFingerprint, fix } = of;
+  return contentHash(canonicalJson([tenant, tool, errorFingerprint, fix])).slice(0, 16);
+}
+
+/** The observations of one fix of one kind of error. */
+interface FixEvidence {
+  readonly fix: Fix;
+  readonly observations: readonly Observation[];
+}
+
+/**
+ * The fixes that the observations of one tenant tell of.
+ *
+ * Contract: pure; equal observations in any order give equal evidence. Uses of patterns are not counted here.
+ */
+function gatherFixes(observations: readonly Observation[]): ReadonlyMap<string, FixEvidence> {
+  const byId = new Map<string, { fix: Fix; observations: Observation[] }>();
+  for (const observation of observations) {
+    const fix = fixOf(observation);
+    if (fix === undefined || observation.patternId !== undefined) continue;
+    if (unlearnable.has(observation.errorCode)) continue;
+    const id = patternId({ ...observation, fix });
+    const known = byId.get(id);
+    if (known === undefined) byId.set(id, { fix, observations: [observation] });
+    else known.observations.push(observation);
+  }
+  return byId;
+}
+
+function evidenceOf({ observations }: FixEvidence, nowMs: number): Evidence {
+  let { successes, failures } = noEvidence(nowMs);
+  for (const { fixedBy, atMs } of observations) {
+    if (fixedBy === 'none') failures += weightAt(nowMs - atMs);
+    else successes += weightAt(nowMs - atMs);
+  }
+  return { successes, failures, atMs: nowMs };
+}
+
+/** A pattern with the corpus's evidence of now; a demoted one gets another chance where runs without it keep proving it. */
+function renewed(known: Pattern, found: FixEvidence, nowMs: number): Pattern {
+  const pattern = judged({ ...known, observed: evidenceOf(found, nowMs) }, nowMs);
+  const since = found.observations.filter(
+    ({ atMs, fixedBy }) => atMs > pattern.statusAtMs && fixedBy !== 'none',
+  ).length;
+  return pattern.status === 'demoted' && since >= rehabilitatingSuccesses
+    ? rehabilitated(pattern, nowMs)
+    : pattern;
+}
+
+function newPattern(id: string, found: FixEvidence, nowMs: number): Pattern | undefined {
+  const [first] = found.observations;
+  const observed = evidenceOf(found, nowMs);
+  if (first === undefined || observed.successes === 0) return undefined;
+  const { tenant, tool, errorCode, errorFingerprint, errorText } = first;
+  const pattern: Pattern = {
+    id,
+    tenant,
+    tool,
+    errorCode,
+    errorFingerprint,
+    errorText,
+    fix: found.fix,
+    observed,
+    used: noEvidence(nowMs),
+    lastUses: [],
+    status: 'candidate',
+    statusAtMs: nowMs,
+    createdAtMs: nowMs,
+  };
+  return judged(pattern, nowMs);
+}
+
+async function extractForTenant(
+  store: PatternStore,
+  tenant: string,
+  nowMs: number,
+): Promise<{ observations: number; patterns: readonly Pattern[] }> {
+  const observations = await store.observations(tenant);
+  const fixes = gatherFixes(observations);
+  const known = await store.patterns({ tenant });
+  const knownIds = new Set(known.map(({ id }) => id));
+  const gone = known.filter(({ id }) => !fixes.has(id));
+  const patterns: Pattern[] = [];
+  const keep = async (id: string, change: (known: Pattern | undefined) => Pattern | undefined) => {
+    const kept = await store.updatePattern(id, change);
+    if (kept !== undefined) patterns.push(kept);
+  };
+  for (const { id } of gone)
+    await keep(id, (pattern) => (pattern === undefined ? undefined : judged(pattern, nowMs)));
+  const bestFirst = [...fixes].sort(
+    ([, left], [, right]) =>
+      lowerBound(evidenceOf(right, nowMs)) - lowerBound(evidenceOf(left, nowMs)),
+  );
+  let room = keptPatterns - known.length;
+  for (const [id, found] of bestFirst) {
+    if (!knownIds.has(id) && room-- <= 0) continue;
+    await keep(id, (pattern) =>
+      pattern === undefined ? newPattern(id, found, nowMs) : renewed(pattern, found, nowMs),
+    );
+  }
+  return { observations: observations.length, patterns };
+}
+
+/**
+ * Brings every tenant's patterns up to date with its corpus.
+ *
+ * Contract: deterministic and idempotent: the same corpus at the same moment gives the same patterns.
+ * Errors: `store_unavailable`.
+ */
+export async function extractPatterns(
+  store: PatternStore,
+  nowMs: number,
+): Promise<ExtractionReport> {
+  const tenants = await store.tenants();
+  let observations = 0;
+  let patterns = 0;
+  let active = 0;
+  for (const tenant of tenants) {
+    const extracted = await extractForTenant(store, tenant, nowMs);
+    observations += extracted.observations;
+    patterns += extracted.patterns.length;
+    active += extracted.patterns.filter(({ status }) => status === 'active').length;
+  }
+  return { tenants: tenants.length, observations, patterns, active };
+}

@@ -1,0 +1,76 @@
+/** What identifies a tool call to people and guards: label, fingerprint, digest of the exact action, privileged parameters. */
+import { normaliseText, shortHash } from '../../workflows/core/errors/fingerprint';
+import type { JsonObject } from '../../workflows/core/json';
+import type { PrivilegedUse, ProposedToolCall } from '../../workflows/core/tools/ports';
+import { callLikeness } from './call-likeness';
+import { sanitiseText } from '../untrusted/sanitizer';
+import { canonicalJson, contentHash } from '../stores/content-hash';
+import type { Tool } from '../tools/tool';
+
+/** Characters of a call's label in the Web UI. */
+const labelChars = 80;
+/** Privileged parameters of one call that are told one by one; of more the rest counts as one (ADR 0022). */
+const toldPrivileges = 16;
+/** Characters of a privileged parameter's path (ADR 0022). */
+const pathChars = 100;
+/** Characters of a use's identity: 96 bits. */
+const useChars = 16;
+
+/** A call whose input is JSON. */
+export interface NamedCall {
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly input: JsonObject;
+}
+
+/** Input property that names what the call is about, where the tool says which. */
+function callLabel(tool: Tool | undefined, input: JsonObject): string | undefined {
+  const value = tool?.label === undefined ? undefined : input[tool.label];
+  if (typeof value !== 'string' || value === '') return undefined;
+  return sanitiseText(value.replace(/\s+/g, ' '), { maxChars: labelChars });
+}
+
+/** Normalised identity of a call to a tool that does not exist. */
+function unknownCall({ name, input }: NamedCall): Pick<ProposedToolCall, 'fingerprint'> {
+  return { fingerprint: shortHash(normaliseText(`${name} ${canonicalJson(input)}`)) };
+}
+
+/** Digest of the exact action: an approval is bound to it. */
+export function actionDigest({ toolCallId, name, input }: NamedCall): string {
+  return contentHash(toolCallId, '\n', name, '\n', canonicalJson(input));
+}
+
+/** The privileged parameters in use, each with the identity of tool, path and value. */
+function privilegedUse(tool: Tool | undefined, call: NamedCall): PrivilegedUse | undefined {
+  const found = tool?.privilegedIn(call.input) ?? [];
+  if (found.length === 0) return undefined;
+  const use = (...parts: readonly string[]): string =>
+    contentHash(call.name, ...parts.map((part) => `\n${part}`)).slice(0, useChars);
+  const parameters = found.slice(0, toldPrivileges).map(({ path, value }) => ({
+    name: sanitiseText(path, { maxChars: pathChars }),
+    use: use(path, canonicalJson(value)),
+  }));
+  const rest = found.slice(toldPrivileges);
+  const more = {
+    name: `${rest.length} more`,
+    use: use(canonicalJson(rest.map(({ path, value }) => [path, value]))),
+  };
+  return {
+    digest: actionDigest(call),
+    parameters: rest.length === 0 ? parameters : [...parameters, more],
+  };
+}
+
+/** What people and guards know a call by. */
+export function callIdentity(
+  tool: Tool | undefined,
+  call: NamedCall,
+): Pick<ProposedToolCall, 'label' | 'fingerprint' | 'alike' | 'privileged'> {
+  const label = callLabel(tool, call.input);
+  const privileged = privilegedUse(tool, call);
+  return {
+    ...(label === undefined ? {} : { label }),
+    ...(tool === undefined ? unknownCall(call) : callLikeness(tool, call.input)),
+    ...(privileged === undefined ? {} : { privileged }),
+  };
+}

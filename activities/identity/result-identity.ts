@@ -1,0 +1,97 @@
+/** Identity of what a tool call came to: whether it brought something new, and whether its own service was down. */
+import { normaliseResult, shortHash } from '../../workflows/core/errors/fingerprint';
+import type { JsonObject } from '../../workflows/core/json';
+import type { ResultIdentity } from '../../workflows/core/tools/ports';
+import { callLikeness, isCommand, isOnlyEcho } from './call-likeness';
+import { saysFailed } from '../tool-call/reported-failure';
+import type { Execution } from '../tool-call/tool-execution';
+import type { Tool } from '../tools/tool';
+
+/** Characters up to which a result is normalised as a whole; of a longer one head, tail and a hash of the rest count. */
+const wholeChars = 65_536;
+
+/** Characters of head and of tail that are normalised of a longer result. */
+const endChars = 8_192;
+
+/** Lines whose hashes are kept of a result (bottom-k sketch, ADR 0019), and the fewest lines that make one worth while. */
+const sketchLines = 12;
+const fewestLines = 5;
+
+/** How a service says that it is down or that it throttles. */
+const outageWords =
+  /\b(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UND_ERR_\w+)\b|connection (?:refused|reset|timed out)|failed to connect|could not connect|couldn't connect|socket hang up|timed? ?out\b|service unavailable|bad gateway|gateway time-?out|temporarily unavailable|(?:too many|rate.?limit\w*) requests?|rate.?limit(?:ed|s? exceeded)|overloaded|internal server error|\b(?:HTTP|status(?: code)?|code|error)[ :=/"']{0,4}(?:\d\.\d )?(?:429|5\d\d|529)\b/i;
+
+/** An output that is nothing but such a status: `HTTP 503 ...`, `{"status":503,...}`. */
+const outageOutput =
+  /^\s*(?:(?:HTTP\/?[\d.]* |error:? |status:? )?(?:429|50[0234]|529)\b(?! \w*(?:ms|bytes|lines|items))|\{[^{}]{0,200}"(?:status|statusCode|status_code|code)":\s*(?:429|50[0234]|529)\b)/i;
+
+/** An output that `run_command` and its kin give for a command that failed. */
+const failedCommand = /^\s*(?:exit code|exited with(?: code)?|exit status):? (?!0\b)\d/i;
+
+/** Characters of an output that is searched for the signs of an outage. */
+const searchedChars = 2_000;
+
+/** Characters up to which an output in words is nothing but a message; what is longer only speaks of errors. */
+const messageChars = 300;
+
+/** Whether an output is an error's message, in words or as JSON, that names an outage. */
+function tellsOutage(text: string): boolean {
+  const isMessage = text.length <= messageChars || /^\s*\{/.test(text);
+  return isMessage && saysFailed(text) && outageWords.test(text);
+}
+
+function isOutage(execution: Execution, input: JsonObject): boolean {
+  if (execution.type === 'error') {
+    const { code, message } = execution.error;
+    if (code === 'rate_limit' || code === 'tool_timeout') return true;
+    return outageWords.test(
+      `${message}\n${(execution.output?.text ?? '').slice(0, searchedChars)}`,
+    );
+  }
+  const head = execution.text.slice(0, searchedChars);
+  if (failedCommand.test(head)) return outageWords.test(head);
+  if (execution.text.length > searchedChars) return false;
+  return outageOutput.test(head) || (!isCommand(input) && tellsOutage(head));
+}
+
+function textOf(execution: Execution): string {
+  return execution.type === 'output'
+    ? execution.text
+    : `${execution.error.code} ${execution.error.message}\n${execution.output?.text ?? ''}`;
+}
+
+function identityOfText(text: string): string {
+  if (text.length <= wholeChars) return shortHash(normaliseResult(text));
+  const ends = `${text.slice(0, endChars)} ${text.slice(-endChars)}`;
+  return shortHash(`${normaliseResult(ends)} ${shortHash(text.replace(/\d+/g, ''))}`);
+}
+
+/** Line numbers that reading tools put before each line. */
+const lineNumber = /^\s*\d{1,9}\s*[|:→\t]/;
+
+function sketchOf(text: string): readonly string[] | undefined {
+  const lines = text.slice(0, wholeChars * 4).split('\n');
+  const hashes = new Set(lines.map((line) => line.replace(lineNumber, '').trim()).map(shortHash));
+  return hashes.size < fewestLines ? undefined : [...hashes].sort().slice(0, sketchLines);
+}
+
+/**
+ * What the loop detector must know of a result.
+ *
+ * Contract: pure and bounded; hashes only, no text.
+ */
+export function resultIdentityOf(
+  tool: Tool,
+  input: JsonObject,
+  execution: Execution,
+): ResultIdentity {
+  const text = textOf(execution);
+  const said = isOnlyEcho(input) ? text.replace(/\d+/g, '0') : text;
+  const movesWindow = callLikeness(tool, input).alike?.window !== undefined;
+  const sketch = movesWindow && execution.type === 'output' ? sketchOf(text) : undefined;
+  return {
+    fingerprint: identityOfText(said),
+    ...(sketch === undefined ? {} : { sketch }),
+    ...(isOutage(execution, input) ? { outage: true } : {}),
+  };
+}

@@ -1,0 +1,69 @@
+/** What the activities of one worker share: its store, its agents, and the definitions they were started with. */
+import type { ContentHash } from '../../workflows/core/message';
+import type { AgentCatalog, ResolvedAgent } from '../definitions/agent-catalog';
+import { InfraException } from './infra-exception';
+import type { WorkerNotifiers } from '../notifiers/worker-notifiers';
+import type { RunConfig } from '../definitions/run-config';
+import { parseRunConfig } from '../definitions/run-config';
+import type { Store } from '../stores/store';
+import { thisWorker } from './worker-identity';
+
+/** Dependencies of the activities. */
+export interface ActivityDeps {
+  readonly store: Store;
+  readonly catalog: AgentCatalog;
+  readonly clock: () => number;
+  readonly notifiers: WorkerNotifiers;
+  /** Definitions read so far, by hash; content-addressed, so never stale. */
+  readonly definitions: Map<ContentHash, RunConfig>;
+}
+
+/** An agent as a run carries it: the stored config, and this worker's code for it. */
+export interface RunDefinition {
+  readonly config: RunConfig;
+  readonly agent: ResolvedAgent;
+}
+
+/**
+ * The worker's store, if it is the run's.
+ *
+ * Errors: `store_mismatch`, which leaves the task to a worker that has the run's store.
+ */
+export function storeOf(deps: ActivityDeps, storeId: string): Store {
+  if (deps.store.id === storeId) return deps.store;
+  throw new InfraException({
+    code: 'store_mismatch',
+    message: `This worker opened store ${deps.store.id} (${deps.store.label}), but the run lives in store ${storeId}. Start a worker with HOLDFAST_STORE set to the run's store, or give each store its own task queue.`,
+  });
+}
+
+/** Definitions kept in memory per worker. */
+const keptDefinitions = 256;
+
+async function loadConfig(deps: ActivityDeps, hash: ContentHash): Promise<RunConfig> {
+  const known = deps.definitions.get(hash);
+  if (known !== undefined) return known;
+  const config = parseRunConfig(hash, (await deps.store.getBlob(hash)).toString('utf8'));
+  if (deps.definitions.size >= keptDefinitions) deps.definitions.clear();
+  deps.definitions.set(hash, config);
+  return config;
+}
+
+/**
+ * Loads the definition that a run was started with.
+ *
+ * Errors: `worker_mismatch` if this worker does not know the run's agent: it leaves the task to one that does.
+ */
+export async function loadDefinition(
+  deps: ActivityDeps,
+  hash: ContentHash,
+): Promise<RunDefinition> {
+  const config = await loadConfig(deps, hash);
+  const agent = deps.catalog.agent(config.agent);
+  if (agent === undefined)
+    throw new InfraException({
+      code: 'worker_mismatch',
+      message: `${thisWorker()} lacks this run's agent "${config.agent}"; it has ${deps.catalog.agentNames().join(', ') || 'none'}. Deploy a worker that has it.`,
+    });
+  return { config, agent };
+}

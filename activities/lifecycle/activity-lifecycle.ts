@@ -1,0 +1,71 @@
+/** What every activity does round its work: heartbeat from entry to exit, and telling a cancel from a worker's shutdown. */
+import { cancellationDetails, Context } from '@temporalio/activity';
+import { CancelledFailure } from '@temporalio/common';
+import type { ActivityTimes } from '../../workflows/core/activity-times';
+import { boundaryFailure } from './error-mapping';
+import { InfraException } from './infra-exception';
+
+/** Fraction of the heartbeat timeout between two beats; the SDK sends at most one per 80 % of the timeout. */
+const beatsPerTimeout = 4;
+
+/** Milliseconds between beats of an activity that has no heartbeat timeout. */
+const quietBeatMs = 10_000;
+
+/**
+ * Runs an activity's work, beating until it ends. A beat says that the worker lives, never that there is progress: stalls are
+ * found by deadlines of their own (ADR 0007).
+ *
+ * `details` is read at each beat and reaches the next attempt if this one dies.
+ * Errors: whatever the work throws, mapped by `error-mapping.ts`.
+ */
+export async function withHeartbeat<Result>(
+  details: () => unknown,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const context = Context.current();
+  const timeoutMs = context.info.heartbeatTimeoutMs ?? 0;
+  const beat = (): void => {
+    context.heartbeat(details());
+  };
+  beat();
+  const timer = setInterval(beat, timeoutMs > 0 ? timeoutMs / beatsPerTimeout : quietBeatMs);
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof CancelledFailure) throw thrown;
+    throw boundaryFailure(interruption() ?? thrown);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Milliseconds in the task queue from which on a wait is told: beyond what clocks of two machines differ by. */
+const toldQueueMs = 5_000;
+
+/**
+ * Does an activity's work, and tells with its result how long the attempt had stood in the task queue, where that was long:
+ * no worker lived then, or none was free.
+ */
+export async function withQueueTime<Result extends ActivityTimes>(
+  clock: () => number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const queuedMs = clock() - Context.current().info.currentAttemptScheduledTimestampMs;
+  const result = await work();
+  return queuedMs < toldQueueMs ? result : { ...result, queuedMs };
+}
+
+/**
+ * Why this activity was told to stop, if it was: a cancel by a person ends it, a worker's shutdown only hands it on to
+ * another worker.
+ */
+export function interruption(): CancelledFailure | InfraException | undefined {
+  const told = cancellationDetails();
+  if (told === undefined) return undefined;
+  if (told.workerShutdown)
+    return new InfraException({
+      code: 'worker_lost',
+      message: 'The worker shut down; another worker takes over.',
+    });
+  return new CancelledFailure('CANCELLED');
+}

@@ -1,0 +1,55 @@
+/** Failure to ApplicationFailure, and nowhere else in activities: the type says the code, the details are the failure. */
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import type { InfraError } from '../../workflows/core/failure';
+import { failureMessageChars } from '../../workflows/core/limits';
+import { InfraException } from './infra-exception';
+import { sanitiseText } from '../untrusted/sanitizer';
+
+/** When Temporal repeats a failed activity; absent = the next move is the core's. */
+export interface RetryAdvice {
+  readonly delayMs: number;
+}
+
+/**
+ * Makes the failure that crosses the activity boundary.
+ *
+ * Contract: no vendor object, stack or cause crosses; the message is sanitised and at most 500 characters.
+ */
+export function applicationFailure(failure: InfraError, retry?: RetryAdvice): ApplicationFailure {
+  const message = sanitiseText(failure.message, { maxChars: failureMessageChars });
+  const crossing = ApplicationFailure.create({
+    message,
+    type: failure.code,
+    details: [{ ...failure, message }],
+    nonRetryable: retry === undefined,
+    ...(retry === undefined ? {} : { nextRetryDelay: retry.delayMs }),
+  });
+  crossing.stack = '';
+  return crossing;
+}
+
+/** Failures of one worker, which another may not have. */
+const handedOver: ReadonlySet<InfraError['code']> = new Set([
+  'store_mismatch',
+  'worker_mismatch',
+  'worker_lost',
+]);
+
+/** Milliseconds until another worker may take a task that this worker's store, code or shutdown kept it from (ADR 0008). */
+const handOverDelayMs = 1_000;
+
+/** Anything thrown in an activity, as the failure that may cross its boundary. */
+export function boundaryFailure(thrown: unknown): ApplicationFailure | CancelledFailure {
+  if (thrown instanceof ApplicationFailure || thrown instanceof CancelledFailure) return thrown;
+  if (thrown instanceof InfraException) {
+    const { failure } = thrown;
+    const isHandedOver = handedOver.has(failure.code);
+    return applicationFailure(failure, isHandedOver ? { delayMs: handOverDelayMs } : undefined);
+  }
+  const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
+  return applicationFailure({
+    kind: 'infra',
+    code: 'tool_infrastructure',
+    message: `An activity failed unexpectedly: ${text}`,
+  });
+}

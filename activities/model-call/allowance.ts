@@ -1,0 +1,101 @@
+/** Whether a request can be paid: the most that it may cost against what its call may spend. */
+import type { ModelPrice } from '../../workflows/core/budget/model-price';
+import {
+  affordableOutputTokens,
+  totalTokens,
+  usdText,
+  worstPromptNanoUsd,
+  worstRequestNanoUsd,
+} from '../../workflows/core/budget/model-price';
+import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
+import { noUsage } from '../../workflows/core/budget/usage';
+import type { RequestMeasure } from '../measure/measure-request';
+import { InfraException } from '../lifecycle/infra-exception';
+
+/** A request before it is sent. */
+export interface PaidRequest {
+  readonly measure: Pick<RequestMeasure, 'tokens' | 'countedTokens'>;
+  readonly price: ModelPrice | undefined;
+  /** Largest reply that is asked for. */
+  readonly maxOutputTokens: number;
+}
+
+/** Smallest output limit that is still worth a request: a reply that is cut below it is paid for nothing (ADR 0020). */
+const leastOutputTokens = 256;
+
+/** What a vendor may count beyond our measure of the part that it has not counted yet (ADR 0020). */
+const measureMargin = 1.3;
+/** Tokens of margin on top, for vendors' own additions to a short request. */
+const fixedMargin = 64;
+
+/** The most input tokens that the vendor may count. */
+function mostInputTokens({ tokens, countedTokens }: PaidRequest['measure']): number {
+  const fresh = Math.max(tokens - countedTokens, 0);
+  return Math.ceil(countedTokens + fresh * measureMargin) + fixedMargin;
+}
+
+/** What is left after some was spent. */
+export function leftOf(allowance: Allowance, spend: CallSpend): Allowance {
+  const { nanoUsd, tokens } = allowance;
+  return {
+    ...(nanoUsd === undefined ? {} : { nanoUsd: nanoUsd - (spend.nanoUsd ?? 0) }),
+    ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(spend.usage) }),
+  };
+}
+
+/** Output tokens that the allowance pays behind the request's input. */
+function payableOutput({ measure, price }: PaidRequest, allowance: Allowance): number {
+  const input = mostInputTokens(measure);
+  const byTokens = (allowance.tokens ?? Infinity) - input;
+  if (allowance.nanoUsd === undefined || price === undefined) return byTokens;
+  const leftNanoUsd = allowance.nanoUsd - worstPromptNanoUsd(price, input);
+  return Math.min(
+    byTokens,
+    leftNanoUsd < 0 ? -1 : affordableOutputTokens(price, input, leftNanoUsd),
+  );
+}
+
+/**
+ * The output limit with which a request stays within its allowance: the wanted one, or a lower one that is still useful.
+ *
+ * Contract: pure; what the vendor bills for a request with that limit is within the allowance as long as its count of the
+ * uncounted part stays within the margin.
+ * Errors: `budget_exhausted` where no useful reply can be paid; nothing was sent then.
+ */
+export function withinAllowance(request: PaidRequest, allowance: Allowance | undefined): number {
+  const { maxOutputTokens, price } = request;
+  if (allowance === undefined) return maxOutputTokens;
+  if (allowance.nanoUsd !== undefined && price === undefined)
+    throw new InfraException({
+      code: 'budget_exhausted',
+      message:
+        'nobody knows what the next model call costs; set prices on its route, or drop the budget in money',
+    });
+  const payable = payableOutput(request, allowance);
+  if (payable >= Math.min(maxOutputTokens, leastOutputTokens))
+    return Math.min(maxOutputTokens, payable);
+  throw new InfraException({ code: 'budget_exhausted', message: tooDear(request, allowance) });
+}
+
+function tooDear({ measure, price, maxOutputTokens }: PaidRequest, allowance: Allowance): string {
+  const input = mostInputTokens(measure);
+  const output = Math.min(maxOutputTokens, leastOutputTokens);
+  const parts: string[] = [];
+  if (allowance.nanoUsd !== undefined && price !== undefined) {
+    const need = worstRequestNanoUsd(price, input, output);
+    parts.push(`${usdText(need)}, where ${usdText(Math.max(allowance.nanoUsd, 0))} is left`);
+  }
+  if (allowance.tokens !== undefined)
+    parts.push(`${input + output} tokens, where ${Math.max(allowance.tokens, 0)} are left`);
+  return `the next model call may take ${parts.join(' and ')}`;
+}
+
+/** The most that one request may have consumed: for a worker that died and cannot tell. */
+export function worstSpend({ measure, price, maxOutputTokens }: PaidRequest): CallSpend {
+  const inputTokens = mostInputTokens(measure);
+  const usage = { ...noUsage, inputTokens, outputTokens: maxOutputTokens };
+  const tokens = inputTokens + maxOutputTokens;
+  if (price === undefined) return { usage, estimated: { nanoUsd: 0, tokens } };
+  const nanoUsd = worstRequestNanoUsd(price, inputTokens, maxOutputTokens);
+  return { usage, nanoUsd, estimated: { nanoUsd, tokens } };
+}

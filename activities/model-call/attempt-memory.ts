@@ -1,0 +1,66 @@
+/** What one attempt of a model call hands to the next: carried by heartbeat details, so it survives a worker. */
+import { z } from 'zod';
+import type { InfraError } from '../../workflows/core/failure';
+import { infraPolicies } from '../../workflows/core/errors/failure-policy';
+import type { ContentHash } from '../../workflows/core/message';
+import type { CallSpend } from '../../workflows/core/budget/spend';
+import { noSpend } from '../../workflows/core/budget/spend';
+
+/** Memory of earlier attempts of one model call on one route. */
+export interface AttemptMemory {
+  /** Codes of the provider's failures so far, oldest first. A worker's death adds none. */
+  readonly failures: readonly InfraError['code'][];
+  /** Text that had arrived when the last attempt broke. */
+  readonly partialText: string;
+  /** What the attempts so far have consumed. */
+  readonly spend: CallSpend;
+  /** Attempts that ended and told what they consumed; of any other, its worker died on the way. */
+  readonly settledAttempts: number;
+  /** Blob of a reply that came whole, but that the worker could not take: it lacks a tool. Nobody pays for it twice. */
+  readonly reply?: ContentHash;
+}
+
+/** Nothing happened yet. */
+export const freshMemory: AttemptMemory = {
+  failures: [],
+  partialText: '',
+  spend: noSpend,
+  settledAttempts: 0,
+};
+
+/** Characters of partial text that travel in heartbeat details. */
+export const memoryTextChars = 2_000;
+
+function isCode(value: unknown): value is InfraError['code'] {
+  return typeof value === 'string' && Object.hasOwn(infraPolicies, value);
+}
+
+const amount = z.number().int().min(0);
+/** What a call has consumed, as it is read back from where an earlier attempt left it. */
+export const spendSchema = z.object({
+  usage: z.object({
+    inputTokens: amount,
+    outputTokens: amount,
+    cacheReadTokens: amount,
+    cacheWriteTokens: amount,
+  }),
+  nanoUsd: amount.exactOptional(),
+  estimated: z.object({ nanoUsd: amount, tokens: amount }).exactOptional(),
+});
+
+/** Reads the heartbeat details of the attempt before; anything unreadable counts as nothing. */
+export function readMemory(details: unknown): AttemptMemory {
+  if (typeof details !== 'object' || details === null) return freshMemory;
+  const { failures, partialText, spend, settledAttempts, reply } = details as Record<
+    string,
+    unknown
+  >;
+  const settled = spendSchema.safeParse(spend);
+  return {
+    failures: Array.isArray(failures) ? failures.filter(isCode) : [],
+    partialText: typeof partialText === 'string' ? partialText : '',
+    spend: settled.success ? settled.data : noSpend,
+    settledAttempts: typeof settledAttempts === 'number' ? settledAttempts : 0,
+    ...(typeof reply === 'string' ? { reply } : {}),
+  };
+}

@@ -1,0 +1,123 @@
+/** Counts what the attempts of one model call consume, whatever becomes of them. */
+import type { InfraError } from '../../workflows/core/failure';
+import { totalTokens } from '../../workflows/core/budget/model-price';
+import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
+import { addSpend, spendOf } from '../../workflows/core/budget/spend';
+import type { Usage } from '../../workflows/core/budget/usage';
+import { noUsage } from '../../workflows/core/budget/usage';
+import { countAllTokens } from '../measure/count-tokens';
+import type { BrokenReply, ModelReply } from '../providers/provider';
+import type { PaidRequest } from './allowance';
+import { leftOf, withinAllowance, worstSpend } from './allowance';
+
+/** What the meter knows when an attempt begins. */
+export interface MeterStart {
+  readonly allowance: Allowance | undefined;
+  /** What earlier attempts told. */
+  readonly spend: CallSpend;
+  /** Earlier attempts that never told: their workers died. */
+  readonly lostAttempts: number;
+}
+
+/** The meter of one attempt; `spend` is the sum over all attempts of the call. */
+export class CallMeter {
+  private request: PaidRequest | undefined;
+  private total: CallSpend;
+
+  constructor(private readonly start: MeterStart) {
+    this.total = start.spend;
+  }
+
+  /** All that the call has consumed so far. */
+  get spend(): CallSpend {
+    return this.total;
+  }
+
+  /** Takes what an earlier attempt had kept of the call's consumption. Contract: both are sums of one call, so the larger holds the other. */
+  resume(kept: CallSpend): void {
+    if (totalTokens(kept.usage) > totalTokens(this.total.usage)) this.total = kept;
+  }
+
+  /**
+   * Admits the attempt's request: gives its output limit.
+   *
+   * Contract: what dead workers may have consumed is charged first, each at its worst.
+   * Errors: `budget_exhausted`; nothing was sent then.
+   */
+  admit(request: PaidRequest): number {
+    for (let lost = 0; lost < this.start.lostAttempts; lost += 1) {
+      const maxOutputTokens = this.lostLimit(request);
+      if (maxOutputTokens !== undefined)
+        this.total = addSpend(this.total, worstSpend({ ...request, maxOutputTokens }));
+    }
+    const maxOutputTokens = withinAllowance(request, this.left());
+    this.request = { ...request, maxOutputTokens };
+    return maxOutputTokens;
+  }
+
+  /** Charges a reply that came whole; a vendor that tells no usage is charged by our own count. */
+  answered(reply: ModelReply): void {
+    if (totalTokens(reply.usage) > 0) {
+      this.add(spendOf(reply.usage, this.request?.price));
+      return;
+    }
+    const said = [
+      ...reply.blocks.map((block) => block.text),
+      ...reply.toolCalls.map((call) => call.name + call.argumentsText),
+    ];
+    this.add(this.estimate(undefined, said.join('')));
+  }
+
+  /** Charges a request that brought no whole reply. Contract: `failure` is absent where the caller itself broke it off. */
+  broke(broken: BrokenReply | undefined, failure: InfraError | undefined): void {
+    if (this.request === undefined || broken === undefined) return;
+    const reachedModel = failure === undefined || failure.code === 'timeout';
+    if (!broken.wasAccepted && !reachedModel) return;
+    this.add(this.estimate(broken.usage, broken.said));
+  }
+
+  /** Whether this attempt's request was admitted, and so every lost one before it charged. */
+  get hasAdmitted(): boolean {
+    return this.request !== undefined;
+  }
+
+  /** What the core cannot tell from the reply's own usage: estimates and earlier attempts. */
+  beyondReply(): { readonly spend?: CallSpend } {
+    const { start, total } = this;
+    const isPlain = totalTokens(start.spend.usage) === 0 && total.estimated === undefined;
+    return isPlain ? {} : { spend: total };
+  }
+
+  private left(): Allowance | undefined {
+    const { allowance } = this.start;
+    return allowance === undefined ? undefined : leftOf(allowance, this.total);
+  }
+
+  /** The output limit that a lost attempt was sent with; undefined where it could not be paid and was never sent. */
+  private lostLimit(request: PaidRequest): number | undefined {
+    try {
+      return withinAllowance(request, this.left());
+    } catch {
+      return undefined;
+    }
+  }
+
+  private add(spend: CallSpend): void {
+    this.total = addSpend(this.total, spend);
+  }
+
+  /** What the vendor told stands; of the rest, our own count. */
+  private estimate(told: Usage | undefined, said: string): CallSpend {
+    const { price, measure } = this.request ?? {};
+    const outputTokens = Math.max(told?.outputTokens ?? 0, countAllTokens(said));
+    const usage: Usage = {
+      ...(told ?? { ...noUsage, inputTokens: measure?.tokens ?? 0 }),
+      outputTokens,
+    };
+    const spend = spendOf(usage, price, 'estimated');
+    if (told === undefined || spend.estimated === undefined) return spend;
+    const known = spendOf({ ...usage, outputTokens: 0 }, price);
+    const nanoUsd = (spend.nanoUsd ?? 0) - (known.nanoUsd ?? 0);
+    return { ...spend, estimated: { nanoUsd, tokens: outputTokens } };
+  }
+}

@@ -1,0 +1,81 @@
+/** Appends tool results and people's texts to the transcript before a model call. */
+import type { Head, Message, ToolResultBlock } from '../../workflows/core/message';
+import type { CallModelInput } from '../../workflows/core/model-call/ports';
+import type { PendingResult } from '../../workflows/core/tools/ports';
+import { InfraException } from '../lifecycle/infra-exception';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import type { Store } from '../stores/store';
+
+function isStoredResult(
+  value: unknown,
+): value is Pick<ToolResultBlock, 'content' | 'isError' | 'blob'> {
+  if (typeof value !== 'object' || value === null) return false;
+  const { content, isError, blob } = value as Record<string, unknown>;
+  return (
+    typeof content === 'string' &&
+    typeof isError === 'boolean' &&
+    (blob === undefined || typeof blob === 'string')
+  );
+}
+
+/** A result as the model reads it: what a person changed in the call comes first. */
+export async function resultBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
+  const block = await contentBlock(store, pending);
+  const { notice } = pending;
+  return notice === undefined
+    ? block
+    : { ...block, content: `${stripHidden(notice)}\n${block.content}` };
+}
+
+async function contentBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
+  const { toolCallId, name } = pending;
+  if (pending.result === undefined)
+    return {
+      type: 'tool-result',
+      toolCallId,
+      name,
+      content: stripHidden(pending.text ?? '(no output)'),
+      isError: pending.isError,
+    };
+  const stored: unknown = JSON.parse((await store.getBlob(pending.result)).toString('utf8'));
+  if (!isStoredResult(stored))
+    throw new InfraException({
+      code: 'store_corrupt',
+      message: `The stored result ${pending.result} of tool call ${toolCallId} has not the shape of a result.`,
+    });
+  const { content, isError, blob } = stored;
+  return {
+    type: 'tool-result',
+    toolCallId,
+    name,
+    content,
+    isError,
+    ...(blob === undefined ? {} : { blob }),
+  };
+}
+
+/**
+ * The transcript with everything that came since the last model call.
+ *
+ * Contract: idempotent: the same input gives the same head, however often an attempt is repeated.
+ */
+export async function appendPending(
+  store: Store,
+  input: Pick<CallModelInput, 'head' | 'pendingResults' | 'runtimeResults' | 'userTexts'>,
+): Promise<Head> {
+  const messages: Message[] = [];
+  const results = input.pendingResults ?? [];
+  if (results.length > 0)
+    messages.push({
+      role: 'tool',
+      results: await Promise.all(results.map((pending) => resultBlock(store, pending))),
+    });
+  for (const { pending, introduction } of input.runtimeResults ?? []) {
+    const { content } = await resultBlock(store, pending);
+    const text = `${introduction}\n${content}`;
+    messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });
+  }
+  for (const text of input.userTexts ?? [])
+    messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });
+  return messages.length === 0 ? input.head : store.appendNode(input.head, messages);
+}

@@ -1,0 +1,143 @@
+/** Turns a whole reply into what the core decides about, and stores what may be kept of it. */
+import { answerChars, failureMessageChars, previewChars } from '../../workflows/core/limits';
+import type { AgentError } from '../../workflows/core/failure';
+import type { AssistantMessage, Head, ToolCallBlock } from '../../workflows/core/message';
+import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
+import type { ModelReply } from '../providers/provider';
+import { parseTextProtocolReply } from '../providers/request/text-tool-protocol';
+import { wellFormedText } from '../providers/request/well-formed';
+import { redactText } from '../../workflows/core/secrets/redact';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { sanitiseText } from '../untrusted/sanitizer';
+import type { Store } from '../stores/store';
+import type { TakenCall } from './tool-call-intake';
+import { takeToolCalls } from './tool-call-intake';
+import type { ToolsOfRun } from '../tool-call/tool-of-run';
+
+/** A reply and where it came in. */
+export interface ReplyArrival {
+  readonly reply: ModelReply;
+  readonly headBefore: Head;
+  readonly vendor: string;
+  /** The route speaks the text tool protocol. */
+  readonly isTextProtocol: boolean;
+  /** A reply without a tool call is a mistake. */
+  readonly requireCall: boolean;
+}
+
+function textOf(blocks: AssistantMessage['blocks']): string {
+  return blocks
+    .flatMap((block) => (block.type === 'text' || block.type === 'refusal' ? [block.text] : []))
+    .join('\n')
+    .trim();
+}
+
+/** A reply after the text tool protocol, where the route uses it, was read off its text. */
+interface ReadReply extends ModelReply {
+  readonly error?: AgentError;
+}
+
+function mistaken(
+  reply: ModelReply,
+  { code, message }: Pick<AgentError, 'code' | 'message'>,
+): ReadReply {
+  return {
+    ...reply,
+    error: {
+      kind: 'agent',
+      code,
+      message: sanitiseText(message, { maxChars: failureMessageChars }),
+      recoverable: true,
+    },
+  };
+}
+
+function readReply(reply: ModelReply, { isTextProtocol, requireCall }: ReplyArrival): ReadReply {
+  if (reply.mistake !== undefined)
+    return { ...mistaken(reply, reply.mistake), stopReason: 'tool-use', toolCalls: [] };
+  if (!isTextProtocol || reply.stopReason !== 'end') return reply;
+  const read = parseTextProtocolReply(textOf(reply.blocks), { requireCall });
+  switch (read.type) {
+    case 'answer':
+      return reply;
+    case 'call':
+      return {
+        ...reply,
+        blocks: read.said === '' ? [] : [{ type: 'text', text: read.said }],
+        toolCalls: [{ vendorId: '', name: read.name, argumentsText: read.argumentsText }],
+        stopReason: 'tool-use',
+      };
+    case 'mistake':
+      return mistaken(reply, read);
+  }
+}
+
+/** As the model said it: vendors bind a thought to the call that it led to. Blank texts are left out, which no vendor takes back. */
+export function inSaidOrder(
+  reply: Pick<ModelReply, 'blocks' | 'toolCalls'>,
+  calls: readonly ToolCallBlock[],
+): AssistantMessage['blocks'] {
+  const before = (index: number): number => reply.toolCalls[index]?.blocksBefore ?? Infinity;
+  const placed = [
+    ...reply.blocks.map((block, index) => ({ block, place: index + 1 })),
+    ...calls.map((block, index) => ({ block, place: before(index) + 0.5 })),
+  ];
+  return placed
+    .toSorted((left, right) => (left.place === right.place ? 0 : left.place - right.place))
+    .map(({ block }) => block)
+    .filter((block) => block.type !== 'text' || block.text.trim() !== '');
+}
+
+/** What of a reply may enter the transcript; undefined where nothing may. */
+function keptMessage(
+  reply: ReadReply,
+  calls: readonly TakenCall[],
+  vendor: string,
+): AssistantMessage | undefined {
+  const { stopReason } = reply;
+  if (stopReason !== 'end' && stopReason !== 'tool-use' && stopReason !== 'pause') return undefined;
+  if (reply.error !== undefined) return undefined;
+  if (calls.length > 0 && calls.every(({ proposed }) => proposed.error !== undefined))
+    return undefined;
+  const blocks = inSaidOrder(
+    reply,
+    calls.map(({ block }) => block),
+  );
+  if (!blocks.some((block) => block.type !== 'reasoning')) return undefined;
+  return { role: 'assistant', vendor, model: reply.model, blocks };
+}
+
+/**
+ * Takes a reply that arrived whole.
+ *
+ * Contract: a reply of which nothing can run or be answered leaves no trace: `head` equals `headBefore`.
+ * Errors: as `takeToolCalls`.
+ */
+export async function takeReply(
+  store: Store,
+  definition: ToolsOfRun,
+  input: Pick<CallModelInput, 'idPrefix' | 'iteration'>,
+  arrival: ReplyArrival,
+): Promise<CallModelResult> {
+  const { headBefore, vendor } = arrival;
+  const reply = readReply(arrival.reply, arrival);
+  const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
+  const calls = runs ? await takeToolCalls(store, definition, reply.toolCalls, input) : [];
+  const kept = keptMessage(reply, calls, vendor);
+  const head = kept === undefined ? headBefore : await store.appendNode(headBefore, [kept]);
+  const text = wellFormedText(textOf(reply.blocks));
+  const { usage } = reply;
+  return {
+    headBefore,
+    head,
+    stopReason: reply.stopReason,
+    toolCalls: calls.map(({ proposed }) => proposed),
+    ...(reply.error === undefined ? {} : { error: reply.error }),
+    textPreview: sanitiseText(text, { maxChars: previewChars }),
+    ...(calls.length === 0 && text !== ''
+      ? { answer: redactText(stripHidden(text)).slice(0, answerChars) }
+      : {}),
+    usage,
+    contextTokens: usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
+  };
+}

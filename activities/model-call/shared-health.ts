@@ -1,0 +1,136 @@
+/** Layer 1 over all runs: asks the store before a call whether others found the route cooling, and tells it how the call went. */
+import type { FailoverReason, InfraError } from '../../workflows/core/failure';
+import {
+  failoverReason,
+  infraPolicies,
+  infraPolicy,
+} from '../../workflows/core/errors/failure-policy';
+import type { Limits } from '../../workflows/core/limits';
+import { restAfter } from '../../workflows/core/failover/provider-health';
+import { interruption } from '../lifecycle/activity-lifecycle';
+import { InfraException } from '../lifecycle/infra-exception';
+import type { SharedHealth, Store } from '../stores/store';
+
+/** A call on a route, as the fleet sees it. */
+export interface RouteCall {
+  readonly route: string;
+  /** Stable over attempts and workers. */
+  readonly holder: string;
+  readonly limits: Limits;
+  readonly startedAtMs: number;
+}
+
+/** Whether a call is one of many, or the one that tries a recovering route for all. */
+export type Admission = 'normal' | 'probe';
+
+function spared(call: RouteCall, health: SharedHealth, untilMs: number): InfraException {
+  const reason: FailoverReason = health.lastErrorReason ?? 'unknown';
+  return new InfraException({
+    code: reason,
+    message: `${call.route} is resting after another run's failure (${reason}): ${health.lastError ?? 'no message'}`,
+    route: call.route,
+    retryAfterMs: Math.max(untilMs - call.startedAtMs, 1),
+    spared: true,
+  });
+}
+
+/**
+ * Milliseconds after a failure that only people mend until one run tries the route for all: whoever mended the key or the
+ * account must not wait for the end of the rest, and a worker with a wrong key must not stop the fleet that long (ADR 0017).
+ */
+const mendedProbeMs = 5_000;
+
+/** When another run's failure lets this run come back: what only people mend rests in a run as if it had failed there. */
+function backAt({ lastErrorReason, cooldownUntilMs }: SharedHealth, probeMs: number): number {
+  const heals = lastErrorReason === undefined || infraPolicies[lastErrorReason].healsByWaiting;
+  return heals ? probeMs : cooldownUntilMs;
+}
+
+async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
+  const [health] = await store.readHealth([call.route]);
+  if (health === undefined || health.cooldownUntilMs === 0) return 'normal';
+  const { startedAtMs } = call;
+  if (startedAtMs < health.probeFromMs)
+    throw spared(call, health, backAt(health, health.probeFromMs));
+  const untilMs = startedAtMs + call.limits.probeLeaseMs;
+  const isProber = await store.acquireProbe({
+    route: call.route,
+    holder: call.holder,
+    atMs: startedAtMs,
+    untilMs,
+  });
+  if (isProber) return 'probe';
+  throw spared(call, health, backAt(health, health.probe?.untilMs ?? untilMs));
+}
+
+/** Health is advice: a report that the store cannot take must not cost a run its reply or hide its failure. */
+async function advise(report: Promise<unknown>): Promise<void> {
+  try {
+    await report;
+  } catch (thrown) {
+    if (thrown instanceof InfraException && thrown.failure.code === 'store_unavailable') return;
+    throw thrown;
+  }
+}
+
+/**
+ * Runs a call, if its route admits it. A probe that ends without a report, since it was cancelled, could not be paid or failed
+ * for a reason of the run's own, gives its lease back; one whose worker shuts down keeps it for the worker that goes on.
+ *
+ * Errors: those of `work`; `InfraException` with the reason of the route's last failure and `spared`, where the route is cooling
+ * or another run is probing it, and no request was sent then.
+ */
+export async function admitted<Result>(
+  store: Store,
+  call: RouteCall,
+  work: (admission: Admission) => Promise<Result>,
+): Promise<Result> {
+  const admission = await admitCall(store, call);
+  try {
+    return await work(admission);
+  } finally {
+    const goesOn = interruption() instanceof InfraException;
+    if (admission === 'probe' && !goesOn) await advise(store.releaseProbe(call));
+  }
+}
+
+/** Tells the fleet of a failure that moves a run to its next route. */
+export async function reportFailedCall(
+  store: Store,
+  call: RouteCall,
+  failure: InfraError,
+  atMs: number,
+): Promise<void> {
+  const reason = failoverReason(failure);
+  if (reason === undefined || infraPolicy(failure).action !== 'fail-over') return;
+  const rest = restAfter(reason, failure, call.limits, atMs);
+  const soonest = atMs + Math.max(mendedProbeMs, failure.retryAfterMs ?? 0);
+  const report = store.reportFailure({
+    route: call.route,
+    reason,
+    message: failure.message,
+    status: rest.cooldownUntilMs > 0 ? 'down' : 'degraded',
+    ...rest,
+    ...(infraPolicies[reason].healsByWaiting
+      ? {}
+      : { probeFromMs: Math.min(rest.probeFromMs, soonest) }),
+    holder: call.holder,
+    atMs,
+  });
+  await advise(report);
+}
+
+/** Tells the fleet that a route answers. */
+export async function reportAnsweredCall(
+  store: Store,
+  call: RouteCall,
+  atMs: number,
+): Promise<void> {
+  const report = store.reportSuccess({
+    route: call.route,
+    startedAtMs: call.startedAtMs,
+    holder: call.holder,
+    atMs,
+  });
+  await advise(report);
+}

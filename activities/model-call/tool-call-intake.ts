@@ -1,0 +1,324 @@
+/** Turns the raw tool calls of a reply into calls that can run, or into errors that the model can correct. */
+import type { AgentError } from '../../workflows/core/failure';
+import type { JsonObject } from '../../workflows/core/json';
+import {
+  failureMessageChars,
+  inlineInputBytes,
+  maxCallsPerReply,
+} from '../../workflows/core/limits';
+import type { ToolCallBlock } from '../../workflows/core/message';
+import type { ProposedToolCall } from '../../workflows/core/tools/ports';
+import type { ResolvedAgent } from '../definitions/agent-catalog';
+import { actionDigest, callIdentity } from '../identity/call-identity';
+import { meantTool } from '../knowledge/tool-purpose';
+import type { RawToolCall } from '../providers/provider';
+import { redactText } from '../../workflows/core/secrets/redact';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { sanitiseText } from '../untrusted/sanitizer';
+import type { Store } from '../stores/store';
+import { canonicalJson } from '../stores/content-hash';
+import { editedFileOf } from '../tools/edits-file';
+import { isJsonObject } from '../tools/input-schema';
+import type { ToolsOfRun } from '../tool-call/tool-of-run';
+import { refusedInputHint, toolOfRun } from '../tool-call/tool-of-run';
+import type { ApprovalContext, Tool } from '../tools/tool';
+
+/** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
+const wireNameChars = 64;
+
+/** Bytes of JSON up to which `complete_task` and `ask_user` carry their input inline: once a run (ADR 0003). */
+const coreInputBytes = 64 * 1024;
+
+/** Bytes of input that all calls of one reply together carry inline; the others travel by reference (ADR 0003). */
+const replyInlineBytes = 64 * 1024;
+
+/** Characters that the errors of one reply share, so that many of them stay far below what a payload may have (ADR 0003). */
+const replyErrorChars = 10_000;
+
+/** A call as the core is told of it, and as the transcript keeps it. */
+export interface TakenCall {
+  readonly proposed: ProposedToolCall;
+  readonly block: ToolCallBlock;
+}
+
+function agentError(
+  code: AgentError['code'],
+  toolName: string | undefined,
+  message: string,
+  hint?: string,
+): AgentError {
+  return {
+    kind: 'agent',
+    code,
+    message: sanitiseText(message, { maxChars: failureMessageChars }),
+    ...(hint === undefined ? {} : { hint: sanitiseText(hint, { maxChars: failureMessageChars }) }),
+    recoverable: true,
+    ...(toolName === undefined || toolName === ''
+      ? {}
+      : { toolName: toolName.slice(0, wireNameChars) }),
+  };
+}
+
+/** Levels of JSON that a transcript needs round the input of a call, with room to spare. */
+const messageDepth = 32;
+
+/** Input that the store can carry too: not every JSON text that parses is. */
+function carriedInput(name: string, input: JsonObject): ParsedArguments {
+  try {
+    canonicalJson(input, messageDepth);
+    return { type: 'input', input };
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : 'not JSON';
+    const message = `The arguments cannot be used: ${why}`;
+    return { type: 'error', error: agentError('invalid_json', name, message) };
+  }
+}
+
+type ParsedArguments =
+  | { readonly type: 'input'; readonly input: JsonObject }
+  | { readonly type: 'error'; readonly error: AgentError };
+
+/** Strict: what is not one JSON object is an error, never repaired. For a call without input, vendors send no text at all, or `null`. */
+function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
+  if (argumentsText.trim() === '') return { type: 'input', input: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(argumentsText);
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : 'not JSON';
+    return {
+      type: 'error',
+      error: agentError('invalid_json', name, `The arguments are not valid JSON: ${why}`),
+    };
+  }
+  if (value === null) return { type: 'input', input: {} };
+  if (isJsonObject(value)) return carriedInput(name, value);
+  return {
+    type: 'error',
+    error: agentError(
+      'invalid_json',
+      name,
+      `The arguments must be one JSON object, got ${Array.isArray(value) ? 'an array' : typeof value}.`,
+    ),
+  };
+}
+
+/** Which tool was probably meant by a name that none has. */
+function meantHint({ config }: ToolsOfRun, name: string): string | undefined {
+  const meant = meantTool(
+    name,
+    config.tools.map((tool) => tool.name),
+  );
+  return meant === undefined ? undefined : `Perhaps you mean ${meant}.`;
+}
+
+interface CheckedCall {
+  readonly tool: Tool | undefined;
+  readonly input: JsonObject;
+  readonly error?: AgentError;
+  readonly needsApproval: boolean;
+}
+
+/** A reply's call and its place among the others. */
+interface PlacedCall {
+  readonly raw: RawToolCall;
+  readonly index: number;
+  /** Calls that the reply asks for. */
+  readonly total: number;
+}
+
+function checkCall(
+  definition: ToolsOfRun,
+  { raw, index, total }: PlacedCall,
+  context: ApprovalContext,
+): CheckedCall {
+  const refused = (error: AgentError, input: JsonObject = {}, tool?: Tool): CheckedCall => ({
+    tool,
+    input,
+    error,
+    needsApproval: false,
+  });
+  if (raw.name.trim() === '')
+    return refused(agentError('missing_tool_name', undefined, 'The tool call names no tool.'));
+  const parsed = parseArguments(raw);
+  if (parsed.type === 'error') return refused(parsed.error);
+  const { input } = parsed;
+  const tool = toolOfRun(definition, raw.name);
+  if (tool === undefined)
+    return refused(
+      agentError(
+        'invalid_tool',
+        raw.name,
+        `There is no tool called "${raw.name}".`,
+        meantHint(definition, raw.name),
+      ),
+      input,
+    );
+  if (index >= maxCallsPerReply)
+    return refused(
+      agentError(
+        'invalid_params',
+        raw.name,
+        `The reply asks for ${total} tool calls; only the first ${maxCallsPerReply} were taken, the others were not run.`,
+      ),
+      input,
+      tool,
+    );
+  const checked = tool.parse(input);
+  if (!checked.ok)
+    return refused(
+      agentError(
+        'invalid_params',
+        raw.name,
+        checked.problems.join('; '),
+        refusedInputHint(definition, tool, checked.hint),
+      ),
+      input,
+      tool,
+    );
+  return { tool, input, needsApproval: tool.needsApproval(checked.value, context) };
+}
+
+/** A name that every wire accepts, for a call to a tool that does not exist. */
+function wireName(name: string): string {
+  const safe = name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, wireNameChars);
+  return safe === '' ? 'unnamed_tool' : safe;
+}
+
+/** Input of a tool that the core answers stays inline up to the size of a final answer: nobody else could read it. */
+function inlineLimit(agent: ResolvedAgent, name: string): number {
+  return agent.coreTools.some((tool) => tool.name === name) ? coreInputBytes : inlineInputBytes;
+}
+
+/** Input with a secret in it travels by reference, so that the tool gets it whole and history never has it. */
+function holdsSecret(json: string): boolean {
+  return redactText(json) !== json;
+}
+
+function objectOf(json: string, revive?: (key: string, part: unknown) => unknown): JsonObject {
+  const value: unknown = JSON.parse(json, revive);
+  return isJsonObject(value) ? value : {};
+}
+
+/** The same JSON without what tells as a secret only by the name beside it; as it was, where that would break it. */
+function withoutNamedSecrets(json: string): string {
+  const redacted = redactText(json);
+  try {
+    JSON.parse(redacted);
+    return redacted;
+  } catch {
+    return json;
+  }
+}
+
+/** What a person or the outcome gets of the model's words: no secrets and no hidden characters. */
+export function redactedInput(json: string): JsonObject {
+  return objectOf(withoutNamedSecrets(json), (_key, part) =>
+    typeof part === 'string' ? redactText(stripHidden(part)) : part,
+  );
+}
+
+/** How a call's input travels: inline where it is short and holds no secret, else by reference. */
+async function carried(
+  store: Store,
+  agent: ResolvedAgent,
+  name: string,
+  json: string,
+  roomBytes: number,
+): Promise<Pick<ProposedToolCall, 'input' | 'inputBlob'>> {
+  const isCore = agent.coreTools.some((core) => core.name === name);
+  const isShort = Buffer.byteLength(json) <= Math.min(inlineLimit(agent, name), roomBytes);
+  if (!isShort || (!isCore && holdsSecret(json))) return { inputBlob: await store.putBlob(json) };
+  return { input: isCore ? redactedInput(json) : objectOf(json) };
+}
+
+/** An error that leaves room for the others of its reply. */
+function shortened(error: AgentError, total: number): AgentError {
+  const chars = Math.floor(replyErrorChars / Math.min(total, maxCallsPerReply));
+  const { message, hint } = error;
+  if (message.length <= chars && (hint ?? '').length <= chars) return error;
+  return {
+    ...error,
+    message: sanitiseText(message, { maxChars: chars }),
+    ...(hint === undefined ? {} : { hint: sanitiseText(hint, { maxChars: chars }) }),
+  };
+}
+
+function privilegedPart(
+  privileged: ProposedToolCall['privileged'],
+): Pick<ProposedToolCall, 'privileged'> {
+  return privileged === undefined ? {} : { privileged };
+}
+
+/** Of a refused call nothing else is left that learning could compare with the call that then works. */
+async function lesson(
+  store: Store,
+  { learns }: ResolvedAgent,
+  json: string,
+): Promise<Pick<ProposedToolCall, 'inputBlob'>> {
+  return learns && json !== '{}' ? { inputBlob: await store.putBlob(json) } : {};
+}
+
+async function takeCall(
+  store: Store,
+  definition: ToolsOfRun,
+  placed: PlacedCall,
+  context: ApprovalContext,
+  inlineRoomBytes: number,
+): Promise<TakenCall> {
+  const { raw, total } = placed;
+  const { toolCallId } = context;
+  const { tool, input, error, needsApproval } = checkCall(definition, placed, context);
+  const { agent } = definition;
+  const json = canonicalJson(input);
+  const name = tool?.name ?? wireName(raw.name);
+  const call = { toolCallId, name, input };
+  const { privileged, ...identity } = callIdentity(tool, call);
+  const runnable = error === undefined;
+  const edited = await editedFileOf(tool, input, context.workspace);
+  const proposed: ProposedToolCall = {
+    toolCallId,
+    name,
+    ...identity,
+    ...(runnable ? { ...privilegedPart(privileged), ...edited } : {}),
+    ...(runnable
+      ? await carried(store, agent, raw.name, json, inlineRoomBytes)
+      : await lesson(store, agent, json)),
+    ...(error === undefined ? {} : { error: shortened(error, total) }),
+    ...(needsApproval ? { approvalDigest: actionDigest(call) } : {}),
+  };
+  return { proposed, block: { type: 'tool-call', toolCallId, name, input } };
+}
+
+/**
+ * Checks every call of a reply and mints its id.
+ *
+ * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration. What is told of all calls
+ * together is bounded, however many there are: of those beyond `maxCallsPerReply` the first stands for the rest. The run's
+ * snapshot decides which tools there are.
+ * Errors: `worker_mismatch` where this worker lacks one of them; nothing is known against the model then.
+ */
+export async function takeToolCalls(
+  store: Store,
+  definition: ToolsOfRun,
+  calls: readonly RawToolCall[],
+  ids: { readonly idPrefix: string; readonly iteration: number },
+): Promise<readonly TakenCall[]> {
+  const taken: TakenCall[] = [];
+  let roomBytes = replyInlineBytes;
+  for (const [index, raw] of calls.slice(0, maxCallsPerReply + 1).entries()) {
+    const context: ApprovalContext = {
+      tool: raw.name,
+      toolCallId: `${ids.idPrefix}_${ids.iteration}_${index}`,
+      agent: definition.agent.name,
+      iteration: ids.iteration,
+      workspace: definition.config.workspace,
+    };
+    const placed = { raw, index, total: calls.length };
+    const call = await takeCall(store, definition, placed, context, roomBytes);
+    const { input } = call.proposed;
+    if (input !== undefined) roomBytes -= Buffer.byteLength(canonicalJson(input));
+    taken.push(call);
+  }
+  return taken;
+}

@@ -1,0 +1,233 @@
+/** The activity `planRecovery`: a learned pattern first, then the model, then the core's own heuristic; each plan is checked. */
+import type { AgentErrorCode } from '../workflows/core/failure';
+import { recoveryInstructions } from '../workflows/core/errors/failure-policy';
+import { failureMessageChars } from '../workflows/core/limits';
+import type { Message } from '../workflows/core/message';
+import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/recovery/ports';
+import type { ProposedToolCall } from '../workflows/core/tools/ports';
+import type { RecoveryAction, RecoverySource } from '../workflows/core/recovery/action';
+import type { CallSpend } from '../workflows/core/budget/spend';
+import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
+import { loadDefinition, storeOf } from './lifecycle/activity-deps';
+import { withHeartbeat } from './lifecycle/activity-lifecycle';
+import { defaultTenant, readResults } from './record-observations';
+import type { PatternAdvice } from './learning/use-patterns';
+import { lookupPattern } from './learning/use-patterns';
+import { resultBlock } from './model-call/pending-results';
+import { boundText, sanitiseText } from './untrusted/sanitizer';
+import type { Store } from './stores/store';
+import { canonicalJson, contentHash } from './stores/content-hash';
+import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
+import { hasCodeFor } from './tool-call/tool-of-run';
+import type { PlannerReply } from './recovery/ask-planner';
+import { askPlanner } from './recovery/ask-planner';
+import { actionFormat, estimateFormat, readAction, readEstimate } from './recovery/planner-answer';
+import { estimateSystem, plannerPrompt, planSystem } from './recovery/planner-prompt';
+import { transcriptTail } from './recovery/transcript-tail';
+
+interface Place {
+  readonly deps: ActivityDeps;
+  readonly store: Store;
+  readonly definition: RunDefinition;
+  readonly input: PlanRecoveryInput;
+  readonly messages: readonly Message[];
+}
+
+/** A plan that passed its checks. */
+interface CheckedPlan {
+  readonly action: RecoveryAction;
+  readonly call?: ProposedToolCall;
+}
+
+/** Strategies that name no tool. */
+function isToolless({ strategy }: RecoveryAction): boolean {
+  return strategy === 'escalate' || strategy === 'give-up';
+}
+
+/** A retry without parameters means the call that failed. */
+function withFailedInput(action: RecoveryAction, input: PlanRecoveryInput): RecoveryAction {
+  const { toolName, parameters } = action.action;
+  if (action.strategy !== 'retry' || parameters !== undefined) return action;
+  const failed = input.context.failures.findLast(({ tool }) => tool === toolName);
+  return failed?.input === undefined
+    ? action
+    : { ...action, action: { ...action.action, parameters: failed.input } };
+}
+
+/** The plan with its tool call checked as a model's own; a text where it cannot be used. */
+async function check(
+  { store, definition, input }: Place,
+  planned: RecoveryAction,
+): Promise<CheckedPlan | string> {
+  const action = withFailedInput(planned, input);
+  const { toolName, parameters } = action.action;
+  if (isToolless(action)) return { action };
+  if (toolName === '' && parameters === undefined) return { action };
+  if (!hasCodeFor(definition, toolName))
+    return `it names the tool "${toolName.slice(0, 64)}", which there is not`;
+  if (parameters === undefined) return { action };
+  const argumentsText = JSON.stringify(parameters);
+  const [taken] = await takeToolCalls(
+    store,
+    definition,
+    [{ vendorId: '', name: toolName, argumentsText }],
+    { idPrefix: input.callIdPrefix, iteration: input.iteration },
+  );
+  if (taken === undefined) return 'its call could not be read';
+  const { error } = taken.proposed;
+  if (error !== undefined) return `its parameters do not fit ${toolName}: ${error.message}`;
+  return { action: shownAction(action, argumentsText, taken.proposed), call: taken.proposed };
+}
+
+/** The action as history and people have it: where its call travels by reference, since it holds a secret, so does that. */
+function shownAction(
+  action: RecoveryAction,
+  argumentsText: string,
+  { input }: ProposedToolCall,
+): RecoveryAction {
+  if (input !== undefined) return action;
+  return { ...action, action: { ...action.action, parameters: redactedInput(argumentsText) } };
+}
+
+/** A pattern that has earned trust; a store that cannot tell costs the run nothing but that. */
+async function learned({
+  deps,
+  store,
+  definition,
+  input,
+  messages,
+}: Place): Promise<PatternAdvice | undefined> {
+  const { trouble } = input.context;
+  const { agent, config } = definition;
+  if (!agent.learns || !isAgentErrorCode(trouble.code)) return undefined;
+  try {
+    return await lookupPattern(
+      store.patterns,
+      {
+        tenant: config.tenant ?? defaultTenant,
+        tool: trouble.tool,
+        errorCode: trouble.code,
+        errorMessage: trouble.message,
+        ...(trouble.input === undefined ? {} : { input: trouble.input }),
+        results: readResults(messages),
+        tools: config.tools.map(({ name }) => name),
+      },
+      deps.clock(),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+function isAgentErrorCode(code: string): code is AgentErrorCode {
+  return Object.hasOwn(recoveryInstructions, code);
+}
+
+/** The transcript with the results that are not in it yet. */
+async function messagesOf(store: Store, input: PlanRecoveryInput): Promise<readonly Message[]> {
+  const results = await Promise.all(
+    (input.pendingResults ?? []).map((pending) => resultBlock(store, pending)),
+  );
+  const messages = await store.loadTranscript(input.head);
+  return results.length === 0 ? messages : [...messages, { role: 'tool', results }];
+}
+
+async function ask(place: Place): Promise<PlannerReply> {
+  const { deps, store, definition, input } = place;
+  const { config } = definition;
+  const route = input.routeIndex === undefined ? undefined : config.chain[input.routeIndex];
+  if (route === undefined) return { problem: 'every route of the chain is cooling down' };
+  const provider = deps.catalog.provider(route.provider);
+  if (provider === undefined) return { problem: `no provider "${route.provider}" on this worker` };
+  return askPlanner({
+    store,
+    provider,
+    route,
+    limits: config.limits,
+    system: input.purpose === 'plan' ? planSystem : estimateSystem,
+    prompt: plannerPrompt(input.context, config, transcriptTail(place.messages)),
+    output: input.purpose === 'plan' ? actionFormat : estimateFormat,
+    isProbe: input.probe === true,
+    holder: `${input.idPrefix}/${input.iteration}/recovery`,
+    clock: deps.clock,
+    ...(input.allowance === undefined ? {} : { allowance: input.allowance }),
+  });
+}
+
+function resultOf(
+  plan: CheckedPlan,
+  source: RecoverySource,
+  more: { patternId?: string; problem?: string; spend?: CallSpend | undefined },
+): PlanRecoveryResult {
+  const { patternId, problem, spend } = more;
+  return {
+    ...plan,
+    source,
+    digest: contentHash(canonicalJson(plan.action)),
+    ...(patternId === undefined ? {} : { patternId }),
+    ...(problem === undefined
+      ? {}
+      : { problem: boundText(sanitiseText(problem, { maxChars: failureMessageChars }), 300) }),
+    ...(spend === undefined ? {} : { spend }),
+  };
+}
+
+async function fallBack(
+  place: Place,
+  problem: string,
+  spend: CallSpend | undefined,
+): Promise<PlanRecoveryResult> {
+  const { fallback } = place.input;
+  const checked = await check(place, fallback);
+  const { parameters: _unusable, ...inWords } = fallback.action;
+  const plan = typeof checked === 'string' ? { action: { ...fallback, action: inWords } } : checked;
+  return resultOf(plan, 'heuristic', { problem, spend });
+}
+
+async function plan(place: Place): Promise<PlanRecoveryResult> {
+  const known = await learned(place);
+  const fitting = known === undefined ? undefined : await check(place, known);
+  if (known !== undefined && fitting !== undefined && typeof fitting !== 'string')
+    return resultOf(fitting, 'pattern', { patternId: known.patternId });
+  const { text, problem, spend } = await ask(place);
+  if (text === undefined) return fallBack(place, problem ?? 'the planner said nothing', spend);
+  const action = readAction(text);
+  if (action === undefined)
+    return fallBack(place, "the planner's answer holds no plan of the right form", spend);
+  const checked = await check(place, action);
+  if (typeof checked === 'string')
+    return fallBack(place, `the plan cannot be used: ${checked}`, spend);
+  return resultOf(checked, 'model', { spend });
+}
+
+async function estimate(place: Place): Promise<PlanRecoveryResult> {
+  const { text, problem, spend } = await ask(place);
+  const found = text === undefined ? undefined : readEstimate(text);
+  const kept = resultOf({ action: place.input.fallback }, 'model', {
+    spend,
+    ...(problem === undefined ? {} : { problem }),
+  });
+  return found === undefined ? kept : { ...kept, estimate: found };
+}
+
+/**
+ * Plans a way out of a rut, or estimates the progress.
+ *
+ * Contract: resolves with the fallback whatever the planner's provider does or says.
+ * Errors: ApplicationFailure `store_unavailable` and the like; the core then takes its heuristic.
+ */
+export async function planRecovery(
+  deps: ActivityDeps,
+  input: PlanRecoveryInput,
+): Promise<PlanRecoveryResult> {
+  return withHeartbeat(
+    () => input.purpose,
+    async () => {
+      const store = storeOf(deps, input.storeId);
+      const definition = await loadDefinition(deps, input.definition);
+      const messages = await messagesOf(store, input);
+      const place: Place = { deps, store, definition, input, messages };
+      return input.purpose === 'plan' ? plan(place) : estimate(place);
+    },
+  );
+}

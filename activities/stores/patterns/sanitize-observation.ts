@@ -1,0 +1,53 @@
+/** The last gate before the corpus: whatever made an observation, no secret and nothing unbounded enters the store. */
+import { sanitiseText } from '../../untrusted/sanitizer';
+import type { Fix, Observation, ParameterChange } from './pattern-store';
+
+/** Characters of the error's text and of a name; parameters, changes and fields of one observation (ADR 0027). */
+const errorTextChars = 300;
+const nameChars = 64;
+const mostFields = 32;
+const mostChanges = 8;
+const constantChars = 100;
+
+function clean(text: string, maxChars: number): string {
+  return sanitiseText(text, { maxChars });
+}
+
+function sanitiseChange(change: ParameterChange): ParameterChange {
+  const parameter = clean(change.parameter, nameChars);
+  switch (change.type) {
+    case 'from-result':
+      return { ...change, parameter, tool: clean(change.tool, nameChars) };
+    case 'copied':
+      return { ...change, parameter, from: clean(change.from, nameChars) };
+    case 'constant':
+      return typeof change.value === 'string'
+        ? { ...change, parameter, value: clean(change.value, constantChars) }
+        : { ...change, parameter };
+    case 'transformed':
+    case 'changed':
+      return { ...change, parameter };
+  }
+}
+
+function sanitiseFix(fix: Fix): Fix {
+  return {
+    strategy: fix.strategy,
+    toolName: clean(fix.toolName, nameChars),
+    changes: fix.changes.slice(0, mostChanges).map(sanitiseChange),
+  };
+}
+
+/** An observation that may be stored. */
+export function sanitiseObservation(observation: Observation): Observation {
+  const { fix } = observation;
+  return {
+    ...observation,
+    tool: clean(observation.tool, nameChars),
+    errorText: clean(observation.errorText, errorTextChars),
+    input: observation.input
+      .slice(0, mostFields)
+      .map(({ name, shape }) => ({ name: clean(name, nameChars), shape })),
+    ...(fix === undefined ? {} : { fix: sanitiseFix(fix) }),
+  };
+}

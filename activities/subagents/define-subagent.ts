@@ -1,0 +1,84 @@
+/** Makes a tool of another agent: the core runs it as a run of its own, with a share of the budget (ADR 0021). */
+import { z } from 'zod';
+import type { Limits } from '../../workflows/core/limits';
+import { personTextChars } from '../../workflows/core/limits';
+import type { Budget } from '../../workflows/core/budget/spend';
+import type { SubagentPolicy } from '../../workflows/core/subagents/subagent';
+import { InfraException } from '../lifecycle/infra-exception';
+import { allowanceOf, checkBudget } from '../definitions/check-budget';
+import { UserError } from '../definitions/user-error';
+import { defineTool } from '../tools/define-tool';
+import type { Tool, ToolDefinition } from '../tools/tool';
+
+const taskInput = z.object({
+  task: z
+    .string()
+    .min(1)
+    .max(personTextChars)
+    .describe('What is to be done, with everything one must know: this conversation is not seen.'),
+});
+
+/** A subagent as its author writes it. */
+export interface SubagentDefinition {
+  /** As a tool's name. */
+  readonly name: string;
+  /** What it is good for, and when to use it. */
+  readonly description: string;
+  /** Name of one of the worker's agents: its instructions, chain and tools are the subagent's. */
+  readonly agent: string;
+  /**
+   * Share of what is left of the run's budget that it may spend, above 0 and at most 1. Default 0.5; subagents of one reply
+   * get at most 0.8 together.
+   */
+  readonly share?: number;
+  /** At most this, within its share. */
+  readonly budget?: Budget;
+  /** Replaces limits of its agent; what the run has left of its own is never passed. */
+  readonly limits?: Partial<Limits>;
+  readonly approval?: ToolDefinition<typeof taskInput>['approval'];
+}
+
+/** Milliseconds in which an answer is brought in from the store. */
+const answerTimeoutMs = 60_000;
+
+function policyOf({ name, agent, share, budget, limits }: SubagentDefinition): SubagentPolicy {
+  const where = `Subagent "${name}"`;
+  if (share !== undefined && !(share > 0 && share <= 1))
+    throw new UserError(`${where}: share is ${share}; give a number above 0 and at most 1.`);
+  const allowance =
+    budget === undefined ? undefined : allowanceOf(checkBudget(where, budget), undefined);
+  return {
+    agent,
+    ...(share === undefined ? {} : { share }),
+    ...(allowance === undefined ? {} : { budget: allowance }),
+    ...(limits === undefined ? {} : { limits }),
+  };
+}
+
+/**
+ * Makes the tool by which an agent hands a task to another one.
+ *
+ * Contract: the subagent is a run of its own, a child of the calling run: it sees only the task, works in the same workspace,
+ * and its answer comes back as the tool's output; nothing else of its transcript does.
+ * Errors: `UserError` that names the subagent, the value and the remedy; an agent that the worker lacks is found when the
+ * activities are made.
+ */
+export function defineSubagent(definition: SubagentDefinition): Tool {
+  const { name, description, approval } = definition;
+  const tool = defineTool({
+    name,
+    description,
+    input: taskInput,
+    effect: 'read',
+    label: 'task',
+    timeoutMs: answerTimeoutMs,
+    ...(approval === undefined ? {} : { approval }),
+    execute: () => {
+      throw new InfraException({
+        code: 'tool_infrastructure',
+        message: `The subagent "${name}" is run by the workflow, not by a worker. Deploy workers of one release.`,
+      });
+    },
+  });
+  return { ...tool, subagent: policyOf(definition) };
+}

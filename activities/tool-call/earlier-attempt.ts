@@ -1,0 +1,66 @@
+/** One attempt of a tool call at a time in this process: a worker that was only slow may be given a call again. */
+import { InfraException } from '../lifecycle/infra-exception';
+
+interface RunningAttempt {
+  readonly stop: AbortController;
+  readonly ended: Promise<unknown>;
+}
+
+const running = new Map<string, RunningAttempt>();
+
+/** Results of attempts that ended, for the case that the server had given them up already. */
+const ended = new Map<string, unknown>();
+
+/** Results that are kept: more than a worker runs at once. */
+const keptResults = 500;
+
+function keep(key: string, result: unknown): void {
+  ended.delete(key);
+  ended.set(key, result);
+  for (const oldest of ended.keys()) {
+    if (ended.size <= keptResults) return;
+    ended.delete(oldest);
+  }
+}
+
+/** The reason of an abort by a later attempt: nothing is known against the tool. */
+function superseded(): InfraException {
+  return new InfraException({
+    code: 'worker_lost',
+    message: 'The call was given to this worker again, since its heartbeat came too late.',
+  });
+}
+
+/**
+ * Runs an attempt after the earlier one of the same key has ended: a probe or a repeat beside an effect that is still under way
+ * would find nothing and do it twice. The earlier one is told to stop by the signal.
+ *
+ * Contract: whatever the earlier attempt still records is seen by this one, and a result that came too late for the server,
+ * since the tool blocked this process, is given to the next attempt: it would block again. Attempts in other processes are
+ * stopped by their own heartbeat, if the tool heeds its signal.
+ */
+export async function afterEarlierAttempt<Result>(
+  key: string,
+  attempt: number,
+  work: (isSuperseded: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const earlier = running.get(key);
+  const stop = new AbortController();
+  const run = async (): Promise<Result> => {
+    earlier?.stop.abort(superseded());
+    await earlier?.ended.catch(() => undefined);
+    // Only this function keeps results, under the key of their one kind of work.
+    if (attempt > 1 && ended.has(key)) return ended.get(key) as Result;
+    const result = await work(stop.signal);
+    keep(key, result);
+    return result;
+  };
+  const outcome = run();
+  const mine: RunningAttempt = { stop, ended: outcome };
+  running.set(key, mine);
+  try {
+    return await outcome;
+  } finally {
+    if (running.get(key) === mine) running.delete(key);
+  }
+}

@@ -1,0 +1,114 @@
+/** What the model may read of whatever a tool threw: names, messages, status and the words of an answer; never the whole object. */
+import { failureMessageChars } from '../../workflows/core/limits';
+
+/** Levels of causes and of nested answers that are looked into. */
+const deepest = 5;
+/** Causes or entries of a list of errors that are told. */
+const mostErrors = 3;
+/** Bytes of an answer that are read. */
+const answerBytes = 64 * 1024;
+/** Characters of the end of a program's own words. */
+const stderrChars = 300;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function parsed(text: string): unknown {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where services put the words of an error, the most telling first. */
+const wordFields = [
+  'message',
+  'error_description',
+  'detail',
+  'error',
+  'errors',
+  'msg',
+  'reason',
+  'title',
+];
+
+/** The words that an answer of a service holds; empty where there are none. */
+function wordsIn(value: unknown, depth = 0): string {
+  if (depth > deepest) return '';
+  if (typeof value === 'string') {
+    const json = parsed(value.slice(0, answerBytes));
+    return json === undefined
+      ? value.slice(0, failureMessageChars).trim()
+      : wordsIn(json, depth + 1);
+  }
+  if (value instanceof Uint8Array)
+    return wordsIn(Buffer.from(value.subarray(0, answerBytes)).toString('utf8'), depth + 1);
+  if (Array.isArray(value)) return distinct(value.map((item) => wordsIn(item, depth + 1)));
+  const fields = fieldsOf(value);
+  for (const name of wordFields) {
+    const words = wordsIn(fields[name], depth + 1);
+    if (words !== '') return words;
+  }
+  return '';
+}
+
+function distinct(texts: readonly string[]): string {
+  const told = texts.filter((text, index) => text !== '' && texts.indexOf(text) === index);
+  return told.slice(0, mostErrors).join('; ');
+}
+
+function statusOf(fields: Fields): number | undefined {
+  return [fields['status'], fields['statusCode']].find((value) => typeof value === 'number');
+}
+
+/** What a service answered, as the common HTTP clients hang it on their errors. */
+function answerOf(thrown: Fields): string {
+  const response = fieldsOf(thrown['response']);
+  const answers = [response['data'], response['body'], response['text'], thrown['data']];
+  return [...answers, thrown['body']].map((answer) => wordsIn(answer)).find(Boolean) ?? '';
+}
+
+function causesOf(thrown: Error): readonly unknown[] {
+  const errors: unknown = thrown instanceof AggregateError ? thrown.errors : [];
+  const { cause } = thrown;
+  const listed: readonly unknown[] = Array.isArray(errors) ? errors : [];
+  return [...listed.slice(0, mostErrors), ...(cause === undefined ? [] : [cause])];
+}
+
+function textOf(thrown: unknown, depth: number): string {
+  if (!(thrown instanceof Error)) {
+    const words = wordsIn(thrown);
+    return words === '' && typeof thrown === 'object' ? 'an object without a message' : words;
+  }
+  const fields = fieldsOf(thrown);
+  const parts = [thrown.message === '' ? thrown.name : thrown.message];
+  const add = (text: string): void => {
+    if (text !== '' && !parts.join(': ').includes(text)) parts.push(text);
+  };
+  const status = statusOf(fields) ?? statusOf(fieldsOf(fields['response']));
+  if (status !== undefined && !parts.join().includes(String(status))) add(`status ${status}`);
+  add(answerOf(fields));
+  const { stderr } = fields;
+  if (typeof stderr === 'string') add(stderr.trim().slice(-stderrChars));
+  if (depth < deepest) for (const cause of causesOf(thrown)) add(textOf(cause, depth + 1));
+  return parts.join(': ');
+}
+
+/**
+ * Name, message, status, the words of an answer and the causes of whatever a tool threw.
+ *
+ * Contract: never throws; headers, requests and configs are not looked at; whoever shows the text sanitises and bounds it.
+ * Source: public case surface-01 and its kin in other clients (got, undici, ofetch, superagent, problem details).
+ */
+export function thrownText(thrown: unknown): string {
+  try {
+    return textOf(thrown, 0);
+  } catch {
+    return 'an error that cannot be read';
+  }
+}

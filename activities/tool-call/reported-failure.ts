@@ -1,0 +1,47 @@
+/** Whether an output says of itself that the call failed: what it asks for is then to be trusted as little as an error's words. */
+import { isJsonObject } from '../tools/input-schema';
+
+/** Characters of an output that are read as JSON, and of its beginning that are read as words. */
+const jsonChars = 200_000;
+const headChars = 200;
+
+const failureWords =
+  /\b(?:errors?|exception|fail(?:ed|ure)|fatal|denied|unauthori[sz]ed|forbidden|not (?:permitted|allowed|authori[sz]ed)|insufficient \w+|HTTP\/?[\d.]* [45]\d\d)\b/i;
+const failureStatus =
+  /^(?:error|fail(?:ed|ure)?|denied|unauthori[sz]ed|forbidden|rejected|[45]\d\d)$/i;
+
+function isSet(value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0;
+  return value !== undefined && value !== null && value !== false && value !== '' && value !== 0;
+}
+
+function saysSo(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { error, errors, isError, is_error, success, ok, status, statusCode, code } = value;
+  if ([error, errors, isError, is_error].some(isSet)) return true;
+  if (success === false || ok === false) return true;
+  return [status, statusCode, code].some(
+    (each) =>
+      (typeof each === 'string' || typeof each === 'number') && failureStatus.test(`${each}`),
+  );
+}
+
+function parsed(text: string): unknown {
+  if (text.length > jsonChars || !/^\s*\{/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether an output has the form of an error, in JSON or in the words of its beginning.
+ *
+ * Contract: never throws; in doubt it says so, since all that follows is that a person is asked about new rights.
+ * Source: seed 004 (a tool that returns a made-up error); ADR 0022.
+ */
+export function saysFailed(text: string): boolean {
+  const value = parsed(text);
+  return value === undefined ? failureWords.test(text.slice(0, headChars)) : saysSo(value);
+}

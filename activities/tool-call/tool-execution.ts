@@ -1,0 +1,225 @@
+/** Executes a tool under its deadline, and turns what comes of it into an output or an error for the model. */
+import { Context } from '@temporalio/activity';
+import type { AgentError } from '../../workflows/core/failure';
+import { recoveryInstructions } from '../../workflows/core/errors/failure-policy';
+import { failureMessageChars } from '../../workflows/core/limits';
+import type { RunToolInput } from '../../workflows/core/tools/ports';
+import { interruption } from '../lifecycle/activity-lifecycle';
+import { InfraException } from '../lifecycle/infra-exception';
+import { isLostInTheMiddle } from './reached-server';
+import { sanitiseText } from '../untrusted/sanitizer';
+import type { Store } from '../stores/store';
+import { thrownText } from './error-text';
+import type { GivenOutput } from './tool-output';
+import { boundOutput, outputText } from './tool-output';
+import type { Tool, ToolContext } from '../tools/tool';
+import { ToolError } from '../tools/tool-error';
+
+/** What one execution came to. */
+export type Execution =
+  | ({ readonly type: 'output' } & GivenOutput)
+  | {
+      readonly type: 'error';
+      readonly error: AgentError;
+      /** What the tool gave before it failed; untrusted. */
+      readonly output?: GivenOutput;
+      /** It may have taken effect all the same. */
+      readonly isOutcomeUnknown?: true;
+    };
+
+/** Reason of an abort by the tool's own time limit. */
+class ToolDeadline extends Error {
+  constructor(timeoutMs: number) {
+    super(`the tool did not finish within ${timeoutMs} ms`);
+    this.name = 'ToolDeadline';
+  }
+}
+
+/** Builds an error of this tool for the model: sanitised, with the author's hint. */
+export function toolFailure(
+  tool: Tool,
+  code: AgentError['code'],
+  message: string,
+  options: { hint?: string | undefined; recoverable?: boolean; root?: string | undefined } = {},
+): AgentError {
+  const root = options.root === undefined ? {} : { root: options.root };
+  const bound = (text: string): string =>
+    sanitiseText(text, { maxChars: failureMessageChars, ...root });
+  return {
+    kind: 'agent',
+    code,
+    message: bound(message),
+    ...(options.hint === undefined ? {} : { hint: bound(options.hint) }),
+    recoverable: options.recoverable ?? true,
+    toolName: tool.name,
+  };
+}
+
+function hintOf(tool: Tool, thrown: unknown, value: unknown): string | undefined {
+  if (thrown instanceof ToolError && thrown.hint !== undefined) return thrown.hint;
+  return tool.hintFor(thrown, value);
+}
+
+/** A tool that is written without types may invent a code, which nothing behind could answer. */
+function knownCode(code: AgentError['code']): AgentError['code'] {
+  return Object.hasOwn(recoveryInstructions, code) ? code : 'tool_execution_failed';
+}
+
+function executionError(
+  tool: Tool,
+  root: string | undefined,
+  thrown: unknown,
+  value: unknown,
+): AgentError {
+  const hint = hintOf(tool, thrown, value);
+  if (thrown instanceof ToolDeadline)
+    return toolFailure(
+      tool,
+      'tool_timeout',
+      `${thrown.message}; ${tool.effect === 'read' ? 'nothing was changed' : 'whether it took effect is not known'}`,
+      { hint, root },
+    );
+  if (thrown instanceof ToolError)
+    return toolFailure(tool, knownCode(thrown.code), thrown.message, {
+      hint,
+      recoverable: thrown.recoverable,
+      root,
+    });
+  return toolFailure(tool, 'tool_execution_failed', thrownText(thrown), { hint, root });
+}
+
+/** Whether a failure leaves open what became of the effect; a tool's own error says what it says. */
+function leavesUnknown(thrown: unknown): boolean {
+  if (thrown instanceof ToolError) return thrown.code === 'outcome_unknown';
+  return thrown instanceof ToolDeadline || isLostInTheMiddle(thrown);
+}
+
+/** Rejects when the signal aborts, so that a tool that ignores its signal cannot hold the activity. */
+function aborted(signal: AbortSignal): { promise: Promise<never>; release: () => void } {
+  let release = (): void => undefined;
+  const promise = new Promise<never>((_resolve, reject) => {
+    const onAbort = (): void => {
+      reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+    };
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    release = () => {
+      signal.removeEventListener('abort', onAbort);
+    };
+  });
+  promise.catch(() => undefined);
+  return { promise, release };
+}
+
+/** What a tool's context is made of. */
+export interface ExecutionPlace {
+  readonly store: Store;
+  readonly input: RunToolInput;
+  readonly workspace: string | undefined;
+  readonly progress: (text: string) => void;
+  /** Aborted when a later attempt of the same call has come to this process. */
+  readonly superseded: AbortSignal;
+}
+
+/** Milliseconds that an aborted tool has to come to its own end: `run_command` needs 2 s to end a stubborn group. */
+const settleMs = 3_000;
+
+/** Waits for work that was told to stop: what it still gives is known, whatever else it does is not waited for. */
+async function lastWords<Result>(work: Promise<Result>, told: unknown): Promise<Result> {
+  const reason = told instanceof Error ? told : new Error('aborted');
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(reason);
+    }, settleMs);
+  });
+  try {
+    return await Promise.race([work, tooLate]);
+  } catch (thrown) {
+    throw thrown instanceof ToolError ? thrown : reason;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Runs `work` with a tool's context; the signal aborts after `limitMs`, on cancel and on the worker's shutdown.
+ *
+ * Contract: work that comes to an end of its own soon after the abort keeps its result, so that a finished effect is known.
+ */
+export async function withToolContext<Result>(
+  limitMs: number,
+  { store, input, workspace, progress, superseded }: ExecutionPlace,
+  work: (context: ToolContext) => Promise<Result> | Result,
+): Promise<Result> {
+  const activity = Context.current();
+  const deadline = new AbortController();
+  const timer = setTimeout(() => {
+    deadline.abort(new ToolDeadline(limitMs));
+  }, limitMs);
+  const signal = AbortSignal.any([activity.cancellationSignal, deadline.signal, superseded]);
+  const abort = aborted(signal);
+  const context: ToolContext = {
+    toolCallId: input.toolCallId,
+    idempotencyKey: input.idempotencyKey,
+    workspace,
+    signal,
+    attempt: activity.info.attempt,
+    progress,
+    readBlob: async (hash, offset, length) => {
+      const slice = await store.readBlob(hash, offset, length);
+      return { text: slice.bytes.toString('utf8'), totalBytes: slice.totalBytes };
+    },
+  };
+  const working = Promise.resolve().then(() => work(context));
+  try {
+    return await Promise.race([working, abort.promise]);
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+    return await lastWords(working, signal.reason);
+  } finally {
+    clearTimeout(timer);
+    abort.release();
+  }
+}
+
+/** What was thrown, or words for it where even asking for its type throws: a tool may throw a Proxy. */
+function readable(thrown: unknown): unknown {
+  try {
+    Object.getPrototypeOf(Object(thrown));
+    return thrown;
+  } catch {
+    return new Error(thrownText(thrown));
+  }
+}
+
+/**
+ * Executes a tool once.
+ *
+ * Errors: throws `InfraException` (only people can act, or another worker takes over) and CancelledFailure; everything else is
+ * an error for the model.
+ */
+export async function executeTool(
+  tool: Tool,
+  value: unknown,
+  place: ExecutionPlace,
+  limitMs = tool.timeoutMs,
+): Promise<Execution> {
+  try {
+    const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
+    return { type: 'output', ...boundOutput(outputText(output)) };
+  } catch (caught) {
+    const interrupted = interruption();
+    if (interrupted !== undefined) throw interrupted;
+    const thrown = readable(caught);
+    if (thrown instanceof InfraException) throw thrown;
+    const error = executionError(tool, place.workspace, thrown, value);
+    const given = thrown instanceof ToolError ? thrown.output : undefined;
+    return {
+      type: 'error',
+      error,
+      ...(given === undefined ? {} : { output: boundOutput(given) }),
+      ...(tool.effect !== 'read' && leavesUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
+    };
+  }
+}

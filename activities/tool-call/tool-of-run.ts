@@ -1,0 +1,70 @@
+/** Which tools a run has: its snapshot decides what the model may call, this worker's code what can be done about it. */
+import type { ResolvedAgent } from '../definitions/agent-catalog';
+import { InfraException } from '../lifecycle/infra-exception';
+import type { RunConfig } from '../definitions/run-config';
+import { canonicalJson } from '../stores/content-hash';
+import { thisWorker } from '../lifecycle/worker-identity';
+import type { Tool } from '../tools/tool';
+
+/** What of a run's definition its tools depend on. */
+export interface ToolsOfRun {
+  readonly config: Pick<RunConfig, 'tools' | 'workspace'>;
+  readonly agent: ResolvedAgent;
+}
+
+/** This worker's code of a tool. */
+function codeOf({ agent }: ToolsOfRun, name: string): Tool | undefined {
+  return agent.registry.get(name) ?? agent.coreTools.find((tool) => tool.name === name);
+}
+
+/** Whether the model was told of a tool of this name. */
+function isToolOfRun({ config }: ToolsOfRun, name: string): boolean {
+  return config.tools.some((tool) => tool.name === name);
+}
+
+/** Whether this worker can carry out calls of a tool that the run has. */
+export function hasCodeFor(definition: ToolsOfRun, name: string): boolean {
+  return isToolOfRun(definition, name) && codeOf(definition, name) !== undefined;
+}
+
+/**
+ * The tool that a call of this run is for.
+ *
+ * Errors: `worker_mismatch`, which leaves the task to a worker that has the tool.
+ */
+export function requireTool(definition: ToolsOfRun, name: string): Tool {
+  const tool = codeOf(definition, name);
+  if (tool !== undefined) return tool;
+  throw new InfraException({
+    code: 'worker_mismatch',
+    message: `${thisWorker()} lacks the tool "${name}" of agent "${definition.agent.name}", which this run was started with. Deploy a worker that has it under that name; until then other workers of the task queue are asked.`,
+  });
+}
+
+/**
+ * The tool that the model means by a name; undefined where the run has none of that name.
+ *
+ * Contract: a tool that only a later deploy has is none of the run's.
+ * Errors: as `requireTool`.
+ */
+export function toolOfRun(definition: ToolsOfRun, name: string): Tool | undefined {
+  return isToolOfRun(definition, name) ? requireTool(definition, name) : undefined;
+}
+
+/**
+ * The hint for a call that this worker's schema refuses.
+ *
+ * Contract: the schema of the code decides, since `execute` can take nothing else. Where the model was told another one, it
+ * hears that this is out of date, so that it goes by the problems.
+ */
+export function refusedInputHint(
+  { config }: ToolsOfRun,
+  tool: Tool,
+  hint: string | undefined,
+): string | undefined {
+  const told = config.tools.find(({ name }) => name === tool.name);
+  if (told === undefined || canonicalJson(told.inputSchema) === canonicalJson(tool.inputSchema))
+    return hint;
+  const changed = `The schema of ${tool.name} that you were given is out of date: the tool was changed since this run was started. Go by this message.`;
+  return hint === undefined ? changed : `${changed} ${hint}`;
+}

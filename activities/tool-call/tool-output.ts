@@ -1,0 +1,85 @@
+/** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
+import type { RunToolInput } from '../../workflows/core/tools/ports';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { cutMiddle, sanitiseText } from '../untrusted/sanitizer';
+import { sanitiseWhole } from '../untrusted/sanitize-large';
+import { fenceToolOutput } from '../untrusted/fence';
+import type { Store } from '../stores/store';
+
+/** Characters of one tool result that the model gets at once (ADR 0003); the whole is in the store. */
+const modelOutputChars = 16_000;
+
+/** Characters of one output that are kept at all, 64 Mi; of more, head and tail (ADR 0003). */
+export const keptOutputChars = 64 * 1024 * 1024;
+
+/** An output as a tool gave it, or its head and tail. */
+export interface GivenOutput {
+  readonly text: string;
+  /** Bytes of the whole; absent where `text` is the whole. */
+  readonly wholeBytes?: number;
+}
+
+/** Bounds an output before anything is done with it: what is cleaned, compared and stored takes time and memory. */
+export function boundOutput(text: string): GivenOutput {
+  if (text.length <= keptOutputChars) return { text };
+  return { text: cutMiddle(text, keptOutputChars), wholeBytes: Buffer.byteLength(text) };
+}
+
+/** Output as the model reads it, and the blob of the whole where this is only a part. */
+export interface ShownOutput {
+  readonly content: string;
+  readonly blob?: string;
+  /** Bytes of the whole output, also of what was not kept. */
+  readonly bytes: number;
+  /** Sanitised, unfenced head, for previews. */
+  readonly plain: string;
+}
+
+/**
+ * A tool's return value as text: a string as it is, anything else as JSON.
+ *
+ * Contract: never throws. Hidden characters go before JSON spells them, so that they split no secret. What JSON cannot carry (a cycle, a bigint) is named, since the call is done all the same and must
+ * not pass for a failed one.
+ */
+export function outputText(output: unknown): string {
+  if (typeof output === 'string') return output;
+  try {
+    const json: unknown = JSON.stringify(output, (_key, value: unknown) =>
+      typeof value === 'string' ? stripHidden(value) : value,
+    );
+    return typeof json === 'string' ? json : '';
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : 'not JSON';
+    return `(the tool finished, but JSON cannot carry its output: ${why})`;
+  }
+}
+
+/**
+ * Prepares an output for the model.
+ *
+ * Contract: deterministic in its arguments; the stored whole is sanitised like the part that is shown.
+ */
+export async function showOutput(
+  store: Store,
+  call: Pick<RunToolInput, 'name' | 'toolCallId'>,
+  workspace: string | undefined,
+  { text, wholeBytes }: GivenOutput,
+): Promise<ShownOutput> {
+  const root = workspace === undefined ? {} : { root: workspace };
+  const bytes = Buffer.byteLength(text);
+  const plain = sanitiseText(text, { maxChars: modelOutputChars, ...root });
+  if (text.length <= modelOutputChars)
+    return { content: fenceToolOutput(call.name, plain, call.toolCallId), bytes, plain };
+  const blob = await store.putBlob(await sanitiseWhole(text, workspace));
+  const kept =
+    wholeBytes === undefined
+      ? `The whole output has ${bytes} bytes.`
+      : `The output had ${wholeBytes} bytes, too many to be kept: its head and tail are stored, ${bytes} bytes, the middle is lost.`;
+  const readOn = `\n[${kept} Read on with read_output, ref "${blob}".]`;
+  return {
+    content: fenceToolOutput(call.name, plain, call.toolCallId) + readOn,
+    blob,
+    bytes: wholeBytes ?? bytes,
+    plain,
+  };
+}

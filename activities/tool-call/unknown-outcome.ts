@@ -1,0 +1,217 @@
+/** Finds out what came of a call whose effect may have happened: an interrupted attempt, a time limit, a lost connection. */
+import { interruption } from '../lifecycle/activity-lifecycle';
+import { InfraException } from '../lifecycle/infra-exception';
+import type { ToolRecord } from '../stores/store';
+import { boundOutput, outputText } from './tool-output';
+import type { Execution, ExecutionPlace } from './tool-execution';
+import { thrownText } from './error-text';
+import { executeTool, toolFailure, withToolContext } from './tool-execution';
+import type { ProbeAnswer, Tool } from '../tools/tool';
+
+/** Milliseconds that a probe may take: less than the grace of an activity, so that its answer is still stored (ADR 0023). */
+const probeLimitMs = 20_000;
+
+/** Milliseconds that a repeat is given at least, where the first execution has used its time up. */
+const minRepeatMs = 1_000;
+
+/** The error that says what is not known, with the evidence, to the model or to the person who is asked. */
+function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
+  return {
+    type: 'error',
+    isOutcomeUnknown: true,
+    error: toolFailure(
+      tool,
+      'outcome_unknown',
+      `${what}; whether it took effect is not known (${evidence}). It is not run again.`,
+      {
+        hint: 'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
+        recoverable: true,
+      },
+    ),
+  };
+}
+
+/** An answer as its author's types promise it; a probe that is written without types may say anything. */
+function checkedAnswer(answer: unknown): ProbeAnswer {
+  const { type, output, evidence } = { ...(answer as object | undefined) } as Record<
+    string,
+    unknown
+  >;
+  switch (type) {
+    case 'applied':
+      return { type, output };
+    case 'not-applied':
+      return { type };
+    case 'unknown':
+      return { type, evidence: typeof evidence === 'string' ? evidence : 'its probe cannot tell' };
+    default:
+      return { type: 'unknown', evidence: "its probe's answer has no type that is known" };
+  }
+}
+
+/** Asks a probe; one that fails has found out nothing, which is no failure of the run. */
+async function askProbe(
+  tool: Tool,
+  place: ExecutionPlace,
+  value: unknown,
+  probe: NonNullable<Tool['probe']>,
+): Promise<ProbeAnswer> {
+  try {
+    const answer = await withToolContext(
+      Math.min(tool.timeoutMs, probeLimitMs),
+      place,
+      async (context): Promise<unknown> => probe(place.input.idempotencyKey, value, context),
+    );
+    return checkedAnswer(answer);
+  } catch (thrown) {
+    const interrupted = interruption();
+    if (interrupted !== undefined) throw interrupted;
+    if (thrown instanceof InfraException) throw thrown;
+    return { type: 'unknown', evidence: `its probe failed: ${thrownText(thrown)}` };
+  }
+}
+
+type Failed = Extract<Execution, { type: 'error' }>;
+
+/** A keyed call may be repeated with its key, once; then the model or a person is told. */
+async function repeatKeyed(
+  tool: Tool,
+  value: unknown,
+  place: ExecutionPlace,
+  failed: Failed,
+  usedMs: number,
+): Promise<Execution> {
+  if (failed.error.code === 'tool_timeout') return failed;
+  const leftMs = Math.max(tool.timeoutMs - usedMs, minRepeatMs);
+  const again = await executeTool(tool, value, place, leftMs);
+  return again.type === 'error' && again.isOutcomeUnknown === true
+    ? unknownOutcome(tool, 'The call failed twice in its middle', again.error.message)
+    : again;
+}
+
+async function reconcile(
+  tool: Tool,
+  value: unknown,
+  place: ExecutionPlace,
+  failed: Failed,
+): Promise<Execution> {
+  if (tool.probe === undefined) return failed;
+  const answer = await askProbe(tool, place, value, tool.probe);
+  const { error, output } = failed;
+  switch (answer.type) {
+    case 'applied':
+      return { type: 'output', ...boundOutput(outputText(answer.output)) };
+    case 'not-applied':
+      return {
+        type: 'error',
+        error: toolFailure(tool, error.code, `${error.message}; it did not take effect`, error),
+        ...(output === undefined ? {} : { output }),
+      };
+    case 'unknown':
+      return unknownOutcome(
+        tool,
+        'The call failed in its middle',
+        `${error.message}; ${answer.evidence}`,
+      );
+  }
+}
+
+/** Executes a call for the first time, and looks into what a failure in its middle has left. */
+async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): Promise<Execution> {
+  const startedAt = performance.now();
+  const execution = await executeTool(tool, value, place);
+  if (execution.type !== 'error' || execution.isOutcomeUnknown !== true) return execution;
+  switch (tool.effect) {
+    case 'read':
+      return execution;
+    case 'keyed':
+      return repeatKeyed(tool, value, place, execution, performance.now() - startedAt);
+    case 'reconcilable':
+      return reconcile(tool, value, place, execution);
+    case 'irreversible':
+      return execution.error.code === 'tool_timeout'
+        ? execution
+        : unknownOutcome(tool, 'The call failed in its middle', execution.error.message);
+  }
+}
+
+/** What earlier attempts have left of a call. */
+export interface Earlier {
+  readonly record: ToolRecord;
+  /** Workers that were lost meanwhile, and how many may be (`limits.maxLostWorkers`). */
+  readonly lost: { readonly count: number; readonly max: number };
+}
+
+function lostText(count: number): string {
+  return `${count} ${count === 1 ? 'worker was' : 'workers were'} lost while they ran this call (killed, out of memory, or stuck)`;
+}
+
+/** A call that has taken too many workers with it, and that changed nothing. */
+function notRunAgain(tool: Tool, count: number, why: string): Execution {
+  return {
+    type: 'error',
+    error: toolFailure(
+      tool,
+      'tool_execution_failed',
+      `${lostText(count)}, so it is not run again; ${why}`,
+      {
+        hint: 'Do not repeat the call as it is: ask for less at once, or go another way.',
+        recoverable: true,
+      },
+    ),
+  };
+}
+
+/** Looks into a call that an earlier attempt began: its effect may have happened. */
+async function resume(
+  tool: Tool,
+  value: unknown,
+  { record, lost }: Earlier & { readonly record: { readonly type: 'begun' } },
+  place: ExecutionPlace,
+): Promise<Execution> {
+  const begun = new Date(record.intent.startedAtMs).toISOString();
+  const what = `An earlier attempt of this call began at ${begun} and was interrupted`;
+  const { probe } = tool;
+  if (tool.effect !== 'reconcilable' || probe === undefined)
+    return unknownOutcome(tool, what, 'the tool is irreversible and cannot be probed');
+  if (lost.count > lost.max)
+    return unknownOutcome(tool, lostText(lost.count), 'it is not probed again either');
+  const answer = await askProbe(tool, place, value, probe);
+  switch (answer.type) {
+    case 'applied':
+      return { type: 'output', ...boundOutput(outputText(answer.output)) };
+    case 'not-applied':
+      return lost.count >= lost.max
+        ? notRunAgain(tool, lost.count, 'its probe says that it did not take effect')
+        : executeFirst(tool, value, place);
+    case 'unknown':
+      return unknownOutcome(tool, what, answer.evidence);
+  }
+}
+
+/**
+ * Does what is still to be done about a call, given what earlier attempts have left of it.
+ *
+ * Contract: an effect that may have happened is repeated only with its key (`keyed`) or after a probe that says it has not
+ * (`reconcilable`). Whatever stays unknown is marked so, with the evidence. A call that has cost its workers is not run again;
+ * one that never began has cost none, where there is a record to tell.
+ * Errors: as `executeTool`.
+ */
+export async function decideExecution(
+  tool: Tool,
+  value: unknown,
+  earlier: Earlier,
+  place: ExecutionPlace,
+): Promise<Execution> {
+  const { record, lost } = earlier;
+  const isLeft = lost.count >= lost.max;
+  if (tool.effect === 'read')
+    return isLeft
+      ? notRunAgain(tool, lost.count, 'nothing was changed')
+      : executeFirst(tool, value, place);
+  if (record.type !== 'begun') return executeFirst(tool, value, place);
+  if (tool.effect !== 'keyed') return resume(tool, value, { record, lost }, place);
+  return isLeft
+    ? unknownOutcome(tool, lostText(lost.count), 'none of them told its end')
+    : executeFirst(tool, value, place);
+}

@@ -1,0 +1,14 @@
+/** Tells what the runtime itself put into a transcript, in a user's place since there is no other, from what people said. */
+import { noteProvenance } from '../../workflows/core/errors/error-context';
+
+const continuations = /^\((?:The agent runtime|Continue\.|The beginning of this conversation)/;
+
+/**
+ * Whether the runtime wrote a user message.
+ *
+ * Contract: tools cannot write one, so nothing of theirs can pass for the runtime's here; but a result of the runtime's own call
+ * stands in such a message, so it must not pass for a person's word.
+ */
+export function isRuntimeText(text: string): boolean {
+  return text.startsWith(noteProvenance) || continuations.test(text);
+}

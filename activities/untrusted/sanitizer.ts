@@ -1,0 +1,181 @@
+/** Makes text of tools, vendors and errors fit for every sink: no secrets, no hidden characters, no machine paths, bounded. */
+import { literalPattern } from '../../workflows/core/literal-pattern';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { redactText } from '../../workflows/core/secrets/redact';
+
+/** How a text is bounded and which paths in it are made relative. */
+export interface SanitiseOptions {
+  /** UTF-16 units of the result, at most. */
+  readonly maxChars: number;
+  /** Absolute path of the workspace: paths below it become relative to it. */
+  readonly root?: string;
+}
+
+/** Roots whose paths tell of a person or a machine; those of the system itself (`/usr`, `/etc`) say nothing and stay. */
+const privateRoots =
+  'home|Users|root|tmp|(?:private/)?var/(?:folders|tmp|lib|log|task|run)|private/tmp|mnt|media|Volumes|srv|workspaces?|github/(?:workspace|home)|__w';
+const pathCharacter = '[^\\s"\'`<>|:;,()\\[\\]{}*?\\\\]';
+const absolutePath = new RegExp(
+  `(?<![\\w.~:/-])(?:file://)?/(?:${privateRoots})(?:/${pathCharacter}{1,255}){1,64}/?`,
+  'g',
+);
+const filePath = new RegExp(
+  `(?<![\\w.~/-])file:///?(?:${privateRoots})(?:/${pathCharacter}{1,255}){1,64}/?`,
+  'g',
+);
+const windowsPath =
+  /(?<![\w.-])(?:\\\\\?\\)?[A-Za-z]:(?:\\{1,2}[^\s"'`<>|:;,()[\]{}*?\\/]{1,255}){2,64}/g;
+
+const lastPart = (path: string): string =>
+  path
+    .split(/[\\/]/)
+    .filter((part) => part !== '')
+    .at(-1) ?? path;
+
+function relativePaths(text: string, root: string | undefined): string {
+  let clean = text;
+  const base = root?.replace(/[\\/]+$/, '') ?? '';
+  if (base.length > 1) {
+    const below = new RegExp(
+      `(?<![\\w.~/-])(?:file://)?(?:/private)?${literalPattern(base)}(?:(/)(?=([\\w.@~+-])?)|(?![\\w.-]))`,
+      'g',
+    );
+    clean = clean.replace(below, (_whole, _slash: unknown, next: unknown) =>
+      next === undefined ? '.' : '',
+    );
+  }
+  return clean
+    .replace(filePath, lastPart)
+    .replace(absolutePath, lastPart)
+    .replace(windowsPath, lastPart);
+}
+
+/** Frames that stay of each stack trace. */
+const keptFrames = 5;
+const frameLine =
+  /^\s{0,40}(?:at (?:async )?\S.{0,1000}(?:[:(]\d+|\)|<anonymous>|native)|File ".{1,1000}", line \d+)/;
+const foreignFrame = /node:|node_modules|internal\/|site-packages|<frozen|\bjava\.base\b/;
+
+/** Shortens runs of stack frames: own frames first, five in all, and says how many are gone. */
+function trimStacks(text: string): string {
+  if (!/^\s{0,40}(?:at |File ")/m.test(text)) {
+    return text;
+  }
+  const kept: string[] = [];
+  let run: string[] = [];
+  const endRun = (): void => {
+    if (run.length > keptFrames) {
+      const own = run.filter((line) => !foreignFrame.test(line));
+      const chosen = new Set((own.length > 0 ? own : run).slice(0, keptFrames));
+      kept.push(...run.filter((line) => chosen.has(line)).slice(0, keptFrames));
+      kept.push(`    … ${run.length - Math.min(chosen.size, keptFrames)} more frames`);
+    } else {
+      kept.push(...run);
+    }
+    run = [];
+  };
+  for (const line of text.split('\n')) {
+    if (frameLine.test(line)) {
+      run.push(line);
+    } else {
+      endRun();
+      kept.push(line);
+    }
+  }
+  endRun();
+  return kept.join('\n');
+}
+
+/** Share of a bounded text that its head gets; errors tell the cause first, programs tell the result last. */
+const headShare = 0.6;
+/** Below this length a text keeps its head only. */
+const minBothEnds = 120;
+/** Room for the note that tells what is left out, with the largest count. */
+const noteChars = 48;
+
+const endsInHalfPair = (text: string): boolean => /[\ud800-\udbff]$/.test(text);
+const beginsInHalfPair = (text: string): boolean => /^[\udc00-\udfff]/.test(text);
+const wholeHead = (text: string): string => (endsInHalfPair(text) ? text.slice(0, -1) : text);
+const wholeTail = (text: string): string => (beginsInHalfPair(text) ? text.slice(1) : text);
+
+function bound(head: string, tail: string, totalChars: number, maxChars: number): string {
+  if (maxChars < minBothEnds) {
+    return maxChars < 1 ? '' : `${wholeHead(head.slice(0, maxChars - 1))}…`;
+  }
+  const room = maxChars - noteChars;
+  const headRoom = Math.floor(room * headShare);
+  const first = wholeHead(head.slice(0, headRoom));
+  const last = wholeTail(tail.slice(-(room - headRoom)));
+  const leftOut = totalChars - first.length - last.length;
+  return `${first}\n[… ${leftOut} characters left out …]\n${last}`;
+}
+
+/**
+ * Keeps head and tail of a text, with a note of how much is left out.
+ *
+ * Contract: the result has at most `maxChars` UTF-16 units and no half of a surrogate pair.
+ */
+export function boundText(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : bound(text, text, text.length, maxChars);
+}
+
+/** The same by bytes of JSON: what a payload takes, whatever script the text is in. */
+export function boundBytes(text: string, maxBytes: number): string {
+  let bounded = boundText(text, maxBytes);
+  while (Buffer.byteLength(JSON.stringify(bounded)) > maxBytes)
+    bounded = boundText(text, Math.floor(bounded.length * 0.8));
+  return bounded;
+}
+
+/** Characters read beyond what is kept, so that no secret is cut by the bound before it is recognised. */
+const marginChars = 16_384;
+/** Where a long text is cut before it is read, the broken line goes, up to this length. */
+const brokenLineChars = 4_096;
+
+function withoutLastLine(text: string): string {
+  const from = Math.max(0, text.length - brokenLineChars);
+  const lineEnd = text.indexOf('\n', from);
+  return text.slice(0, lineEnd < 0 ? from : text.lastIndexOf('\n'));
+}
+
+function withoutFirstLine(text: string): string {
+  const lineEnd = text.lastIndexOf('\n', brokenLineChars);
+  return text.slice(lineEnd < 0 ? brokenLineChars : text.indexOf('\n') + 1);
+}
+
+/**
+ * Keeps head and tail of a text that is too long to be cleaned whole, with a note of how much is left out.
+ *
+ * Contract: cut at line ends, where there are any near by, so that the cleaning that follows meets no half of a secret; at most
+ * `maxChars` and the note.
+ */
+export function cutMiddle(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const headRoom = Math.floor(maxChars * headShare);
+  const head = wholeHead(withoutLastLine(text.slice(0, headRoom)));
+  const tail = wholeTail(withoutFirstLine(text.slice(headRoom - maxChars)));
+  const leftOut = text.length - head.length - tail.length;
+  return `${head}\n[… ${leftOut} characters left out: too long to be kept whole …]\n${tail}`;
+}
+
+function clean(visible: string, root: string | undefined): string {
+  return relativePaths(trimStacks(redactText(visible)), root);
+}
+
+/**
+ * Makes text fit for every sink: hidden characters and terminal sequences removed, secrets redacted, stack traces trimmed,
+ * absolute paths made relative (below `root`) or cut to their last part (personal and temporary places), length bounded with
+ * head and tail kept.
+ *
+ * Contract: pure; never throws; of a text of any length only `maxChars` and a margin at both ends is worked on; the result is
+ * well-formed Unicode without NUL.
+ */
+export function sanitiseText(text: string, { maxChars, root }: SanitiseOptions): string {
+  const window = maxChars + marginChars;
+  if (text.length <= 2 * window) {
+    return boundText(clean(stripHidden(text), root), maxChars);
+  }
+  const head = clean(withoutLastLine(stripHidden(text.slice(0, window))), root);
+  const tail = clean(withoutFirstLine(stripHidden(text.slice(-window))), root);
+  return bound(head, tail, text.length, maxChars);
+}
