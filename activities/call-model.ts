@@ -9,6 +9,7 @@ import type {
 } from '../workflows/core/model-call/ports';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
+import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
 import { loadDefinition, storeOf } from './lifecycle/activity-deps';
 import type { AttemptMemory } from './model-call/attempt-memory';
@@ -58,8 +59,7 @@ function requestOf(
     tools: config.tools,
     cacheKey: `holdfast-${input.idPrefix}`,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
-    ...(note === undefined ? {} : { note }),
-    ...(route.temperature === undefined ? {} : { temperature: route.temperature }),
+    ...defined({ note, temperature: route.temperature }),
   };
 }
 
@@ -165,7 +165,7 @@ async function takeAnswer(
     ...taken,
     ...countOfCall(measured, measure, taken),
     ...attempting.meter.beyondReply(),
-    ...(parts === undefined ? {} : { measure: parts }),
+    ...defined({ measure: parts }),
     ...(failures.length === 0 ? {} : { healedRetries: failures }),
   };
 }

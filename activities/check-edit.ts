@@ -1,6 +1,7 @@
 /** The activity `checkEdit`: whether arguments that a person changed can run, and what the model is told of the change. */
 import { failureMessageChars, inlineInputBytes } from '../workflows/core/limits';
 import type { JsonObject } from '../workflows/core/json';
+import { defined } from '../workflows/core/json';
 import type { CheckEditInput, CheckEditResult } from '../workflows/core/people/ports';
 import type { ActivityDeps } from './lifecycle/activity-deps';
 import { loadDefinition, storeOf } from './lifecycle/activity-deps';
@@ -101,7 +102,7 @@ export async function checkEdit(
       ...(await editedFileOf(tool, input, config.workspace)),
       ...(isInline ? { input } : { inputBlob: await store.putBlob(json) }),
       approvalDigest: actionDigest(call),
-      ...(notice === undefined ? {} : { editNotice: notice }),
+      ...defined({ editNotice: notice }),
     },
   };
 }

@@ -8,6 +8,7 @@ import type { Head, Message } from '../workflows/core/message';
 import type { CompactInput, CompactResult } from '../workflows/core/context/ports';
 import { totalTokens } from '../workflows/core/budget/model-price';
 import { routeName } from '../workflows/core/failover/provider-health';
+import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
 import { loadDefinition, storeOf } from './lifecycle/activity-deps';
 import { appendPending } from './model-call/pending-results';
@@ -113,10 +114,7 @@ async function measure(
     },
     route: routeName(route),
     provider,
-    input: {
-      ...(counted === undefined ? {} : { counted }),
-      ...(tokenFactors === undefined ? {} : { tokenFactors }),
-    },
+    input: defined({ counted, tokenFactors }),
   };
   return measureParts(call, measureCall(call), config);
 }

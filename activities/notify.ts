@@ -1,6 +1,7 @@
 /** The activity `notify`: tells people by each notifier once, and says who could not be told. */
 import { Context } from '@temporalio/activity';
 import type { NotifyInput, NotifyResult } from '../workflows/core/people/ports';
+import { defined } from '../workflows/core/json';
 import type { ActivityDeps } from './lifecycle/activity-deps';
 import { storeOf } from './lifecycle/activity-deps';
 import { interruption, withHeartbeat } from './lifecycle/activity-lifecycle';
@@ -139,7 +140,7 @@ export async function notify(deps: ActivityDeps, input: NotifyInput): Promise<No
       const notification = notificationOf(input, {
         runId: info.workflowExecution?.workflowId ?? 'unknown',
         namespace: info.namespace,
-        ...(webUiUrl === undefined ? {} : { webUiUrl }),
+        ...defined({ webUiUrl }),
       });
       const deliveries = await Promise.all(
         input.notifiers.map(async (name) => {

@@ -7,6 +7,7 @@ import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/re
 import type { ProposedToolCall } from '../workflows/core/tools/ports';
 import type { RecoveryAction, RecoverySource } from '../workflows/core/recovery/action';
 import type { CallSpend } from '../workflows/core/budget/spend';
+import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
 import { loadDefinition, storeOf } from './lifecycle/activity-deps';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
@@ -108,7 +109,7 @@ async function learned({
         tool: trouble.tool,
         errorCode: trouble.code,
         errorMessage: trouble.message,
-        ...(trouble.input === undefined ? {} : { input: trouble.input }),
+        ...defined({ input: trouble.input }),
         results: readResults(messages),
         tools: config.tools.map(({ name }) => name),
       },
@@ -150,7 +151,7 @@ async function ask(place: Place): Promise<PlannerReply> {
     isProbe: input.probe === true,
     holder: `${input.idPrefix}/${input.iteration}/recovery`,
     clock: deps.clock,
-    ...(input.allowance === undefined ? {} : { allowance: input.allowance }),
+    ...defined({ allowance: input.allowance }),
   });
 }
 
@@ -164,11 +165,11 @@ function resultOf(
     ...plan,
     source,
     digest: contentHash(canonicalJson(plan.action)),
-    ...(patternId === undefined ? {} : { patternId }),
+    ...defined({ patternId }),
     ...(problem === undefined
       ? {}
       : { problem: boundText(sanitiseText(problem, { maxChars: failureMessageChars }), 300) }),
-    ...(spend === undefined ? {} : { spend }),
+    ...defined({ spend }),
   };
 }
 
@@ -205,7 +206,7 @@ async function estimate(place: Place): Promise<PlanRecoveryResult> {
   const found = text === undefined ? undefined : readEstimate(text);
   const kept = resultOf({ action: place.input.fallback }, 'model', {
     spend,
-    ...(problem === undefined ? {} : { problem }),
+    ...defined({ problem }),
   });
   return found === undefined ? kept : { ...kept, estimate: found };
 }

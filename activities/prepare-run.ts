@@ -19,6 +19,7 @@ import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-age
 import { notifiersOfRun } from './notifiers/worker-notifiers';
 import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
+import { defined } from '../workflows/core/json';
 import { runConfigJson } from './definitions/run-config';
 import { allowanceOf, checkBudget, checkPriced } from './definitions/check-budget';
 import type { Store } from './stores/store';
@@ -226,7 +227,7 @@ export async function prepareRun(
   );
   return {
     head,
-    ...(spend === undefined ? {} : { spend }),
+    ...defined({ spend }),
     snapshot: {
       agent: agent.name,
       rules: currentRules,
@@ -238,12 +239,10 @@ export async function prepareRun(
         deps.catalog.agent(name),
       ),
       limits,
-      ...(budget === undefined ? {} : { budget }),
+      ...defined({ budget }),
       compaction: agent.compaction,
       recovery: agent.recovery,
-      ...(workspace === undefined ? {} : { workspace }),
-      ...(agent.approvals === undefined ? {} : { approvals: agent.approvals }),
-      ...(agent.questions === undefined ? {} : { questions: agent.questions }),
+      ...defined({ workspace, approvals: agent.approvals, questions: agent.questions }),
       ...(agent.learns ? { learns: true } : {}),
       ...notifiersOfRun(deps.notifiers),
     },

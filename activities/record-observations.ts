@@ -1,6 +1,7 @@
 /** Writes what became of a run's errors into the corpus: looks the calls up in the transcript, and keeps no value of them. */
 import { errorFingerprint, errorKindText } from '../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../workflows/core/json';
+import { defined } from '../workflows/core/json';
 import type { Message } from '../workflows/core/message';
 import type { ObservedError, RecordObservationsInput } from '../workflows/core/learning/ports';
 import type { ActivityDeps } from './lifecycle/activity-deps';
@@ -103,9 +104,9 @@ async function observationOf(
     errorText: errorKindText(message),
     input: input === undefined ? [] : inputFields(input),
     fixedBy,
-    ...(fix === undefined ? {} : { fix }),
+    ...defined({ fix }),
     steps,
-    ...(patternId === undefined ? {} : { patternId }),
+    ...defined({ patternId }),
     atMs,
   };
 }

@@ -2,6 +2,7 @@
 import { Context } from '@temporalio/activity';
 import { toToolResponse } from '../workflows/core/errors/error-context';
 import type { JsonObject } from '../workflows/core/json';
+import { defined } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';
 import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/core/tools/ports';
 import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
@@ -78,7 +79,7 @@ async function resultOf(
     result: await putResult(place.store, {
       content,
       isError,
-      ...(blob === undefined ? {} : { blob }),
+      ...defined({ blob }),
     }),
     preview: boundText(plain, previewChars),
     bytes,

@@ -1,6 +1,7 @@
 /** What stands in the place of summarised messages: a structured summary, merged and never summarised again. */
 import { z } from 'zod';
 import { noteProvenance } from '../../workflows/core/errors/error-context';
+import { defined } from '../../workflows/core/json';
 import { fenceToolOutput } from '../untrusted/fence';
 import { wellFormedText } from '../providers/request/well-formed';
 
@@ -143,7 +144,7 @@ export function mergeSummaries(
   const goalRef = latest.goalRef ?? refOfGoal(earlier, latest.goal);
   return {
     ...merged,
-    ...(goalRef === undefined ? {} : { goalRef }),
+    ...defined({ goalRef }),
     compactions: earlier.reduce((sum, { compactions }) => sum + compactions, latest.compactions),
   };
 }

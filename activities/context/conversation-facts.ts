@@ -3,6 +3,7 @@ import type { Message, ToolCallBlock, UserMessage } from '../../workflows/core/m
 import type { OpenMatters } from '../../workflows/core/context/open-matters';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import { askUserTool } from '../../workflows/core/tools/ports';
+import { defined } from '../../workflows/core/json';
 import { isRuntimeText } from '../untrusted/runtime-text';
 import type { Store } from '../stores/store';
 import type { ContextSummary } from './context-summary';
@@ -110,7 +111,7 @@ export async function provenSummary(
   return {
     version: 1,
     goal: matters.goal,
-    ...(goalRef === undefined ? {} : { goalRef }),
+    ...defined({ goalRef }),
     people: peoplesTexts(messages, matters.goal),
     approvals: matters.approvals,
     files: changedFiles(messages, policies),

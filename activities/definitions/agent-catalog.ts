@@ -21,6 +21,7 @@ import { checkWindows, windowOf } from '../models/model-windows';
 import type { Provider, ToolSpec } from '../providers/provider';
 import { checkBudget, checkPriced } from './check-budget';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
+import { defined } from '../../workflows/core/json';
 import { resolveRecovery } from './recovery-policy';
 import { askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
 import { readOutput } from '../tools/read-output';
@@ -83,11 +84,9 @@ function toolPolicy(tool: Tool): ToolPolicy {
     effect: tool.effect,
     timeoutMs: tool.timeoutMs,
     approval: tool.approval,
-    ...(tool.editsFile === undefined ? {} : { editsFile: tool.editsFile }),
-    ...(tool.maxCalls === undefined ? {} : { maxCalls: tool.maxCalls }),
+    ...defined({ editsFile: tool.editsFile, maxCalls: tool.maxCalls }),
     ...(tool.onUnknown === 'ask-person' ? { onUnknown: tool.onUnknown } : {}),
-    ...(tool.approvals === undefined ? {} : { approvals: tool.approvals }),
-    ...(tool.subagent === undefined ? {} : { subagent: tool.subagent }),
+    ...defined({ approvals: tool.approvals, subagent: tool.subagent }),
   };
 }
 
@@ -137,8 +136,7 @@ function resolveRoute(
       route.maxOutputTokens ?? defaultMaxOutputTokens,
     ),
     windowTokens: checkWholeNumber(where, 'windowTokens', windowTokens),
-    ...(route.temperature === undefined ? {} : { temperature: route.temperature }),
-    ...(price === undefined ? {} : { price }),
+    ...defined({ temperature: route.temperature, price }),
   };
 }
 

@@ -4,6 +4,7 @@ import { nanoUsdOf } from '../../workflows/core/budget/model-price';
 import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import type { Allowance, Budget } from '../../workflows/core/budget/spend';
+import { defined } from '../../workflows/core/json';
 import { UserError } from './user-error';
 
 /** Largest budget in US dollars: far below where whole nanodollars lose their last digit. */
@@ -59,10 +60,7 @@ export function allowanceOf(
   );
   const tokens = least(budget?.tokens, share?.tokens);
   if (nanoUsd === undefined && tokens === undefined) return undefined;
-  return {
-    ...(nanoUsd === undefined ? {} : { nanoUsd }),
-    ...(tokens === undefined ? {} : { tokens }),
-  };
+  return defined({ nanoUsd, tokens });
 }
 
 function least(one: number | undefined, other: number | undefined): number | undefined {

@@ -1,6 +1,7 @@
 /** What identifies a tool call to people and guards: label, fingerprint, digest of the exact action, privileged parameters. */
 import { normaliseText, shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
 import type { PrivilegedUse, ProposedToolCall } from '../../workflows/core/tools/ports';
 import { callLikeness } from './call-likeness';
 import { sanitiseText } from '../untrusted/sanitizer';
@@ -69,8 +70,8 @@ export function callIdentity(
   const label = callLabel(tool, call.input);
   const privileged = privilegedUse(tool, call);
   return {
-    ...(label === undefined ? {} : { label }),
+    ...defined({ label }),
     ...(tool === undefined ? unknownCall(call) : callLikeness(tool, call.input)),
-    ...(privileged === undefined ? {} : { privileged }),
+    ...defined({ privileged }),
   };
 }

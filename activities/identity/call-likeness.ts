@@ -1,6 +1,7 @@
 /** Identities of a tool call: what is left of it without the parts in which calls that repeat each other differ. */
 import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
 import type { CallLikeness, ProposedToolCall } from '../../workflows/core/tools/ports';
 import { canonicalJson } from '../stores/content-hash';
 import { fileField } from '../tools/edits-file';
@@ -220,7 +221,7 @@ export function callLikeness(
     ...present('window', hash(windowInput(tool, plain))),
     ...present('gist', hash(gistInput(tool, plain))),
     ...present('target', hash(targetOf(tool, input))),
-    ...(idle === undefined ? {} : { idle }),
+    ...defined({ idle }),
   };
   return {
     fingerprint: shortHash(`${tool.name} ${canonicalJson(plain)}`),

@@ -1,6 +1,7 @@
 /** Identity of what a tool call came to: whether it brought something new, and whether its own service was down. */
 import { normaliseResult, shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
 import type { ResultIdentity } from '../../workflows/core/tools/ports';
 import { callLikeness, isCommand, isOnlyEcho } from './call-likeness';
 import { saysFailed } from '../tool-call/reported-failure';
@@ -91,7 +92,7 @@ export function resultIdentityOf(
   const sketch = movesWindow && execution.type === 'output' ? sketchOf(text) : undefined;
   return {
     fingerprint: identityOfText(said),
-    ...(sketch === undefined ? {} : { sketch }),
+    ...defined({ sketch }),
     ...(isOutage(execution, input) ? { outage: true } : {}),
   };
 }

@@ -2,6 +2,7 @@
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import { errorFingerprint } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
 import type { RecoveryAction } from '../../workflows/core/recovery/action';
 import { afterUse, trustIn } from './evidence';
 import type { ReadResult } from './fix-template';
@@ -40,7 +41,7 @@ function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): Pat
     reasoning: `In earlier runs this got over ${JSON.stringify(errorText)}: ${describeFix(fix)}.`,
     action: {
       toolName: fix.toolName,
-      ...(parameters === undefined ? {} : { parameters }),
+      ...defined({ parameters }),
       ...(fix.strategy === 'escalate'
         ? { escalationMessage: `Earlier runs needed a person's answer to get over: ${errorText}` }
         : {}),

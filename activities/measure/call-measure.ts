@@ -3,6 +3,7 @@ import type { AssistantMessage } from '../../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
 import type { CountedContext, TokenFactors } from '../../workflows/core/context/token-factors';
 import { learnFactors, totalTextTokens } from '../../workflows/core/context/token-factors';
+import { defined } from '../../workflows/core/json';
 import type { ModelRequest, Provider } from '../providers/provider';
 import type { RequestMeasure } from './measure-request';
 import { initialTokenFactors, measureRequest } from './measure-request';
@@ -22,9 +23,7 @@ export function measureCall(call: MeasuredCall): RequestMeasure {
   const { wire } = call.provider;
   return measureRequest(call.request, {
     route: call.route,
-    ...(wire === undefined ? {} : { wire }),
-    ...(counted === undefined ? {} : { counted }),
-    ...(tokenFactors === undefined ? {} : { factors: tokenFactors }),
+    ...defined({ wire, counted, factors: tokenFactors }),
   });
 }
 
@@ -63,7 +62,7 @@ export function countOfCall(
   return {
     estimatedTokens: measure.tokens,
     counted,
-    ...(tokenFactors === undefined ? {} : { tokenFactors }),
+    ...defined({ tokenFactors }),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Message } from '../../workflows/core/message';
+import { defined } from '../../workflows/core/json';
 import type { MeasuredCall } from './call-measure';
 import { tailStart } from '../context/kept-tail';
 import type { RequestMeasure } from './measure-request';
@@ -19,10 +20,7 @@ export function measureParts(
   const { messages, model } = call.request;
   const { wire } = call.provider;
   const { tokenFactors } = call.input;
-  const known = {
-    ...(wire === undefined ? {} : { wire }),
-    ...(tokenFactors === undefined ? {} : { factors: tokenFactors }),
-  };
+  const known = defined({ wire, factors: tokenFactors });
   const tokensOf = (part: readonly Message[]): number => probableTokens(part, known, model);
   const start = tailStart(messages, config.keptTail);
   const old = messages.slice(0, start);
@@ -38,7 +36,7 @@ export function measureParts(
     messages: messages.length,
     bytes: whole.bytes,
     images: whole.images,
-    ...(over === undefined ? {} : { over }),
+    ...defined({ over }),
   };
 }
 

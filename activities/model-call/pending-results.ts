@@ -4,6 +4,7 @@ import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { PendingResult } from '../../workflows/core/tools/ports';
 import { InfraException } from '../lifecycle/infra-exception';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { defined } from '../../workflows/core/json';
 import type { Store } from '../stores/store';
 
 function isStoredResult(
@@ -50,7 +51,7 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
     name,
     content,
     isError,
-    ...(blob === undefined ? {} : { blob }),
+    ...defined({ blob }),
   };
 }
 

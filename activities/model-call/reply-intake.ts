@@ -8,6 +8,7 @@ import { parseTextProtocolReply } from '../providers/request/text-tool-protocol'
 import { wellFormedText } from '../providers/request/well-formed';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { defined } from '../../workflows/core/json';
 import { sanitiseText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import type { TakenCall } from './tool-call-intake';
@@ -132,7 +133,7 @@ export async function takeReply(
     head,
     stopReason: reply.stopReason,
     toolCalls: calls.map(({ proposed }) => proposed),
-    ...(reply.error === undefined ? {} : { error: reply.error }),
+    ...defined({ error: reply.error }),
     textPreview: sanitiseText(text, { maxChars: previewChars }),
     ...(calls.length === 0 && text !== ''
       ? { answer: redactText(stripHidden(text)).slice(0, answerChars) }

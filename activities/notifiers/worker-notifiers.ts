@@ -1,6 +1,7 @@
 /** The notifiers of a worker, checked at its start. */
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { PersonNotice } from '../../workflows/core/people/ports';
+import { defined } from '../../workflows/core/json';
 import { UserError } from '../definitions/user-error';
 import type { Notifier } from './notifier';
 
@@ -52,7 +53,7 @@ export function workerNotifiers({
     throw new UserError(
       `webUiUrl is "${webUiUrl}"; give an address such as http://localhost:8233.`,
     );
-  return { byName, on: notifyOn, ...(webUiUrl === undefined ? {} : { webUiUrl }) };
+  return { byName, on: notifyOn, ...defined({ webUiUrl }) };
 }
 
 /** The notifiers as a run carries them. */

@@ -1,6 +1,7 @@
 /** Reads what a planner's model answers: by schema where the vendor keeps one, else out of its text. Never guesses. */
 import { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
 import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery/action';
 import { recoveryStrategies } from '../../workflows/core/recovery/action';
 import type { OutputSchema } from '../providers/provider';
@@ -146,7 +147,7 @@ export function readAction(source: string): RecoveryAction | undefined {
     reasoning: plan.reasoning,
     action: {
       toolName: toolName ?? '',
-      ...(wanted === undefined ? {} : { parameters: wanted }),
+      ...defined({ parameters: wanted }),
       ...(escalationMessage == null || escalationMessage === '' ? {} : { escalationMessage }),
     },
     expectedOutcome: plan.expectedOutcome ?? '',

@@ -4,6 +4,7 @@ import type { Limits } from '../../workflows/core/limits';
 import { personTextChars } from '../../workflows/core/limits';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { SubagentPolicy } from '../../workflows/core/subagents/subagent';
+import { defined } from '../../workflows/core/json';
 import { InfraException } from '../lifecycle/infra-exception';
 import { allowanceOf, checkBudget } from '../definitions/check-budget';
 import { UserError } from '../definitions/user-error';
@@ -49,9 +50,7 @@ function policyOf({ name, agent, share, budget, limits }: SubagentDefinition): S
     budget === undefined ? undefined : allowanceOf(checkBudget(where, budget), undefined);
   return {
     agent,
-    ...(share === undefined ? {} : { share }),
-    ...(allowance === undefined ? {} : { budget: allowance }),
-    ...(limits === undefined ? {} : { limits }),
+    ...defined({ share, budget: allowance, limits }),
   };
 }
 
@@ -72,7 +71,7 @@ export function defineSubagent(definition: SubagentDefinition): Tool {
     effect: 'read',
     label: 'task',
     timeoutMs: answerTimeoutMs,
-    ...(approval === undefined ? {} : { approval }),
+    ...defined({ approval }),
     execute: () => {
       throw new InfraException({
         code: 'tool_infrastructure',

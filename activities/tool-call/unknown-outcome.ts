@@ -7,6 +7,7 @@ import type { Execution, ExecutionPlace } from './tool-execution';
 import { thrownText } from './error-text';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
 import type { ProbeAnswer, Tool } from '../tools/tool';
+import { defined } from '../../workflows/core/json';
 
 /** Milliseconds that a probe may take: less than the grace of an activity, so that its answer is still stored (ADR 0023). */
 const probeLimitMs = 20_000;
@@ -105,7 +106,7 @@ async function reconcile(
       return {
         type: 'error',
         error: toolFailure(tool, error.code, `${error.message}; it did not take effect`, error),
-        ...(output === undefined ? {} : { output }),
+        ...defined({ output }),
       };
     case 'unknown':
       return unknownOutcome(

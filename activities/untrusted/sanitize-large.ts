@@ -1,6 +1,7 @@
 /** Cleans a text of many megabytes whole, in pieces between which the event loop turns, so that heartbeats still go out. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { sanitiseText } from './sanitizer';
+import { defined } from '../../workflows/core/json';
 
 /** Characters of a piece: some 100 ms of work on a text that no rule can skip through. */
 const pieceChars = 128 * 1024;
@@ -34,7 +35,7 @@ export async function sanitiseWhole(text: string, root: string | undefined): Pro
     pieces.push(
       sanitiseText(piece, {
         maxChars: 2 * pieceChars,
-        ...(root === undefined ? {} : { root }),
+        ...defined({ root }),
       }),
     );
     from = to;
