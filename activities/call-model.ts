@@ -10,13 +10,13 @@ import type {
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import { defined } from '../workflows/core/json';
-import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
-import { loadDefinition, storeOf } from './lifecycle/activity-deps';
+import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
+import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { AttemptMemory } from './model-call/attempt-memory';
 import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
-import { checkRequest, outputRoom } from './measure/hold-back';
-import { measureParts } from './measure/measure-parts';
+import { checkRequest, outputRoom } from './context/request-check';
+import { measureParts } from './context/measure-parts';
 import type { RequestMeasure } from './measure/measure-request';
 import { tellCorpus } from './record-observations';
 import { appendPending } from './model-call/pending-results';

@@ -3,8 +3,8 @@ import { failureMessageChars, inlineInputBytes } from '../workflows/core/limits'
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { CheckEditInput, CheckEditResult } from '../workflows/core/people/ports';
-import type { ActivityDeps } from './lifecycle/activity-deps';
-import { loadDefinition, storeOf } from './lifecycle/activity-deps';
+import type { ActivityDeps } from './definitions/activity-deps';
+import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { actionDigest, callIdentity } from './identity/call-identity';
 import { fenceToolOutput } from './untrusted/fence';
 import { editedFileOf } from './tools/edits-file';

@@ -9,8 +9,8 @@ import type { CompactInput, CompactResult } from '../workflows/core/context/port
 import { totalTokens } from '../workflows/core/budget/model-price';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { defined } from '../workflows/core/json';
-import type { ActivityDeps, RunDefinition } from './lifecycle/activity-deps';
-import { loadDefinition, storeOf } from './lifecycle/activity-deps';
+import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
+import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { appendPending } from './model-call/pending-results';
 import type { Attempting } from './model-call/route-attempt';
 import { providerOf, routeOf, withAttempts } from './model-call/route-attempt';
@@ -21,7 +21,7 @@ import { mergeSummaries, renderSummary, summaryJson } from './context/context-su
 import { earlierSummaries, provenSummary } from './context/conversation-facts';
 import { cutBefore, tailStart } from './context/kept-tail';
 import { probableTokens } from './measure/measure-request';
-import { measureParts } from './measure/measure-parts';
+import { measureParts } from './context/measure-parts';
 import { plainDescription, recordLines } from './context/record-text';
 import { restoredMessages } from './context/restored-messages';
 import type { RefOf } from './context/stripped-messages';

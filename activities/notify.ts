@@ -2,12 +2,12 @@
 import { Context } from '@temporalio/activity';
 import type { NotifyInput, NotifyResult } from '../workflows/core/people/ports';
 import { defined } from '../workflows/core/json';
-import type { ActivityDeps } from './lifecycle/activity-deps';
-import { storeOf } from './lifecycle/activity-deps';
+import type { ActivityDeps } from './definitions/activity-deps';
+import { storeOf } from './definitions/activity-deps';
 import { interruption, withHeartbeat } from './lifecycle/activity-lifecycle';
 import { applicationFailure } from './lifecycle/error-mapping';
-import type { Notification } from './notifiers/notifier';
-import { NotifierError } from './notifiers/notifier';
+import type { Notification } from './definitions/notifier';
+import { NotifierError } from './definitions/notifier';
 import { sanitiseText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { contentHash } from './stores/content-hash';

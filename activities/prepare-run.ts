@@ -10,10 +10,10 @@ import type { HandedLimits } from '../workflows/core/subagents/subagent';
 import { currentRules } from '../workflows/core/rules';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
-import type { ActivityDeps } from './lifecycle/activity-deps';
+import type { ActivityDeps } from './definitions/activity-deps';
 import type { ResolvedAgent } from './definitions/agent-catalog';
 import { chainsBelow, withToolsBelow } from './definitions/agent-catalog';
-import { storeOf } from './lifecycle/activity-deps';
+import { storeOf } from './definitions/activity-deps';
 import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { notifiersOfRun } from './notifiers/worker-notifiers';
@@ -24,7 +24,7 @@ import { runConfigJson } from './definitions/run-config';
 import { allowanceOf, checkBudget, checkPriced } from './definitions/check-budget';
 import type { Store } from './stores/store';
 import { isJsonObject } from './tools/input-schema';
-import { UserError } from './definitions/user-error';
+import { UserError } from './lifecycle/user-error';
 
 async function checkWorkspace(workspace: string): Promise<string> {
   const problem = async (): Promise<string | undefined> => {

@@ -1,6 +1,6 @@
 /** The one error for what a person must put right on this machine before anything can run. */
 import { isNativeError } from 'node:util/types';
-import { UserError } from '../activities/definitions/user-error';
+import { UserError } from '../activities/lifecycle/user-error';
 
 /**
  * A fault in the set-up: a variable, a missing program, a server that does not answer.

@@ -5,7 +5,7 @@ import type { CompactInput } from '../../workflows/core/context/ports';
 import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { weighTextTokens } from '../../workflows/core/context/token-factors';
-import type { ActivityDeps, RunDefinition } from '../lifecycle/activity-deps';
+import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { spendSchema } from '../model-call/attempt-memory';
 import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
 import type { Attempt, Attempting } from '../model-call/route-attempt';

@@ -8,7 +8,7 @@ import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/port
 import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { AgentDefinition, RouteDefinition } from './agent';
-import { checkDecisionPolicy } from './check-decision-policy';
+import { checkDecisionPolicy } from '../tools/check-decision-policy';
 import { checkAgentShape } from './check-definition';
 import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
@@ -28,7 +28,7 @@ import { readOutput } from '../tools/read-output';
 import type { ToolRegistry } from '../tools/registry';
 import { createToolRegistry } from '../tools/registry';
 import type { Tool } from '../tools/tool';
-import { UserError } from './user-error';
+import { UserError } from '../lifecycle/user-error';
 
 /** An agent with every default filled in. */
 export interface ResolvedAgent {

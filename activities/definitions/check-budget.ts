@@ -5,7 +5,7 @@ import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import type { Allowance, Budget } from '../../workflows/core/budget/spend';
 import { defined } from '../../workflows/core/json';
-import { UserError } from './user-error';
+import { UserError } from '../lifecycle/user-error';
 
 /** Largest budget in US dollars: far below where whole nanodollars lose their last digit. */
 const maxUsd = 1_000_000;

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
-import { UserError } from './user-error';
+import { UserError } from '../lifecycle/user-error';
 
 const compactionSchema = z.strictObject({
   warnShare: z.number().min(0.1).max(1),

@@ -1,6 +1,6 @@
 /** Checks the shape of what people define in plain JavaScript, where no types do it: a misspelled `approval` must not pass. */
 import { z } from 'zod';
-import { UserError } from './user-error';
+import { UserError } from '../lifecycle/user-error';
 
 const text = z.string({ error: 'give a text' });
 const anything = z.unknown().optional();

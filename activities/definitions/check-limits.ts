@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
-import { UserError } from './user-error';
+import { UserError } from '../lifecycle/user-error';
 
 /** Longest time limit in milliseconds: 365 days. */
 const maxMs = 365 * 86_400_000;

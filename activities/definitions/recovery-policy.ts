@@ -1,7 +1,7 @@
 /** How people configure recovery, with every default and its range. */
 import { z } from 'zod';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
-import { UserError } from './user-error';
+import { UserError } from '../lifecycle/user-error';
 
 /** Recovery of an agent's runs, as its author writes it. */
 export interface RecoveryOptions {

@@ -2,7 +2,7 @@
 import { literalPattern } from '../../workflows/core/literal-pattern';
 import type { AgentError, AgentErrorCode } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
-import { shapeOf } from '../learning/value-shape';
+import { shapeOf } from '../tools/value-shape';
 import { isJsonObject } from '../tools/input-schema';
 import type { ToolHint, ToolKnowledge } from './tool-knowledge';
 

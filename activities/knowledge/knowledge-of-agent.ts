@@ -2,7 +2,7 @@
 import { Context } from '@temporalio/activity';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import type { Allowance } from '../../workflows/core/budget/spend';
-import type { ActivityDeps } from '../lifecycle/activity-deps';
+import type { ActivityDeps } from '../definitions/activity-deps';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { isJsonObject } from '../tools/input-schema';
 import type { MadeKnowledge } from './model-knowledge';

@@ -1,6 +1,6 @@
 /** Likely mistakes of a call, read off the schema of its input. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import { isList } from '../learning/value-shape';
+import { isList } from '../tools/value-shape';
 import { isJsonObject } from '../tools/input-schema';
 import type { KnownTool, ToolHint } from './tool-knowledge';
 import { finderOf } from './tool-purpose';

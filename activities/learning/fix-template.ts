@@ -9,7 +9,7 @@ import {
   shapeOf,
   transformBetween,
   valueFromResult,
-} from './value-shape';
+} from '../tools/value-shape';
 
 /** A successful result that the model had read between the two calls. */
 export interface ReadResult {

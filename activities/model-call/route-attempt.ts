@@ -8,7 +8,7 @@ import { totalTokens } from '../../workflows/core/budget/model-price';
 import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import type { Allowance } from '../../workflows/core/budget/spend';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
-import type { ActivityDeps, RunDefinition } from '../lifecycle/activity-deps';
+import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { interruption, withHeartbeat } from '../lifecycle/activity-lifecycle';
 import type { AttemptMemory } from './attempt-memory';
 import { freshMemory, memoryTextChars, readMemory } from './attempt-memory';

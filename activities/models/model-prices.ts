@@ -1,7 +1,7 @@
 /** What models cost, in USD per million tokens. A route's `prices` and the worker's own table override it (ADR 0020). */
 import { z } from 'zod';
 import type { ModelPrice, TokenPrices } from '../../workflows/core/budget/model-price';
-import { UserError } from '../definitions/user-error';
+import { UserError } from '../lifecycle/user-error';
 
 /** Prices as people write them, in USD per million tokens. */
 export interface PriceDefinition {

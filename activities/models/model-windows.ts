@@ -1,5 +1,5 @@
 /** Context windows by model, in tokens. A route's `windowTokens` overrides it, and a worker may bring a table of its own. */
-import { UserError } from '../definitions/user-error';
+import { UserError } from '../lifecycle/user-error';
 
 /** Windows in tokens by the beginning of a model's name. */
 export type WindowTable = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 /** Writes notifications to the worker's log, for those who watch it, and for trying things out. */
 import { log } from '@temporalio/activity';
-import type { Notifier } from './notifier';
+import type { Notifier } from '../definitions/notifier';
 
 /** A notifier that needs no receiver. */
 export function logNotifier(name = 'log'): Notifier {

@@ -1,5 +1,5 @@
 /** One POST of JSON to a receiver of notifications: bounded in time, no redirects, errors without the address's secrets. */
-import { NotifierError } from './notifier';
+import { NotifierError } from '../definitions/notifier';
 
 /** Milliseconds that a receiver may take (ADR 0027). */
 export const receiverTimeoutMs = 10_000;

@@ -1,5 +1,5 @@
 /** Posts notifications to an incoming webhook of Slack, or of anything that takes Slack's blocks (Mattermost, Rocket.Chat). */
-import type { Notification, Notifier } from './notifier';
+import type { Notification, Notifier } from '../definitions/notifier';
 import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
 
 /** An incoming webhook. */

@@ -1,6 +1,6 @@
 /** Posts notifications as JSON, signed as Standard Webhooks has it, so that receivers can check them with a library. */
 import { createHmac } from 'node:crypto';
-import type { Notifier } from './notifier';
+import type { Notifier } from '../definitions/notifier';
 import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
 
 /** A receiver of signed JSON. */

@@ -2,8 +2,8 @@
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { PersonNotice } from '../../workflows/core/people/ports';
 import { defined } from '../../workflows/core/json';
-import { UserError } from '../definitions/user-error';
-import type { Notifier } from './notifier';
+import { UserError } from '../lifecycle/user-error';
+import type { Notifier } from '../definitions/notifier';
 
 /** Kinds of waits that people can be told of. */
 const noticeKinds: readonly PersonNotice['kind'][] = ['escalation', 'question', 'approval'];

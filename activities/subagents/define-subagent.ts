@@ -7,7 +7,7 @@ import type { SubagentPolicy } from '../../workflows/core/subagents/subagent';
 import { defined } from '../../workflows/core/json';
 import { InfraException } from '../lifecycle/infra-exception';
 import { allowanceOf, checkBudget } from '../definitions/check-budget';
-import { UserError } from '../definitions/user-error';
+import { UserError } from '../lifecycle/user-error';
 import { defineTool } from '../tools/define-tool';
 import type { Tool, ToolDefinition } from '../tools/tool';
 

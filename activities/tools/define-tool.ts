@@ -1,9 +1,9 @@
 /** Makes a tool of its author's definition, and refuses at once what could not work in a run. */
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
-import { UserError } from '../definitions/user-error';
+import { UserError } from '../lifecycle/user-error';
 import { checkToolShape } from '../definitions/check-definition';
-import { checkDecisionPolicy } from '../definitions/check-decision-policy';
+import { checkDecisionPolicy } from './check-decision-policy';
 import { defaultCallCaps } from './call-caps';
 import { editedFileField } from './edits-file';
 import { parametersHint, pathText, problemTexts, structuralProblems } from './input-problems';

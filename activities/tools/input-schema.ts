@@ -1,7 +1,7 @@
 /** Turns schemas into the JSON Schema subset that Anthropic, OpenAI Responses and Chat all accept. */
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import { UserError } from '../definitions/user-error';
+import { UserError } from '../lifecycle/user-error';
 
 /** Names of properties that Anthropic accepts; OpenAI takes more. */
 const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;

@@ -1,5 +1,5 @@
 /** The tools of an agent by name. */
-import { UserError } from '../definitions/user-error';
+import { UserError } from '../lifecycle/user-error';
 import { reservedToolNames } from './built-in-tools';
 import { checkToolName } from './define-tool';
 import type { Tool } from './tool';

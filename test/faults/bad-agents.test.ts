@@ -7,7 +7,7 @@ import { openaiProvider } from '../../activities/providers/openai/openai-provide
 import type { Provider } from '../../activities/providers/provider';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool } from '../../activities/tools/tool';
-import { UserError } from '../../activities/definitions/user-error';
+import { UserError } from '../../activities/lifecycle/user-error';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 

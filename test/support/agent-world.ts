@@ -6,7 +6,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
-import type { Notifier } from '../../activities/notifiers/notifier';
+import type { Notifier } from '../../activities/definitions/notifier';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiDialect } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { z as oldZod } from 'zod/v3';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool, ToolDefinition } from '../../activities/tools/tool';
-import { UserError } from '../../activities/definitions/user-error';
+import { UserError } from '../../activities/lifecycle/user-error';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import { approvalContext } from './tool-context';
 

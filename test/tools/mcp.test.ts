@@ -10,7 +10,7 @@ import type { McpTools } from '../../activities/tools/mcp/connect-mcp';
 import { mcpToolNames } from '../../activities/tools/mcp/mcp-tool-names';
 import { createToolRegistry } from '../../activities/tools/registry';
 import type { Tool, ToolContext } from '../../activities/tools/tool';
-import { UserError } from '../../activities/definitions/user-error';
+import { UserError } from '../../activities/lifecycle/user-error';
 import { callTool, toolContext, toolErrorOf } from './tool-context';
 
 const fixture = join(__dirname, 'fixtures/mcp-server.cjs');

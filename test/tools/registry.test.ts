@@ -4,7 +4,7 @@ import { askUserSpec, completeTaskSpec } from '../../activities/tools/built-in-t
 import { defineTool } from '../../activities/tools/define-tool';
 import { createToolRegistry } from '../../activities/tools/registry';
 import type { Tool } from '../../activities/tools/tool';
-import { UserError } from '../../activities/definitions/user-error';
+import { UserError } from '../../activities/lifecycle/user-error';
 
 const named = (name: string): Tool =>
   defineTool({ name, description: 'Does.', input: z.object({}), execute: () => 'ok' });

@@ -1,7 +1,7 @@
 /** Composes the commands, runs one, and turns whatever it throws into a message and an exit code. */
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../../activities/lifecycle/package-version';
-import { UserError } from '../../activities/definitions/user-error';
+import { UserError } from '../../activities/lifecycle/user-error';
 import { ClientError } from '../../client/client-error';
 import type { CommandOutput } from './command-context';
 import { addAnswer, addApprove, addReject } from './commands/decisions';

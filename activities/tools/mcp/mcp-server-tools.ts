@@ -9,7 +9,7 @@ import type { JsonObject } from '../../../workflows/core/json';
 import type { ToolEffect } from '../../../workflows/core/tools/ports';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
-import { UserError } from '../../definitions/user-error';
+import { UserError } from '../../lifecycle/user-error';
 import { defaultCallCaps } from '../call-caps';
 import { inputNamesOf, maxDescriptionChars } from '../define-tool';
 import { editedFileField } from '../edits-file';

@@ -5,7 +5,7 @@ import type {
   PatternStatus,
   PatternStore,
 } from '../../../activities/stores/patterns/pattern-store';
-import { UserError } from '../../../activities/definitions/user-error';
+import { UserError } from '../../../activities/lifecycle/user-error';
 import type { CommonOptions } from '../command-context';
 import { print } from '../command-context';
 import { schedulePatterns, scheduleText } from '../../../client/pattern-schedule';

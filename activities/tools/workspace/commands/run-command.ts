@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { UserError } from '../../../definitions/user-error';
+import { UserError } from '../../../lifecycle/user-error';
 import { defineTool } from '../../define-tool';
 import type { Tool, ToolContext, ToolDefinition } from '../../tool';
 import { ToolError } from '../../tool-error';

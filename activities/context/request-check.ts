@@ -4,8 +4,8 @@ import type { CompactionConfig } from '../../workflows/core/context/compaction-c
 import type { ContextBounds, ContextMeasure } from '../../workflows/core/context/measure';
 import { fitsBounds } from '../../workflows/core/context/measure';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
-import type { MeasuredCall } from './call-measure';
-import type { RequestMeasure } from './measure-request';
+import type { MeasuredCall } from '../measure/call-measure';
+import type { RequestMeasure } from '../measure/measure-request';
 import { brokenLimit, measureParts } from './measure-parts';
 
 /** A request's parts, and whether it is too large to be sent. */

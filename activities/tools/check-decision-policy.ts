@@ -1,7 +1,7 @@
 /** Checks how long decisions of people may take, before a run waits for one. */
 import { z } from 'zod';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
-import { UserError } from './user-error';
+import { UserError } from '../lifecycle/user-error';
 
 /** Shortest time to decide in milliseconds: nobody decides faster (ADR 0022). */
 const minMs = 1_000;

@@ -3,13 +3,13 @@ import type { CompactionConfig } from '../../workflows/core/context/compaction-c
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Message } from '../../workflows/core/message';
 import { defined } from '../../workflows/core/json';
-import type { MeasuredCall } from './call-measure';
-import { tailStart } from '../context/kept-tail';
-import type { RequestMeasure } from './measure-request';
-import { probableTokens } from './measure-request';
+import type { MeasuredCall } from '../measure/call-measure';
+import { tailStart } from './kept-tail';
+import type { RequestMeasure } from '../measure/measure-request';
+import { probableTokens } from '../measure/measure-request';
 import { requestLimitsOf } from '../providers/request/request-limits';
-import { fitsRequest } from '../context/request-fit';
-import { placeholderRef, strippedMessage } from '../context/stripped-messages';
+import { fitsRequest } from './request-fit';
+import { placeholderRef, strippedMessage } from './stripped-messages';
 
 /** Measures the parts of a request whose whole was measured. Contract: pure but for `measureMessages`' memory. */
 export function measureParts(

@@ -1,12 +1,12 @@
 /** What the activities of one worker share: its store, its agents, and the definitions they were started with. */
 import type { ContentHash } from '../../workflows/core/message';
-import type { AgentCatalog, ResolvedAgent } from '../definitions/agent-catalog';
-import { InfraException } from './infra-exception';
+import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
+import { InfraException } from '../lifecycle/infra-exception';
 import type { WorkerNotifiers } from '../notifiers/worker-notifiers';
-import type { RunConfig } from '../definitions/run-config';
-import { parseRunConfig } from '../definitions/run-config';
+import type { RunConfig } from './run-config';
+import { parseRunConfig } from './run-config';
 import type { Store } from '../stores/store';
-import { thisWorker } from './worker-identity';
+import { thisWorker } from '../lifecycle/worker-identity';
 
 /** Dependencies of the activities. */
 export interface ActivityDeps {
