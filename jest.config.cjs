@@ -1,4 +1,7 @@
-/** Three speeds by suffix: unit (no server), workflow (a real Temporal server), replay (recorded histories). */
+/**
+ * Four kinds of suites by suffix: unit (neither servers nor processes), system (servers and processes other than
+ * Temporal's), workflow (a real Temporal server), replay (recorded histories).
+ */
 const common = {
   testEnvironment: 'node',
   transform: {
@@ -8,14 +11,16 @@ const common = {
     ],
   },
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.holdfast'],
-  testPathIgnorePatterns: ['/node_modules/', 'fixture-project'],
 };
+const kinds = ['system', 'workflow', 'replay'];
+const ignored = ['/node_modules/', 'fixture-project'];
+
 module.exports = {
   // More than the two cores of a small machine: the suites with servers and killed workers mostly wait.
   maxWorkers: 3,
   testSequencer: '<rootDir>/test/support/waiting-first-sequencer.cjs',
-  // A deadline for what hangs, generous enough for a machine that is busy with other work.
-  testTimeout: 30_000,
+  // Ends what hangs. No test measures by it, so it can be generous to a machine that is busy with other work.
+  testTimeout: 600_000,
   globalSetup: '<rootDir>/test/support/global-setup.cjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.cjs',
   projects: [
@@ -23,12 +28,13 @@ module.exports = {
       ...common,
       displayName: 'unit',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
-      testPathIgnorePatterns: [
-        ...common.testPathIgnorePatterns,
-        '\\.(workflow|replay)\\.test\\.ts$',
-      ],
+      testPathIgnorePatterns: [...ignored, `\\.(${kinds.join('|')})\\.test\\.ts$`],
     },
-    { ...common, displayName: 'workflow', testMatch: ['<rootDir>/test/**/*.workflow.test.ts'] },
-    { ...common, displayName: 'replay', testMatch: ['<rootDir>/test/**/*.replay.test.ts'] },
+    ...kinds.map((kind) => ({
+      ...common,
+      displayName: kind,
+      testMatch: [`<rootDir>/test/**/*.${kind}.test.ts`],
+      testPathIgnorePatterns: ignored,
+    })),
   ],
 };

@@ -7,6 +7,7 @@ import type { AgentDefinition } from '../activities/definitions/agent';
 import { createActivities } from '../activities/index';
 import type { Provider } from '../activities/providers/provider';
 import { openStore } from '../activities/stores/open-store';
+import { readEnvironment } from '../workers/env';
 import { connectWorker } from '../workers/worker-connection';
 import { startEmbeddedServer } from '../workers/temporal-server/embedded-server';
 import { createWorker } from '../workers/worker';
@@ -71,6 +72,7 @@ async function play(
   const connection = await connectWorker({ address });
   const worker = await createWorker({
     connection,
+    cacheDirectory: readEnvironment().cacheDirectory,
     taskQueue,
     activities: createActivities({
       store,

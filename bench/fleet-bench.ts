@@ -14,6 +14,7 @@ import type { AgentClient } from '../client/agent-client';
 import { connect } from '../client/connect';
 import { VendorEmulator } from '../testing/emulator/emulator';
 import { fault, reply } from '../testing/emulator/script';
+import { readEnvironment } from '../workers/env';
 import { connectWorker } from '../workers/worker-connection';
 import { startEmbeddedServer } from '../workers/temporal-server/embedded-server';
 import { createWorker } from '../workers/worker';
@@ -156,6 +157,7 @@ async function runFleet(
   const connection = await connectWorker({ address: server.address });
   const worker = await createWorker({
     connection,
+    cacheDirectory: readEnvironment().cacheDirectory,
     maxConcurrentActivities: 2 * runs,
     activities: createActivities({
       store,

@@ -79,22 +79,18 @@ test.each([
     { workerShutdown: true },
     'run/1',
   ],
-])(
-  'the lease of a route %s',
-  async (_what, how, holder) => {
-    const environment = new MockActivityEnvironment();
-    let during: string | undefined;
-    await probing(async (request, options) => {
-      during = await prober();
-      const sent = endless.send(request, options);
-      environment.cancel('CANCELLED', new ActivityCancellationDetails(how));
-      return sent;
-    }, environment);
-    expect(during).toBe('run/1');
-    expect(await prober()).toBe(holder);
-  },
-  5_000,
-);
+])('the lease of a route %s', async (_what, how, holder) => {
+  const environment = new MockActivityEnvironment();
+  let during: string | undefined;
+  await probing(async (request, options) => {
+    during = await prober();
+    const sent = endless.send(request, options);
+    environment.cancel('CANCELLED', new ActivityCancellationDetails(how));
+    return sent;
+  }, environment);
+  expect(during).toBe('run/1');
+  expect(await prober()).toBe(holder);
+});
 
 test('the lease of a route is free again after a probe that failed for no reason of the route', async () => {
   const refused = new InfraException({ code: 'format', message: 'a bad request' });
@@ -136,7 +132,7 @@ test('content that never ends runs into the limit of one attempt, which counts a
   expect(thrown).toBeInstanceOf(ApplicationFailure);
   expect(thrown).toMatchObject({ type: 'timeout', nonRetryable: false });
   expect(beats.at(-1)).toMatchObject({ failures: ['timeout'] });
-}, 5_000);
+});
 
 test('refuses a limit that no timer can keep', () => {
   const agent: AgentDefinition = {

@@ -1,7 +1,7 @@
 /** Secrets of common shapes never pass; what only looks like one stays readable. */
-import fc from 'fast-check';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { redactionMark } from '../../workflows/core/secrets/redaction-mark';
+import { fc } from '../support/properties';
 
 const hex = (length: number): string => '0123456789abcdef'.repeat(20).slice(0, length);
 const mixed = (length: number): string => 'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7'.repeat(20).slice(0, length);
@@ -165,13 +165,9 @@ test.each([
   ['names', 'password="'.repeat(30_000)],
   ['begun JWTs', 'eyJaaaaaaaa.'.repeat(20_000)],
   ['base64', 'A1+/='.repeat(60_000)],
-])(
-  'takes time in proportion to the length for hostile text: %s',
-  (_name, text) => {
-    const startedAt = performance.now();
-    redactText(text);
-    // Generous: quadratic patterns take minutes on these.
-    expect(performance.now() - startedAt).toBeLessThan(20_000);
-  },
-  60_000,
-);
+])('takes time in proportion to the length for hostile text: %s', (_name, text) => {
+  const startedAt = performance.now();
+  redactText(text);
+  // Generous: quadratic patterns take minutes on these.
+  expect(performance.now() - startedAt).toBeLessThan(20_000);
+});

@@ -1,8 +1,8 @@
 /** Hidden characters, machine paths, stacks and length: what every sink is spared. Fences that no content can close. */
-import fc from 'fast-check';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { sanitiseWhole } from '../../activities/untrusted/sanitize-large';
 import { boundBytes, boundText, sanitiseText } from '../../activities/untrusted/sanitizer';
+import { fc } from '../support/properties';
 
 const root = '/home/ann/ws';
 const clean = (text: string, maxChars = 10_000): string => sanitiseText(text, { maxChars, root });

@@ -12,7 +12,7 @@ let stage: Stage;
 
 beforeAll(async () => {
   server = await startDevServer();
-}, 300_000);
+});
 beforeEach(() => {
   stage = createStage(server);
 });
@@ -53,12 +53,12 @@ it('says within the time limit that nobody answers', async () => {
   expect(error.code).toBe('unreachable');
   expect(error.message).toContain('127.0.0.1:1');
   expect(Date.now() - startedAtMs).toBeLessThan(30_000);
-}, 60_000);
+});
 
 it('names a namespace that does not exist', async () => {
   const error = await refusal(connect({ address: server.address, namespace: 'nowhere' }));
   expect(error.message).toContain('namespace "nowhere"');
-}, 60_000);
+});
 
 it('refuses an id that is taken, or returns its run', async () => {
   const runId = uniqueName('taken');
@@ -67,7 +67,7 @@ it('refuses an id that is taken, or returns its run', async () => {
   expect((await refusal(stage.client.start(options))).code).toBe('run-exists');
   const handle = await stage.client.start({ ...options, ifExists: 'use' });
   expect(handle.runId).toBe(runId);
-}, 60_000);
+});
 
 it('tells status and pending from history while no worker lives', async () => {
   const { runId } = await stage.client.start({ agent: 'scout', goal: 'x' });
@@ -77,7 +77,7 @@ it('tells status and pending from history while no worker lives', async () => {
     doing: 'waiting for a worker to take the run',
   });
   await expect(handle.pending()).resolves.toEqual([]);
-}, 60_000);
+});
 
 it('gives a failed, a terminated and an unknown run their own words', async () => {
   const decider = await stage.decide();
@@ -105,7 +105,7 @@ it('gives a failed, a terminated and an unknown run their own words', async () =
     reason: 'terminated: enough',
   });
   await expect(ended.status()).resolves.toMatchObject({ status: 'cancelled' });
-}, 120_000);
+});
 
 it('refuses decisions that do not fit, and counts a double click once', async () => {
   const decider = await stage.decide();
@@ -135,4 +135,4 @@ it('refuses decisions that do not fit, and counts a double click once', async ()
   const mismatch = await refusal(handle.result(z.object({ file: z.string() })));
   expect(mismatch.code).toBe('output-mismatch');
   await Promise.all([decider.stop(), actor.stop()]);
-}, 120_000);
+});

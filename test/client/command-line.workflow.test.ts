@@ -11,7 +11,6 @@ import { startCommandWorld } from './command-world';
 type Json = Readonly<Record<string, unknown>>;
 
 // A busy machine takes many times what these take alone.
-jest.setTimeout(120_000);
 
 let world: CommandWorld;
 let madeBySetup: Ended;
@@ -19,7 +18,7 @@ const holdfast: CommandWorld['holdfast'] = (...given) => world.holdfast(...given
 beforeAll(async () => {
   world = await startCommandWorld();
   madeBySetup = await holdfast(['setup', '--json'], world.elsewhere);
-}, 300_000);
+});
 afterAll(() => world.dispose());
 
 function jsonLines(text: string): readonly Json[] {

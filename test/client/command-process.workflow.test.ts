@@ -21,7 +21,7 @@ beforeAll(async () => {
   world = await startCommandWorld();
   receiver = await startReceiver();
   await world.holdfast(['setup', '--no-schedule']);
-}, 300_000);
+});
 afterAll(async () => {
   await receiver.stop();
   await world.dispose();
@@ -54,13 +54,13 @@ it('tells its version, and loads for help and for reading no more than they need
   expect(help).toBe('commander');
   expect(list).toContain('@temporalio/client');
   expect(list).not.toMatch(/@temporalio\/worker|anthropic|openai|gpt-tokenizer/);
-}, 120_000);
+});
 
 it('prints an error, its exit code and no colours in a pipe', async () => {
   const ended = await world.inProcess(['show', 'nobody']);
   expect(ended).toMatchObject({ code: 2, out: '' });
   expect(ended.err).toMatch(/^holdfast: There is no run "nobody".*\n$/);
-}, 120_000);
+});
 
 it('lets go on a signal of a run that it works on and of one that it watches', async () => {
   const id = uniqueName('watched');
@@ -81,7 +81,7 @@ it('lets go on a signal of a run that it works on and of one that it watches', a
   expect((await world.holdfast(['show', id])).out).toMatch(/^status {5}running$/m);
   await world.client.getHandle(id).terminate();
   world.emulator.clearScripts();
-}, 120_000);
+});
 
 it("works on runs with the agents' file of docs/cli.md, tells people by its notifier, and ends on SIGTERM", async () => {
   const block = codeBlocks({ file: 'docs/cli.md', text: sourceText('docs/cli.md') }).find(
@@ -117,7 +117,7 @@ it("works on runs with the agents' file of docs/cli.md, tells people by its noti
   expect(await world.holdfast(['watch', id])).toMatchObject({ code: 0 });
   worker.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
-}, 120_000);
+});
 
 it.each([
   ['that is not there', 'no.cjs', 'cannot be loaded'],
@@ -126,13 +126,9 @@ it.each([
     path.resolve('test/client/fixtures/agents.cjs'),
     'There are: first, second',
   ],
-])(
-  "refuses an agents' file %s, also for a worker elsewhere",
-  async (_what, file, message) => {
-    const ended = await world.inProcess(['run', 'x', '--detach', '--agents', file]);
-    expect(ended).toMatchObject({ code: 2, out: '' });
-    expect(ended.err).toContain(message);
-    expect(ended.err).not.toContain('    at ');
-  },
-  120_000,
-);
+])("refuses an agents' file %s, also for a worker elsewhere", async (_what, file, message) => {
+  const ended = await world.inProcess(['run', 'x', '--detach', '--agents', file]);
+  expect(ended).toMatchObject({ code: 2, out: '' });
+  expect(ended.err).toContain(message);
+  expect(ended.err).not.toContain('    at ');
+});

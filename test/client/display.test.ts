@@ -1,5 +1,4 @@
 /** What people see: lines, frames and tables, safe and within the terminal's width. */
-import fc from 'fast-check';
 import {
   printable,
   cutTo,
@@ -18,6 +17,7 @@ import { storyLine } from '../../workers/cli/display/timeline-lines';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { RunStatusView } from '../../workflows/core/view/status';
+import { fc } from '../support/properties';
 
 const status: RunStatusView = {
   status: 'running',

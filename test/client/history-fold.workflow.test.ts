@@ -28,7 +28,7 @@ beforeAll(async () => {
     dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 24 },
   });
   server = await connectTo(embedded);
-}, 300_000);
+});
 beforeEach(() => {
   stage = createStage(server);
 });
@@ -142,7 +142,7 @@ it('agrees over segments with tools in parallel, errors, failover and messages',
   expect(told.at(0)?.type).toBe('RunStartedEvent');
   expect(told.at(-1)?.type).toBe('RunEndedEvent');
   await Promise.all([decider.stop(), actor.stop()]);
-}, 120_000);
+});
 
 it('agrees when signals, cancellation, a timer and activities land in one workflow task', async () => {
   const slow = gate();
@@ -183,7 +183,7 @@ it('agrees when signals, cancellation, a timer and activities land in one workfl
   const asked = await stage.temporal.workflow.getHandle(runId).query('status');
   expect(segment?.folded.state && statusView(segment.folded.state)).toEqual(asked);
   await Promise.all([second.stop(), actor.stop()]);
-}, 120_000);
+});
 
 it('agrees when everything but a cancellation lands in one workflow task', async () => {
   const slow = gate();
@@ -219,7 +219,7 @@ it('agrees when everything but a cancellation lands in one workflow task', async
   const segments = await expectExactFold(runId);
   expect(segments.length).toBeGreaterThan(1);
   await Promise.all([second.stop(), actor.stop()]);
-}, 120_000);
+});
 
 it('agrees on signals that were there before the workflow began', async () => {
   const runId = await startRun();
@@ -241,7 +241,7 @@ it('agrees on signals that were there before the workflow began', async () => {
       .map(({ type }) => type),
   ).toEqual(['RunStartedEvent', 'EscalatedEvent', 'MessageAddedEvent', 'MessageAddedEvent']);
   await Promise.all([decider.stop(), actor.stop()]);
-}, 120_000);
+});
 
 it('agrees when a run is stopped before its first activity was sent', async () => {
   const runId = await startRun();
@@ -251,7 +251,7 @@ it('agrees when a run is stopped before its first activity was sent', async () =
   expect(result).toMatchObject({ status: 'stopped', reason: 'never mind' });
   await expectExactFold(runId);
   await decider.stop();
-}, 120_000);
+});
 
 it('agrees on approvals, rejections, questions and failed activities', async () => {
   const script: Script = {
@@ -284,7 +284,7 @@ it('agrees on approvals, rejections, questions and failed activities', async () 
     outcome: { status: 'failed', reason: 'infra', failure: { message: 'the disk is gone' } },
   });
   await Promise.all([decider.stop(), actor.stop()]);
-}, 120_000);
+});
 
 it('agrees when people talk all the time and the workflow worker comes and goes', async () => {
   const script: Script = {
@@ -319,4 +319,4 @@ it('agrees when people talk all the time and the workflow worker comes and goes'
   const segments = await expectExactFold(runId);
   expect(segments.length).toBeGreaterThan(3);
   await Promise.all([decider.stop(), actor.stop()]);
-}, 300_000);
+});

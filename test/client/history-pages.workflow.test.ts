@@ -22,7 +22,7 @@ beforeAll(async () => {
   for (let sent = 0; sent < signals; sent += 1)
     await handle.signal('addMessage', { text: 'x'.repeat(signalBytes) });
   workflowId = handle.workflowId;
-}, 60_000);
+});
 afterAll(async () => {
   await server.client.getHandle(workflowId).terminate();
   await server.close();
@@ -38,7 +38,7 @@ test('a connection of `connect` takes six megabytes at once', async () => {
   } finally {
     await client.close();
   }
-}, 60_000);
+});
 
 test('a connection that takes less gets smaller pages, and asks for no page twice once it knows', async () => {
   const connection = await Connection.connect({
@@ -76,4 +76,4 @@ test('a connection that takes less gets smaller pages, and asks for no page twic
   } finally {
     await connection.close();
   }
-}, 60_000);
+});

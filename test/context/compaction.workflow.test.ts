@@ -49,7 +49,7 @@ beforeAll(async () => {
       tools: [],
     },
   ]);
-}, 60_000);
+});
 
 afterAll(() => world.dispose());
 
@@ -66,7 +66,7 @@ test('strips old results when the window fills, and the run goes on with what th
   const ref = /Read it with read_output, ref \\"([\w-]{43})\\"/.exec(last)?.[1] ?? '';
   expect((await world.stored.store.getBlob(ref)).toString()).toContain('a 1 ore');
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('context_overflow-01: asks for a shorter reply by the exact numbers, and compacts nothing', async () => {
   world.emulator.script([
@@ -80,7 +80,7 @@ test('context_overflow-01: asks for a shorter reply by the exact numbers, and co
   expect(refused?.body['max_tokens']).toBe(64_000);
   expect(sent?.body['max_tokens']).toBeLessThanOrEqual(21_041);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('keeps the tokenizer out of the workflow bundle', async () => {
   const bundle = await workflowBundle();
@@ -140,7 +140,7 @@ test('summarises in parts, pays for no part twice, and keeps goal and facts', as
     const { inputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = progress.usage ?? {};
     expect(inputTokens + cacheReadTokens + cacheWriteTokens).toBeLessThan(windowTokens);
   }
-}, 60_000);
+});
 
 test('asks the next route where a summary is none, and needs no model where all fail', async () => {
   const sent: RecordedRequest[] = [];
@@ -159,7 +159,7 @@ test('asks the next route where a summary is none, and needs no model where all 
   const last = JSON.stringify(sent.at(-1)?.body);
   expect(last).toContain('told without a model');
   expect(last).toContain('Dig for tin.');
-}, 60_000);
+});
 
 test('runs on far beyond its window, and answers with what was planted at the start (the bench in small)', async () => {
   const { address } = world.server;
@@ -168,4 +168,4 @@ test('runs on far beyond its window, and answers with what was planted at the st
     place: { address, taskQueue: uniqueName('bench') },
   });
   expect(result).toMatchObject({ isRight: true, iterations: 30, factsAnswered: 3, refusals: [] });
-}, 60_000);
+});

@@ -39,7 +39,7 @@ beforeAll(async () => {
       limits: { maxIterations: 60, streamRetryBaseMs: 1 },
     })),
   );
-}, 120_000);
+});
 afterAll(() => world.dispose());
 
 let n = 0;
@@ -103,4 +103,4 @@ async function checkedRun([provider, model]: (typeof routes)[number]): Promise<v
 test('holds the prompts of all vendors in their caches through failures, notes, nudges and retries', async () => {
   await Promise.all(routes.map(checkedRun));
   world.emulator.assertDrained();
-}, 120_000);
+});

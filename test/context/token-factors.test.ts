@@ -1,11 +1,11 @@
 /** What a vendor's counts teach, and that estimates stand the test of a bill which is made otherwise. */
-import fc from 'fast-check';
 import { countedModels, scoreTokens } from '../../bench/scorecard/tokens/score-tokens';
 import {
   learnFactors,
   tokenFactorBounds,
   weighTextTokens,
 } from '../../workflows/core/context/token-factors';
+import { fc } from '../support/properties';
 
 const even = { words: 1, marks: 1, scripts: 1 };
 
@@ -69,5 +69,4 @@ test.each(countedModels.filter(({ model }) => ['claude-opus-5-5', 'gpt-4.1'].inc
     expect(rows).toHaveLength(1);
     expect(rows.flatMap(({ wrong }) => (wrong === undefined ? [] : [wrong]))).toEqual([]);
   },
-  60_000,
 );

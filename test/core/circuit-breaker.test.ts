@@ -1,5 +1,4 @@
 /** Seed 000: a ring of five, on its own and through whole runs. */
-import fc from 'fast-check';
 import type { CircuitBreakerState } from '../../workflows/core/errors/circuit-breaker';
 import {
   initialCircuitBreaker,
@@ -11,6 +10,7 @@ import { aSnapshot, anAgentError, anInfraError } from '../support/builders';
 import type { RunDriver, ScriptedToolResult } from '../support/run-driver';
 import type { ScriptedReply } from '../support/scripted-reply';
 import { drive } from '../support/run-driver';
+import { cases, fc } from '../support/properties';
 
 const track = (...errors: readonly string[]): CircuitBreakerState =>
   errors.reduce(trackError, initialCircuitBreaker);
@@ -129,7 +129,7 @@ describe('the breaker', () => {
             : { reason: 'circuit_breaker', report: { iterations: opensAt } },
         );
       }),
-      { numRuns: 60 },
+      cases(60),
     );
   });
 });

@@ -1,5 +1,4 @@
 /** Which tier when: seed 001, layer 4, and what follows where no tier helps. */
-import fc from 'fast-check';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
 import type {
   CompactionFacts,
@@ -8,6 +7,7 @@ import type {
 import { decideCompaction, decideTier } from '../../workflows/core/context/compaction-policy';
 import type { ContextBounds } from '../../workflows/core/context/measure';
 import { aMeasure } from '../support/builders';
+import { fc } from '../support/properties';
 
 const bounds: ContextBounds = {
   windowTokens: 100_000,

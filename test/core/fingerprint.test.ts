@@ -1,6 +1,6 @@
 /** What is volatile in an error cannot defeat the breaker; what tells errors apart stays. */
-import fc from 'fast-check';
 import { normaliseText, shortHash } from '../../workflows/core/errors/fingerprint';
+import { fc } from '../support/properties';
 
 describe('normaliseText: volatile parts', () => {
   test.each<[string, string, string]>([

@@ -1,5 +1,4 @@
 /** Caps over a tree of runs: what a subagent is handed of them, how it keeps to it, and that no delegation passes a tool's cap. */
-import fc from 'fast-check';
 import { fileCap, toolCap } from '../../workflows/core/guard/handed-caps';
 import { countToolRuns, stopBeforeTools } from '../../workflows/core/guard/caps';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
@@ -21,6 +20,7 @@ import {
   aToolResult,
   takeAll,
 } from '../support/builders';
+import { cases, fc } from '../support/properties';
 
 const coder = aTool('code', { subagent: { agent: 'coder', tools: ['edit', 'look'] } });
 const reader = aTool('read', { subagent: { agent: 'reader', tools: ['look'] } });
@@ -258,6 +258,6 @@ test('no delegation passes the cap of a tool, however greedy the subagents are',
         expect(edits).toBeLessThanOrEqual(8);
       }
     }),
-    { numRuns: 200 },
+    cases(200),
   );
 });

@@ -1,6 +1,5 @@
 /** Whatever people's programs send, at any time: it is refused in words or dropped, and the state stays small. */
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
 import { pendingItems, statusView } from '../../workflows/core/view/status';
 import { transition } from '../../workflows/core/run/transition';
 import { eventOfSignal, eventOfUpdate } from '../../workflows/people-events';
@@ -10,6 +9,7 @@ import { updateNames } from '../../workflows/contract';
 import { aCall, aNewRun, aPreparedRun, aRunWithCalls, takeAll } from '../support/builders';
 import type { HostileMessage } from '../support/hostile-messages';
 import { hostileMessage } from '../support/hostile-messages';
+import { cases, fc } from '../support/properties';
 
 const ask = aCall('q', { name: 'ask_user', input: { question: 'which?' } });
 const [waiting] = aRunWithCalls([aCall('a', { approvalDigest: 'digest-a' }), ask]);
@@ -40,6 +40,7 @@ function deliver(state: RunState, { kind, name, argument }: HostileMessage): Run
 test.each(states)('a run %s takes thousands of hostile messages', (_when, initial) => {
   let state = initial;
   let refusals = 0;
+  const many = cases(1_500);
   const known = ['a', 'digest-a', 'q', 'approve', 'reject'];
   fc.assert(
     fc.property(hostileMessage(known), (message) => {
@@ -55,7 +56,7 @@ test.each(states)('a run %s takes thousands of hostile messages', (_when, initia
       // What people decided is done; the next message meets the run as it was.
       if (state.phase.type !== initial.phase.type) state = initial;
     }),
-    { numRuns: 1_500 },
+    many,
   );
-  expect(refusals).toBeGreaterThan(100);
+  expect(refusals).toBeGreaterThan(many.numRuns / 15);
 });

@@ -1,7 +1,7 @@
 /** Loops are found by calls and results: any period up to six, and nothing that brings something new. */
-import fc from 'fast-check';
 import type { CallEvidence } from '../../workflows/core/guard/loop-detector';
 import { addEvidence, findLoop, maxLoopPeriod } from '../../workflows/core/guard/loop-detector';
+import { cases, fc } from '../support/properties';
 
 function evidence(call: string, changes: Partial<CallEvidence> = {}): CallEvidence {
   return { call, result: `result of ${call}`, summary: call, reply: 0, ...changes };
@@ -136,7 +136,7 @@ test('never takes a run of distinct results for a loop', () => {
         expect(findLoop(all, 2)).toBeUndefined();
       });
     }),
-    { numRuns: 200 },
+    cases(200),
   );
 });
 
@@ -152,7 +152,7 @@ test('catches every periodic run within four periods, whatever came before', () 
       expect(loop?.repeats).toBeGreaterThanOrEqual(4);
       expect(loop?.period).toBeLessThanOrEqual(calls.length);
     }),
-    { numRuns: 300 },
+    cases(300),
   );
 });
 

@@ -1,5 +1,4 @@
 /** Progress: what is news, when a run is stuck, and that a run which gets on never is. */
-import fc from 'fast-check';
 import {
   correctPath,
   emptyMemory,
@@ -18,6 +17,7 @@ import {
   stuckReason,
 } from '../../workflows/core/recovery/progress';
 import { anAgentError } from '../support/builders';
+import { fc } from '../support/properties';
 
 function succeed(state: ProgressState, preview: string, tool = 'read'): ProgressState {
   return endStep(noteSuccess(state, { tool, summary: tool, preview, fingerprint: preview }));

@@ -1,5 +1,4 @@
 /** The ladder in the core: rungs, limits of the ladder, people, and random runs that are stuck. */
-import fc from 'fast-check';
 import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
 import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { currentRules } from '../../workflows/core/rules';
@@ -7,6 +6,7 @@ import { pendingItems } from '../../workflows/core/view/status';
 import { aLimits, aSnapshot, aTool, anInfraError } from '../support/builders';
 import { RunDriver } from '../support/run-driver';
 import type { ScriptedCall } from '../support/scripted-reply';
+import { cases, fc } from '../support/properties';
 
 const policy: RecoveryPolicy = {
   mode: 'auto',
@@ -195,7 +195,7 @@ test('any plan at any time leads every stuck run to a readable end', () => {
         expect(['completed', 'failed', 'stopped']).toContain(driver.outcome.status);
       },
     ),
-    { numRuns: 60 },
+    cases(60),
   );
 });
 

@@ -1,6 +1,5 @@
 /** Whatever happens, in whatever order, a run keeps its promises. The driver checks round trip, ids, timers and wakes at each step. */
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
 import { isTripped } from '../../workflows/core/errors/circuit-breaker';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
 import type { CompactionTier } from '../../workflows/core/context/compaction-policy';
@@ -11,11 +10,12 @@ import { noteProvenance } from '../../workflows/core/errors/error-context';
 import type { RandomRun } from '../support/random-runs';
 import { playRun, randomRun, searchCap } from '../support/random-runs';
 import { wireProblems } from '../support/wire-problems';
+import { cases, fc } from '../support/properties';
 
 /** Tiers as a run climbs them. */
 const weakestFirst: readonly CompactionTier[] = [1, 3, 2, 4];
 
-const runs = { numRuns: 25, endOnFailure: true };
+const runs = { ...cases(25), endOnFailure: true };
 
 describe('any run', () => {
   test('comes to an end that can be read, once', () => {
@@ -142,7 +142,7 @@ describe('any run', () => {
         expect(second.state).toEqual(first.state);
         expect(second.commands).toEqual(first.commands);
       }),
-      { numRuns: 10 },
+      cases(10),
     );
   });
 
@@ -162,7 +162,7 @@ describe('any run', () => {
           },
         });
       }),
-      { numRuns: 15 },
+      cases(15),
     );
   });
 });

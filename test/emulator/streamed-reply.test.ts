@@ -1,10 +1,10 @@
 /** Whatever a script says, both SDKs read from the stream exactly that, and from a whole answer the same. */
 import Anthropic from '@anthropic-ai/sdk';
-import * as fc from 'fast-check';
 import OpenAI from 'openai';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { ReplyPart, ReplyStop } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
+import { cases, fc } from '../support/properties';
 
 let emulator: VendorEmulator;
 
@@ -103,11 +103,10 @@ test.each(['messages', 'chat', 'responses'] as const)(
         expect(text).toBe(textOf(step.parts));
         expect(calls).toEqual(callsOf(step.parts));
       }),
-      { numRuns: 15 },
+      cases(15),
     );
     emulator.assertDrained();
   },
-  60_000,
 );
 
 test.each<[ReplyStop, string, string, string]>([

@@ -32,7 +32,7 @@ let folder: string;
 beforeAll(async () => {
   server = await startDevServer();
   folder = await mkdtemp(path.join(tmpdir(), 'holdfast-demo-test-'));
-}, 300_000);
+});
 afterAll(async () => {
   await server.close();
   await rm(folder, { recursive: true, force: true });
@@ -85,4 +85,4 @@ test('repairs the project over every fault and a killed worker, and says so in i
   expect(output).not.toContain('\u001b');
   const wide = lines.slice(0, -1).filter((line) => line.length > 80 && !line.includes('http://'));
   expect(wide).toEqual([]);
-}, 600_000);
+});

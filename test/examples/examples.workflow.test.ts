@@ -16,7 +16,7 @@ import { startDevServer, uniqueName } from '../support/temporal';
 let server: DevServer;
 beforeAll(async () => {
   server = await startDevServer();
-}, 300_000);
+});
 afterAll(() => server.close());
 
 async function onTestServer<Result>(
@@ -41,12 +41,12 @@ test('existing-worker: an agent runs on a worker that has workflows of its own',
     status: 'completed',
     answer: 'The customer was charged twice for one order.',
   });
-}, 300_000);
+});
 
 test("agent-in-workflow: a user's workflow goes on with what the agent answered", async () => {
   const filed = await onTestServer(triageOneTicket);
   expect(filed).toBe('filed under billing: My card shows two payments for one order.');
-}, 300_000);
+});
 
 test('custom-tool: refunds once, after code has approved, with a typed result', async () => {
   const payments = new PaymentService();
@@ -57,7 +57,7 @@ test('custom-tool: refunds once, after code has approved, with a typed result', 
     report: { healed: { tool_execution_failed: 1 } },
   });
   expect(payments.count).toBe(1);
-}, 300_000);
+});
 
 test('subagents: two researchers work side by side under the budget of the run above', async () => {
   const result = await onTestServer(askTheWriter);
@@ -69,7 +69,7 @@ test('subagents: two researchers work side by side under the budget of the run a
       subagents: [{ status: 'completed' }, { status: 'completed' }],
     },
   });
-}, 300_000);
+});
 
 test('backend: a client that knows only an address gets what a worker of the environment made', async () => {
   const answer = await onTestServer(async ({ emulator, taskQueue }) => {
@@ -92,4 +92,4 @@ test('backend: a client that knows only an address gets what a worker of the env
     return greeted;
   });
   expect(answer).toEqual(['Good day, Ada.']);
-}, 300_000);
+});

@@ -12,8 +12,6 @@ import { startDevServer, uniqueName } from '../support/temporal';
 import { temporaryStore } from '../support/temporary-store';
 import { startWorkerProcess } from '../support/worker-process';
 
-jest.setTimeout(180_000);
-
 test('a worker killed in mid-call: the ledger is never below the bill, and says what is an estimate', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'holdfast-budget-'));
   const [server, emulator, stored] = await Promise.all([

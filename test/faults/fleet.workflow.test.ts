@@ -38,7 +38,7 @@ beforeEach(async () => {
       limits,
     },
   ]);
-}, 120_000);
+});
 afterEach(() => world.dispose());
 
 async function runAll(count: number): Promise<readonly string[]> {
@@ -86,7 +86,7 @@ test('spares a hundred runs while the primary answers 429, then returns to it', 
   expect(await world.stored.store.readHealth([`anthropic/${testModel}`])).toMatchObject([
     { status: 'healthy', cooldownUntilMs: 0 },
   ]);
-}, 240_000);
+});
 
 test('lets fifty runs wait while both vendors are down, with one probe an interval', async () => {
   let isDown = true;
@@ -102,4 +102,4 @@ test('lets fifty runs wait while both vendors are down, with one probe an interv
   expect(await outcomeOf(learnt.handle)).toMatchObject({ status: 'completed' });
   for (const wire of ['anthropic', 'responses'] as const)
     expect(tooSoon(timesOf(wire, learnt.atMs, endedAtMs))).toEqual([]);
-}, 240_000);
+});

@@ -72,7 +72,7 @@ beforeAll(async () => {
       tools: [blow, swallow, complain, sign],
     },
   ]);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -108,7 +108,6 @@ test.each([5, 50])(
     expect(world.emulator.requests.at(-1)?.toolResults[1]?.content).toContain('THE END');
     await expectSmallHistory(handle);
   },
-  180_000,
 );
 
 test('runs a call whose arguments have a megabyte', async () => {
@@ -123,7 +122,7 @@ test('runs a call whose arguments have a megabyte', async () => {
   expect(swallowed).toEqual([megabyte]);
   await expectSmallHistory(handle);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test(`runs ${maxCallsPerReply} parallel calls with inputs of just under 4 KB`, async () => {
   const calls = Array.from({ length: maxCallsPerReply }, (_, index) => ({
@@ -142,7 +141,7 @@ test(`runs ${maxCallsPerReply} parallel calls with inputs of just under 4 KB`, a
   expect(swallowed.toSorted((a, b) => a - b)).toEqual(calls.map((_, index) => 4_000 + index));
   await expectSmallHistory(handle);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test(`tells the model of ${maxCallsPerReply} unknown tools with endless names`, async () => {
   const before = world.emulator.requests.length;
@@ -162,7 +161,7 @@ test(`tells the model of ${maxCallsPerReply} unknown tools with endless names`, 
   expect(world.emulator.requests[before + 1]?.lastUserText).toContain('no_such_tool_0_');
   await expectSmallHistory(handle);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test(`tells the model of ${maxCallsPerReply} calls whose parameters are all wrong, at length`, async () => {
   const before = world.emulator.requests.length;
@@ -182,7 +181,7 @@ test(`tells the model of ${maxCallsPerReply} calls whose parameters are all wron
   expect(world.emulator.requests[before + 1]?.lastUserText).toContain('größe 0');
   await expectSmallHistory(handle);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('runs the first calls of a reply that asks for thousands, and says that the others did not run', async () => {
   const before = world.emulator.requests.length;
@@ -200,7 +199,7 @@ test('runs the first calls of a reply that asks for thousands, and says that the
   expect(world.emulator.requests[before + 1]?.lastUserText).toContain('4000 tool calls');
   await expectSmallHistory(handle);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('bounds what a tool complains of, and the answer', async () => {
   world.emulator.script([
@@ -213,7 +212,7 @@ test('bounds what a tool complains of, and the answer', async () => {
   expect(outcome.status === 'completed' && outcome.answer).toMatch(/^An answer\. An answer\./);
   await expectSmallHistory(handle);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('takes messages of 1.9 MB, and says what was cut', async () => {
   world.emulator.script([
@@ -249,7 +248,7 @@ test('takes messages of 1.9 MB, and says what was cut', async () => {
   expect(received.some((text) => text.startsWith('bbb'))).toBe(true);
   const { events } = await handle.fetchHistory();
   expect(events?.filter((event) => event.workflowTaskFailedEventAttributes)).toEqual([]);
-}, 120_000);
+});
 
 test('refuses a goal of 1.9 MB before anything is spent', async () => {
   const before = world.emulator.requests.length;
@@ -258,4 +257,4 @@ test('refuses a goal of 1.9 MB before anything is spent', async () => {
   expect(outcome).toMatchObject({ status: 'failed', reason: 'infra' });
   expect(outcome.status === 'failed' && outcome.message).toContain(`${goal.length} characters`);
   expect(world.emulator.requests.length).toBe(before);
-}, 120_000);
+});

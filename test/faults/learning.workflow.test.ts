@@ -7,4 +7,4 @@ test('patterns lead out of a rut with fewer calls, and a planted bad one is demo
   expect(rows.flatMap(({ wrong }) => wrong ?? [])).toEqual([]);
   expect(summary['badPatternUses']).toBeLessThanOrEqual(3);
   expect(Number(summary['callsToRecoveryOn'])).toBeLessThan(Number(summary['callsToRecoveryOff']));
-}, 120_000);
+});

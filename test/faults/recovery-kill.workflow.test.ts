@@ -14,7 +14,7 @@ import { startPhaseWorld } from '../support/phase-world';
 let world: PhaseWorld;
 beforeAll(async () => {
   world = await startPhaseWorld('rungs');
-}, 120_000);
+});
 afterAll(() => world.dispose());
 
 interface LedgerLine {
@@ -100,4 +100,4 @@ test('planning, asking, acting and escalated: each rung outlives its worker', as
   expect(ledger().filter(({ type }) => type === 'done')).toHaveLength(1);
   // One plan was lost with its worker and asked for again; no rung was climbed twice.
   expect(emulator.requests.filter(isPlanner)).toHaveLength(3);
-}, 120_000);
+});

@@ -33,7 +33,7 @@ let usedSets = 0;
 let world: AgentWorld;
 beforeAll(async () => {
   world = await startAgentWorld(wireAgents(sets, [look], limits));
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -98,7 +98,6 @@ test.each(transient)(
     }
     world.emulator.assertDrained();
   },
-  120_000,
 );
 
 test.each(transient.filter(([name]) => / cut |inside|^529/.test(name)))(
@@ -116,7 +115,6 @@ test.each(transient.filter(([name]) => / cut |inside|^529/.test(name)))(
     }
     world.emulator.assertDrained();
   },
-  120_000,
 );
 
 const quota = 'You exceeded your current quota, please check your plan and billing details.';
@@ -133,19 +131,15 @@ test.each([
     'billing',
   ],
   ['a refused format', fault.http(400), 'infra', 'format'],
-] as const)(
-  'never repeats %s',
-  async (_name, step, reason, code) => {
-    for (const { outcome, requests } of await onEveryWire([step])) {
-      expect(outcome).toMatchObject({ status: 'failed', reason, report: { modelCalls: 1 } });
-      expectAllLanded(requests);
-      expect(requests).toHaveLength(1);
-      expect(JSON.stringify(outcome.report.didNotWork)).toContain(remedyWords[code]);
-    }
-    world.emulator.assertDrained();
-  },
-  120_000,
-);
+] as const)('never repeats %s', async (_name, step, reason, code) => {
+  for (const { outcome, requests } of await onEveryWire([step])) {
+    expect(outcome).toMatchObject({ status: 'failed', reason, report: { modelCalls: 1 } });
+    expectAllLanded(requests);
+    expect(requests).toHaveLength(1);
+    expect(JSON.stringify(outcome.report.didNotWork)).toContain(remedyWords[code]);
+  }
+  world.emulator.assertDrained();
+});
 
 /** What a person reads about each permanent failure. */
 const remedyWords = {
@@ -167,7 +161,7 @@ test('waits 1.5 s, then 3 s, before the retries that seed 001 allows', async () 
     expect(others).toEqual([]);
   }
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test.each([
   ['seconds', { 'retry-after': '2' }, 2_000],
@@ -185,7 +179,6 @@ test.each([
     }
     world.emulator.assertDrained();
   },
-  120_000,
 );
 
 test('leaves a Retry-After that is too long for a retry to the cooldown of the route', async () => {
@@ -196,7 +189,7 @@ test('leaves a Retry-After that is too long for a retry to the cooldown of the r
     expect(requests).toHaveLength(1);
   }
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('tells the model in the retry alone what broke and what had arrived', async () => {
   const runs = await onEveryWire([
@@ -216,4 +209,4 @@ test('tells the model in the retry alone what broke and what had arrived', async
     expect(requests).toHaveLength(3);
   }
   world.emulator.assertDrained();
-}, 120_000);
+});

@@ -70,7 +70,7 @@ beforeAll(async () => {
   });
   rolling = await startAgentWorld([agent, rambler], { server: await connectTo(rollingServer) });
   steady = await startAgentWorld([agent]);
-}, 180_000);
+});
 afterAll(async () => {
   await rolling.dispose();
   await steady.dispose();
@@ -186,7 +186,7 @@ test('a run of many segments is the same, to the last counter, as a run of one',
   expect(rolled.brokenPrefixes).toEqual([]);
   const lastTexts = JSON.stringify(rolled.said.at(-1));
   for (const text of [...messages, 'Go on walking.']) expect(lastTexts.split(text)).toHaveLength(2);
-}, 180_000);
+});
 
 const texts = Array.from({ length: 50 }, (_, index) => `<<note ${index}>>`);
 
@@ -216,7 +216,7 @@ test('every one of 50 messages around many roll-overs reaches the model, exactly
   const last = rolling.emulator.requests.at(-1);
   const heard = last?.conversation.turns.map(({ text }) => text).join('\n') ?? '';
   for (const text of texts) expect(heard.split(text)).toHaveLength(2);
-}, 180_000);
+});
 
 /** Some 900 tokens, of which nothing can be stripped. */
 function ramble(n: number): ReplyStep {
@@ -300,4 +300,4 @@ test('a run that rolled over and compacted is forked where an earlier segment st
   ])
     expect(lastRequest()).toContain(text);
   expect(rolling.emulator.refusals).toEqual([]);
-}, 180_000);
+});

@@ -50,7 +50,7 @@ beforeAll(async () => {
   server = await startDevServer();
   emulator = await VendorEmulator.start();
   stored = await temporaryStore();
-}, 120_000);
+});
 afterAll(async () => {
   await server.close();
   await emulator.stop();
@@ -135,7 +135,7 @@ test('a worker without a tool of the run leaves the reply that calls it to one t
   });
   expect(surveys).toBe(1);
   emulator.assertDrained();
-}, 120_000);
+});
 
 test('a worker without the tool of an approved call leaves the call to one that has it', async () => {
   emulator.script([reply.toolCalls([{ name: 'sign', input: {} }]), reply.text('done')]);
@@ -158,4 +158,4 @@ test('a worker without the tool of an approved call leaves the call to one that 
     });
   });
   emulator.assertDrained();
-}, 120_000);
+});

@@ -34,7 +34,7 @@ test('rows of every kind do what they declare, at the declared number of calls',
     wrong: [],
     extraCalls: 0,
   });
-}, 180_000);
+});
 
 test('a wrong expectation, a call too many, a fault that never struck and a tool run are reported', async () => {
   const wrongEnd = retried('401 taken for transient', 'chat', fault.http(401), 'auth');
@@ -91,4 +91,4 @@ test('a wrong expectation, a call too many, a fault that never struck and a tool
     extraCalls: 2,
   });
   expect(rows.at(-1)).toEqual({ id: 'responses/a right one', expected: '2+0 heals by retry' });
-}, 180_000);
+});

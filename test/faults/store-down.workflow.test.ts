@@ -66,7 +66,7 @@ beforeAll(async () => {
   world = await startAgentWorld([agent], {
     stored: { store, url, dispose: () => store.close() },
   });
-}, 180_000);
+});
 afterAll(async () => {
   await world.dispose();
   await postgres.stop();
@@ -108,7 +108,7 @@ test('down at the start: the run waits and then begins', async () => {
   await postgres.restart();
   expect(await outcomeOf(handle)).toMatchObject({ status: 'completed', answer: 'done' });
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('down before a model call: nothing is sent, and the result before it is not lost', async () => {
   world.emulator.script([signing, reply.text('as you wish')]);
@@ -125,7 +125,7 @@ test('down before a model call: nothing is sent, and the result before it is not
   expect(world.emulator.requests.at(-1)?.lastUserText).toContain('A person did not approve');
   expect(executions).toEqual([]);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('down when the reply arrives: what could not be kept is asked for again', async () => {
   const before = world.emulator.requests.length;
@@ -148,7 +148,7 @@ test('down when the reply arrives: what could not be kept is asked for again', a
   });
   expect(world.emulator.requests.slice(before)).toHaveLength(2);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('down before a tool: the approved call waits, and runs once', async () => {
   world.emulator.script([signing, reply.text('done')]);
@@ -167,7 +167,7 @@ test('down before a tool: the approved call waits, and runs once', async () => {
   expect(executions).toEqual(['the paper']);
   expect(world.emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('signed the paper');
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('down after a tool took effect, for longer than it waits: its result is not lost, and it runs once', async () => {
   world.emulator.script([reply.toolCalls([{ name: 'strike', input: {} }]), reply.text('done')]);
@@ -185,7 +185,7 @@ test('down after a tool took effect, for longer than it waits: its result is not
   );
   expect(world.emulator.refusals).toEqual([]);
   world.emulator.assertDrained();
-}, 180_000);
+});
 
 /** Runs a worker with that store while `during` goes on. */
 async function withWorker(
@@ -238,4 +238,4 @@ test('a worker with another store leaves the run to the one that has it, and say
   expect(executions).toEqual(['the paper']);
   emulator.assertDrained();
   await Promise.all([own.dispose(), foreign.dispose(), emulator.stop(), server.close()]);
-}, 120_000);
+});

@@ -35,4 +35,4 @@ test('a rut of each kind ends as it should, and a model that heeds nothing is re
     'a model that heeds nothing, and a planner that lies',
     'bar',
   ]);
-}, 120_000);
+});

@@ -42,7 +42,7 @@ beforeAll(async () => {
     },
   });
   world = await startAgentWorld([agent('by-responses', 'openai'), agent('by-chat', 'chat')]);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 
 /** Two parallel calls, one of which fails every third time, after some reasoning. */
@@ -61,32 +61,28 @@ function work(iteration: number): Step {
   ]);
 }
 
-test.each(['by-responses', 'by-chat'])(
-  'switches to and fro %s',
-  async (agent) => {
-    const before = world.emulator.requests.length;
-    const answeredBy: RecordedRequest['wire'][] = [];
-    world.emulator.clearScripts();
-    world.emulator.script((request) => {
-      const iteration = answeredBy.length + 1;
-      if (request.wire === 'anthropic' && iteration % 2 === 0) return fault.http(529);
-      answeredBy.push(request.wire);
-      return iteration > iterations ? reply.text('done') : work(iteration);
-    });
-    const outcome = await world.run({ agent, goal: 'Echo.' });
-    expect(outcome).toMatchObject({
-      status: 'completed',
-      report: { iterations: iterations + 1, failovers: iterations / 2 },
-    });
-    const sent = world.emulator.requests.slice(before);
-    expect(sent.filter(({ answer }) => answer.type === 'refused')).toEqual([]);
-    // Back at a vendor, the prompt begins as it ended there.
-    for (const model of [testModel, otherModel])
-      expect(brokenPrefixes(sent.filter((request) => request.model === model))).toEqual([]);
-    const spare = agent === 'by-chat' ? 'chat' : 'responses';
-    expect(answeredBy).toEqual(
-      Array.from({ length: iterations + 1 }, (_, index) => (index % 2 === 0 ? 'anthropic' : spare)),
-    );
-  },
-  120_000,
-);
+test.each(['by-responses', 'by-chat'])('switches to and fro %s', async (agent) => {
+  const before = world.emulator.requests.length;
+  const answeredBy: RecordedRequest['wire'][] = [];
+  world.emulator.clearScripts();
+  world.emulator.script((request) => {
+    const iteration = answeredBy.length + 1;
+    if (request.wire === 'anthropic' && iteration % 2 === 0) return fault.http(529);
+    answeredBy.push(request.wire);
+    return iteration > iterations ? reply.text('done') : work(iteration);
+  });
+  const outcome = await world.run({ agent, goal: 'Echo.' });
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    report: { iterations: iterations + 1, failovers: iterations / 2 },
+  });
+  const sent = world.emulator.requests.slice(before);
+  expect(sent.filter(({ answer }) => answer.type === 'refused')).toEqual([]);
+  // Back at a vendor, the prompt begins as it ended there.
+  for (const model of [testModel, otherModel])
+    expect(brokenPrefixes(sent.filter((request) => request.model === model))).toEqual([]);
+  const spare = agent === 'by-chat' ? 'chat' : 'responses';
+  expect(answeredBy).toEqual(
+    Array.from({ length: iterations + 1 }, (_, index) => (index % 2 === 0 ? 'anthropic' : spare)),
+  );
+});

@@ -28,7 +28,7 @@ let before: number;
 beforeAll(async () => {
   world = await startPhaseWorld('phases');
   emulator = world.emulator;
-}, 120_000);
+});
 
 afterAll(() => world.dispose());
 
@@ -89,7 +89,7 @@ test('kill -9 in the wait for a retry neither forgets the failures before nor ad
   expect((requests[2]?.atMs ?? 0) - (requests[1]?.atMs ?? 0)).toBeGreaterThanOrEqual(4_000);
   expect(requests[1]?.lastUserText).toContain('did not arrive whole (overloaded)');
   emulator.assertDrained();
-}, 120_000);
+});
 
 test('kill -9 in mid model call costs no retry, and keeps what was counted before', async () => {
   emulator.script([
@@ -107,7 +107,7 @@ test('kill -9 in mid model call costs no retry, and keeps what was counted befor
   });
   expect(emulator.requests.slice(before)).toHaveLength(4);
   emulator.assertDrained();
-}, 120_000);
+});
 
 const isSummary = ({ systemText }: RecordedRequest): boolean =>
   systemText.includes('You keep the record of an agent');
@@ -165,7 +165,7 @@ test('kill -9 in mid summary: the parts that were kept are not paid for again, a
   const bill = emulator.bill.usd - billedUsd;
   expect(usd).toBeGreaterThanOrEqual(bill);
   expect(usd - estimatedUsd).toBeLessThanOrEqual(bill);
-}, 120_000);
+});
 
 test('SIGTERM in mid model call hands the call to another worker, at no cost of a retry', async () => {
   emulator.script([fault.stall({ afterText: 'I was about to' }), reply.text('done')]);
@@ -182,7 +182,7 @@ test('SIGTERM in mid model call hands the call to another worker, at no cost of 
   await emulator.waitFor(() => requests[0]?.progress.finished === true);
   expect(JSON.stringify(requests[1]?.body)).not.toContain('did not arrive whole');
   emulator.assertDrained();
-}, 120_000);
+});
 
 test('SIGTERM in mid tool hands a keyed call to another worker, and nobody calls it cancelled', async () => {
   emulator.script([reply.toolCalls([{ name: 'wait_keyed', input: {} }]), reply.text('done')]);
@@ -199,7 +199,7 @@ test('SIGTERM in mid tool hands a keyed call to another worker, and nobody calls
   });
   expect(ledger().map(({ type }) => type)).toEqual(['begun', 'aborted', 'begun', 'done']);
   emulator.assertDrained();
-}, 120_000);
+});
 
 test('SIGTERM in mid tool never repeats an irreversible call, and says that its outcome is unknown', async () => {
   emulator.script([
@@ -219,7 +219,7 @@ test('SIGTERM in mid tool never repeats an irreversible call, and says that its 
   expect(ledger().map(({ type }) => type)).toEqual(['begun', 'aborted']);
   expect(emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('outcome_unknown');
   emulator.assertDrained();
-}, 120_000);
+});
 
 type HistoryEvent = NonNullable<Awaited<ReturnType<RunHandle['fetchHistory']>>['events']>[number];
 
@@ -250,7 +250,7 @@ test('a call that ends each worker is run until its limit, the model hears why, 
   expect(ledger().map(({ attempt }) => attempt)).toEqual([1, 2]);
   expect(emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('2 workers were lost');
   emulator.assertDrained();
-}, 120_000);
+});
 
 test('kill -9 while a subagent works and the run above waits: nothing runs twice, the money counts once', async () => {
   emulator.script(({ systemText, lastToolResults }) => {
@@ -289,7 +289,7 @@ test('kill -9 while a subagent works and the run above waits: nothing runs twice
     above.filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes != null),
   ).toHaveLength(1);
   expect(scheduled(await eventsOf(child))).toEqual(['prepare', 'm1', 't1.0', 'm2']);
-}, 120_000);
+});
 
 test("a time limit that passes while no worker lives ends no run: an outage is not the run's time", async () => {
   emulator.script([reply.toolCalls([{ name: 'wait_keyed', input: {} }]), reply.text('done')]);
@@ -318,4 +318,4 @@ test("a time limit that passes while no worker lives ends no run: an outage is n
   });
   expect(outcome.report.activeMs).toBeLessThan(8_000);
   expect(ledger().map(({ type }) => type)).toEqual(['begun', 'begun', 'done']);
-}, 120_000);
+});

@@ -45,7 +45,7 @@ beforeAll(async () => {
   const { address, connection } = server;
   client = new AgentClient(new Client({ connection }), { address, taskQueue });
   worker = await startWorker();
-}, 120_000);
+});
 
 afterAll(async () => {
   await worker.kill();
@@ -132,7 +132,7 @@ test('a question is told once to each, signed, without secrets and markup, with 
     { type: 'NotifiedEvent', about: 'question', notifiers: ['webhook', 'slack'] },
   ]);
   expect(receiver.received).toHaveLength(2);
-}, 60_000);
+});
 
 test('a receiver that is down for a while is told later, and the others not again', async () => {
   receiver.answer(503);
@@ -152,7 +152,7 @@ test('a receiver that is down for a while is told later, and the others not agai
   ]);
   expect(new Set(hooks()).size).toBe(1);
   expect(receiver.of(slackPath)).toHaveLength(1);
-}, 60_000);
+});
 
 test('a worker that dies while it tells is followed by one that tells again, under the same id', async () => {
   receiver.answer('hang');
@@ -173,7 +173,7 @@ test('a worker that dies while it tells is followed by one that tells again, und
   expect(new Set(hooks()).size).toBe(1);
   expect(receiver.of(slackPath)).toHaveLength(1);
   expect(notified(entries)).toHaveLength(1);
-}, 90_000);
+});
 
 test('a receiver that refuses for good is a warning in the timeline, told at once, and the answer goes on', async () => {
   receiver.answer(410);
@@ -192,4 +192,4 @@ test('a receiver that refuses for good is a warning in the timeline, told at onc
   ]);
   await answerAndEnd(run);
   expect(hooks()).toHaveLength(1);
-}, 60_000);
+});

@@ -1,5 +1,4 @@
 /** Any transcript becomes a request that the vendor takes: by structure, and by the emulator's own strict checks. */
-import fc from 'fast-check';
 import { anthropicRequest } from '../../activities/providers/anthropic/request';
 import { compatibleDialect, openaiDialect } from '../../activities/providers/openai/chat-dialect';
 import {
@@ -17,6 +16,7 @@ import { reply } from '../../testing/emulator/script';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import { providerOn, requestFor, sendOptions, userMessage, wires } from './support/provider-bench';
 import { anyTranscript, damagedTranscript } from './support/transcripts';
+import { cases, fc } from '../support/properties';
 
 const assistant = (
   blocks: AssistantMessage['blocks'],
@@ -48,25 +48,21 @@ describe('any transcript', () => {
     await emulator.stop();
   });
 
-  it.each(wires)(
-    'is taken by the strict vendor on the wire %s',
-    async (wire) => {
-      const provider = providerOn(emulator, wire);
-      await fc.assert(
-        fc.asyncProperty(
-          damagedTranscript,
-          fc.option(fc.string(), { nil: undefined }),
-          async (messages, note) => {
-            const request = requestFor(wire, { messages, ...(note === undefined ? {} : { note }) });
-            await provider.send(request, sendOptions());
-          },
-        ),
-        { numRuns: 60 },
-      );
-      expect(emulator.refusals).toEqual([]);
-    },
-    60_000,
-  );
+  it.each(wires)('is taken by the strict vendor on the wire %s', async (wire) => {
+    const provider = providerOn(emulator, wire);
+    await fc.assert(
+      fc.asyncProperty(
+        damagedTranscript,
+        fc.option(fc.string(), { nil: undefined }),
+        async (messages, note) => {
+          const request = requestFor(wire, { messages, ...(note === undefined ? {} : { note }) });
+          await provider.send(request, sendOptions());
+        },
+      ),
+      cases(60),
+    );
+    expect(emulator.refusals).toEqual([]);
+  });
 
   it('is repaired into one that needs no second repair, and whose pairs are whole', () => {
     fc.assert(

@@ -1,7 +1,6 @@
 /** Tool calls as text: what is taught, what goes on the wire, and how strictly a reply is read. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import {
   parseTextProtocolReply,
   renderTextProtocolRequest,
@@ -10,6 +9,7 @@ import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import { providerOn, requestFor, sendOptions, wires } from './support/provider-bench';
 import { damagedTranscript } from './support/transcripts';
+import { cases, fc } from '../support/properties';
 
 interface Mistake {
   readonly id: string;
@@ -141,23 +141,19 @@ describe('a request in the text protocol', () => {
     expect(renderTextProtocolRequest(request)).toBe(request);
   });
 
-  it.each(wires)(
-    'is taken for any transcript on the wire %s',
-    async (wire) => {
-      const emulator = await VendorEmulator.start();
-      emulator.script(() => reply.text('ok'));
-      const provider = providerOn(emulator, wire);
-      await fc.assert(
-        fc.asyncProperty(damagedTranscript, async (messages) => {
-          const rendered = renderTextProtocolRequest(requestFor(wire, { messages }));
-          expect(JSON.stringify(rendered.messages)).not.toMatch(/"type":"tool-(call|result)"/);
-          await provider.send(rendered, sendOptions());
-        }),
-        { numRuns: 15 },
-      );
-      expect(emulator.refusals).toEqual([]);
-      await emulator.stop();
-    },
-    30_000,
-  );
+  it.each(wires)('is taken for any transcript on the wire %s', async (wire) => {
+    const emulator = await VendorEmulator.start();
+    emulator.script(() => reply.text('ok'));
+    const provider = providerOn(emulator, wire);
+    await fc.assert(
+      fc.asyncProperty(damagedTranscript, async (messages) => {
+        const rendered = renderTextProtocolRequest(requestFor(wire, { messages }));
+        expect(JSON.stringify(rendered.messages)).not.toMatch(/"type":"tool-(call|result)"/);
+        await provider.send(rendered, sendOptions());
+      }),
+      cases(15),
+    );
+    expect(emulator.refusals).toEqual([]);
+    await emulator.stop();
+  });
 });

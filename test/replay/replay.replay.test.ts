@@ -29,18 +29,14 @@ test('has a recording of every scenario', () => {
   expect(names.filter((name) => !recorded.includes(name))).toEqual([]);
 });
 
-test.each(files)(
-  'replays %s',
-  async (file) => {
-    const bundle = await workflowBundle();
-    const history = historyOf(file);
-    const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
-    // A subagent's id begins with its parent's.
-    const workflowId = began?.workflowId ?? file;
-    await Worker.runReplayHistory({ workflowBundle: bundle }, history, workflowId);
-  },
-  60_000,
-);
+test.each(files)('replays %s', async (file) => {
+  const bundle = await workflowBundle();
+  const history = historyOf(file);
+  const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  // A subagent's id begins with its parent's.
+  const workflowId = began?.workflowId ?? file;
+  await Worker.runReplayHistory({ workflowBundle: bundle }, history, workflowId);
+});
 
 test('fails on a changed order of commands', async () => {
   const bundle = await workflowBundle(path.join(__dirname, 'fixtures', 'changed-workflow.ts'));
@@ -48,4 +44,4 @@ test('fails on a changed order of commands', async () => {
   await expect(
     Worker.runReplayHistory({ workflowBundle: bundle }, historyOf(file), file),
   ).rejects.toBeInstanceOf(DeterminismViolationError);
-}, 120_000);
+});

@@ -1,6 +1,5 @@
 /** What every store must do to share route health, whatever database keeps it. Run by one test file per engine. */
 import { once } from 'node:events';
-import fc from 'fast-check';
 import type {
   HealthStore,
   ProbeRequest,
@@ -12,6 +11,7 @@ import { openStore } from '../../activities/stores/open-store';
 import { HealthLog } from './health-log';
 import type { ContractEngine } from './store-contract';
 import { startStoreProcess, type StoreProcess } from './store-process';
+import { cases, fc } from '../support/properties';
 
 const route = 'anthropic/claude';
 
@@ -342,7 +342,7 @@ export function describeSharedHealth(name: string, engine: ContractEngine): void
             expect(await store.readHealth(routes)).toEqual(await log.readHealth(routes));
           }
         }),
-        { numRuns: 40 },
+        cases(40),
       );
     });
 

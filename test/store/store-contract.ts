@@ -1,5 +1,4 @@
 /** What every store must do, whatever database keeps it. Run by one test file per engine. */
-import fc from 'fast-check';
 import type { Store, ToolIntent } from '../../activities/stores/store';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { chunkBytes } from '../../activities/stores/content/blob-manifest';
@@ -9,6 +8,7 @@ import type { StoreLimits } from '../../activities/stores/store-limits';
 import type { SystemFailureCode } from '../../workflows/core/failure';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import type { Head, Message } from '../../workflows/core/message';
+import { cases, fc } from '../support/properties';
 
 /** What a contract test needs of an engine, beside the store itself. */
 export interface ContractEngine {
@@ -150,7 +150,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
               await cold.close();
             }
           }),
-          { numRuns: 12 },
+          cases(12),
         );
       });
 

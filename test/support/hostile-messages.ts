@@ -1,6 +1,6 @@
 /** What a hostile or broken client may send: every message of a run's interface with every kind of wrong argument. */
-import fc from 'fast-check';
 import { queryNames, signalNames, updateNames } from '../../workflows/contract';
+import { fc } from './properties';
 
 /** A message on its way to a run. */
 export interface HostileMessage {

@@ -1,5 +1,4 @@
 /** Random worlds for the driver: every outcome of every activity, and people who say anything at any time. */
-import fc from 'fast-check';
 import type { AgentErrorCode, InfraError } from '../../workflows/core/failure';
 import { infraPolicies, recoveryInstructions } from '../../workflows/core/errors/failure-policy';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
@@ -18,6 +17,7 @@ import { aMeasure, aRoute, aSnapshot, aTool, anAgentError, anInfraError } from '
 import type { ScriptedCompaction, ScriptedToolResult, SubagentCommand } from './run-driver';
 import { RunDriver } from './run-driver';
 import type { ScriptedCall, ScriptedReply } from './scripted-reply';
+import { fc } from './properties';
 
 const infraCodes = Object.keys(infraPolicies) as InfraError['code'][];
 const agentCodes = Object.keys(recoveryInstructions) as AgentErrorCode[];

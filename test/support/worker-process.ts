@@ -13,8 +13,6 @@ export interface WorkerProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Default `ready`. */
   readonly readyLine?: string;
-  /** Default 60,000. */
-  readonly readyTimeoutMs?: number;
 }
 
 /** A child process that serves. */
@@ -48,14 +46,9 @@ export async function startWorkerProcess(options: WorkerProcessOptions): Promise
     { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...options.env } },
   );
   const worker = handleOf(child);
-  const timeoutMs = options.readyTimeoutMs ?? 60_000;
-  const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
-  try {
-    await worker.printed(options.readyLine ?? 'ready');
-    return worker;
-  } finally {
-    clearTimeout(timer);
-  }
+  // No deadline: a busy machine may take minutes, and a child that fails ends.
+  await worker.printed(options.readyLine ?? 'ready');
+  return worker;
 }
 
 function handleOf(child: ChildProcess): WorkerProcess {

@@ -1,5 +1,4 @@
 /** Definitions become tools that every vendor accepts, and bad input is told in words. */
-import fc from 'fast-check';
 import { z } from 'zod';
 import { z as oldZod } from 'zod/v3';
 import { defineTool } from '../../activities/tools/define-tool';
@@ -7,6 +6,7 @@ import type { Tool, ToolDefinition } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import { approvalContext } from './tool-context';
+import { fc } from '../support/properties';
 
 const define = (input: z.ZodType, more: Partial<ToolDefinition> = {}): Tool =>
   defineTool({ name: 'post', description: 'Posts.', input, execute: () => 'ok', ...more });

@@ -238,7 +238,7 @@ describe('links', () => {
     expect(inside).toBeGreaterThan(0);
     expect(swaps).toBeGreaterThan(20);
     expect(readFileSync(join(ws.outside, 'deep/secret.txt'), 'utf8')).toBe('OUTSIDE\n');
-  }, 120_000);
+  });
 });
 
 describe('special places', () => {
@@ -503,4 +503,4 @@ test('stays inside while a file is swapped for a link out all the time', async (
   expect(inside).toBeGreaterThan(0);
   expect(swaps).toBeGreaterThan(50);
   untouched();
-}, 120_000);
+});

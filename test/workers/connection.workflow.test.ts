@@ -14,7 +14,7 @@ let server: DevServer;
 
 beforeAll(async () => {
   server = await startDevServer();
-}, 300_000);
+});
 afterAll(() => server.close());
 
 async function newNamespace(): Promise<string> {
@@ -30,17 +30,13 @@ describe('connecting', () => {
   it.each([
     ['worker', connectWorker],
     ['client', connectClient],
-  ])(
-    'a %s says which server does not answer, and what to do',
-    async (_who, connect) => {
-      quietTemporal();
-      const [port] = await findFreePorts(1);
-      const failing = connect({ address: `127.0.0.1:${port ?? 0}`, timeoutMs: 300 });
-      await expect(failing).rejects.toThrow(`Temporal does not answer at 127.0.0.1:${port ?? 0}: `);
-      await expect(failing).rejects.toThrow('correct TEMPORAL_ADDRESS');
-    },
-    60_000,
-  );
+  ])('a %s says which server does not answer, and what to do', async (_who, connect) => {
+    quietTemporal();
+    const [port] = await findFreePorts(1);
+    const failing = connect({ address: `127.0.0.1:${port ?? 0}`, timeoutMs: 300 });
+    await expect(failing).rejects.toThrow(`Temporal does not answer at 127.0.0.1:${port ?? 0}: `);
+    await expect(failing).rejects.toThrow('correct TEMPORAL_ADDRESS');
+  });
 
   it('tells an unknown namespace from a dead server', async () => {
     const failing = connectWorker({
@@ -49,7 +45,7 @@ describe('connecting', () => {
       timeoutMs: 300,
     });
     await expect(failing).rejects.toThrow(/answers, but not for namespace "nowhere": .*not found/i);
-  }, 60_000);
+  });
 
   it('names the variable of a certificate that is not there', async () => {
     const { temporal: settings } = readEnvironment(
@@ -69,7 +65,7 @@ describe('connecting', () => {
       namespace: 'default',
       connect: { address: server.address, namespace: 'default', tls: false },
     });
-  }, 60_000);
+  });
 });
 
 describe('search attributes', () => {
@@ -77,7 +73,7 @@ describe('search attributes', () => {
     const result = await registerSearchAttributes(server.connection, 'default');
     expect(result.added).toEqual([]);
     expect(result.present).toHaveLength(5);
-  }, 60_000);
+  });
 
   it('are added once, also by two callers at once', async () => {
     const namespace = await newNamespace();
@@ -94,7 +90,7 @@ describe('search attributes', () => {
       'HoldfastStatus',
     ]);
     expect((await registerSearchAttributes(server.connection, namespace)).added).toEqual([]);
-  }, 120_000);
+  });
 
   it('are refused where one exists with another type', async () => {
     const namespace = await newNamespace();
@@ -107,11 +103,11 @@ describe('search attributes', () => {
     await expect(registerSearchAttributes(server.connection, namespace)).rejects.toThrow(
       /HoldfastReason of namespace ".*" has type INDEXED_VALUE_TYPE_INT, Holdfast needs Keyword\. Remove it/,
     );
-  }, 120_000);
+  });
 
   it('say that a namespace is unknown', async () => {
     await expect(registerSearchAttributes(server.connection, 'nowhere')).rejects.toThrow(
       /did not list the search attributes of namespace "nowhere": .*Check TEMPORAL_NAMESPACE/,
     );
-  }, 60_000);
+  });
 });

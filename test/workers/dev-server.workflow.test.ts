@@ -10,7 +10,7 @@ describe('shared dev server', () => {
   let server: DevServer;
   beforeAll(async () => {
     server = await startDevServer();
-  }, 300_000);
+  });
   afterAll(() => server.close());
 
   it('runs a workflow from the shared bundle', async () => {
@@ -24,13 +24,13 @@ describe('shared dev server', () => {
       server.client.execute('echo', { taskQueue, workflowId: uniqueName('echo'), args: ['hi'] }),
     );
     expect(result).toBe('hi');
-  }, 120_000);
+  });
 
   it('is the same server for a second caller', async () => {
     const second = await startDevServer();
     expect(second.address).toBe(server.address);
     await second.close();
-  }, 60_000);
+  });
 });
 
 it('skips days in virtual time', async () => {
@@ -55,4 +55,4 @@ it('skips days in virtual time', async () => {
   } finally {
     await environment.teardown();
   }
-}, 300_000);
+});

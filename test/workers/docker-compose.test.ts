@@ -56,4 +56,4 @@ it('names only variables that the worker reads', async () => {
 it('is accepted by compose, where there is one', async () => {
   const config = await composeConfig();
   expect(config ?? text).toContain('postgres://temporal:');
-}, 120_000);
+});

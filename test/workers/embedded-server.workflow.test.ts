@@ -34,7 +34,7 @@ function listenOn(port: number): Promise<Server> {
 
 beforeAll(async () => {
   executable = await temporalExecutable();
-}, 300_000);
+});
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'holdfast-server-'));
 });
@@ -61,32 +61,28 @@ it('keeps its runs and its address across SIGKILL', async () => {
   const description = await after.client.getHandle(workflowId).describe();
   expect(description.status.name).toBe('RUNNING');
   await after.close();
-}, 180_000);
+});
 
 it('is one process for callers that start it at once', async () => {
   const stateFile = path.join(folder, 'temporal.db');
   const [first, ...others] = await Promise.all([1, 2, 3].map(() => start({ stateFile })));
   expect(new Set(others.map((server) => server.pid))).toEqual(new Set([first?.pid]));
   expect([first, ...others].filter((server) => server?.attached === false)).toHaveLength(1);
-}, 180_000);
+});
 
 it.each([
   ['damaged', '{"pid": 12'],
   ['lost', undefined],
   ['about a process that is gone', '{"pid": 4194000, "port": 1, "uiPort": 2, "logFile": "x"}'],
-])(
-  'is found again although the note about it is %s',
-  async (_what, note) => {
-    const stateFile = path.join(folder, 'temporal.db');
-    const first = await start({ stateFile });
-    const noteFile = `${stateFile}.server.json`;
-    await (note === undefined ? rm(noteFile) : writeFile(noteFile, note));
-    const second = await start({ stateFile });
-    expect(second).toMatchObject({ attached: true, pid: first.pid, address: first.address });
-    expect(JSON.parse(await readFile(noteFile, 'utf8'))).toMatchObject({ pid: first.pid });
-  },
-  120_000,
-);
+])('is found again although the note about it is %s', async (_what, note) => {
+  const stateFile = path.join(folder, 'temporal.db');
+  const first = await start({ stateFile });
+  const noteFile = `${stateFile}.server.json`;
+  await (note === undefined ? rm(noteFile) : writeFile(noteFile, note));
+  const second = await start({ stateFile });
+  expect(second).toMatchObject({ attached: true, pid: first.pid, address: first.address });
+  expect(JSON.parse(await readFile(noteFile, 'utf8'))).toMatchObject({ pid: first.pid });
+});
 
 it('refuses another port for a state file that is served', async () => {
   const stateFile = path.join(folder, 'temporal.db');
@@ -96,7 +92,7 @@ it('refuses another port for a state file that is served', async () => {
       `served on port ${server.address.split(':')[1] ?? ''} already \\(pid ${server.pid}\\)`,
     ),
   );
-}, 120_000);
+});
 
 it('takes other ports when its last ones are in use', async () => {
   const stateFile = path.join(folder, 'temporal.db');
@@ -109,7 +105,7 @@ it('takes other ports when its last ones are in use', async () => {
   } finally {
     blocker.close();
   }
-}, 120_000);
+});
 
 it('names a port that was asked for and is taken', async () => {
   const blocker = await listenOn(0);
@@ -123,7 +119,7 @@ it('names a port that was asked for and is taken', async () => {
   } finally {
     blocker.close();
   }
-}, 120_000);
+});
 
 it('ends soon after its owner was killed', async () => {
   const owner = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
@@ -131,7 +127,7 @@ it('ends soon after its owner was killed', async () => {
   expect(await isAlive(server.pid)).toBe(true);
   owner.kill('SIGKILL');
   expect(await waitForExit(server.pid, Date.now() + 60_000)).toBe(true);
-}, 120_000);
+});
 
 it('says what is wrong with a program that is no server', async () => {
   const logFile = path.join(folder, 'log');
@@ -139,11 +135,11 @@ it('says what is wrong with a program that is no server', async () => {
     /did not start .* it ended with exit code 1\. Its log is/,
   );
   expect(await readFile(logFile, 'utf8')).toBe('');
-}, 60_000);
+});
 
 it('serves the Web UI', async () => {
   const server = await start({ logFile: path.join(folder, 'log') });
   const answer = await fetch(server.uiUrl);
   expect(answer.status).toBe(200);
   expect(await answer.text()).toContain('<!doctype html>');
-}, 120_000);
+});

@@ -12,7 +12,7 @@ const plugin = new HoldfastPlugin({ activities: idleActivities });
 let server: DevServer;
 beforeAll(async () => {
   server = await startDevServer();
-}, 300_000);
+});
 afterAll(() => server.close());
 
 it("adds its activities and workflow to the user's", async () => {
@@ -44,7 +44,7 @@ it("adds its activities and workflow to the user's", async () => {
     }),
   );
   expect(result).toBe('hello Ada');
-}, 120_000);
+});
 
 it("puts the agent's workflow into a bundle that is built with it, and only then", async () => {
   const quiet = { workflowsPath, logger: worker().logger };
@@ -56,7 +56,7 @@ it("puts the agent's workflow into a bundle that is built with it, and only then
   expect(code).toContain('greeting');
   expect(without).not.toContain('agentRun');
   expect(left).not.toContain('agentRun');
-}, 120_000);
+});
 
 it('refuses a worker that has an activity of the same name', async () => {
   const creating = Worker.create({
@@ -66,7 +66,7 @@ it('refuses a worker that has an activity of the same name', async () => {
     plugins: [plugin],
   });
   await expect(creating).rejects.toThrow('has an activity named runTool already');
-}, 60_000);
+});
 
 function worker(): { logger: NonNullable<Parameters<typeof bundleWorkflowCode>[0]['logger']> } {
   const ignore = (): void => undefined;

@@ -25,7 +25,7 @@ async function startWorker(): Promise<WorkerProcess> {
 
 beforeAll(async () => {
   server = await startDevServer();
-}, 300_000);
+});
 beforeEach(async () => {
   gateFolder = await mkdtemp(path.join(tmpdir(), 'holdfast-gate-'));
   taskQueue = uniqueName('queue');
@@ -47,7 +47,7 @@ it('goes on with a run on another worker after SIGKILL', async () => {
   await startWorker();
   await handle.signal('finish', 'done by the second');
   expect(await handle.result()).toBe('done by the second');
-}, 180_000);
+});
 
 it('lets a running activity end on SIGTERM, then exits with code 0', async () => {
   const first = await startWorker();
@@ -62,7 +62,7 @@ it('lets a running activity end on SIGTERM, then exits with code 0', async () =>
   await writeFile(path.join(gateFolder, 'open'), '');
   expect(await first.exited()).toBe(0);
   expect(await handle.result()).toBe(`hello Ada from ${first.pid}`);
-}, 180_000);
+});
 
 it('shows its build id and process in the history', async () => {
   const worker = await startWorker();
@@ -77,4 +77,4 @@ it('shows its build id and process in the history', async () => {
   const attributes = completed?.workflowTaskCompletedEventAttributes;
   expect(attributes?.identity).toContain(`holdfast-${worker.pid}@`);
   expect(JSON.stringify(attributes)).toContain('fixture-1');
-}, 120_000);
+});

@@ -41,38 +41,32 @@ it('is built once, comes from the cache, and is built anew for changed files or 
   await writeFile(path.join(cacheDirectory, files[0] ?? ''), '{"inputs":[],');
   expect((await loadWorkflowBundle(options)).cached).toBe(false);
   expect((await loadWorkflowBundle(options)).cached).toBe(true);
-}, 180_000);
+});
 
 it('works without a cache that can be written', async () => {
   await writeFile(cacheDirectory, 'a file where a folder should be');
   const bundle = await loadWorkflowBundle({ workflowsPath, cacheDirectory });
   expect(bundle.cached).toBe(false);
   expect(bundle.code).toContain('first');
-}, 120_000);
+});
 
 it.each([
   ['fs', "- 'fs'"],
   ['node:fs', 'Reading from "node:fs" is not handled'],
-])(
-  'says that workflows may not use %s',
-  async (module, reason) => {
-    await writeFile(
-      path.join(folder, 'one.ts'),
-      `import { readFileSync } from '${module}';\nexport async function one() { return readFileSync('x'); }\n`,
-    );
-    const failing = loadWorkflowBundle({ workflowsPath });
-    await expect(failing).rejects.toThrow(
-      `The workflow code at ${workflowsPath} cannot be bundled`,
-    );
-    await expect(failing).rejects.toThrow(reason);
-  },
-  120_000,
-);
+])('says that workflows may not use %s', async (module, reason) => {
+  await writeFile(
+    path.join(folder, 'one.ts'),
+    `import { readFileSync } from '${module}';\nexport async function one() { return readFileSync('x'); }\n`,
+  );
+  const failing = loadWorkflowBundle({ workflowsPath });
+  await expect(failing).rejects.toThrow(`The workflow code at ${workflowsPath} cannot be bundled`);
+  await expect(failing).rejects.toThrow(reason);
+});
 
 it('names a module that is not there', async () => {
   await writeFile(workflowsPath, `export { two } from './two';\n`);
   await expect(loadWorkflowBundle({ workflowsPath })).rejects.toThrow(/Can't resolve '\.\/two'/);
-}, 120_000);
+});
 
 it('says that a path leads nowhere', async () => {
   await mkdir(cacheDirectory);

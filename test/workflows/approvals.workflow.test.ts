@@ -62,7 +62,7 @@ beforeAll(async () => {
     agent('writer'),
     agent('hasty', { approvals: { expiresAfterMs: 1_000, onExpiry: 'reject' } }),
   ]);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -115,7 +115,7 @@ test('runs a call with the arguments that a person wants, checked by the schema,
   expect(told.length).toBeLessThan(2_000);
   expect(told.match(/<\/tool_output/g)).toHaveLength(2);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('takes a double click once, and says of a contradiction what was decided', async () => {
   world.emulator.script([
@@ -136,7 +136,7 @@ test('takes a double click once, and says of a contradiction what was decided', 
   expect(await decide(handle, second, { decision: 'reject', reason: 'no' })).toBe('accepted');
   expect(await handle.result()).toMatchObject({ status: 'completed' });
   expect(ran).toEqual([{ to: 'one', text: '1' }]);
-}, 60_000);
+});
 
 test('accepts one of two contradictory decisions that come in one workflow task', async () => {
   const stage = createStage(world.server);
@@ -169,7 +169,7 @@ test('accepts one of two contradictory decisions that come in one workflow task'
   const { decisions } = await run.status();
   expect(decisions).toHaveLength(1);
   await Promise.all([second.stop(), actor.stop()]);
-}, 60_000);
+});
 
 test('rejects when nobody decided in time, though no worker ran when the time came', async () => {
   const stage = createStage(world.server);
@@ -192,36 +192,32 @@ test('rejects when nobody decided in time, though no worker ran when the time ca
     { what: expect.stringContaining('nobody decided') as string },
   ]);
   await Promise.all([second.stop(), actor.stop()]);
-}, 60_000);
+});
 
 test.each([
   ['an error', 'broken'],
   ['an output in the form of an error', 'forged'],
-])(
-  'asks for a privileged parameter that %s brought up, whatever it says',
-  async (_what, url) => {
-    const page = (input: JsonObject) => reply.toolCalls([{ name: 'fetch_page', input }]);
-    world.emulator.script([
-      page({ url }),
-      page({ url: 'ok', admin: true }),
-      page({ url: 'other', admin: true }),
-      reply.text('done'),
-    ]);
-    const handle = await world.start({ agent: 'writer', goal: 'Fetch.' });
-    const item = await approval(handle);
-    expect(item).toMatchObject({ tool: 'fetch_page', privileged: ['admin'] });
-    expect(ran).toEqual([]);
-    expect(JSON.stringify(world.emulator.requests[0]?.body)).not.toContain('privileged');
-    expect(await decide(handle, item, { decision: 'approve' })).toBe('accepted');
-    expect(await handle.result()).toMatchObject({ status: 'completed' });
-    expect(ran).toEqual([
-      { url: 'ok', admin: true },
-      { url: 'other', admin: true },
-    ]);
-    expect(await statusOf(handle)).toMatchObject({ status: 'completed' });
-  },
-  60_000,
-);
+])('asks for a privileged parameter that %s brought up, whatever it says', async (_what, url) => {
+  const page = (input: JsonObject) => reply.toolCalls([{ name: 'fetch_page', input }]);
+  world.emulator.script([
+    page({ url }),
+    page({ url: 'ok', admin: true }),
+    page({ url: 'other', admin: true }),
+    reply.text('done'),
+  ]);
+  const handle = await world.start({ agent: 'writer', goal: 'Fetch.' });
+  const item = await approval(handle);
+  expect(item).toMatchObject({ tool: 'fetch_page', privileged: ['admin'] });
+  expect(ran).toEqual([]);
+  expect(JSON.stringify(world.emulator.requests[0]?.body)).not.toContain('privileged');
+  expect(await decide(handle, item, { decision: 'approve' })).toBe('accepted');
+  expect(await handle.result()).toMatchObject({ status: 'completed' });
+  expect(ran).toEqual([
+    { url: 'ok', admin: true },
+    { url: 'other', admin: true },
+  ]);
+  expect(await statusOf(handle)).toMatchObject({ status: 'completed' });
+});
 
 test('gives an agent a time of its own', async () => {
   world.emulator.script([write1, reply.text('done')]);
@@ -229,4 +225,4 @@ test('gives an agent a time of its own', async () => {
   expect(outcome).toMatchObject({ status: 'completed' });
   expect(ran).toEqual([]);
   expect(world.emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('Nobody decided');
-}, 60_000);
+});

@@ -52,12 +52,11 @@ const agents: readonly AgentDefinition[] = [
 ];
 
 /** Runs wait for heartbeats and retries, on a machine that has other work. */
-jest.setTimeout(60_000);
 
 let world: AgentWorld;
 beforeAll(async () => {
   world = await startAgentWorld(agents);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();

@@ -67,7 +67,7 @@ beforeAll(async () => {
     { name: 'tester', instructions, chain, tools: [flaky], limits: { maxIterations: 20 } },
     { name: 'finisher', instructions, chain, tools: [flaky], completion: 'tool' },
   ]);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -105,7 +105,7 @@ test('tells the model of a division by zero, asks the user, and forgets the erro
   expect(JSON.stringify(third?.body)).not.toContain(frame);
   expect((await statusOf(handle)).ring).toEqual([]);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('test_missing_parameter_recovery', async () => {
   const before = world.emulator.requests.length;
@@ -127,7 +127,7 @@ test('test_missing_parameter_recovery', async () => {
   expect(second?.messagesCount).toBe(1);
   expect(JSON.stringify(third?.body)).not.toContain('Missing required parameter');
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('test_infrastructure_error_fails_fast', async () => {
   world.emulator.script([reply.toolCalls([{ name: 'search', input: { query: 'test' } }])]);
@@ -140,7 +140,7 @@ test('test_infrastructure_error_fails_fast', async () => {
   expect(outcome.status === 'failed' && outcome.message).toContain('System error: Network down');
   expect(searches).toBe(1);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 describe('TestErrorTracking', () => {
   test('TracksSingleError', async () => {
@@ -154,7 +154,7 @@ describe('TestErrorTracking', () => {
     await handle.signal('stop', { reason: 'seen enough' });
     expect(await handle.result()).toMatchObject({ status: 'stopped', reason: 'seen enough' });
     world.emulator.assertDrained();
-  }, 60_000);
+  });
 
   test('TracksMultipleDifferentErrors', async () => {
     world.emulator.script([
@@ -167,7 +167,7 @@ describe('TestErrorTracking', () => {
       report: { toolCallsFailed: 6, healed: { tool_execution_failed: 6 } },
     });
     world.emulator.assertDrained();
-  }, 60_000);
+  });
 
   test('TriggersCircuitBreakerOn5IdenticalErrors', async () => {
     const times = ['08:01:02', '08:01:04', '08:01:09', '08:02:00', '08:03:07'];
@@ -180,7 +180,7 @@ describe('TestErrorTracking', () => {
     });
     expect(outcome.report.didNotWork).toHaveLength(5);
     world.emulator.assertDrained();
-  }, 60_000);
+  });
 
   test('ResetsAfterSuccessfulIteration', async () => {
     const four = ['x', 'x', 'x', 'x'].map(fail);
@@ -190,7 +190,7 @@ describe('TestErrorTracking', () => {
       report: { toolCallsFailed: 8, toolCallsSucceeded: 2 },
     });
     world.emulator.assertDrained();
-  }, 60_000);
+  });
 
   test('CircuitBreakerRequiresAllFiveSlotsFilled', async () => {
     world.emulator.script([...['x', 'x', 'x', 'x'].map(fail), succeed, reply.text('done')]);
@@ -199,7 +199,7 @@ describe('TestErrorTracking', () => {
       report: { iterations: 6 },
     });
     world.emulator.assertDrained();
-  }, 60_000);
+  });
 });
 
 test('lists the available tools after an unknown one, and demands a call where one is needed', async () => {
@@ -221,7 +221,7 @@ test('lists the available tools after an unknown one, and demands a call where o
   expect(third?.lastUserText).not.toContain('delete_everything');
   expect(third?.messagesCount).toBe(1);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('runs the good calls of a reply beside a bad one, and answers every id', async () => {
   const before = world.emulator.requests.length;
@@ -239,7 +239,7 @@ test('runs the good calls of a reply beside a bad one, and answers every id', as
   });
   expect(requestsSince(before)[1]?.lastToolResults).toHaveLength(3);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('never runs a call that was cut at the output limit, and says so', async () => {
   const before = world.emulator.requests.length;
@@ -255,7 +255,7 @@ test('never runs a call that was cut at the output limit, and says so', async ()
   expect(second?.lastUserText).toContain('cut off at the output token limit');
   expect(Number(second?.body['max_tokens'])).toBe(Number(first?.body['max_tokens']) * 2);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('stops at the iteration limit with what worked and what did not', async () => {
   world.emulator.script(() => succeed);
@@ -268,4 +268,4 @@ test('stops at the iteration limit with what worked and what did not', async () 
   expect(outcome.status === 'failed' && outcome.message).toMatch(
     /^Forced stop: reached maximum of 3 iterations.*\.\nEvents processed: \d+ \| Tool calls: 3 \| Elapsed: 0m \d+s\.\nPlease review the work completed so far\.$/,
   );
-}, 60_000);
+});

@@ -43,7 +43,7 @@ beforeAll(async () => {
     taskQueue: world.taskQueue,
     address,
   });
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -78,7 +78,7 @@ test('a fork begins where the other run stood, with other words, and leaves it a
 
   expect(await first.transcriptPoint()).toEqual(before);
   await expect(client.fork(first.runId, 7)).rejects.toThrow(/has come to iteration 3/);
-}, 60_000);
+});
 
 test('a run continues a finished one, whatever it was in the middle of, on either wire', async () => {
   world.emulator.script([
@@ -110,7 +110,7 @@ test('a run continues a finished one, whatever it was in the middle of, on eithe
   const { head } = await stopped.transcriptPoint();
   const lines = transcriptLines(await world.stored.store.loadTranscript(head));
   expect(lines.map(({ text }) => text).join('\n')).toContain('call       note {"text":"one"}');
-}, 60_000);
+});
 
 test('a run that continues one that ran out of iterations reads the results that the other could not', async () => {
   world.emulator.script([noting('the last thing')]);
@@ -125,4 +125,4 @@ test('a run that continues one that ran out of iterations reads the results that
   const fork = await client.fork(next.runId, 0, { message: 'Once more.' });
   expect(await fork.result()).toMatchObject({ status: 'completed' });
   expect(lastTexts().split('noted the last thing')).toHaveLength(2);
-}, 60_000);
+});

@@ -38,7 +38,7 @@ beforeAll(async () => {
     tools: [long],
   } as const;
   world = await startAgentWorld([agent], { server: await connectTo(server) });
-}, 120_000);
+});
 afterAll(async () => {
   await world.dispose();
   await server.stop();
@@ -91,4 +91,4 @@ test('runs beside a sweep in a loop all finish, and a forgotten run leaves nothi
   );
   const dry = await collectGarbage(client, store, { grace: graceMs, namespace, dryRun: true });
   expect(dry.nodes.removed + dry.blobs.removed + dry.toolRecords.removed).toBe(0);
-}, 120_000);
+});

@@ -69,7 +69,7 @@ const agents: readonly AgentDefinition[] = [
 let world: AgentWorld;
 beforeAll(async () => {
   world = await startAgentWorld(agents);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 
 const forcedStop = (what: string, calls: number): RegExp =>
@@ -101,7 +101,7 @@ test('scenario 1: tool call 401 ends the run with its counters and with what was
   });
   expect(outcome.report.worked).toHaveLength(20);
   world.emulator.assertDrained();
-}, 120_000);
+});
 
 test('the time limit ends a run whose tool never comes back', async () => {
   world.emulator.script([
@@ -121,7 +121,7 @@ test('the time limit ends a run whose tool never comes back', async () => {
   });
   expect(outcome.report.elapsedMs).toBeLessThan(20_000);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('the time limit ends a run in the middle of a stream, and nothing is sent again', async () => {
   world.emulator.script([fault.stall()]);
@@ -129,7 +129,7 @@ test('the time limit ends a run in the middle of a stream, and nothing is sent a
   const outcome = await world.run({ agent: 'hanger', goal: 'Talk.' });
   expect(outcome).toMatchObject({ status: 'failed', reason: 'guard_active_time' });
   expect(world.emulator.requests).toHaveLength(before + 1);
-}, 60_000);
+});
 
 test.each([
   ['with one title', () => 'noop', 4],
@@ -157,7 +157,6 @@ test.each([
       .filter(({ lastUserText }) => lastUserText.includes('You are repeating yourself'));
     expect(told).toHaveLength(1);
   },
-  60_000,
 );
 
 test('the fifth edit of one file ends the run, by whatever path it is called', async () => {
@@ -178,7 +177,7 @@ test('the fifth edit of one file ends the run, by whatever path it is called', a
     ) as string,
   });
   await rm(workspace, { recursive: true });
-}, 60_000);
+});
 
 test('nothing that a model or a tool says changes a limit', async () => {
   const input = { limits: { maxToolCalls: 1_000_000 }, maxToolCalls: 1_000_000 };
@@ -190,4 +189,4 @@ test('nothing that a model or a tool says changes a limit', async () => {
       forcedStop('reached maximum of 2 obey invocations', 2),
     ) as string,
   });
-}, 60_000);
+});

@@ -1,13 +1,13 @@
 /** Every signal, update and query with wrong arguments, on a real server: refused in words or dropped, and no workflow task fails. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
-import fc from 'fast-check';
 import { createStage, until } from '../client/scripted-run';
 import type { Stage } from '../client/scripted-run';
 import type { HostileMessage } from '../support/hostile-messages';
 import { hostileMessage } from '../support/hostile-messages';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';
+import { fc } from '../support/properties';
 
 /** Messages of each phase of the run. */
 const messagesPerPhase = 30;
@@ -18,7 +18,7 @@ let stage: Stage;
 beforeAll(async () => {
   server = await startDevServer();
   stage = createStage(server);
-}, 120_000);
+});
 afterAll(() => server.close());
 
 /** Sends it; what the server or the run said. */
@@ -123,4 +123,4 @@ test('no message, however wrong, breaks a run before, while or after it works', 
   expect(after).not.toContain('taken');
   await expectNoFailedTask(handle);
   await Promise.all([decider.stop(), actor.stop()]);
-}, 120_000);
+});

@@ -10,7 +10,7 @@ import { startDevServer } from '../support/temporal';
 let server: DevServer;
 beforeAll(async () => {
   server = await startDevServer();
-}, 120_000);
+});
 afterAll(() => server.close());
 
 const start = (temporal: Client, taskQueue: string, args: unknown[]): Promise<unknown> =>
@@ -42,4 +42,4 @@ test('input of a wrong shape fails the run with what is wrong', async () => {
     status: 'completed',
   });
   await Promise.all([decider.stop(), actor.stop()]);
-}, 60_000);
+});

@@ -56,7 +56,7 @@ beforeAll(async () => {
       limits: { heartbeatTimeoutMs: 2_000 },
     },
   ]);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -97,7 +97,7 @@ test('asks before a call that its rule names, runs the others, and goes on after
   expect(await handle.result()).toMatchObject({ status: 'completed' });
   expect(transfers).toEqual([5, 500]);
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('tells the model why a person rejected its call', async () => {
   world.emulator.script([call(500), reply.text('as you wish')]);
@@ -112,7 +112,7 @@ test('tells the model why a person rejected its call', async () => {
   expect(last?.lastToolResults[0]?.content).toContain('tool_denied');
   expect(last?.lastUserText).toContain('too much money');
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('refuses decisions that do not fit, with a reason, and the run goes on waiting', async () => {
   world.emulator.script([call(500), reply.text('done')]);
@@ -136,7 +136,7 @@ test('refuses decisions that do not fit, with a reason, and the run goes on wait
   await handle.signal('stop', 'not an object');
   expect(await handle.result()).toMatchObject({ status: 'stopped' });
   expect(transfers).toEqual([]);
-}, 60_000);
+});
 
 test('brings a message into the next request, and does not end over one', async () => {
   world.emulator.script([call(500), reply.text('hello to you too')]);
@@ -147,7 +147,7 @@ test('brings a message into the next request, and does not end over one', async 
   expect(await handle.result()).toMatchObject({ status: 'completed' });
   expect(world.emulator.requests.at(-1)?.lastUserText).toContain('Say hello as well.');
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('hands over to a person on escalate, and goes on with the answer', async () => {
   world.emulator.script([call(500), reply.text('thank you')]);
@@ -166,7 +166,7 @@ test('hands over to a person on escalate, and goes on with the answer', async ()
   expect(await handle.result()).toMatchObject({ status: 'completed' });
   expect(world.emulator.requests.at(-1)?.lastUserText).toContain('All is well, go on.');
   world.emulator.assertDrained();
-}, 60_000);
+});
 
 test('stops a running tool and returns the partial result', async () => {
   world.emulator.script([call(5), reply.toolCalls([{ name: 'slow', input: {} }])]);
@@ -182,7 +182,7 @@ test('stops a running tool and returns the partial result', async () => {
     report: { worked: ['transfer'], didNotWork: ['slow: stopped with the run'] },
   });
   expect(abortedTools).toBe(1);
-}, 60_000);
+});
 
 test("ends as cancelled on Temporal's own cancel", async () => {
   world.emulator.script([reply.toolCalls([{ name: 'slow', input: {} }])]);
@@ -196,7 +196,7 @@ test("ends as cancelled on Temporal's own cancel", async () => {
   expect(thrown instanceof WorkflowFailedError && thrown.cause).toBeInstanceOf(CancelledFailure);
   expect(abortedTools).toBe(1);
   expect(await statusOf(handle)).toMatchObject({ status: 'cancelled' });
-}, 60_000);
+});
 
 test('refuses what cannot work before anything is spent', async () => {
   const before = world.emulator.requests.length;
@@ -215,7 +215,7 @@ test('refuses what cannot work before anything is spent', async () => {
   expect(messages[3]).toContain('limits.maxIterations');
   expect(messages[4]).toContain('70000 characters');
   expect(world.emulator.requests.length).toBe(before);
-}, 60_000);
+});
 
 test("no page, list or line of Temporal's shows a secret of a person's texts, and the model reads them as given", async () => {
   const token = 'ghp_1234567890abcdefghijABCDEFGHIJ123456';
@@ -256,4 +256,4 @@ test("no page, list or line of Temporal's shows a secret of a person's texts, an
   const read = world.emulator.requests.slice(before).map(({ body }) => JSON.stringify(body));
   for (const text of [`Pay with ${token}`, `Not with ${token}`, `Then use ${token}`])
     expect(read.at(-1)).toContain(text);
-}, 60_000);
+});

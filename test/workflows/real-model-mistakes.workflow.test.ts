@@ -83,7 +83,7 @@ beforeAll(async () => {
     agent('text', 'text'),
     agent('by-default', 'native', { recovery: {} }),
   ]);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -148,19 +148,15 @@ test.each(
   mistakes
     .filter(({ id }) => loops.includes(id))
     .map((mistake) => [mistake.id, mistake.category, mistake] as const),
-)(
-  'ends the loop of %s (%s)',
-  async (_id, _category, mistake) => {
-    world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
-    const outcome = await world.run({ agent: 'native', goal: mistake.user });
-    expect(outcome).toMatchObject({ status: 'failed', reason: 'guard_loop' });
-    expect(outcome).toHaveProperty('message', expect.stringMatching(/^Forced stop: /));
-    expect(executed.length).toBeLessThanOrEqual(8);
-    expect(outcome.report.toolCallsSucceeded).toBe(executed.length);
-    expect(world.emulator.refusals).toEqual([]);
-  },
-  60_000,
-);
+)('ends the loop of %s (%s)', async (_id, _category, mistake) => {
+  world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
+  const outcome = await world.run({ agent: 'native', goal: mistake.user });
+  expect(outcome).toMatchObject({ status: 'failed', reason: 'guard_loop' });
+  expect(outcome).toHaveProperty('message', expect.stringMatching(/^Forced stop: /));
+  expect(executed.length).toBeLessThanOrEqual(8);
+  expect(outcome.report.toolCallsSucceeded).toBe(executed.length);
+  expect(world.emulator.refusals).toEqual([]);
+});
 
 /** The model of a loop: its recorded turns over and over; it has no plan either, when it is asked for one. */
 function loopingModel(request: RecordedRequest): ReplyStep {
@@ -199,45 +195,37 @@ test('hands the loops of real models to a person under the defaults, and a stop 
     expect(outcome.report.toolCallsSucceeded).toBeGreaterThanOrEqual(3);
     expect(outcome.report.toolCallsSucceeded).toBeLessThanOrEqual(12);
   }
-}, 60_000);
+});
 
 test.each(
   mistakes
     .filter(({ id }) => !loops.includes(id))
     .map((mistake) => [mistake.id, mistake.category, mistake] as const),
-)(
-  'gets over %s (%s) with native tool calls',
-  async (_id, _category, mistake) => {
-    world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
-    world.emulator.script([endings.native]);
-    const outcome = await world.run({ agent: 'native', goal: mistake.user });
-    const { report } = outcome;
-    expect(outcome).toMatchObject({ status: 'completed', answer: summary });
-    expect(inOrder(executed)).toEqual(inOrder(validCalls(mistake)));
-    expect(report.toolCallsSucceeded).toBe(executed.length);
-    const healed = Object.values(report.healed).reduce((sum, count) => sum + count, 0);
-    expect(healed + executed.length).toBeGreaterThan(0);
-    expect(world.emulator.refusals).toEqual([]);
-    world.emulator.assertDrained();
-  },
-  60_000,
-);
+)('gets over %s (%s) with native tool calls', async (_id, _category, mistake) => {
+  world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
+  world.emulator.script([endings.native]);
+  const outcome = await world.run({ agent: 'native', goal: mistake.user });
+  const { report } = outcome;
+  expect(outcome).toMatchObject({ status: 'completed', answer: summary });
+  expect(inOrder(executed)).toEqual(inOrder(validCalls(mistake)));
+  expect(report.toolCallsSucceeded).toBe(executed.length);
+  const healed = Object.values(report.healed).reduce((sum, count) => sum + count, 0);
+  expect(healed + executed.length).toBeGreaterThan(0);
+  expect(world.emulator.refusals).toEqual([]);
+  world.emulator.assertDrained();
+});
 
 test.each(
   mistakes
     .filter(({ raw }) => raw !== undefined && raw.tool_calls === undefined)
     .map((mistake) => [mistake.id, mistake.category, mistake] as const),
-)(
-  'gets over %s (%s) with the text tool protocol',
-  async (_id, _category, mistake) => {
-    world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
-    world.emulator.script([endings.text]);
-    const outcome = await world.run({ agent: 'text', goal: mistake.user });
-    expect(outcome).toMatchObject({ status: 'completed', answer: summary });
-    expect(executed).toEqual([]);
-    expect(Object.values(outcome.report.healed)).toEqual([1]);
-    expect(world.emulator.refusals).toEqual([]);
-    world.emulator.assertDrained();
-  },
-  60_000,
-);
+)('gets over %s (%s) with the text tool protocol', async (_id, _category, mistake) => {
+  world.emulator.script(repliesOf(mistake).map(({ raw, finish }) => replyOf(raw, finish)));
+  world.emulator.script([endings.text]);
+  const outcome = await world.run({ agent: 'text', goal: mistake.user });
+  expect(outcome).toMatchObject({ status: 'completed', answer: summary });
+  expect(executed).toEqual([]);
+  expect(Object.values(outcome.report.healed)).toEqual([1]);
+  expect(world.emulator.refusals).toEqual([]);
+  world.emulator.assertDrained();
+});

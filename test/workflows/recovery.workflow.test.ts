@@ -135,7 +135,7 @@ beforeAll(async () => {
       recovery: { waitMs: 200, onExpiry: 'continue' },
     },
   ]);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 let before = 0;
 beforeEach(() => {
@@ -206,7 +206,7 @@ test('Test 1 of seed 003: finds a class by its full path in four steps, undistur
     report: { iterations: 4, toolCallsSucceeded: 3, toolCallsFailed: 0 },
   });
   expect(plannerRequests()).toEqual([]);
-}, 60_000);
+});
 
 test('the ENOENT story of seed 003 heals itself in one step: the next request tells the full path', async () => {
   script((text, request) => {
@@ -231,7 +231,7 @@ test('the ENOENT story of seed 003 heals itself in one step: the next request te
     report: { iterations: 4, toolCallsFailed: 1, healed: { tool_execution_failed: 1 } },
   });
   expect(plannerRequests()).toEqual([]);
-}, 60_000);
+});
 
 test('Test 2 of seed 003: a loop is broken by an adjusted call that the runtime makes, at confidence 0.8', async () => {
   script(vague, (prompt) => (prompt.includes('mind_rag_query') ? specific : fault.http(400)));
@@ -254,7 +254,7 @@ test('Test 2 of seed 003: a loop is broken by an adjusted call that the runtime 
     healed: 1,
     last: { strategy: 'parameter-adjustment', source: 'model', confidence: 0.8 },
   });
-}, 60_000);
+});
 
 test('Test 3 of seed 003: an ambiguous task is escalated at confidence 0.9, and the answer finishes it', async () => {
   script(
@@ -278,7 +278,7 @@ test('Test 3 of seed 003: an ambiguous task is escalated at confidence 0.9, and 
   const questionId = item.type === 'question' ? item.questionId : '';
   await handle.executeUpdate('answer', { args: [{ questionId, answer: 'CLI tools, please' }] });
   expect(await handle.result()).toMatchObject({ status: 'completed', answer: 'The CLI tools.' });
-}, 60_000);
+});
 
 test('asks a person at confidence 0.6, and acts on the approval', async () => {
   script(vague, () => ({ ...specific, confidence: 0.6 }));
@@ -299,7 +299,7 @@ test('asks a person at confidence 0.6, and acts on the approval', async () => {
     args: [{ approvalId, digest, decision: 'approve' }],
   });
   expect(await handle.result()).toMatchObject({ status: 'completed' });
-}, 60_000);
+});
 
 test.each([
   ['nonsense', reply.text('I would try again, if I were you.')],
@@ -309,26 +309,22 @@ test.each([
     plan('parameter-adjustment', 0.9, { toolName: 'fs_read', parametersJson: '{"file":"x"}' }),
   ],
   ['a refusal', reply.refusal()],
-])(
-  'a planner that gives %s ends in the heuristic, and the run gets on',
-  async (_what, planned) => {
-    script(
-      (text, request) => {
-        if (request.lastUserText.includes('You are not getting on'))
-          return reply.text('I stop here.');
-        return vague(text);
-      },
-      () => planned,
-    );
-    const handle = await world.start({ agent: 'mind', goal: 'Explain the architecture.' });
-    expect(await handle.result()).toMatchObject({ status: 'completed', answer: 'I stop here.' });
-    expect((await statusOf(handle)).recovery?.last).toMatchObject({
-      source: 'heuristic',
-      strategy: 'parameter-adjustment',
-    });
-  },
-  60_000,
-);
+])('a planner that gives %s ends in the heuristic, and the run gets on', async (_what, planned) => {
+  script(
+    (text, request) => {
+      if (request.lastUserText.includes('You are not getting on'))
+        return reply.text('I stop here.');
+      return vague(text);
+    },
+    () => planned,
+  );
+  const handle = await world.start({ agent: 'mind', goal: 'Explain the architecture.' });
+  expect(await handle.result()).toMatchObject({ status: 'completed', answer: 'I stop here.' });
+  expect((await statusOf(handle)).recovery?.last).toMatchObject({
+    source: 'heuristic',
+    strategy: 'parameter-adjustment',
+  });
+});
 
 test('a planner whose provider is down ends in the heuristic, and costs no failover', async () => {
   script(
@@ -341,7 +337,7 @@ test('a planner whose provider is down ends in the heuristic, and costs no failo
   const outcome = await world.run({ agent: 'spare', goal: 'Explain the architecture.' });
   expect(outcome).toMatchObject({ status: 'completed', answer: 'I stop here.' });
   expect(plannerRequests().map(({ wire }) => wire)).toEqual(['chat']);
-}, 60_000);
+});
 
 test('a plan that broke off is paid for like any other call', async () => {
   const cut = fault.cutStream({
@@ -358,14 +354,14 @@ test('a plan that broke off is paid for like any other call', async () => {
   const cost = outcome.report.cost;
   expect(cost?.estimatedUsd).toBeGreaterThan(0);
   expect(cost?.usd).toBeCloseTo(world.emulator.bill.usd - billedBefore, 2);
-}, 60_000);
+});
 
 test('only plans in mode observe: nothing is executed, and the guard ends the loop', async () => {
   script(vague, () => specific);
   const outcome = await world.run({ agent: 'watched', goal: 'Explain the architecture.' });
   expect(outcome).toMatchObject({ status: 'failed', reason: 'guard_loop' });
   expect(plannerRequests()).toHaveLength(1);
-}, 60_000);
+});
 
 test('gives up readably, and when nobody answers in time', async () => {
   script(vague, () => plan('give-up', 0.9, { toolName: '' }));
@@ -382,7 +378,7 @@ test('gives up readably, and when nobody answers in time', async () => {
     reason: 'gave_up',
     message: expect.stringContaining('did not answer within') as string,
   });
-}, 60_000);
+});
 
 test('never runs an irreversible tool itself: the model gets the call as advice', async () => {
   script(
@@ -405,7 +401,7 @@ test('never runs an irreversible tool itself: the model gets the call as advice'
   expect(await handle.result()).toMatchObject({ status: 'completed', answer: 'paid' });
   expect(charges).toBe(1);
   expect(requests().at(-1)?.toolCalls.at(-1)?.name).toBe('charge_card');
-}, 60_000);
+});
 
 /** The model of loop-01: the same call for ever, whatever it reads; asked for a plan, it goes on alike. */
 function loopForEver(): void {
@@ -446,7 +442,7 @@ describe('public case loop-01 under the defaults', () => {
       reason: 'the goal was wrong',
       report: { toolCallsSucceeded: 4, worked: Array(4).fill('bash') as string[] },
     });
-  }, 60_000);
+  });
 
   test('gives up readably when nobody answers, or is ended by the guard where it is to go on', async () => {
     loopForEver();
@@ -465,5 +461,5 @@ describe('public case loop-01 under the defaults', () => {
       reason: 'guard_loop',
       report: { toolCallsSucceeded: 7 },
     });
-  }, 60_000);
+  });
 });

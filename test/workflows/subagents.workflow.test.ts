@@ -88,8 +88,6 @@ const agents: readonly AgentDefinition[] = [
   { name: 'descender', instructions: 'You descend.', chain, tools: [descend], limits },
 ];
 
-jest.setTimeout(90_000);
-
 let world: AgentWorld;
 let client: AgentClient;
 beforeAll(async () => {

@@ -32,7 +32,7 @@ beforeAll(async () => {
       completion: 'tool',
     })),
   );
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -68,7 +68,6 @@ test.each(wireRoutes.map(({ wire }) => wire))(
     expect(second?.lastUserText).toContain('Result of tool add:');
     expect(second?.lastUserText).toContain('\n5\n');
   },
-  60_000,
 );
 
 test.each<readonly [code: string, bad: ReplyStep, advice: string]>([
@@ -85,24 +84,20 @@ test.each<readonly [code: string, bad: ReplyStep, advice: string]>([
   ],
   ['invalid_tool', call('subtract', { a: 2, b: 3 }), 'Use one of the available tools: [add'],
   ['invalid_params', call('add', { a: 'two', b: 3 }), 'Correct the parameters'],
-])(
-  'heals %s, and says how, in the next request only',
-  async (code, bad, advice) => {
-    const before = world.emulator.requests.length;
-    world.emulator.script([bad, ...good]);
-    const outcome = await world.run({ agent: 'chat', goal: 'What is 2 and 3?' });
-    expect(outcome).toMatchObject({
-      status: 'completed',
-      answer: 'It is 5.',
-      report: { healed: { [code]: 1 }, iterations: 3, toolCallsSucceeded: 1 },
-    });
-    expect(added).toEqual([5]);
-    const [, second, third] = world.emulator.requests.slice(before);
-    expect(second?.lastUserText).toContain(frame);
-    expect(second?.lastUserText).toContain(advice);
-    expect(JSON.stringify(third?.body)).not.toContain(frame);
-    expect(world.emulator.refusals).toEqual([]);
-    world.emulator.assertDrained();
-  },
-  60_000,
-);
+])('heals %s, and says how, in the next request only', async (code, bad, advice) => {
+  const before = world.emulator.requests.length;
+  world.emulator.script([bad, ...good]);
+  const outcome = await world.run({ agent: 'chat', goal: 'What is 2 and 3?' });
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    answer: 'It is 5.',
+    report: { healed: { [code]: 1 }, iterations: 3, toolCallsSucceeded: 1 },
+  });
+  expect(added).toEqual([5]);
+  const [, second, third] = world.emulator.requests.slice(before);
+  expect(second?.lastUserText).toContain(frame);
+  expect(second?.lastUserText).toContain(advice);
+  expect(JSON.stringify(third?.body)).not.toContain(frame);
+  expect(world.emulator.refusals).toEqual([]);
+  world.emulator.assertDrained();
+});

@@ -42,7 +42,7 @@ beforeAll(async () => {
       tools: [runQuery],
     },
   ]);
-}, 120_000);
+});
 afterAll(() => world.dispose());
 
 test('surfaces the message and the status of a failed request, never its credentials', async () => {
@@ -66,4 +66,4 @@ test('surfaces the message and the status of a failed request, never its credent
     expect(text).not.toContain(cookie);
   }
   world.emulator.assertDrained();
-}, 60_000);
+});

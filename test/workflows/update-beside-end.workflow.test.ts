@@ -12,7 +12,7 @@ const grpcNotFound = 5;
 const updateId = 'late-answer';
 beforeAll(async () => {
   server = await startDevServer();
-}, 120_000);
+});
 afterAll(() => server.close());
 
 /** Whether the server holds the update, which no worker has seen yet. */
@@ -60,4 +60,4 @@ test('an answer that comes behind a stop neither holds the run nor passes for ac
   expect(await handle.result()).toMatchObject({ status: 'stopped', reason: 'enough' });
   expect(await refused).toMatch(/ended/);
   await Promise.all([second.stop(), actor.stop()]);
-}, 60_000);
+});

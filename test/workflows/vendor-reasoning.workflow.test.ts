@@ -43,7 +43,7 @@ beforeAll(async () => {
       limits: { maxIterations: 20, streamRetryBaseMs: 1 },
     })),
   );
-}, 120_000);
+});
 afterAll(() => world.dispose());
 beforeEach(() => {
   world.emulator.clearScripts();
@@ -112,5 +112,4 @@ test.each(routes)(
     if (provider === 'openrouter') expect(last).toContain('reasoning_details');
     world.emulator.assertDrained();
   },
-  60_000,
 );

@@ -1,5 +1,4 @@
 /** Arbitrary transcripts: valid ones as the store keeps them, and damaged ones as a bug might leave them. */
-import fc from 'fast-check';
 import type {
   AssistantMessage,
   Message,
@@ -7,6 +6,7 @@ import type {
   ToolResultBlock,
   UserMessage,
 } from '../../../workflows/core/message';
+import { fc } from '../../support/properties';
 
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }),

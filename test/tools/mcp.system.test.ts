@@ -23,8 +23,6 @@ const named = ({ tools }: McpTools, name: string): Tool => {
   return tool;
 };
 
-jest.setTimeout(60_000);
-
 let mcp: McpTools;
 const call = (name: string, input: unknown = {}, context: ToolContext = toolContext()) =>
   callTool(named(mcp, name), input, context);
