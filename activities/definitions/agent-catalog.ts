@@ -13,11 +13,10 @@ import { checkAgentShape } from './check-definition';
 import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
 import { fenceExplanation } from '../untrusted/fence';
-import type { PriceTable } from '../models/model-prices';
-import { checkPrices, priceOf } from '../models/model-prices';
+import { priceOf, windowOf } from '../models/model-catalog';
+import type { PriceTable, WindowTable } from '../models/model-tables';
+import { checkPrices, checkWindows } from '../models/model-tables';
 import type { KnowledgeSource } from '../knowledge/knowledge-of-agent';
-import type { WindowTable } from '../models/model-windows';
-import { checkWindows, windowOf } from '../models/model-windows';
 import type { Provider, ToolSpec } from '../providers/provider';
 import { checkBudget, checkPriced } from './check-budget';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
@@ -117,7 +116,7 @@ function resolveRoute(
   const problem = provider.problem();
   if (problem !== undefined) throw new UserError(`${where}: ${problem}`);
   if (route.model.trim() === '') throw new UserError(`${where}: the model's name is empty.`);
-  const windowTokens = route.windowTokens ?? windowOf(route.model, windows);
+  const windowTokens = route.windowTokens ?? windowOf(route.provider, route.model, windows);
   if (windowTokens === undefined)
     throw new UserError(
       `${where}: the context window of this model is not known; set windowTokens on the route, or give createActivities a row of windows.`,

@@ -5,7 +5,7 @@ import type { Limits } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
-import type { PriceDefinition } from '../models/model-prices';
+import type { PriceDefinition } from '../models/model-tables';
 import type { RecoveryOptions } from './recovery-policy';
 import type { KnowledgeSource } from '../knowledge/knowledge-of-agent';
 import type { Tool } from '../tools/tool';

@@ -2,7 +2,7 @@
 import type { ImageBlock } from '../../workflows/core/message';
 import type { ProviderWire } from '../providers/provider';
 import type { ImageSize } from '../providers/request/image-size';
-import { isNewerClaude } from '../models/claude-generation';
+import { isNewerClaude } from '../models/model-traits';
 import { imageSizeOf } from '../providers/request/image-size';
 
 /**

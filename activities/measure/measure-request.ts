@@ -14,7 +14,7 @@ import {
 import { sendableImages } from '../providers/request/sendable-images';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';
-import { isNewerClaude } from '../models/claude-generation';
+import { isNewerClaude } from '../models/model-traits';
 import { countTextTokens } from './count-tokens';
 import { imageTokens } from './image-tokens';
 

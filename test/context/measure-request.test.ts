@@ -4,7 +4,7 @@ import { countAllTokens } from '../../activities/measure/count-tokens';
 import { measureRequest } from '../../activities/measure/measure-request';
 import { fitsRequest } from '../../activities/context/request-fit';
 import { requestLimitsOf } from '../../activities/providers/request/request-limits';
-import { windowOf } from '../../activities/models/model-windows';
+import { windowOf } from '../../activities/models/model-catalog';
 import type { ModelRequest } from '../../activities/providers/provider';
 import type { Message } from '../../workflows/core/message';
 
@@ -114,7 +114,7 @@ test.each([
   ['my-model', { 'my-': 32_000, 'my-model': 64_000 }, 64_000],
   ['my-model', {}, undefined],
 ])('the window of %s with the table %j is %d', (model, own, tokens) => {
-  expect(windowOf(model, own)).toBe(tokens);
+  expect(windowOf('any', model, own)).toBe(tokens);
 });
 
 test('the Chat wire takes 2,048 messages, and each result is one', () => {

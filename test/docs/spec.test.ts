@@ -1,5 +1,5 @@
 /** docs/spec.md numbers its rules without gaps, and its tables and fixed texts say what the code does. */
-import { windowOf } from '../../activities/models/model-windows';
+import { windowOf } from '../../activities/models/model-catalog';
 import { resolveRecovery } from '../../activities/definitions/recovery-policy';
 import { defaultCallCaps } from '../../activities/tools/call-caps';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
@@ -62,7 +62,7 @@ test('gives the fixed context windows', () => {
   const rows = tableOf('R-CTX-8');
   expect(rows).toHaveLength(7);
   for (const [model = '', tokens = ''] of rows)
-    expect(windowOf(model.toLowerCase().replaceAll(' ', '-'))).toBe(
+    expect(windowOf('any', model.toLowerCase().replaceAll(' ', '-'))).toBe(
       Number(tokens.replaceAll(',', '')),
     );
 });

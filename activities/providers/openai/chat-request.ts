@@ -6,6 +6,7 @@ import type {
   ToolCallBlock,
   UserMessage,
 } from '../../../workflows/core/message';
+import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript, shortenedId } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
@@ -13,7 +14,7 @@ import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { wellFormedObject, wellFormedText } from '../request/well-formed';
 import type { ChatDialect } from './chat-dialect';
 import { ReasoningReturn } from './reasoning-details';
-import { cacheKeyOf, isReasoningModel, outputLimit } from './responses-request';
+import { cacheKeyOf, outputLimit } from './responses-request';
 
 type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;

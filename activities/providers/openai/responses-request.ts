@@ -6,6 +6,7 @@ import type {
   ReasoningBlock,
   UserMessage,
 } from '../../../workflows/core/message';
+import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
@@ -17,17 +18,6 @@ type Item = OpenAI.Responses.ResponseInputItem;
 
 /** The least `max_output_tokens` that the vendor takes. */
 const leastOutputTokens = 16;
-
-/**
- * True where the model reasons: such models refuse a temperature, and only they take `reasoning.encrypted_content`.
- *
- * Source: "Encrypted content is not supported with this model" (NousResearch/hermes-agent#24234). A list of what does not
- * reason, since all new models do.
- */
-export function isReasoningModel(model: string): boolean {
-  const bare = model.slice(model.lastIndexOf('/') + 1);
-  return !/^(?:ft:)?(?:gpt-3|gpt-4|chatgpt|gpt-5-chat)/i.test(bare);
-}
 
 /** Tokens that a reasoning model may think before a short answer of a fixed form: its limit counts thoughts too (ADR 0026). */
 const thinkingRoomTokens = 2_000;

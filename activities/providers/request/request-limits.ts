@@ -1,5 +1,5 @@
 /** How large a request may be beyond its tokens, by wire. */
-import { windowOf } from '../../models/model-windows';
+import { windowOf } from '../../models/model-catalog';
 import type { ProviderWire } from '../provider';
 
 /** What one request of a provider may hold. */
@@ -53,6 +53,6 @@ const manyImages = 600;
 /** Limits of a model on a wire; those of the strictest wire where the provider does not say which it speaks. */
 export function requestLimitsOf(wire: ProviderWire | undefined, model = ''): RequestLimits {
   const known = limits[wire ?? 'anthropic'];
-  const isWide = wire === 'anthropic' && (windowOf(model) ?? 0) > 200_000;
+  const isWide = wire === 'anthropic' && (windowOf('anthropic', model) ?? 0) > 200_000;
   return isWide ? { ...known, images: manyImages } : known;
 }
