@@ -7,9 +7,9 @@ import { sourceText, tableUnder } from './documents';
 const architecture = { file: 'docs/architecture.md', text: sourceText('docs/architecture.md') };
 
 const actionText: Record<InfraPolicy['action'], string> = {
-  'fail-over': 'rests the route, asks the next one',
-  'wait-for-store': 'waits durably, then the same again',
-  shrink: 'shortens the request, compacts, or asks a larger window',
+  'fail-over': 'cools the route down, asks the next one',
+  'wait-for-store': 'waits durably, then tries again',
+  shrink: 'shortens the request, compacts, or uses a larger window',
   'fail-run': 'ends the run with the cause',
 };
 
@@ -17,10 +17,10 @@ function yes(is: boolean): string {
   return is ? 'yes' : 'no';
 }
 
-function restText(code: string): string {
-  const rests: Readonly<Record<string, number>> = defaultLimits.cooldownMs;
-  const restMs = rests[code] ?? 0;
-  return restMs === 0 ? '' : `${restMs / 1000} s`;
+function cooldownText(code: string): string {
+  const cooldowns: Readonly<Record<string, number>> = defaultLimits.cooldownMs;
+  const cooldownMs = cooldowns[code] ?? 0;
+  return cooldownMs === 0 ? '' : `${cooldownMs / 1000} s`;
 }
 
 test('every code that people act on has its row', () => {
@@ -28,7 +28,7 @@ test('every code that people act on has its row', () => {
     code,
     actionText[policy.action],
     yes(policy.action === 'fail-over' && policy.transient),
-    restText(code),
+    cooldownText(code),
     yes(policy.healsByWaiting),
   ]);
   expect(tableUnder(architecture, 'Failures that people see')).toEqual(rows);
