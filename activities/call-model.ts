@@ -18,7 +18,6 @@ import { countOfCall, measureCall } from './measure/call-measure';
 import { checkRequest, outputRoom } from './context/request-check';
 import { measureParts } from './context/measure-parts';
 import type { RequestMeasure } from './measure/measure-request';
-import { tellCorpus } from './record-observations';
 import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
@@ -106,7 +105,8 @@ async function callRoute(
   const ready = await readyRequest(store, definition, input, provider, attempting.memory);
   const { measured, measure, parts, headBefore } = ready;
   if (ready.isTooLarge && parts !== undefined) return { headBefore, heldBack: parts };
-  await tellCorpus(store, definition.config, measured.request.messages, input.endedErrors);
+  const { endedErrors = [] } = input;
+  await deps.learning?.record(store, definition.config, measured.request.messages, endedErrors);
   const call: RouteCall = {
     route: routeName(route),
     holder: `${input.idPrefix}/${input.iteration}`,

@@ -1,38 +1,28 @@
 /** Entry of `holdfast/activities`: the composition root of the activities, and what people define agents with. */
 import type { Activities } from '../workflows/core/activities';
-import type { AgentDefinition } from './definitions/agent';
-import { createAgentCatalog } from './definitions/agent-catalog';
-import { checkIsStore } from './definitions/check-definition';
-import { boundaryFailure } from './lifecycle/error-mapping';
-import type { ActivityDeps } from './definitions/activity-deps';
 import { callModel } from './call-model';
 import { checkEdit } from './check-edit';
-import type { PriceTable, WindowTable } from './models/model-tables';
-import { withHeartbeat, withQueueTime } from './lifecycle/activity-lifecycle';
-import { extractPatterns } from './extract-patterns';
-import { recordObservations } from './record-observations';
-import type { NotifierOptions } from './notifiers/worker-notifiers';
-import { workerNotifiers } from './notifiers/worker-notifiers';
-import { notify } from './notify';
 import { compact } from './compact';
+import type { ActivitiesConfig } from './definitions/activities-config';
+import type { ActivityDeps, Feature } from './definitions/activity-deps';
+import { createAgentCatalog } from './definitions/agent-catalog';
+import { checkIsStore } from './definitions/check-definition';
+import { learning } from './learning/learning';
+import { withQueueTime } from './lifecycle/activity-lifecycle';
+import { applicationFailure, boundaryFailure } from './lifecycle/error-mapping';
+import { notifiers } from './notifiers/notifiers';
 import { prepareRun } from './prepare-run';
-import type { Provider } from './providers/provider';
-import { planRecovery } from './plan-recovery';
+import { recoveryPlanner } from './recovery/recovery-planner';
 import { runTool } from './run-tool';
-import type { Store } from './stores/store';
+import { subagents } from './subagents/subagents';
 
-/** What a worker's activities are made of. */
-export interface ActivitiesConfig extends NotifierOptions {
-  readonly store: Store;
-  readonly providers: readonly Provider[];
-  readonly agents: readonly AgentDefinition[];
-  /** What models cost, before the built-in list: by the beginning of a model's name, or of `provider/model`. */
-  readonly prices?: PriceTable;
-  /** Windows of models in tokens, before the built-in list: by the beginning of a model's name. */
-  readonly windows?: WindowTable;
-  /** Milliseconds since the epoch. Default `Date.now`. */
-  readonly clock?: () => number;
-}
+/** The optional features. `docs/architecture.md` says how to remove one. */
+const features: Readonly<Record<string, Feature>> = {
+  learning,
+  notifiers,
+  recoveryPlanner,
+  subagents,
+};
 
 /** A short activity, whose failures cross the boundary as every other's. */
 async function crossing<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -43,6 +33,13 @@ async function crossing<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
+/** An activity of a feature that this build leaves out. */
+function absent(feature: string): () => Promise<never> {
+  const message = `This worker was built without the feature ${feature}.`;
+  const failure = { kind: 'infra', code: 'tool_infrastructure', message } as const;
+  return () => Promise.reject(applicationFailure(failure));
+}
+
 /**
  * Makes the activities of one worker.
  *
@@ -51,30 +48,35 @@ async function crossing<Result>(work: () => Promise<Result>): Promise<Result> {
  */
 export function createActivities(config: ActivitiesConfig): Activities {
   checkIsStore(config.store);
-  const deps: ActivityDeps = {
-    store: config.store,
-    catalog: createAgentCatalog(config.agents, config.providers, config.prices, config.windows),
-    clock: config.clock ?? Date.now,
-    notifiers: workerNotifiers(config),
-    definitions: new Map(),
-  };
-  return {
+  const catalog = createAgentCatalog(
+    config.agents,
+    config.providers,
+    config.prices,
+    config.windows,
+  );
+  const deps = Object.values(features).reduce<ActivityDeps>(
+    (all, { hooks }) => ({ ...all, ...hooks?.(config) }),
+    { store: config.store, catalog, clock: config.clock ?? Date.now, definitions: new Map() },
+  );
+  deps.subagents?.check(catalog.agents, catalog.agent);
+  const activities: Activities = {
     prepareRun: (input) => crossing(() => prepareRun(deps, input)),
     callModel: (input) => withQueueTime(deps.clock, () => callModel(deps, input)),
     compact: (input) => withQueueTime(deps.clock, () => compact(deps, input)),
     runTool: (input) => withQueueTime(deps.clock, () => runTool(deps, input)),
     checkEdit: (input) => crossing(() => checkEdit(deps, input)),
-    notify: (input) => notify(deps, input),
-    recordObservations: (input) => recordObservations(deps, input),
-    extractPatterns: () =>
-      withHeartbeat(
-        () => undefined,
-        () => extractPatterns(deps.store.patterns, deps.clock()),
-      ),
-    planRecovery: (input) => withQueueTime(deps.clock, () => planRecovery(deps, input)),
-  } satisfies Activities;
+    notify: absent('notifiers'),
+    recordObservations: absent('learning'),
+    extractPatterns: absent('learning'),
+    planRecovery: absent('recoveryPlanner'),
+  };
+  return Object.values(features).reduce<Activities>(
+    (all, feature) => ({ ...all, ...feature.activities?.(deps, config) }),
+    activities,
+  );
 }
 
+export type { ActivitiesConfig } from './definitions/activities-config';
 export type { Activities } from '../workflows/core/activities';
 export type { Limits } from '../workflows/core/limits';
 export type { DecisionPolicy } from '../workflows/core/tools/ports';
@@ -83,26 +85,20 @@ export type { AgentDefinition, RouteDefinition } from './definitions/agent';
 export type { PriceDefinition, PriceTable, WindowTable } from './models/model-tables';
 export { InfraException } from './lifecycle/infra-exception';
 export { logNotifier } from './notifiers/log-notifier';
-export type { Notification, Notifier } from './definitions/notifier';
-export { NotifierError } from './definitions/notifier';
-export type { SlackOptions } from './notifiers/slack-notifier';
-export { slackNotifier } from './notifiers/slack-notifier';
-export type { WebhookOptions } from './notifiers/webhook-notifier';
-export { webhookNotifier } from './notifiers/webhook-notifier';
+export { type Notification, type Notifier, NotifierError } from './definitions/notifier';
+export { slackNotifier, type SlackOptions } from './notifiers/slack-notifier';
+export { webhookNotifier, type WebhookOptions } from './notifiers/webhook-notifier';
 export type { Provider } from './providers/provider';
 export { anthropicProvider } from './providers/anthropic/anthropic-provider';
 export { openaiProvider } from './providers/openai/openai-provider';
 export { presetProvider } from './providers/presets';
 export type { Store } from './stores/store';
 export { openStore } from './stores/open-store';
-export type { SubagentDefinition } from './subagents/define-subagent';
-export { defineSubagent } from './subagents/define-subagent';
+export { defineSubagent, type SubagentDefinition } from './subagents/define-subagent';
 export { defineTool } from './tools/define-tool';
-export type { McpOptions, McpTools } from './tools/mcp/connect-mcp';
-export { connectMcp } from './tools/mcp/connect-mcp';
+export { connectMcp, type McpOptions, type McpTools } from './tools/mcp/connect-mcp';
 export type { ApprovalContext, ProbeAnswer, Tool, ToolContext, ToolDefinition } from './tools/tool';
 export type { RecoveryOptions } from './definitions/recovery-policy';
 export { ToolError } from './tools/tool-error';
-export type { WorkspaceToolsOptions } from './tools/workspace/workspace-tools';
-export { workspaceTools } from './tools/workspace/workspace-tools';
+export { workspaceTools, type WorkspaceToolsOptions } from './tools/workspace/workspace-tools';
 export { UserError } from './lifecycle/user-error';

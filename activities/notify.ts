@@ -6,7 +6,7 @@ import type { ActivityDeps } from './definitions/activity-deps';
 import { storeOf } from './definitions/activity-deps';
 import { interruption, withHeartbeat } from './lifecycle/activity-lifecycle';
 import { applicationFailure } from './lifecycle/error-mapping';
-import type { Notification } from './definitions/notifier';
+import type { Notification, Notifier, NotifierOptions } from './definitions/notifier';
 import { NotifierError } from './definitions/notifier';
 import { sanitiseText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
@@ -98,10 +98,10 @@ type Delivery =
 async function deliver(
   deps: ActivityDeps,
   store: Store,
+  notifier: Notifier | undefined,
   { name, key }: { readonly name: string; readonly key: string },
   notification: Notification,
 ): Promise<Delivery> {
-  const notifier = deps.notifiers.byName.get(name);
   if (notifier === undefined) {
     const message = `this worker has no notifier "${name}"`;
     return { type: 'failed', error: new NotifierError(message, { permanent: true }) };
@@ -130,13 +130,16 @@ function pauseMs(errors: readonly NotifierError[], attempt: number): number {
  * for good, or for an hour, is named in the result.
  * Errors: ApplicationFailure `tool_infrastructure` that Temporal repeats, while a notifier may still deliver.
  */
-export async function notify(deps: ActivityDeps, input: NotifyInput): Promise<NotifyResult> {
+export async function notify(
+  deps: ActivityDeps,
+  { notifiers = [], webUiUrl }: NotifierOptions,
+  input: NotifyInput,
+): Promise<NotifyResult> {
   return withHeartbeat(
     () => undefined,
     async () => {
       const { info } = Context.current();
       const store = storeOf(deps, input.storeId);
-      const { webUiUrl } = deps.notifiers;
       const notification = notificationOf(input, {
         runId: info.workflowExecution?.workflowId ?? 'unknown',
         namespace: info.namespace,
@@ -145,7 +148,11 @@ export async function notify(deps: ActivityDeps, input: NotifyInput): Promise<No
       const deliveries = await Promise.all(
         input.notifiers.map(async (name) => {
           const key = `${input.idempotencyKey}/${name}`;
-          return { name, delivery: await deliver(deps, store, { name, key }, notification) };
+          const notifier = notifiers.find((one) => one.name === name);
+          return {
+            name,
+            delivery: await deliver(deps, store, notifier, { name, key }, notification),
+          };
         }),
       );
       const told = interruption();

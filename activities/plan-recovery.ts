@@ -1,6 +1,4 @@
 /** The activity `planRecovery`: a learned pattern first, then the model, then the core's own heuristic; each plan is checked. */
-import type { AgentErrorCode } from '../workflows/core/failure';
-import { recoveryInstructions } from '../workflows/core/errors/failure-policy';
 import { failureMessageChars } from '../workflows/core/limits';
 import type { Message } from '../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/recovery/ports';
@@ -10,10 +8,8 @@ import type { CallSpend } from '../workflows/core/budget/spend';
 import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
+import type { LearnedAction } from './definitions/feature-hooks';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
-import { defaultTenant, readResults } from './record-observations';
-import type { PatternAdvice } from './learning/use-patterns';
-import { lookupPattern } from './learning/use-patterns';
 import { resultBlock } from './model-call/pending-results';
 import { boundText, sanitiseText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
@@ -90,38 +86,13 @@ function shownAction(
   return { ...action, action: { ...action.action, parameters: redactedInput(argumentsText) } };
 }
 
-/** A pattern that has earned trust; a store that cannot tell costs the run nothing but that. */
-async function learned({
-  deps,
-  store,
-  definition,
-  input,
-  messages,
-}: Place): Promise<PatternAdvice | undefined> {
+/** A learned fix that may be tried. */
+async function learned(place: Place): Promise<LearnedAction | undefined> {
+  const { deps, store, definition, input, messages } = place;
+  if (!definition.agent.learns) return undefined;
+  const { config } = definition;
   const { trouble } = input.context;
-  const { agent, config } = definition;
-  if (!agent.learns || !isAgentErrorCode(trouble.code)) return undefined;
-  try {
-    return await lookupPattern(
-      store.patterns,
-      {
-        tenant: config.tenant ?? defaultTenant,
-        tool: trouble.tool,
-        errorCode: trouble.code,
-        errorMessage: trouble.message,
-        ...defined({ input: trouble.input }),
-        results: readResults(messages),
-        tools: config.tools.map(({ name }) => name),
-      },
-      deps.clock(),
-    );
-  } catch {
-    return undefined;
-  }
-}
-
-function isAgentErrorCode(code: string): code is AgentErrorCode {
-  return Object.hasOwn(recoveryInstructions, code);
+  return deps.learning?.suggest(store, { config, trouble, messages, nowMs: deps.clock() });
 }
 
 /** The transcript with the results that are not in it yet. */

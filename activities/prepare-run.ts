@@ -12,11 +12,9 @@ import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
 import type { ResolvedAgent } from './definitions/agent-catalog';
-import { chainsBelow, withToolsBelow } from './definitions/agent-catalog';
 import { storeOf } from './definitions/activity-deps';
 import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
-import { notifiersOfRun } from './notifiers/worker-notifiers';
 import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { defined } from '../workflows/core/json';
@@ -115,7 +113,7 @@ function budgetOf(
     checkPriced(
       'This run',
       usd,
-      chainsBelow(agent, (name) => deps.catalog.agent(name)),
+      deps.subagents?.chainsBelow(agent, deps.catalog.agent) ?? agent.chain,
     );
     return allowance;
   } catch (thrown) {
@@ -208,6 +206,7 @@ export async function prepareRun(
   const tenant = tenantOf(input);
   const head = await firstHead(store, { ...input, goal });
   const { knowledge, spend } = await knowledgeOfAgent(deps, agent, budget);
+  const policies = withAlternatives(agent.policies, knowledge);
   const definition = await telling(spend, () =>
     store.putBlob(
       runConfigJson({
@@ -235,16 +234,14 @@ export async function prepareRun(
       storeId: store.id,
       completion: agent.completion,
       chain: agent.chain,
-      tools: withToolsBelow(withAlternatives(agent.policies, knowledge), (name) =>
-        deps.catalog.agent(name),
-      ),
+      tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agent) ?? policies,
       limits,
       ...defined({ budget }),
       compaction: agent.compaction,
       recovery: agent.recovery,
       ...defined({ workspace, approvals: agent.approvals, questions: agent.questions }),
       ...(agent.learns ? { learns: true } : {}),
-      ...notifiersOfRun(deps.notifiers),
+      ...defined({ notifiers: deps.notifiersOfRun }),
     },
   };
 }

@@ -18,7 +18,6 @@ import { resultIdentityOf } from './identity/result-identity';
 import { boundBytes, boundText, sanitiseText } from './untrusted/sanitizer';
 import { saysFailed } from './tool-call/reported-failure';
 import type { Store, ToolRecord } from './stores/store';
-import { readSubagentAnswer } from './subagents/subagent-answer';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { putResult } from './tool-call/stored-result';
 import type { Execution, ExecutionPlace } from './tool-call/tool-execution';
@@ -217,7 +216,7 @@ async function runAttempt(
     },
   };
   if (input.answer !== undefined) {
-    const text = await readSubagentAnswer(store, input.answer);
+    const text = (await deps.subagents?.readAnswer(store, input.answer)) ?? '';
     const answered: Execution = { type: 'output', text };
     return keepResult(place, tool, answered, resultIdentityOf(tool, {}, answered));
   }

@@ -1,21 +1,30 @@
 /** What the activities of one worker share: its store, its agents, and the definitions they were started with. */
+import type { Activities } from '../../workflows/core/activities';
 import type { ContentHash } from '../../workflows/core/message';
 import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
 import { InfraException } from '../lifecycle/infra-exception';
-import type { WorkerNotifiers } from '../notifiers/worker-notifiers';
+import type { ActivitiesConfig } from './activities-config';
+import type { FeatureHooks } from './feature-hooks';
 import type { RunConfig } from './run-config';
 import { parseRunConfig } from './run-config';
 import type { Store } from '../stores/store';
 import { thisWorker } from '../lifecycle/worker-identity';
 
 /** Dependencies of the activities. */
-export interface ActivityDeps {
+export interface ActivityDeps extends FeatureHooks {
   readonly store: Store;
   readonly catalog: AgentCatalog;
   readonly clock: () => number;
-  readonly notifiers: WorkerNotifiers;
   /** Definitions read so far, by hash; content-addressed, so never stale. */
   readonly definitions: Map<ContentHash, RunConfig>;
+}
+
+/** An optional feature: one entry of the list in `activities/index.ts`. No other room imports its room. */
+export interface Feature {
+  /** Errors: `UserError` for options of the feature that cannot work. */
+  readonly hooks?: (config: ActivitiesConfig) => FeatureHooks;
+  /** The activities that it implements. */
+  readonly activities?: (deps: ActivityDeps, config: ActivitiesConfig) => Partial<Activities>;
 }
 
 /** An agent as a run carries it: the stored config, and this worker's code for it. */

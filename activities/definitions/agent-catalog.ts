@@ -7,7 +7,7 @@ import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
 import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
-import type { AgentDefinition, RouteDefinition } from './agent';
+import type { AgentDefinition, KnowledgeSource, RouteDefinition } from './agent';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';
 import { checkAgentShape } from './check-definition';
 import { checkCompaction } from './check-compaction';
@@ -16,7 +16,6 @@ import { fenceExplanation } from '../untrusted/fence';
 import { priceOf, windowOf } from '../models/model-catalog';
 import type { PriceTable, WindowTable } from '../models/model-tables';
 import { checkPrices, checkWindows } from '../models/model-tables';
-import type { KnowledgeSource } from '../knowledge/knowledge-of-agent';
 import type { Provider, ToolSpec } from '../providers/provider';
 import { checkBudget, checkPriced } from './check-budget';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
@@ -54,9 +53,10 @@ export interface ResolvedAgent {
 
 /** Agents and providers by name. */
 export interface AgentCatalog {
-  agent(name: string): ResolvedAgent | undefined;
-  agentNames(): readonly string[];
-  provider(name: string): Provider | undefined;
+  readonly agents: readonly ResolvedAgent[];
+  readonly agent: (name: string) => ResolvedAgent | undefined;
+  readonly agentNames: () => readonly string[];
+  readonly provider: (name: string) => Provider | undefined;
 }
 
 /** Default limit of one reply in tokens (ADR 0009). */
@@ -216,51 +216,6 @@ function byName<Named extends { readonly name: string }>(
   return map;
 }
 
-/** Every subagent is an agent of this worker, and a budget in money knows the prices of the whole tree. */
-function checkSubagents(agent: ResolvedAgent, agents: ReadonlyMap<string, ResolvedAgent>): void {
-  for (const { name, subagent } of agent.policies) {
-    if (subagent !== undefined && !agents.has(subagent.agent))
-      throw new UserError(
-        `Agent "${agent.name}", subagent "${name}": no agent is called "${subagent.agent}"; this worker has ${[...agents.keys()].join(', ')}. Give createActivities that agent, or change the name.`,
-      );
-  }
-  const chain = chainsBelow(agent, (other) => agents.get(other));
-  checkPriced(`Agent "${agent.name}" with its subagents`, agent.budget, chain);
-}
-
-type FindAgent = (name: string) => ResolvedAgent | undefined;
-
-/** An agent and every agent below it, each once. */
-function agentsFrom(agent: ResolvedAgent | undefined, find: FindAgent): readonly ResolvedAgent[] {
-  const seen = new Set<ResolvedAgent>();
-  const visit = (one: ResolvedAgent | undefined): void => {
-    if (one === undefined || seen.has(one)) return;
-    seen.add(one);
-    for (const { subagent } of one.policies)
-      if (subagent !== undefined) visit(find(subagent.agent));
-  };
-  visit(agent);
-  return [...seen];
-}
-
-/** The routes of an agent and of every agent below it. */
-export function chainsBelow(agent: ResolvedAgent, find: FindAgent): readonly RouteConfig[] {
-  return agentsFrom(agent, find).flatMap(({ chain }) => chain);
-}
-
-/** The policies with the tools that each subagent has, its own subagents' too: caps are divided by those who can use them up. */
-export function withToolsBelow(
-  policies: readonly ToolPolicy[],
-  find: FindAgent,
-): readonly ToolPolicy[] {
-  return policies.map((policy) => {
-    if (policy.subagent === undefined) return policy;
-    const below = agentsFrom(find(policy.subagent.agent), find);
-    const names = below.flatMap((agent) => agent.policies.map(({ name }) => name));
-    return { ...policy, subagent: { ...policy.subagent, tools: [...new Set(names)] } };
-  });
-}
-
 /**
  * Checks and resolves every agent.
  *
@@ -280,8 +235,8 @@ export function createAgentCatalog(
     'Agent',
     agents.map((agent) => resolveAgent(agent, { providers: providerByName, ...parts })),
   );
-  for (const agent of resolved.values()) checkSubagents(agent, resolved);
   return {
+    agents: [...resolved.values()],
     agent: (name) => resolved.get(name),
     agentNames: () => [...resolved.keys()],
     provider: (name) => providerByName.get(name),

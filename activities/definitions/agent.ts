@@ -7,7 +7,6 @@ import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { PriceDefinition } from '../models/model-tables';
 import type { RecoveryOptions } from './recovery-policy';
-import type { KnowledgeSource } from '../knowledge/knowledge-of-agent';
 import type { Tool } from '../tools/tool';
 
 /** One route of a chain, as people write it. */
@@ -24,6 +23,9 @@ export interface RouteDefinition {
   /** What the model costs; needed under a budget in money for models that the price table does not know. */
   readonly prices?: PriceDefinition;
 }
+
+/** How knowledge of tools is made: by rules alone, which costs nothing, or also by one call of the agent's first route. */
+export type KnowledgeSource = 'rules' | 'model';
 
 /** An agent as its author writes it. Resolved once at the start of a run; a later deploy changes new runs only. */
 export interface AgentDefinition {

@@ -1,4 +1,4 @@
-/** How people are told that a run waits for one of them: pluggable, at least once, never in a run's way. */
+/** How people are notified that a run waits for one of them: pluggable, at least once, never blocking the run. */
 import type { PersonNotice } from '../../workflows/core/people/ports';
 
 /** What a notifier delivers. Every text is sanitised and bounded, and may hold what a model or tool wrote: never markup. */
@@ -14,7 +14,7 @@ export interface Notification extends PersonNotice {
   readonly link?: string;
 }
 
-/** Tells people by one way. */
+/** Delivers notifications through one channel. */
 export interface Notifier {
   /** Unique among a worker's notifiers; shown in timelines. */
   readonly name: string;
@@ -22,16 +22,16 @@ export interface Notifier {
    * Delivers a notification.
    *
    * Contract: stops when `signal` aborts; may be called again with the same id.
-   * Errors: `NotifierError`; anything else counts as one that may pass.
+   * Errors: `NotifierError`; anything else counts as transient.
    */
   notify(notification: Notification, signal: AbortSignal): Promise<void>;
 }
 
 /** A notification that could not be delivered. */
 export class NotifierError extends Error {
-  /** Trying again is of no use. */
+  /** Retrying cannot help. */
   readonly permanent: boolean;
-  /** Milliseconds that the receiver asks for before the next try. */
+  /** Milliseconds that the receiver asks to wait before the next try. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -43,4 +43,14 @@ export class NotifierError extends Error {
     this.permanent = options.permanent ?? false;
     this.retryAfterMs = options.retryAfterMs;
   }
+}
+
+/** Which notifiers a worker has, and what they are used for. */
+export interface NotifierOptions {
+  /** Default: none. */
+  readonly notifiers?: readonly Notifier[];
+  /** Kinds of waits to notify about. Default: all. */
+  readonly notifyOn?: readonly PersonNotice['kind'][];
+  /** Address of Temporal's Web UI, such as `https://temporal.example.com`, for links to runs. */
+  readonly webUiUrl?: string;
 }

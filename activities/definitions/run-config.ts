@@ -9,8 +9,8 @@ import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
 import { InfraException } from '../lifecycle/infra-exception';
-import type { ToolKnowledge } from '../knowledge/tool-knowledge';
-import { toolKnowledgeSchema } from '../knowledge/tool-knowledge';
+import type { ToolKnowledge } from './tool-knowledge';
+import { toolKnowledgeSchema } from './tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
 import { canonicalJson } from '../stores/content-hash';
 

@@ -4,7 +4,7 @@ import type { AgentError, AgentErrorCode } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { shapeOf } from '../tools/value-shape';
 import { isJsonObject } from '../tools/input-schema';
-import type { ToolHint, ToolKnowledge } from './tool-knowledge';
+import type { ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
 
 const notFound =
   /ENOENT|no such file|not found|does not exist|doesn't exist|cannot find|could not find|unknown file|\b404\b/i;

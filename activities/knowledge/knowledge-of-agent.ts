@@ -7,11 +7,8 @@ import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { isJsonObject } from '../tools/input-schema';
 import type { MadeKnowledge } from './model-knowledge';
 import { knowledgeByModel } from './model-knowledge';
-import type { KnownTool, ToolKnowledge } from './tool-knowledge';
-import { knowledgeByRules } from './tool-knowledge';
-
-/** How knowledge is made: by rules alone, which costs nothing, or by one call of the agent's first route too. */
-export type KnowledgeSource = 'rules' | 'model';
+import type { KnownTool, ToolKnowledge } from '../definitions/tool-knowledge';
+import { knowledgeByRules } from './knowledge-by-rules';
 
 function knownTools({ registry }: ResolvedAgent): readonly KnownTool[] {
   return registry.list().map(({ name, description, inputSchema, effect }) => ({

@@ -12,15 +12,15 @@ import { sanitiseText } from '../untrusted/sanitizer';
 import type { PatternStore } from '../stores/patterns/pattern-store';
 import { CallMeter } from '../model-call/call-meter';
 import { canonicalJson, contentHash } from '../stores/content-hash';
-import type { KnownTool, ToolHint, ToolKnowledge } from './tool-knowledge';
+import type { KnownTool, ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
 import {
   hintChars,
-  knowledgeByRules,
   mostAlternatives,
   mostHints,
   toolKnowledgeSchema,
   toolMistakes,
-} from './tool-knowledge';
+} from '../definitions/tool-knowledge';
+import { knowledgeByRules } from './knowledge-by-rules';
 
 /** Milliseconds that the one call may take: a run waits for it at its start (ADR 0027). */
 const patienceMs = 20_000;

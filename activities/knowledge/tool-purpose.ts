@@ -1,6 +1,6 @@
 /** Which tools serve the same purpose, read off their names, descriptions and parameters. */
 import { isJsonObject } from '../tools/input-schema';
-import type { KnownTool } from './tool-knowledge';
+import type { KnownTool } from '../definitions/tool-knowledge';
 
 /** What a tool does, by the words that say it. */
 const deeds: readonly (readonly [string, readonly string[]])[] = [

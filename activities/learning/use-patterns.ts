@@ -3,7 +3,7 @@ import type { AgentErrorCode } from '../../workflows/core/failure';
 import { errorFingerprint } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
-import type { RecoveryAction } from '../../workflows/core/recovery/action';
+import type { LearnedAction } from '../definitions/feature-hooks';
 import { afterUse, trustIn } from './evidence';
 import type { ReadResult } from './fix-template';
 import { describeFix, parametersFrom } from './fix-template';
@@ -24,15 +24,10 @@ export interface PatternContext {
   readonly tools: readonly string[];
 }
 
-/** A pattern's proposal: a recovery action with the pattern's lower confidence bound, and the pattern to report to. */
-export interface PatternAdvice extends RecoveryAction {
-  readonly patternId: string;
-}
-
 /** Least confidence of an advice: under it seed 003 hands an action to a person. */
 const leastConfidence = 0.5;
 
-function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): PatternAdvice {
+function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): LearnedAction {
   const { fix, errorText } = pattern;
   const parameters = parametersFrom(fix, context.input, context.results ?? []);
   return {
@@ -57,7 +52,7 @@ function isPossible({ strategy, toolName }: Fix, { tools }: PatternContext): boo
 }
 
 /** A concrete call goes before advice in words, the surer before the less sure. */
-function rank(advice: PatternAdvice): number {
+function rank(advice: LearnedAction): number {
   return advice.confidence + (advice.action.parameters === undefined ? 0 : 1);
 }
 
@@ -70,7 +65,7 @@ export async function lookupPattern(
   store: PatternStore,
   context: PatternContext,
   nowMs: number,
-): Promise<PatternAdvice | undefined> {
+): Promise<LearnedAction | undefined> {
   const { tenant, tool } = context;
   const kind = errorFingerprint(context.errorCode, context.errorMessage);
   const found = await store.patterns({ tenant, tool, errorFingerprint: kind });

@@ -1,6 +1,6 @@
 /** What a planner's model is asked: the state of the run in words, and the form of the answer. */
 import type { StuckContext } from '../../workflows/core/recovery/action';
-import type { ToolKnowledge } from '../knowledge/tool-knowledge';
+import type { ToolKnowledge } from '../definitions/tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
 import type { RunConfig } from '../definitions/run-config';
 import { asOneEntry } from '../untrusted/record-entry';

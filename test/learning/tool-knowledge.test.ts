@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { hintFromKnowledge, withKnownHint } from '../../activities/knowledge/hint-from-knowledge';
 import { knowledgeByModel } from '../../activities/knowledge/model-knowledge';
-import type { KnownTool } from '../../activities/knowledge/tool-knowledge';
-import { knowledgeByRules } from '../../activities/knowledge/tool-knowledge';
+import type { KnownTool } from '../../activities/definitions/tool-knowledge';
+import { knowledgeByRules } from '../../activities/knowledge/knowledge-by-rules';
 import { meantTool } from '../../activities/knowledge/tool-purpose';
 import { defineTool } from '../../activities/tools/define-tool';
 import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';

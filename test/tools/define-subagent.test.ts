@@ -1,10 +1,21 @@
 /** Subagents as their authors write them: what could not work is refused at once. */
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createAgentCatalog } from '../../activities/definitions/agent-catalog';
+import { createActivities } from '../../activities/index';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import type { SubagentDefinition } from '../../activities/subagents/define-subagent';
 import { defineSubagent } from '../../activities/subagents/define-subagent';
+import type { TemporaryStore } from '../support/temporary-store';
+import { temporaryStore } from '../support/temporary-store';
+
+let stored: TemporaryStore;
+
+beforeAll(async () => {
+  stored = await temporaryStore();
+});
+
+afterAll(() => stored.dispose());
 
 const definition: SubagentDefinition = {
   name: 'research',
@@ -49,7 +60,8 @@ test.each<[Partial<SubagentDefinition>, string]>([
 });
 
 test('an agent that the worker lacks is refused, with the names that there are', () => {
-  expect(() => createAgentCatalog([lead], providers)).toThrow(
+  const { store } = stored;
+  expect(() => createActivities({ store, agents: [lead], providers })).toThrow(
     'Agent "lead", subagent "research": no agent is called "researcher"; this worker has lead.',
   );
 });
@@ -60,9 +72,12 @@ test('a budget in money needs the prices of the whole tree', () => {
     chain: [{ provider: 'chat', model: 'home-made', windowTokens: 8_000 }],
   };
   const agents = [{ ...lead, budget: { usd: 1 } }, unpriced];
-  expect(() => createAgentCatalog(agents, providers)).toThrow(
+  const { store } = stored;
+  expect(() => createActivities({ store, agents, providers })).toThrow(
     'Agent "lead" with its subagents: a budget in US dollars (budget.usd is 1) needs the price of every model, and that of chat/home-made is not known.',
   );
-  const priced = createAgentCatalog(agents, providers, { 'chat/home': { input: 0, output: 0 } });
+  const prices = { 'chat/home': { input: 0, output: 0 } };
+  createActivities({ store, agents, providers, prices });
+  const priced = createAgentCatalog(agents, providers, prices);
   expect(priced.agent('researcher')?.chain[0]?.price).toMatchObject({ input: 0, output: 0 });
 });

@@ -1,26 +1,5 @@
 /** Tools of MCP servers; their SDK is loaded by the first server that is connected, since most workers have none. */
-import type { Tool } from '../tool';
-import type { HttpServer, StdioServer } from './mcp-connection';
-
-/** Which server, and how its tools are used. */
-export interface McpOptions {
-  /** Begins the names of the server's tools. */
-  readonly name: string;
-  readonly transport: StdioServer | HttpServer;
-  /** Milliseconds that a call may take. Default 60,000. */
-  readonly callTimeoutMs?: number;
-  /** Approval of all its tools. Default `never`. */
-  readonly approval?: 'never' | 'always';
-  /** Who decides when the server is lost in the middle of a call that may not be repeated. Default `tell-model`. */
-  readonly onUnknown?: Tool['onUnknown'];
-}
-
-/** The tools that a server had when it was connected. */
-export interface McpTools {
-  readonly tools: readonly Tool[];
-  /** Ends the connection, and the server if it is a program that was started here. */
-  close(): Promise<void>;
-}
+import type { McpOptions, McpTools } from './mcp-options';
 
 /**
  * Connects to an MCP server and makes tools of its tools, as they are now: later changes of the server's list change nothing.
@@ -33,3 +12,5 @@ export async function connectMcp(options: McpOptions): Promise<McpTools> {
   const { mcpServerTools } = await import('./mcp-server-tools.ts');
   return mcpServerTools(options);
 }
+
+export type { McpOptions, McpTools } from './mcp-options';

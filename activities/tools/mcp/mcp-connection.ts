@@ -5,24 +5,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { packageVersion } from '../../lifecycle/package-version';
+import type { HttpServer, StdioServer } from './mcp-options';
 import { redactText } from '../../../workflows/core/secrets/redact';
-
-/** A server that is a program of this machine, spoken to over its standard input and output. */
-export interface StdioServer {
-  readonly type: 'stdio';
-  readonly command: string;
-  readonly args?: readonly string[];
-  /** Added to the SDK's short list of harmless variables; the worker's environment is not passed. */
-  readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-}
-
-/** A server that is reached over streamable HTTP. */
-export interface HttpServer {
-  readonly type: 'http';
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 /** Milliseconds to connect and to list the tools. */
 const connectTimeoutMs = 30_000;

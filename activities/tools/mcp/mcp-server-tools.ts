@@ -17,7 +17,7 @@ import { parametersHint, problemTexts, structuralProblems } from '../input-probl
 import { inputSchemaFromJson, isJsonObject } from '../input-schema';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
-import type { McpOptions, McpTools } from './connect-mcp';
+import type { McpOptions, McpTools } from './mcp-options';
 import { mcpConnection } from './mcp-connection';
 import type { McpConnection } from './mcp-connection';
 import { resultText } from './mcp-result';

@@ -1,9 +1,10 @@
-/** Likely mistakes of a call, read off the schema of its input. */
+/** Knowledge of tools that their definitions give: which serve the same purpose, and which mistakes are likely. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import { isList } from '../tools/value-shape';
+import type { KnownTool, ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
+import { hintChars, mostAlternatives, mostHints } from '../definitions/tool-knowledge';
 import { isJsonObject } from '../tools/input-schema';
-import type { KnownTool, ToolHint } from './tool-knowledge';
-import { finderOf } from './tool-purpose';
+import { isList } from '../tools/value-shape';
+import { alternativesOf, finderOf } from './tool-purpose';
 
 /** Values of a list that a hint names. */
 const shownValues = 8;
@@ -63,7 +64,7 @@ function valueHint(parameter: string, schema: JsonObject, finder: string | undef
 }
 
 /** Hints for one tool: what it cannot do without first, then its parameters in their order. */
-export function schemaHints(tool: KnownTool, tools: readonly KnownTool[]): readonly ToolHint[] {
+function schemaHints(tool: KnownTool, tools: readonly KnownTool[]): readonly ToolHint[] {
   const { inputSchema } = tool;
   const properties = isJsonObject(inputSchema['properties']) ? inputSchema['properties'] : {};
   const finder = finderOf(tools.filter(({ name }) => name !== tool.name));
@@ -76,4 +77,22 @@ export function schemaHints(tool: KnownTool, tools: readonly KnownTool[]): reado
     isJsonObject(schema) ? valueHint(parameter, schema, finder) : [],
   );
   return [...needs, ...values];
+}
+
+/**
+ * Knowledge from names, descriptions and schemas alone.
+ *
+ * Contract: pure; the same definitions give the same knowledge.
+ */
+export function knowledgeByRules(tools: readonly KnownTool[]): ToolKnowledge {
+  const alternatives: Record<string, readonly string[]> = {};
+  const hints: Record<string, readonly ToolHint[]> = {};
+  for (const tool of tools) {
+    const others = alternativesOf(tool, tools).slice(0, mostAlternatives);
+    if (others.length > 0) alternatives[tool.name] = others;
+    const known = schemaHints(tool, tools).slice(0, mostHints);
+    if (known.length > 0)
+      hints[tool.name] = known.map((hint) => ({ ...hint, hint: hint.hint.slice(0, hintChars) }));
+  }
+  return { alternatives, hints };
 }

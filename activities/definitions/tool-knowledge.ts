@@ -2,8 +2,6 @@
 import { z } from 'zod';
 import type { ToolEffect } from '../../workflows/core/tools/ports';
 import type { ToolSpec } from '../providers/provider';
-import { alternativesOf } from './tool-purpose';
-import { schemaHints } from './schema-hints';
 
 /** Kinds of mistakes that a call may make. */
 export const toolMistakes = [
@@ -55,21 +53,3 @@ export const toolKnowledgeSchema = z.object({
     ),
   ),
 });
-
-/**
- * Knowledge from names, descriptions and schemas alone.
- *
- * Contract: pure; the same definitions give the same knowledge.
- */
-export function knowledgeByRules(tools: readonly KnownTool[]): ToolKnowledge {
-  const alternatives: Record<string, readonly string[]> = {};
-  const hints: Record<string, readonly ToolHint[]> = {};
-  for (const tool of tools) {
-    const others = alternativesOf(tool, tools).slice(0, mostAlternatives);
-    if (others.length > 0) alternatives[tool.name] = others;
-    const known = schemaHints(tool, tools).slice(0, mostHints);
-    if (known.length > 0)
-      hints[tool.name] = known.map((hint) => ({ ...hint, hint: hint.hint.slice(0, hintChars) }));
-  }
-  return { alternatives, hints };
-}

@@ -1,0 +1,132 @@
+/** Turns what became of a run's errors into observations: looks the calls up in the transcript, and keeps no value of them. */
+import { errorFingerprint, errorKindText } from '../../workflows/core/errors/error-fingerprint';
+import type { JsonObject } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
+import type { ObservedError } from '../../workflows/core/learning/ports';
+import type { Message } from '../../workflows/core/message';
+import type { RunConfig } from '../definitions/run-config';
+import type { Fix, Observation } from '../stores/patterns/pattern-store';
+import type { Store } from '../stores/store';
+import { isJsonObject } from '../tools/input-schema';
+import type { CallWithInput, ReadResult } from './fix-template';
+import { fixBetween, inputFields } from './fix-template';
+import { reportPatternUse } from './use-patterns';
+
+/** Tenant of runs that name none. */
+export const defaultTenant = 'default';
+
+/** Results before a call in which its values are looked for (ADR 0027). */
+const searchedResults = 20;
+
+interface Transcript {
+  readonly calls: ReadonlyMap<string, CallWithInput & { readonly place: number }>;
+  readonly results: readonly (ReadResult & { readonly place: number })[];
+}
+
+function readTranscript(messages: readonly Message[]): Transcript {
+  const calls = new Map<string, CallWithInput & { place: number }>();
+  const results: (ReadResult & { place: number })[] = [];
+  messages.forEach((message, place) => {
+    if (message.role === 'assistant')
+      for (const block of message.blocks)
+        if (block.type === 'tool-call')
+          calls.set(block.toolCallId, { tool: block.name, input: block.input, place });
+    if (message.role === 'tool')
+      for (const { name, content, isError } of message.results)
+        if (!isError) results.push({ tool: name, text: content, place });
+  });
+  return { calls, results };
+}
+
+/** Successful results of a transcript, newest last. */
+export function readResults(messages: readonly Message[]): readonly ReadResult[] {
+  return readTranscript(messages).results.slice(-searchedResults);
+}
+
+async function failedInput(
+  store: Store,
+  { calls }: Transcript,
+  { callId, inputBlob }: ObservedError,
+): Promise<JsonObject | undefined> {
+  if (inputBlob === undefined) return callId === undefined ? undefined : calls.get(callId)?.input;
+  const value: unknown = JSON.parse((await store.getBlob(inputBlob)).toString('utf8'));
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** The call that worked; one of the runtime has read everything there is. */
+function workedCall(
+  { calls }: Transcript,
+  { tool, callId, input }: NonNullable<ObservedError['fix']>,
+): (CallWithInput & { readonly place: number }) | undefined {
+  if (input !== undefined) return { tool, input, place: Number.MAX_SAFE_INTEGER };
+  return callId === undefined ? undefined : calls.get(callId);
+}
+
+function fixOf(
+  config: RunConfig,
+  transcript: Transcript,
+  error: ObservedError,
+  input: JsonObject | undefined,
+): Fix | undefined {
+  const { fix, tool } = error;
+  if (fix === undefined || input === undefined) return undefined;
+  const worked = workedCall(transcript, fix);
+  if (worked === undefined) return undefined;
+  const spec = config.tools.find(({ name }) => name === worked.tool);
+  const results = transcript.results.filter(({ place }) => place < worked.place);
+  return fixBetween(
+    { tool, input },
+    worked,
+    spec?.inputSchema ?? {},
+    results.slice(-searchedResults),
+  );
+}
+
+async function observationOf(
+  store: Store,
+  config: RunConfig,
+  transcript: Transcript,
+  error: ObservedError,
+): Promise<Observation> {
+  const { key, tool, code, message, fixedBy, steps, patternId, atMs } = error;
+  const input = await failedInput(store, transcript, error);
+  const fix = fixOf(config, transcript, error, input);
+  return {
+    key,
+    tenant: config.tenant ?? defaultTenant,
+    agent: config.agent,
+    tool,
+    errorCode: code,
+    errorFingerprint: errorFingerprint(code, message),
+    errorText: errorKindText(message),
+    input: input === undefined ? [] : inputFields(input),
+    fixedBy,
+    ...defined({ fix }),
+    steps,
+    ...defined({ patternId }),
+    atMs,
+  };
+}
+
+/**
+ * Records what became of errors, and how the patterns that were used did.
+ *
+ * Errors: `store_unavailable`, `store_corrupt`.
+ */
+export async function recordErrors(
+  store: Store,
+  config: RunConfig,
+  messages: readonly Message[],
+  errors: readonly ObservedError[],
+): Promise<void> {
+  const transcript = readTranscript(messages);
+  const observations: Observation[] = [];
+  for (const error of errors)
+    observations.push(await observationOf(store, config, transcript, error));
+  await store.patterns.recordObservations(observations);
+  for (const { patternId, key, fixedBy, atMs } of observations)
+    if (patternId !== undefined) {
+      const use = { key, helped: fixedBy !== 'none' };
+      await reportPatternUse(store.patterns, patternId, use, atMs);
+    }
+}

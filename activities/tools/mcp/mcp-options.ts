@@ -1,0 +1,39 @@
+/** How people name an MCP server, and what they get of it. */
+import type { Tool } from '../tool';
+
+/** A server that is a program of this machine, spoken to over its standard input and output. */
+export interface StdioServer {
+  readonly type: 'stdio';
+  readonly command: string;
+  readonly args?: readonly string[];
+  /** Added to the SDK's short list of harmless variables; the worker's environment is not passed. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** A server that is reached over streamable HTTP. */
+export interface HttpServer {
+  readonly type: 'http';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Which server, and how its tools are used. */
+export interface McpOptions {
+  /** Begins the names of the server's tools. */
+  readonly name: string;
+  readonly transport: StdioServer | HttpServer;
+  /** Milliseconds that a call may take. Default 60,000. */
+  readonly callTimeoutMs?: number;
+  /** Approval of all its tools. Default `never`. */
+  readonly approval?: 'never' | 'always';
+  /** Who decides when the server is lost in the middle of a call that may not be repeated. Default `tell-model`. */
+  readonly onUnknown?: Tool['onUnknown'];
+}
+
+/** The tools that a server had when it was connected. */
+export interface McpTools {
+  readonly tools: readonly Tool[];
+  /** Ends the connection, and the server if it is a program that was started here. */
+  close(): Promise<void>;
+}
