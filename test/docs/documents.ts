@@ -101,3 +101,21 @@ export function specRules(): readonly string[] {
     ([, id = '']) => id,
   );
 }
+
+/** Anchors that GitHub gives the headings of a document. */
+export function headingAnchors({ text }: Document): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replace(/\s/g, '-'),
+  );
+}
+
+/** Relative links of a document to a heading: the file, empty for the same one, and the anchor. */
+export function headingLinks({ text }: Document): readonly (readonly [string, string])[] {
+  return [...text.matchAll(/\]\(([^)\s:]*)#([^)\s]+)\)/g)].map(([, file = '', anchor = '']) => [
+    file,
+    anchor,
+  ]);
+}

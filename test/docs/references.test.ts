@@ -5,6 +5,8 @@ import { z } from 'zod';
 import {
   documents,
   filesUnder,
+  headingAnchors,
+  headingLinks,
   namedPaths,
   relativeLinks,
   root,
@@ -18,6 +20,15 @@ describe.each(documents())('$file', (document) => {
   test('links to files that exist', () => {
     const folder = path.dirname(path.join(root, document.file));
     const missing = relativeLinks(document).filter((link) => !existsSync(path.join(folder, link)));
+    expect(missing).toEqual([]);
+  });
+
+  test('links to headings that exist', () => {
+    const folder = path.dirname(document.file);
+    const missing = headingLinks(document).filter(([link, anchor]) => {
+      const file = link === '' ? document.file : path.join(folder, link);
+      return !headingAnchors({ file, text: sourceText(file) }).includes(anchor);
+    });
     expect(missing).toEqual([]);
   });
 
