@@ -10,7 +10,7 @@ const usage = [
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
 ].join('\n');
 
-/** Iterations where nobody says how many; the long run's are the bar of issue CONTEXT. */
+/** Default iterations, by bench; the long run's are the bar of docs/results.md. */
 const usualIterations: Readonly<Record<string, number>> = { 'long-run': 2_000, compaction: 200 };
 
 const contextBenches: Readonly<

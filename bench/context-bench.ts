@@ -143,7 +143,7 @@ export interface LongRunResult extends HistoryWindows {
   readonly isRight: boolean;
 }
 
-/** Window of the long run, in tokens (issue CONTEXT). */
+/** Window of the long run, in tokens (docs/results.md). */
 const longRunWindow = 65_536;
 
 /** Lines of each tool result of the long run, and tokens that an iteration adds with it. */
@@ -261,7 +261,7 @@ function quantile(sorted: readonly number[], share: number): number {
 /** Window in which a conversation grows to 200,000 tokens before it is compacted. */
 const largeWindow = 225_000;
 
-/** Milliseconds under which 99 of 100 workflow tasks must stay (issue CONTEXT). */
+/** Bar for the p99 of workflow tasks, in milliseconds (docs/results.md). */
 const taskBarMs = 50;
 
 /** Lets a conversation of 200,000 tokens be compacted, several times, and times every workflow task of the run. */

@@ -38,7 +38,7 @@ export interface FleetBenchResult {
   readonly down: FleetOutage;
 }
 
-/** Seconds for which the primary answers 429 (bar of the issue MODEL CALLS). */
+/** Seconds for which the primary answers 429 (docs/results.md). */
 const limitedSeconds = 30;
 const stepsPerRun = 20;
 const stepMs = 4_000;

@@ -1,4 +1,4 @@
-/** Seed 000: a ring of five, on its own and through whole runs. */
+/** The ring of five (R-BREAKER-1), on its own and in whole runs. */
 import type { CircuitBreakerState } from '../../workflows/core/errors/circuit-breaker';
 import {
   initialCircuitBreaker,

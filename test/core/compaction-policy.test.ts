@@ -1,4 +1,4 @@
-/** Which tier when: seed 001, layer 4, and what follows where no tier helps. */
+/** Which tier comes when (R-CTX-6), and what follows if no tier helps. */
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
 import type {
   CompactionFacts,

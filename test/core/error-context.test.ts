@@ -1,4 +1,4 @@
-/** The exact words that seeds 000 and 004 fix. */
+/** The fixed texts of R-ERR-2, R-ERR-3, and R-TOOL-3. */
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import {
   buildErrorRecoveryMessage,
@@ -11,7 +11,7 @@ import { anAgentError } from '../support/builders';
 
 const toolNames = ['search', 'calculator'];
 
-test('has the frame of seed 000, after the line that says who speaks', () => {
+test('has the fixed frame, after the line that says who speaks (R-ERR-2)', () => {
   const error = anAgentError({ code: 'no_tool_call', message: 'No tool call was found.' });
   expect(buildErrorRecoveryMessage([error], toolNames)).toBe(
     [
@@ -31,7 +31,7 @@ test.each<[AgentErrorCode, string]>([
   ['invalid_json', 'Ensure your tool call JSON is properly formatted.'],
   ['invalid_tool', 'Use one of the available tools: [search, calculator]'],
   ['tool_execution_failed', 'The error was: $& broke'],
-])('instructs for %s as seed 000 says', (code, instruction) => {
+])('has the fixed instruction for %s (R-ERR-3)', (code, instruction) => {
   const message = buildErrorRecoveryMessage(
     [anAgentError({ code, message: '$& broke' })],
     toolNames,
@@ -65,7 +65,7 @@ test('shortens the invented name of an unknown tool', () => {
   expect(buildErrorRecoveryMessage([error], toolNames).length).toBeLessThan(1_000);
 });
 
-test("answers a tool's call in the shape of seed 004", () => {
+test('answers a tool call in the specified shape (R-TOOL-3)', () => {
   expect(
     JSON.parse(toToolResponse(anAgentError({ code: 'invalid_params', hint: 'Try x.' }))),
   ).toEqual({

@@ -1,4 +1,4 @@
-/** Seed 004 through whole runs: the model corrects its own mistakes, people get everything else at once. */
+/** Whole runs with errors: the model corrects its own mistakes, people get everything else at once (R-ERR-6, R-TOOL-6). */
 import { anAgentError, anInfraError } from '../support/builders';
 import { drive } from '../support/run-driver';
 

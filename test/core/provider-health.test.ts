@@ -1,4 +1,4 @@
-/** Cooldowns per reason as seed 001 fixes them, and which route comes next. */
+/** Cooldowns per reason (R-FAIL-1), and which route comes next. */
 import type { FailoverReason } from '../../workflows/core/failure';
 import { defaultLimits } from '../../workflows/core/limits';
 import {

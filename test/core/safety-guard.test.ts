@@ -1,4 +1,4 @@
-/** Caps hold at their value, and the forced stop says what seed 001 says. */
+/** Caps hold at their value, and the forced stop has its fixed form (R-GUARD-7). */
 import {
   forcedStopMessage,
   guardBeforeCall,
@@ -10,7 +10,7 @@ import { aLimits, aPreparedRun } from '../support/builders';
 const counters = { ...aPreparedRun().counters, events: 1_247, toolCalls: 400, iterations: 9 };
 const limits = aLimits();
 
-test('says what was reached, with counters and time, as seed 001 does', () => {
+test('says what was reached, with counters and time (R-GUARD-7)', () => {
   expect(forcedStopMessage('reached maximum of 400 tool invocations', counters, 443_000)).toBe(
     'Forced stop: reached maximum of 400 tool invocations.\nEvents processed: 1,247 | Tool calls: 400 | Elapsed: 7m 23s.\nPlease review the work completed so far.',
   );

@@ -10,7 +10,7 @@ const timing = {
 };
 const overloaded: InfraError = { kind: 'infra', code: 'overloaded', message: 'a/b is overloaded' };
 
-test('repeats a transient failure twice, after 1.5 s and 3 s (seed 001)', () => {
+test('repeats a transient failure twice, after 1.5 s and 3 s (R-STREAM-3)', () => {
   expect(decideRetry(overloaded, 0, timing)).toEqual({ type: 'retry', delayMs: 1_500 });
   expect(decideRetry(overloaded, 1, timing)).toEqual({ type: 'retry', delayMs: 3_000 });
   expect(decideRetry(overloaded, 2, timing)).toEqual({ type: 'give-up' });

@@ -12,7 +12,7 @@ import {
   testModel,
 } from '../support/agent-world';
 
-/** Seed 001's minutes in seconds: cooldown 4 s, probed 2 s before its end. */
+/** The cooldown's minutes in seconds: 4 s, probed 2 s before its end (R-FAIL-5). */
 const restMs = 4_000;
 const probeEveryMs = 2_000;
 

@@ -18,7 +18,7 @@ import { activityPayloads } from './history-payloads';
 const megabyte = 1024 * 1024;
 /** Characters of a message just below what Temporal takes. */
 const messageChars = 1_900_000;
-/** Bytes that no activity's input or result in a history may reach (brief of issue LOOP; the server takes 2 MB). */
+/** Bytes that no activity's input or result in a history may reach; the server accepts 2 MB (R-RUN-7). */
 const payloadBytes = 100_000;
 
 const blow = defineTool({

@@ -1,4 +1,4 @@
-/** Provider recovery in virtual time: scenario 2 of seed 001 with its delays, and ten minutes without any vendor. */
+/** Provider recovery in virtual time: retries and failover with their delays, and ten minutes without any vendor. */
 import { Worker } from '@temporalio/worker';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../activities/index';

@@ -149,7 +149,7 @@ const remedyWords = {
   model_not_found: 'Check the model name',
 };
 
-test('waits 1.5 s, then 3 s, before the retries that seed 001 allows', async () => {
+test('waits 1.5 s, then 3 s, before the two retries of R-STREAM-2 and R-STREAM-3', async () => {
   const step = fault.http(529);
   const runs = await onEveryWire([step, step, step], { streamRetryBaseMs: 1_500 });
   for (const { requests } of runs) {

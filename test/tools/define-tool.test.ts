@@ -36,7 +36,7 @@ describe('defineTool: definitions', () => {
     ['run_command', 10],
     ['run_terminal_command', 100],
     ['web_search', 8],
-  ])('caps %s at %i calls (seed 001), which a definition may change', (name, cap) => {
+  ])('caps %s at %i calls (R-GUARD-4), which a definition may change', (name, cap) => {
     expect(define(z.object({}), { name }).maxCalls).toBe(cap);
     expect(define(z.object({}), { name, maxCalls: 2 }).maxCalls).toBe(2);
   });
@@ -176,7 +176,7 @@ describe('defineTool: schemas', () => {
 });
 
 describe('defineTool: problems in words', () => {
-  test('names a missing parameter and all required ones (seed 004)', () => {
+  test('names a missing parameter and all required ones (R-TOOL-4)', () => {
     expect(telegram.parse({ content: 'hello' })).toEqual({
       ok: false,
       problems: ['Missing required parameter: chat_id'],

@@ -195,7 +195,7 @@ describe('run_command', () => {
     expect(await run('cat')).toContain('(no output)');
   });
 
-  test('is irreversible unless configured, and capped at 10 calls (seed 001)', () => {
+  test('is irreversible unless configured, and capped at 10 calls (R-GUARD-4)', () => {
     expect(runCommand()).toMatchObject({
       effect: 'irreversible',
       maxCalls: 10,

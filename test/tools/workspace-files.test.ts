@@ -59,7 +59,7 @@ describe('read_file', () => {
     );
   });
 
-  test('suggests the full relative path for a bare file name, in message and hint (seed 003)', async () => {
+  test('suggests the full relative path for a bare file name, in message and hint (R-REC-7)', async () => {
     use({ 'packages/a/src/file.ts': 'x', 'node_modules/p/file.ts': 'x' });
     const error = await failing(readFile, { path: 'file.ts' });
     expect(error.message).toBe(
@@ -316,7 +316,7 @@ describe('write_file and delete_file', () => {
 });
 
 describe('workspaceTools', () => {
-  test('caps and effects are as specified (seed 001)', () => {
+  test('has the specified caps and effects (R-GUARD-4)', () => {
     use({});
     const rows = workspaceTools().map(({ name, effect, maxCalls }) => [name, effect, maxCalls]);
     expect(rows).toEqual([

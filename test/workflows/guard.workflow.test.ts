@@ -1,4 +1,4 @@
-/** The safety guard on real runs: scenario 1 of seed 001, time limits in the middle of work, public case loop-01, edits of one file. */
+/** The guard on real runs: the limit of tool calls, time limits in the middle of work, the recorded case loop-01, edits of one file. */
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

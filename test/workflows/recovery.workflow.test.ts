@@ -1,4 +1,4 @@
-/** The stories of seed 003 on Temporal: runs that are stuck, and the ladder that leads them out. */
+/** Recovery on Temporal: runs that are stuck, and how each stage helps. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -191,7 +191,7 @@ const vague = (text: string): Step =>
     ? reply.text('It runs a ReAct loop.')
     : call('mind_rag_query', { text: 'architecture' });
 
-test('Test 1 of seed 003: finds a class by its full path in four steps, undisturbed', async () => {
+test('finds a class by its full path in four steps, undisturbed (R-REC-7)', async () => {
   script((text) => {
     if (!text.includes('fs_search')) return call('fs_search', { query: 'class ProgressTracker' });
     if (!text.includes('new ProgressTracker()') && text.includes('estimate() {} }'))
@@ -208,7 +208,7 @@ test('Test 1 of seed 003: finds a class by its full path in four steps, undistur
   expect(plannerRequests()).toEqual([]);
 });
 
-test('the ENOENT story of seed 003 heals itself in one step: the next request tells the full path', async () => {
+test('heals a file name without its folder in one step: the next request has the full path (R-REC-7)', async () => {
   script((text, request) => {
     const known = /Hint: [^"]*?(kb-labs[\w./-]+\.ts)/.exec(request.lastUserText)?.[1];
     if (known !== undefined) return call('fs_read', { path: known });
@@ -233,7 +233,7 @@ test('the ENOENT story of seed 003 heals itself in one step: the next request te
   expect(plannerRequests()).toEqual([]);
 });
 
-test('Test 2 of seed 003: a loop is broken by an adjusted call that the runtime makes, at confidence 0.8', async () => {
+test('breaks a loop with an adjusted call of the runtime, at confidence 0.8 (R-REC-4)', async () => {
   script(vague, (prompt) => (prompt.includes('mind_rag_query') ? specific : fault.http(400)));
   const handle = await world.start({ agent: 'mind', goal: 'Explain the architecture.' });
   expect(await handle.result()).toMatchObject({
@@ -256,7 +256,7 @@ test('Test 2 of seed 003: a loop is broken by an adjusted call that the runtime 
   });
 });
 
-test('Test 3 of seed 003: an ambiguous task is escalated at confidence 0.9, and the answer finishes it', async () => {
+test('escalates an ambiguous task at confidence 0.9, and finishes it with the answer (R-PEOPLE-3)', async () => {
   script(
     (text) =>
       text.includes('CLI tools, please')

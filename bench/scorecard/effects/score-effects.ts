@@ -23,7 +23,7 @@ import { effectsAgent, effectsTaskQueue, startCrew } from './worker-crew';
 
 /** How many kills, and how they are spread. */
 export interface EffectsOptions {
-  /** Calls killed, each at a point of its life. Default 500 (bar of the issue GUARD). */
+  /** Calls to kill, each at a planned point. Default 500 (docs/results.md). */
   readonly kills?: number;
   /** Runs that begin under one worker; each has up to five calls in flight. Default 5. */
   readonly runsAtOnce?: number;

@@ -20,7 +20,7 @@ const lessons = 8;
 const runsPerRut = 3;
 const ownPatience = 4;
 
-/** Uses in which a bad pattern must be found out (issue RECOVERY). */
+/** Uses within which a bad pattern must be demoted (R-LEARN-3). */
 const mostBadUses = 3;
 
 const token = /token (\d+)/;

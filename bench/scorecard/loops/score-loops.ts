@@ -8,7 +8,7 @@ import type { CallTrace } from './call-trace';
 import { playTrace } from './play-trace';
 import type { PlayedTrace } from './play-trace';
 
-/** Both kinds of loop that the guard knows (seed 001). */
+/** The reasons with which the guard ends a loop (R-GUARD-5, R-GUARD-6). */
 const endings = ['guard_loop', 'guard_file_edits'];
 
 /** A loop must be ended as one; anything else must be neither ended nor warned of. */
@@ -26,7 +26,7 @@ function judge(trace: CallTrace, played: PlayedTrace): JudgedRow {
 /**
  * Plays every trace.
  *
- * Contract: `summary` has exactly the fields that the issue GUARD names; shares are of the loops, and of all else.
+ * Contract: `summary` has exactly the fields of docs/results.md; recall is a share of the loops, false positives of the rest.
  */
 export async function scoreLoops(traces: readonly CallTrace[]): Promise<SectionScore> {
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-loops-'));

@@ -47,7 +47,7 @@ const restMs = 600_000;
 /**
  * Small enough that all rows run in a minute; the deadlines are far above what a loaded machine needs for one answer.
  *
- * The retry's delay is the smallest that still shows the growth; the real one (seed 001) is proved by test/faults.
+ * The retry's delay is the smallest that still shows the growth; test/faults covers the real one (R-STREAM-3).
  */
 const scorecardLimits: Partial<Limits> = {
   maxIterations: 8,

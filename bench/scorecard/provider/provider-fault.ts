@@ -68,7 +68,7 @@ export interface ProviderFault {
   readonly landedWords?: RegExp;
 }
 
-/** Retries of one model call on one route in every row. Source: seed 001, the default of `Limits`. */
+/** Retries of one model call on one route, for every fault: the default (R-STREAM-2). */
 export const streamRetries = 2;
 
 /** The answer that every recovered run ends with. */

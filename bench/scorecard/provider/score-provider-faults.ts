@@ -36,7 +36,7 @@ function checkIds(faults: readonly ProviderFault[]): void {
 /**
  * Plays the rows in a world of their own.
  *
- * Contract: `summary` has exactly the fields that the issue MODEL CALLS names. Errors: rejects on a doubled id.
+ * Contract: `summary` has exactly the fields of docs/results.md. Errors: rejects on a duplicate id.
  */
 export async function scoreProviderFaults(faults: readonly ProviderFault[]): Promise<SectionScore> {
   checkIds(faults);

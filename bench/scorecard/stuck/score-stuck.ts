@@ -133,7 +133,7 @@ function firstRetryRate(recovered: readonly Played[]): number {
   return Math.round((healed / outcomes.length) * 1_000) / 1_000;
 }
 
-/** Least share of the recoverable ruts that must be recovered (issue RECOVERY). */
+/** Share of the recoverable situations that must be recovered (docs/results.md). */
 const leastRecovered = 0.9;
 
 function barRow(recovered: number, recoverable: number, hardStopped: number): JudgedRow {
@@ -146,7 +146,7 @@ function barRow(recovered: number, recoverable: number, hardStopped: number): Ju
 /**
  * Plays ruts in a world of their own.
  *
- * Contract: `summary` has exactly the fields that the issue RECOVERY names. Rows of the recoverable may be wrong within the bar.
+ * Contract: `summary` has exactly the fields of docs/results.md. Some recoverable situations may fail, within the bar.
  */
 export async function scoreStuck(chosen: readonly Rut[] = ruts): Promise<SectionScore> {
   const played = await inProviderWorld(

@@ -15,7 +15,7 @@ export const countedModels: readonly CountedModel[] = [
   { wire: 'chat', model: 'gpt-4.1' },
 ];
 
-/** Greatest error after the third call (issue CONTEXT). */
+/** Largest allowed error after the third call (R-CTX-9). */
 const greatestError = 0.05;
 /** Calls from which the factors must have been learned. */
 const firstJudgedCall = 4;

@@ -5,7 +5,7 @@ import { problemsOf } from './judge-history';
 import type { Move, Speaker } from './moves';
 import { history, speakers } from './moves';
 
-/** Transcripts of the bar (issue CONTEXT). */
+/** Transcripts that the bar requires (docs/results.md). */
 export const barTranscripts = 10_000;
 
 interface Failed {
