@@ -60,7 +60,7 @@ const shutdownForceExtraMs = 10_000;
 const defaultStickyTimeoutMs = 5_000;
 /**
  * Longest time between two heartbeats that are really sent, and so the longest time until a cancel reaches a tool.
- * Each one is billed on Temporal Cloud. Source: DESIGN, "Two activities per iteration".
+ * Each one is billed on Temporal Cloud (R-RUN-8).
  */
 const defaultHeartbeatIntervalMs = 10_000;
 

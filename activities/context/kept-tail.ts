@@ -12,7 +12,7 @@ export function cutBefore(messages: readonly Message[], index: number): number {
  * Index of the first message that is never summarised.
  *
  * Contract: pure; at least `keptTail` messages stand behind it, where there are so many; a batch's calls and results stay
- * together. Source: seed 001 (the most recent 4).
+ * together. Source: R-CTX-4.
  */
 export function tailStart(messages: readonly Message[], keptTail: number): number {
   return cutBefore(messages, messages.length - keptTail);

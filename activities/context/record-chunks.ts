@@ -8,7 +8,7 @@ const overlapShare = 0.1;
  * Packs lines into chunks of at most `budgetTokens`.
  *
  * Contract: pure; every line is in at least one chunk, whole or cut to what fits; each chunk but the first begins with the last
- * lines of the one before, up to a tenth of its tokens. Source: seed 001 (overlapping windows).
+ * lines of the one before, up to a tenth of its tokens. Source: R-CTX-1.
  */
 export function recordChunks(
   lines: readonly string[],

@@ -63,7 +63,7 @@ const plainLines = 24;
 /**
  * Tier 4: what happened, told without a model.
  *
- * Source: seed 001 (plain-text description where a summary cannot be made).
+ * Source: R-CTX-1.
  */
 export function plainDescription(messages: readonly Message[]): string {
   const lines = recordLines(messages).map((line) => cut(line.replace(/\s+/g, ' '), plainLineChars));

@@ -32,7 +32,7 @@ export function checkRequest(
   return { parts, isTooLarge };
 }
 
-/** Source: seed 001 (log a warning at 80 %); once each time that the conversation comes there. */
+/** Logs a warning at 80 % of the window, once each time that the conversation reaches it (R-CTX-2). */
 function tellSize(
   { route, input }: MeasuredCall,
   { tokens }: ContextMeasure,
@@ -46,7 +46,7 @@ function tellSize(
     log.warn('The conversation nears its window', facts);
 }
 
-/** Share by which a request may turn out larger than it was measured (issue CONTEXT: estimates are right within 5 %). */
+/** Factor by which a request may turn out larger than it was measured (R-CTX-9). */
 const estimateMargin = 1.05;
 
 /** Tokens that the reply may have: what is wanted, or what the window leaves, and never less than the reserve. */

@@ -7,9 +7,9 @@ import { UserError } from '../lifecycle/user-error';
 export interface RecoveryOptions {
   /** `auto` carries actions out, `observe` only plans and tells, `off` does neither. Default `auto`. */
   readonly mode?: RecoveryPolicy['mode'];
-  /** Confidence from which an action is carried out at once. Default 0.8 (seed 003). */
+  /** Confidence from which an action is carried out at once. Default 0.8 (R-REC-4). */
   readonly actAt?: number;
-  /** Confidence from which a person is asked first; below it a person takes over. Default 0.5 (seed 003). */
+  /** Confidence from which a person is asked first; below it a person takes over. Default 0.5 (R-REC-4). */
   readonly askAt?: number;
   /** Plans per run; a person's answer begins anew. Default 5 (ADR 0026). */
   readonly maxPerRun?: number;

@@ -15,7 +15,7 @@ const halfLifeMs = 30 * 86_400_000;
 /** Lower bound from which a pattern is used: three successes and no failure (ADR 0027). */
 const activeBound = 0.6;
 
-/** Lower bound below which an active pattern rests: under it seed 003 hands an action to a person. */
+/** Lower bound below which an active pattern is out of use (R-LEARN-3). */
 const restBound = 0.5;
 
 /** Failures among the last `judgedUses` uses that demote a pattern, whatever its record (ADR 0027). */

@@ -24,7 +24,7 @@ export interface PatternContext {
   readonly tools: readonly string[];
 }
 
-/** Least confidence of an advice: under it seed 003 hands an action to a person. */
+/** Least confidence of an action to suggest: below it a person takes over (R-REC-4). */
 const leastConfidence = 0.5;
 
 function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): LearnedAction {

@@ -12,7 +12,7 @@ const middleCodes: ReadonlySet<string> = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ]);
 
-/** Links of a chain of causes that are looked at (seed 001). */
+/** Links of a chain of causes that are read (R-FAIL-2). */
 const maxCauses = 5;
 
 /**

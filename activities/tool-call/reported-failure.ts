@@ -39,7 +39,7 @@ function parsed(text: string): unknown {
  * Whether an output has the form of an error, in JSON or in the words of its beginning.
  *
  * Contract: never throws; in doubt it says so, since all that follows is that a person is asked about new rights.
- * Source: seed 004 (a tool that returns a made-up error); ADR 0022.
+ * Source: R-SAFE-3, R-PEOPLE-7; ADR 0022.
  */
 export function saysFailed(text: string): boolean {
   const value = parsed(text);

@@ -1,6 +1,6 @@
 /** How often a run may call a high-risk tool, by the tool's name. */
 
-/** Calls per run where the definition says nothing. Source: seed 001, the table of high-risk tools. */
+/** Calls per run, unless the definition says otherwise (R-GUARD-4). */
 export const defaultCallCaps: ReadonlyMap<string, number> = new Map([
   ['edit_file', 8],
   ['delete_file', 3],

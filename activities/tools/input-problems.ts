@@ -253,7 +253,7 @@ function problemsInside(
  * What is wrong by the schema's structure: missing, unknown, of a wrong type, not in the list.
  *
  * Contract: never throws; empty does not mean valid (formats, ranges and rules are the validator's).
- * Source: `Missing required parameter: NAME` is fixed by seed 004.
+ * Source: R-TOOL-4 fixes the text `Missing required parameter: NAME`.
  */
 export function structuralProblems(schema: JsonObject, input: unknown): readonly InputProblem[] {
   return walkSchema(schema, input, '', { root: schema, depth: 0 });
@@ -282,7 +282,7 @@ export function problemTexts(
 /**
  * Trusted advice for an input that does not fit: what is required, and what there is besides.
  *
- * Source: the form `Required parameters: ['content', 'chat_id']` is fixed by seed 004.
+ * Source: R-TOOL-4 fixes the form `Required parameters: ['content', 'chat_id']`.
  */
 export function parametersHint(schema: JsonObject): string {
   const required = Array.isArray(schema['required'])

@@ -48,7 +48,7 @@ const lockWaitMs = 600_000;
  *
  * Contract: safe with several processes at once (one fetches, the others wait and use it); the cache never holds half
  * a file. Errors: one `SetupError` that lists each place with its result, and three ways to install.
- * Source: order of issue LOOP.
+ * Source: R-STORE-4.
  */
 export async function findTemporalProgram(
   program: TemporalProgram,

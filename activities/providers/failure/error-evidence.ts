@@ -42,7 +42,7 @@ interface ChainLink {
   readonly message: string;
 }
 
-/** Links of a cause chain that are read. Source: seed 001, up to 5 levels deep. */
+/** Links of a chain of causes that are read (R-FAIL-2). */
 const chainDepth = 5;
 
 /** Levels of wrapping in a body that are opened. */

@@ -14,7 +14,7 @@ const words = (reason: FailoverReason, codes: string, text: RegExp): ReasonWords
   text,
 });
 
-/** Money, whatever status or type it comes with. Source: cases billing-01; Anthropic, OpenAI, OpenRouter, DashScope, DeepSeek bodies. */
+/** No money left, under any status or type. Source: bodies of Anthropic, OpenAI, OpenRouter, DashScope, and DeepSeek; case billing-01. */
 export const moneyWords = words(
   'billing',
   `insufficient_quota billing_error billing_not_active billing_hard_limit_reached insufficient_balance insufficient_credits
@@ -23,7 +23,7 @@ export const moneyWords = words(
   /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|requires more credits|can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit|specified api usage limits|(?:monthly )?spend(?:ing)? limit|budget has been exceeded|extra usage is required|account is not active.{0,40}billing|free (?:tier|quota) of the model has been exhausted/i,
 );
 
-/** The prompt, or the prompt with its answer, does not fit. Source: cases context_overflow-01; vendors' and local servers' bodies. */
+/** The prompt, or the prompt with its reply, is too long. Source: bodies of vendors and local servers; case context_overflow-01. */
 export const overflowWords = words(
   'context_overflow',
   `context_length_exceeded exceed_context_size_error request_too_large model_max_prompt_tokens_exceeded context_window_exceeded

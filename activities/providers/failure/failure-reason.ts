@@ -15,11 +15,11 @@ import {
 } from './failure-codes';
 
 /**
- * Why the provider could not answer. Order of trust: what money, length and filters say in any wrapping; the innermost
+ * Why the provider could not answer. Order of trust: what the vendor says about money, length, and filters; the innermost
  * vendor code; a sentence that only one failure uses; the status; the cause chain's codes; general words.
  *
- * Contract: pure and total. Source: DESIGN Layer 1; seed 001's table; issue MODEL CALLS (money under any status, a request
- * that alone exceeds a limit is no rate limit).
+ * Contract: pure and total. Source: R-FAIL-1, R-FAIL-2. Money counts under any status, and a request that alone exceeds a
+ * limit is not a rate limit.
  */
 export function failureReason(evidence: ErrorEvidence): FailoverReason {
   return (
@@ -121,8 +121,8 @@ const statusReasons: Readonly<Record<number, FailoverReason>> = {
 };
 
 /**
- * Source: seed 001 (401 and 403, 402, 404, 408, 429, 502 and 503); both vendors' SDKs repeat a 409, a lock on their side;
- * 5xx else is the vendor's own trouble.
+ * Source: R-FAIL-1. Both vendors' SDKs retry a 409, a lock on the vendor's side; any other
+ * 5xx is the vendor's own failure.
  */
 function statusReason(status: number | undefined): FailoverReason | undefined {
   if (status === undefined) return undefined;

@@ -12,7 +12,7 @@ export type HeaderReader = (name: string) => string | undefined;
  * date), reset headers of buckets that are exhausted, the body's RetryInfo, the delay in the error's words.
  *
  * Contract: pure; a bucket that has something left is never read; dates are compared with the vendor's own clock where it sends
- * one. Source: issue MODEL CALLS; cases rate_limit-01.
+ * one. Source: R-FAIL-6; case rate_limit-01.
  */
 export function toldDelayMs(
   header: HeaderReader,

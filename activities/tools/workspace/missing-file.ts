@@ -54,7 +54,7 @@ async function likelyPaths(
 /**
  * The error for a path that does not exist.
  *
- * Contract: never rejects but by the signal. Source: seed 003, the `fs:read` of `file.ts` that needed its full path.
+ * Contract: rejects only when the signal aborts. Source: R-REC-7.
  */
 async function missingPathError(
   path: string,

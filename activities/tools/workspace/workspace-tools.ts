@@ -15,7 +15,7 @@ export interface WorkspaceToolsOptions {
   readonly isReadOnly?: boolean;
   /** How commands run; false leaves `run_command` out. Default: without a shell. */
   readonly commands?: RunCommandOptions | false;
-  /** Calls per run, by tool. Default as in seed 001. */
+  /** Calls per run, by tool. Defaults: R-GUARD-4. */
   readonly maxCalls?: Readonly<Record<string, number>>;
   /** Tools that ask a person first. */
   readonly approval?: readonly ('edit_file' | 'write_file' | 'delete_file')[];

@@ -31,7 +31,7 @@ export interface RunCommandOptions {
   readonly effect?: 'read' | 'irreversible';
   /** Default `never`. */
   readonly approval?: ToolDefinition['approval'];
-  /** Default 10 (seed 001). */
+  /** Calls per run. Default 10 (R-GUARD-4). */
   readonly maxCalls?: number;
 }
 
