@@ -8,7 +8,7 @@ import { recoveryInstructions } from '../../workflows/core/errors/failure-policy
 import { forcedStopMessage } from '../../workflows/core/guard/limits-reached';
 import { defaultLimits } from '../../workflows/core/limits';
 import { aPreparedRun } from '../support/builders';
-import { sourceText, specRules, tableAfter } from './documents';
+import { sourceText, specRules, tableAfter, tableUnder } from './documents';
 
 const spec = { file: 'docs/spec.md', text: sourceText('docs/spec.md') };
 
@@ -43,6 +43,12 @@ test('numbers the rules of each area from 1, without gaps', () => {
     expect(number).not.toBe('');
   }
   expect(areas.size).toBeGreaterThan(15);
+});
+
+test('says where the code of each area is', () => {
+  const named = tableUnder(spec, 'Where the code is').flatMap(([rules = '']) => rules.split(', '));
+  const areas = specRules().map((rule) => rule.replace(/-\d+$/, ''));
+  expect(named.sort()).toEqual([...new Set(areas)].sort());
 });
 
 test('gives the cooldown of each failover reason', () => {
