@@ -1,7 +1,9 @@
 /** Opens the store that an address names. */
+import { ContentAddressedStore } from './content/content-addressed-store';
+import { PostgresDatabase } from './postgres/postgres-database';
+import type { SqlDatabase } from './sql/sql-database';
+import { SqliteDatabase } from './sqlite/sqlite-database';
 import type { Store } from './store';
-import { openPostgresStore } from './postgres/postgres-store';
-import { openSqliteStore } from './sqlite/sqlite-store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
 
@@ -12,15 +14,19 @@ import { defaultStoreLimits, type StoreLimits } from './store-limits';
  */
 export async function openStore(url: string, limits: Partial<StoreLimits> = {}): Promise<Store> {
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
+  return new ContentAddressedStore(await openDatabase(url, all), all);
+}
+
+async function openDatabase(url: string, limits: StoreLimits): Promise<SqlDatabase> {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
-      return openSqliteStore(sqliteFile(url, url), all);
+      return SqliteDatabase.open(sqliteFile(url, url), limits.waitMs);
     case 'sqlite':
-      return openSqliteStore(sqliteFile(url, url.slice('sqlite:'.length)), all);
+      return SqliteDatabase.open(sqliteFile(url, url.slice('sqlite:'.length)), limits.waitMs);
     case 'postgres':
     case 'postgresql':
-      return openPostgresStore(url, all);
+      return PostgresDatabase.open(url, limits);
     default:
       throw storeConfigInvalid(
         `The store address "${redactAddress(url)}" has the unknown scheme "${scheme}". Use sqlite:<path> or postgres://user:password@host/database.`,

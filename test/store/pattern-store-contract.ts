@@ -1,7 +1,7 @@
 /** What learning asks of every store, whatever database keeps it. Run by one test file per engine. */
 import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-store';
 import type { Store } from '../../activities/stores/store';
-import { CheckedPatternStore } from '../../activities/stores/content/checked-pattern-store';
+import { CheckedPatternStore } from '../../activities/stores/patterns/checked-pattern-store';
 import { openStore } from '../../activities/stores/open-store';
 import type { PatternRows } from '../../activities/stores/sql/pattern-rows';
 import type { ContractEngine } from './store-contract';

@@ -378,23 +378,6 @@ export function describeSharedHealth(name: string, engine: ContractEngine): void
       });
     });
 
-    it('upgrades a store of the version before, whoever opens it first, and loses nothing', async () => {
-      const { store, url } = await fresh();
-      const hash = await store.putBlob('kept');
-      const meta = engine.table('meta');
-      const later = ['route_health', 'observations', 'patterns', 'tool_knowledge'];
-      await engine.execute(
-        url,
-        `${later.map((table) => `DROP TABLE ${engine.table(table)};`).join(' ')}
-         UPDATE ${meta} SET value = '1' WHERE name = 'schema_version'`,
-      );
-      const upgraded = await Promise.all(Array.from({ length: 8 }, () => open(url)));
-      await Promise.all(upgraded.map((one) => one.reportFailure(failure())));
-      expect(await read(upgraded[0] ?? store)).toMatchObject({ errorCount: 8 });
-      expect((await upgraded[7]?.getBlob(hash))?.toString()).toBe('kept');
-      expect(upgraded[3]?.id).toBe(store.id);
-    });
-
     describe('over processes', () => {
       it('gives each route to one of four probers, and counts every failure of all', async () => {
         const { store, url } = await fresh();

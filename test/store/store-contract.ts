@@ -286,7 +286,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
           const hash = nodeHash(undefined, json);
           await engine.execute(
             url,
-            `INSERT INTO ${engine.table('nodes')} VALUES ('${hash}', NULL, '${json}')`,
+            `INSERT INTO ${engine.table('nodes')} (hash, parent, messages) VALUES ('${hash}', NULL, '${json}')`,
           );
           expect(
             await failureOf((await open(url)).loadTranscript(hash), 'store_corrupt'),
@@ -456,7 +456,10 @@ async function insertChain(
     values.push(`('${hash}', ${head === undefined ? 'NULL' : `'${head}'`}, '${json}')`);
     head = hash;
     if (values.length === 500 || n === length - 1) {
-      await engine.execute(url, `INSERT INTO ${engine.table('nodes')} VALUES ${values.join(', ')}`);
+      await engine.execute(
+        url,
+        `INSERT INTO ${engine.table('nodes')} (hash, parent, messages) VALUES ${values.join(', ')}`,
+      );
       values = [];
     }
   }

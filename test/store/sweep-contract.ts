@@ -20,8 +20,7 @@ export function describeSweep(name: string, engine: ContractEngine): void {
 
     /** Everything written so far is old. */
     async function age(): Promise<void> {
-      const tables = name === 'SQLite' ? ['ages'] : ['nodes', 'blobs', 'chunks', 'tool_executions'];
-      for (const table of tables)
+      for (const table of ['nodes', 'blobs', 'chunks', 'tool_executions'])
         await engine.execute(url, `UPDATE ${engine.table(table)} SET touched_ms = 1000`);
     }
 

@@ -131,8 +131,13 @@ class PostgresServer {
     this.#child = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const gone = once(child, 'exit');
+    const listed = `/proc/${child.pid}/task/${child.pid}/children`;
+    const backends = existsSync(listed) ? readFileSync(listed, 'utf8') : '';
     child.kill(signal);
     await gone;
+    // Backends outlive a killed server for a moment, and still answer.
+    for (const pid of backends.split(' ').filter(Boolean))
+      while (existsSync(`/proc/${pid}/fd`)) await delay(10);
   }
 
   async newDatabase(name: string): Promise<string> {

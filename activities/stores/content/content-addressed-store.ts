@@ -1,6 +1,7 @@
 /** The store over any database: names content, verifies it on every load, and keeps transcripts in memory. */
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
 import { InfraException } from '../../lifecycle/infra-exception';
+import { CheckedPatternStore } from '../patterns/checked-pattern-store';
 import type { PatternStore } from '../patterns/pattern-store';
 import type {
   BlobSlice,
@@ -22,20 +23,23 @@ import {
   type Chunk,
 } from './blob-manifest';
 import { canonicalJson, contentHash, isContentHash, maxJsonDepth, nodeHash } from '../content-hash';
+import { ContentRows, type NodeRow, type ToolRow } from '../sql/content-rows';
+import { GarbageRows } from '../sql/garbage-rows';
+import { PatternRows } from '../sql/pattern-rows';
+import { recordRow, type RecordChange, type RecordRow } from '../sql/record-row';
+import type { SqlDatabase } from '../sql/sql-database';
 import {
   afterFailure,
   afterProbeRequest,
   afterSuccess,
+  healthIn,
   holdsProbe,
   initialHealth,
   withoutProbeOf,
 } from './health-record';
-import { healthRecord, healthRow } from './health-row';
 import { parseMessages } from './message-shape';
-import type { GarbageRows } from '../sql/garbage-rows';
 import type { SweepOptions, SweepResult } from './sweep';
 import { sweep } from './sweep';
-import type { HealthRow, HealthUpdate, NodeRow, RowEngine, ToolRow } from '../sql/row-engine';
 import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
 import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
 import { outcomeSum, storableJson, toolRecord, toolRow } from './tool-row';
@@ -50,25 +54,25 @@ import { TranscriptCache, type TranscriptNode } from './transcript-cache';
  */
 export class ContentAddressedStore implements Store {
   readonly patterns: PatternStore;
-  readonly #rows: RowEngine;
-  readonly #garbage: GarbageRows;
+  readonly #database: SqlDatabase;
+  readonly #rows: ContentRows;
   readonly #limits: StoreLimits;
   readonly #cache: TranscriptCache;
 
-  constructor(rows: RowEngine, patterns: PatternStore, garbage: GarbageRows, limits: StoreLimits) {
-    this.#garbage = garbage;
-    this.patterns = patterns;
-    this.#rows = rows;
+  constructor(database: SqlDatabase, limits: StoreLimits) {
+    this.patterns = new CheckedPatternStore(new PatternRows(database));
+    this.#database = database;
+    this.#rows = new ContentRows(database);
     this.#limits = limits;
     this.#cache = new TranscriptCache(limits.cacheBytes);
   }
 
   get id(): string {
-    return this.#rows.id;
+    return this.#database.id;
   }
 
   get label(): string {
-    return this.#rows.label;
+    return this.#database.label;
   }
 
   async appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head> {
@@ -157,7 +161,7 @@ export class ContentAddressedStore implements Store {
   async readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]> {
     const hashes = routes.map((route) => contentHash(route));
     const rows = await this.#rows.selectHealth([...new Set(hashes)]);
-    return routes.flatMap((route) => healthRecord(route, rows.get(contentHash(route))) ?? []);
+    return routes.flatMap((route) => healthIn(rows.get(contentHash(route)), route) ?? []);
   }
 
   reportFailure(failure: RouteFailure): Promise<SharedHealth> {
@@ -189,15 +193,15 @@ export class ContentAddressedStore implements Store {
         throw thrown;
       }
     };
-    return sweep(this.#garbage, read, options);
+    return sweep(new GarbageRows(this.#database), read, options);
   }
 
   async check(): Promise<void> {
-    await this.#rows.touch();
+    await this.#rows.check();
   }
 
   async close(): Promise<void> {
-    await this.#rows.close();
+    await this.#database.close();
   }
 
   /** `change` returns its argument where nothing changes: most calls then only read, and never wait for a lock. */
@@ -205,10 +209,10 @@ export class ContentAddressedStore implements Store {
     route: string,
     change: (known: SharedHealth) => SharedHealth,
   ): Promise<SharedHealth> {
-    const update = (row: HealthRow | undefined): HealthUpdate & { health: SharedHealth } => {
-      const known = healthRecord(route, row) ?? initialHealth(route);
+    const update = (row: RecordRow | undefined): RecordChange & { health: SharedHealth } => {
+      const known = healthIn(row, route) ?? initialHealth(route);
       const health = change(known);
-      return { health, row: health === known ? undefined : healthRow(health) };
+      return { health, row: health === known ? undefined : recordRow(health) };
     };
     const routeHash = contentHash(route);
     const rows = await this.#rows.selectHealth([routeHash]);

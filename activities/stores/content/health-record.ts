@@ -1,6 +1,9 @@
 /** What a report or a probe makes of a route's shared health: pure, so that both engines agree. */
 import { failureMessageChars } from '../../../workflows/core/limits';
+import { defined } from '../../../workflows/core/json';
+import { valueIn, type RecordRow } from '../sql/record-row';
 import type { ProbeRequest, RouteFailure, RouteSuccess, SharedHealth } from '../store';
+import { areNumbers, areTexts, isFields } from './message-shape';
 
 /** Milliseconds by which `lastSuccessAtMs` of a healthy route may lag, as each model call of a fleet reports a success (store.ts). */
 const successLagMs = 10_000;
@@ -38,7 +41,7 @@ export function afterSuccess(known: SharedHealth, success: RouteSuccess): Shared
   if (!isNews) return known;
   return {
     ...initialHealth(known.route),
-    ...(lastFailureAtMs === undefined ? {} : { lastFailureAtMs }),
+    ...defined({ lastFailureAtMs }),
     lastSuccessAtMs: Math.max(lastSuccessAtMs, success.atMs),
   };
 }
@@ -61,4 +64,18 @@ export function withoutProbeOf(known: SharedHealth, holder: string | undefined):
   if (holder === undefined || known.probe?.holder !== holder) return known;
   const { probe: _ended, ...rest } = known;
   return rest;
+}
+
+/** The record in a row; undefined if there is none, or if it is not what was written for `route`. */
+export function healthIn(row: RecordRow | undefined, route: string): SharedHealth | undefined {
+  const health = valueIn(row, isHealth);
+  return health?.route === route ? health : undefined;
+}
+
+function isHealth(value: unknown): value is SharedHealth {
+  return (
+    isFields(value) &&
+    areTexts(value, 'route', 'status') &&
+    areNumbers(value, 'errorCount', 'cooldownUntilMs', 'probeFromMs')
+  );
 }

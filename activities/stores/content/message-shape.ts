@@ -66,12 +66,19 @@ function isToolResult(value: unknown): boolean {
   );
 }
 
-function isFields(value: unknown): value is Fields {
+/** True for an object that is not an array. */
+export function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function areTexts(value: Fields, ...names: readonly string[]): boolean {
+/** True if each of the fields is a string. */
+export function areTexts(value: Fields, ...names: readonly string[]): boolean {
   return names.every((name) => typeof value[name] === 'string');
+}
+
+/** True if each of the fields is a number. */
+export function areNumbers(value: Fields, ...names: readonly string[]): boolean {
+  return names.every((name) => typeof value[name] === 'number');
 }
 
 function isOptional(value: unknown, check: (value: unknown) => boolean): boolean {

@@ -154,7 +154,6 @@ export async function sweep(
 ): Promise<SweepResult> {
   const { dryRun, nowMs, graceMs, roots, runKeys } = options;
   const beforeMs = nowMs - graceMs;
-  if (!dryRun) await rows.adopt(nowMs);
   const contents: Contents = {
     nodes: await all((after, limit) => rows.nodes(after, limit)),
     blobs: await all((after, limit) => rows.blobs(after, limit)),

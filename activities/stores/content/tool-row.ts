@@ -1,7 +1,8 @@
 /** Maps tool records to rows and back, and finds rows that were changed. */
 import { contentHash, canonicalJson } from '../content-hash';
 import type { ToolIntent, ToolRecord } from '../store';
-import type { ToolRow } from '../sql/row-engine';
+import type { ToolRow } from '../sql/content-rows';
+import { areNumbers, areTexts, isFields } from './message-shape';
 
 /** The row of an execution that begins. */
 export function toolRow(intent: ToolIntent): ToolRow {
@@ -40,10 +41,9 @@ function parseIntent(row: ToolRow): ToolIntent | undefined {
 }
 
 function isIntent(value: unknown): value is ToolIntent {
-  if (typeof value !== 'object' || value === null) return false;
-  const fields = new Map(Object.entries(value));
   return (
-    ['key', 'tool', 'inputDigest'].every((name) => typeof fields.get(name) === 'string') &&
-    typeof fields.get('startedAtMs') === 'number'
+    isFields(value) &&
+    areTexts(value, 'key', 'tool', 'inputDigest') &&
+    areNumbers(value, 'startedAtMs')
   );
 }

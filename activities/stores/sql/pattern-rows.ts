@@ -1,12 +1,7 @@
-/** The rows that a database keeps for learning: what differs between SQLite and Postgres, and nothing else. */
+/** The rows of what runs learn. */
 import type { ContentHash } from '../../../workflows/core/message';
-
-/** A record as it is kept. The sum finds a changed byte. */
-export interface RecordRow {
-  /** Canonical JSON. */
-  readonly record: string;
-  readonly recordSum: ContentHash;
-}
+import { recordRowOf, updateRecord, type RecordChange, type RecordRow } from './record-row';
+import { textOf, type SqlDatabase, type SqlRow, type SqlValue } from './sql-database';
 
 /** An observation as it is kept. */
 export interface ObservationRow extends RecordRow {
@@ -23,30 +18,101 @@ export interface PatternRow extends RecordRow {
   readonly cluster: ContentHash;
 }
 
-/** What a change makes of a pattern's row; undefined leaves it as it is. */
-export interface PatternChange {
-  readonly row: PatternRow | undefined;
-}
+const insertObservationSql = `
+  INSERT INTO @observations (key_hash, tenant, at_ms, record, record_sum) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (key_hash) DO NOTHING`;
 
-/**
- * The tables of learning in one database.
- *
- * Contract: as `RowEngine`.
- */
-export interface PatternRows {
+const pruneSql = `
+  DELETE FROM @observations WHERE tenant = ? AND key_hash NOT IN (
+    SELECT key_hash FROM @observations WHERE tenant = ?
+    ORDER BY at_ms DESC, key_hash LIMIT ?
+  )`;
+
+const selectPatternsSql = `
+  SELECT {record}, {record_sum} FROM @patterns
+  WHERE (CAST(? AS text) IS NULL OR tenant = ?) AND (CAST(? AS text) IS NULL OR cluster = ?)
+  ORDER BY id`;
+
+/** Adds an empty row, which is no pattern, if there is none; from then on the row is this transaction's alone. */
+const lockPatternSql = `
+  INSERT INTO @patterns (id, tenant, cluster, record, record_sum) VALUES (?, '', '', '', '')
+  ON CONFLICT (id) DO UPDATE SET id = excluded.id
+  RETURNING {record}, {record_sum}`;
+
+const savePatternSql = `
+  UPDATE @patterns SET tenant = ?, cluster = ?, record = ?, record_sum = ? WHERE id = ?`;
+
+/** The tables of learning in one database. */
+export class PatternRows {
+  constructor(readonly database: SqlDatabase) {}
+
   /** Adds rows whose keys are new, then removes the oldest of each of their tenants beyond `keep`. */
-  insertObservations(rows: readonly ObservationRow[], keep: number): Promise<void>;
+  async insertObservations(rows: readonly ObservationRow[], keep: number): Promise<void> {
+    await this.database.transaction(async (query) => {
+      for (const { keyHash, tenant, atMs, record, recordSum } of rows)
+        await query(insertObservationSql, [keyHash, tenant, atMs, record, recordSum]);
+      const tenants = [...new Set(rows.map((row) => row.tenant))].sort();
+      for (const tenant of tenants) await query(pruneSql, [tenant, tenant, keep]);
+    });
+  }
+
   /** Newest first. */
-  selectObservations(tenant: string): Promise<readonly RecordRow[]>;
-  selectTenants(): Promise<readonly string[]>;
+  selectObservations(tenant: string): Promise<readonly RecordRow[]> {
+    return this.#records(
+      `SELECT {record}, {record_sum} FROM @observations WHERE tenant = ?
+       ORDER BY at_ms DESC, key_hash`,
+      [tenant],
+    );
+  }
+
+  async selectTenants(): Promise<readonly string[]> {
+    const sql = 'SELECT {tenant} FROM @observations GROUP BY tenant ORDER BY tenant';
+    const rows = await this.#select(sql, []);
+    return rows.map((row) => textOf(row['tenant']) ?? '');
+  }
+
   /** Ordered by id. */
-  selectPatterns(tenant?: string, cluster?: ContentHash): Promise<readonly RecordRow[]>;
-  selectPattern(id: string): Promise<RecordRow | undefined>;
-  /** Replaces a row by what `update` makes of it, while nobody else can; `update` may run twice, its last answer counts. */
-  updatePattern<T extends PatternChange>(
+  selectPatterns(tenant?: string, cluster?: ContentHash): Promise<readonly RecordRow[]> {
+    const [ofTenant, ofCluster] = [tenant ?? null, cluster ?? null];
+    return this.#records(selectPatternsSql, [ofTenant, ofTenant, ofCluster, ofCluster]);
+  }
+
+  async selectPattern(id: string): Promise<RecordRow | undefined> {
+    return (
+      await this.#records('SELECT {record}, {record_sum} FROM @patterns WHERE id = ?', [id])
+    )[0];
+  }
+
+  /** Replaces a row with what `update` makes of it, while nobody else can; `update` may run twice, its last answer counts. */
+  updatePattern<T extends RecordChange<PatternRow>>(
     id: string,
     update: (known: RecordRow | undefined) => T,
-  ): Promise<T>;
-  selectKnowledge(digest: string): Promise<RecordRow | undefined>;
-  insertKnowledge(digest: string, row: RecordRow): Promise<void>;
+  ): Promise<T> {
+    return this.database.transaction(async (query) => {
+      const updated = await updateRecord(query, lockPatternSql, id, update, (row: PatternRow) =>
+        query(savePatternSql, [row.tenant, row.cluster, row.record, row.recordSum, id]),
+      );
+      await query(`DELETE FROM @patterns WHERE id = ? AND record = ''`, [id]);
+      return updated;
+    });
+  }
+
+  async selectKnowledge(digest: string): Promise<RecordRow | undefined> {
+    const sql = 'SELECT {record}, {record_sum} FROM @tool_knowledge WHERE digest = ?';
+    return (await this.#records(sql, [digest]))[0];
+  }
+
+  async insertKnowledge(digest: string, { record, recordSum }: RecordRow): Promise<void> {
+    const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum) VALUES (?, ?, ?)
+                 ON CONFLICT (digest) DO NOTHING`;
+    await this.database.write((query) => query(sql, [digest, record, recordSum]));
+  }
+
+  async #records(sql: string, values: readonly SqlValue[]): Promise<readonly RecordRow[]> {
+    return (await this.#select(sql, values)).map(recordRowOf);
+  }
+
+  #select(sql: string, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
+    return this.database.read((query) => query(sql, values));
+  }
 }

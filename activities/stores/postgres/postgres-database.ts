@@ -1,6 +1,16 @@
 /** A pool of connections to one Postgres database: bounded in time, renewed when the server comes back. */
-import { Client, Pool, type ClientBase, type PoolConfig, type QueryResult } from 'pg';
+import { Client, Pool, type ClientBase, type PoolConfig } from 'pg';
 import { InfraException } from '../../lifecycle/infra-exception';
+import { ensureTables } from '../sql/schema';
+import {
+  translated,
+  type SqlDatabase,
+  type SqlDialect,
+  type SqlQuery,
+  type SqlRow,
+  type SqlValue,
+  type SqlWork,
+} from '../sql/sql-database';
 import { describeError, storeConfigInvalid, storeCorrupt, storeUnavailable } from '../store-errors';
 import type { StoreLimits } from '../store-limits';
 
@@ -10,26 +20,27 @@ const silenceMs = 5_000;
 /** Milliseconds that an unused connection is kept (ADR 0018). */
 const idleMs = 60_000;
 
-/** Values that a statement is given. */
-export type SqlValue = string | number | Buffer | null | readonly string[];
+const dialect: SqlDialect = {
+  table: (name) => `holdfast.${name}`,
+  placeholder: (index) => `$${index + 1}`,
+  text: (expression, name) => `${expression} AS ${name}`,
+  // As base64: pg's binary mode garbles bytes that are not UTF-8 (seen with pg 8.23), and its text mode doubles them.
+  bytes: (column) => `encode(${column}, 'base64') AS ${column}`,
+  words: {
+    key: 'text COLLATE "C"',
+    blob: 'bytea',
+    now: '((extract(epoch FROM now()) * 1000)::bigint)',
+    lock: 'FOR UPDATE',
+  },
+};
 
-/** Rows as the server sent them. */
-export type SqlResult = QueryResult<Record<string, unknown>>;
-
-/** One connection within a transaction. */
-export type SqlQuery = (sql: string, values?: readonly SqlValue[]) => Promise<SqlResult>;
-
-/**
- * Statements on a Postgres database.
- *
- * Contract: a statement may run twice when its connection breaks, so it must be idempotent.
- * Errors: `store_unavailable`, `store_corrupt` (Postgres finds its files damaged).
- */
-export class PostgresConnection {
+/** A Postgres database. */
+export class PostgresDatabase implements SqlDatabase {
   readonly label: string;
   readonly #pool: Pool;
+  #id = '';
 
-  constructor(url: string, limits: StoreLimits) {
+  private constructor(url: string, limits: StoreLimits) {
     this.label = postgresLabel(url);
     const options: PoolOptions = {
       connectionString: url,
@@ -42,39 +53,56 @@ export class PostgresConnection {
       onConnect: (client: ClientBase) => setUpSession(client, limits),
     };
     this.#pool = new Pool(options);
-    // A connection that breaks while nobody uses it is no event: the pool drops it, and the next statement opens another.
+    // The pool drops a connection that breaks while it is idle, and the next statement opens another.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
 
-  /** Runs one statement, which is one transaction. */
-  async query(sql: string, values: readonly SqlValue[] = []): Promise<SqlResult> {
-    const attempt = (): Promise<SqlResult> => this.#pool.query(sql, [...values]);
+  /** Opens the store in a database, making schema and tables if need be. */
+  static async open(url: string, limits: StoreLimits): Promise<PostgresDatabase> {
+    const database = new PostgresDatabase(url, limits);
     try {
-      return await attempt().catch((error: unknown) => {
-        if (isWorthOneMoreTry(error)) return attempt();
-        throw error;
+      database.#id = await ensureTables({
+        label: database.label,
+        query: database.#query,
+        alone: (work) => database.transaction((query) => withSchema(query, work)),
+        hasTables,
       });
+      return database;
     } catch (error) {
-      throw this.explain(error);
+      await database.close();
+      throw error;
     }
   }
 
-  /** Runs statements as one transaction, once. */
-  async transaction<T>(run: (query: SqlQuery) => Promise<T>): Promise<T> {
+  get id(): string {
+    return this.#id;
+  }
+
+  read<T>(work: SqlWork<T>): Promise<T> {
+    return work(this.#query);
+  }
+
+  /** Each statement is a transaction of its own, sent again if its connection breaks. */
+  write<T>(work: SqlWork<T>): Promise<T> {
+    return work(this.#query);
+  }
+
+  /** Once: what has happened is unknown if the connection breaks at the commit. */
+  async transaction<T>(work: SqlWork<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => {
-      throw this.explain(error);
+      throw this.#explain(error);
     });
     try {
       await client.query('BEGIN');
-      const result = await run((sql, values = []) => client.query(sql, [...values]));
+      const result = await work((sql, values) => send(client, sql, values));
       await client.query('COMMIT');
       client.release();
       return result;
     } catch (error) {
-      // The connection goes with its open transaction.
+      // The open transaction ends with its connection.
       client.release(true);
-      throw this.explain(error);
+      throw this.#explain(error);
     }
   }
 
@@ -82,13 +110,25 @@ export class PostgresConnection {
     if (!this.#pool.ending) await this.#pool.end();
   }
 
+  readonly #query: SqlQuery = async (sql, values) => {
+    const attempt = (): Promise<readonly SqlRow[]> => send(this.#pool, sql, values);
+    try {
+      return await attempt().catch((error: unknown) => {
+        if (isWorthOneMoreTry(error)) return attempt();
+        throw error;
+      });
+    } catch (error) {
+      throw this.#explain(error);
+    }
+  };
+
   /** Turns any error into one for people. */
-  explain(error: unknown): InfraException {
+  #explain(error: unknown): InfraException {
     if (error instanceof InfraException) return error;
     if (this.#pool.ending) return storeUnavailable(this.label, 'it was closed', 'Open it again.');
     const { code, message } = describeError(error);
     if (code === 'XX001' || code === 'XX002') {
-      return storeCorrupt(this.label, `Postgres finds its files damaged (${message})`, error);
+      return storeCorrupt(this.label, `Postgres reports damaged files (${message})`, error);
     }
     const configuration = configurationRemedies.get(code);
     if (configuration !== undefined) {
@@ -99,10 +139,31 @@ export class PostgresConnection {
     return storeUnavailable(
       this.label,
       what,
-      remedy ?? 'See that the server runs and can be reached.',
+      remedy ?? 'Check that the server runs and can be reached.',
       error,
     );
   }
+}
+
+async function send(
+  client: Pool | ClientBase,
+  sql: string,
+  values: readonly SqlValue[] = [],
+): Promise<readonly SqlRow[]> {
+  return (await client.query<SqlRow>(translated(sql, dialect), [...values])).rows;
+}
+
+async function hasTables(query: SqlQuery): Promise<boolean> {
+  const [row] = await query(`SELECT to_regclass('holdfast.meta') IS NOT NULL AS found`);
+  return row?.['found'] === true;
+}
+
+/** Makes the schema, unless the database's owner did: that needs a right that the user may lack. */
+async function withSchema<T>(query: SqlQuery, work: SqlWork<T>): Promise<T> {
+  await query(`SELECT pg_advisory_xact_lock(hashtextextended('holdfast schema', 0))`);
+  const [row] = await query(`SELECT to_regnamespace('holdfast') IS NULL AS missing`);
+  if (row?.['missing'] === true) await query('CREATE SCHEMA holdfast');
+  return work(query);
 }
 
 /** pg waits for what `onConnect` returns, whatever its types say. */

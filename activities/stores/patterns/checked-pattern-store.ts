@@ -1,9 +1,10 @@
 /** What runs learn, over any database: checked on the way in and out, bounded per tenant. */
-import { sanitiseObservation } from '../patterns/sanitize-observation';
-import { isObservation, isPattern } from '../patterns/pattern-shape';
-import type { Observation, Pattern, PatternFilter, PatternStore } from '../patterns/pattern-store';
-import { canonicalJson, contentHash } from '../content-hash';
-import type { PatternChange, PatternRow, PatternRows, RecordRow } from '../sql/pattern-rows';
+import { sanitiseObservation } from './sanitize-observation';
+import { isObservation, isPattern } from './pattern-shape';
+import type { Observation, Pattern, PatternFilter, PatternStore } from './pattern-store';
+import { contentHash } from '../content-hash';
+import type { PatternRow, PatternRows } from '../sql/pattern-rows';
+import { recordRow, valueIn, type RecordChange } from '../sql/record-row';
 
 /** Observations kept per tenant; the oldest go first (ADR 0027). */
 const keptObservations = 2_000;
@@ -30,7 +31,9 @@ export class CheckedPatternStore implements PatternStore {
   }
 
   async observations(tenant: string): Promise<readonly Observation[]> {
-    return (await this.rows.selectObservations(tenant)).flatMap((row) => read(row, isObservation));
+    return (await this.rows.selectObservations(tenant)).flatMap(
+      (row) => valueIn(row, isObservation) ?? [],
+    );
   }
 
   tenants(): Promise<readonly string[]> {
@@ -43,14 +46,13 @@ export class CheckedPatternStore implements PatternStore {
     const cluster = isCluster ? clusterHash({ tool, errorFingerprint }) : undefined;
     const rows = await this.rows.selectPatterns(tenant, cluster);
     return rows
-      .flatMap((row) => read(row, isPattern))
+      .flatMap((row) => valueIn(row, isPattern) ?? [])
       .filter((pattern) => fits(pattern, filter))
       .sort((left, right) => left.createdAtMs - right.createdAtMs);
   }
 
   async pattern(id: string): Promise<Pattern | undefined> {
-    const row = await this.rows.selectPattern(id);
-    return row === undefined ? undefined : read(row, isPattern)[0];
+    return valueIn(await this.rows.selectPattern(id), isPattern);
   }
 
   async updatePattern(
@@ -58,9 +60,9 @@ export class CheckedPatternStore implements PatternStore {
     change: (known: Pattern | undefined) => Pattern | undefined,
   ): Promise<Pattern | undefined> {
     const { pattern } = await this.rows.updatePattern(id, (row) => {
-      const known = row === undefined ? undefined : read(row, isPattern)[0];
+      const known = valueIn(row, isPattern);
       const changed = change(known);
-      const update: PatternChange & { pattern: Pattern | undefined } = {
+      const update: RecordChange<PatternRow> & { pattern: Pattern | undefined } = {
         pattern: changed ?? known,
         row: changed === undefined ? undefined : patternRow(changed),
       };
@@ -91,19 +93,7 @@ function clusterHash(of: Pick<Pattern, 'tool' | 'errorFingerprint'>): string {
   return contentHash(of.tool, '\n', of.errorFingerprint);
 }
 
-function recordRow(value: object): RecordRow {
-  const record = canonicalJson(value);
-  return { record, recordSum: contentHash(record) };
-}
-
 function patternRow(pattern: Pattern): PatternRow {
   const { id, tenant } = pattern;
   return { id, tenant, cluster: clusterHash(pattern), ...recordRow(pattern) };
-}
-
-/** The value in a row; none where it was damaged, as forgetting costs little and refusing would stop every run. */
-function read<T>({ record, recordSum }: RecordRow, isOne: (value: unknown) => value is T): T[] {
-  if (contentHash(record) !== recordSum) return [];
-  const value: unknown = JSON.parse(record);
-  return isOne(value) ? [value] : [];
 }

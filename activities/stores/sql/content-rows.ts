@@ -1,0 +1,251 @@
+/** The rows of transcripts, blobs, tool executions and route health. */
+import type { ContentHash, Head } from '../../../workflows/core/message';
+import type { Chunk } from '../content/blob-manifest';
+import { storeMismatch } from '../store-errors';
+import { recordRowOf, updateRecord, type RecordChange, type RecordRow } from './record-row';
+import { probeTables } from './schema';
+import {
+  bytesOf,
+  placeholders,
+  textOf,
+  type SqlDatabase,
+  type SqlQuery,
+  type SqlRow,
+} from './sql-database';
+
+/** A transcript node as it is kept. */
+export interface NodeRow {
+  readonly hash: Head;
+  readonly parent: Head | undefined;
+  /** Canonical JSON. */
+  readonly messages: string;
+}
+
+/** A tool execution as it is kept. The sums reveal a changed byte. */
+export interface ToolRow {
+  /** Canonical JSON of the intent. */
+  readonly intent: string;
+  readonly intentSum: ContentHash;
+  /** Undefined until the execution is finished. */
+  readonly outcome: string | undefined;
+  readonly outcomeSum: string | undefined;
+}
+
+/** A blob as it is kept. */
+export interface BlobRow {
+  readonly hash: ContentHash;
+  readonly manifest: string;
+}
+
+/** The result of an attempt to add a node. */
+export type NodeInsertion =
+  | { readonly type: 'inserted' }
+  | { readonly type: 'present'; readonly row: NodeRow }
+  | { readonly type: 'parent-missing' };
+
+/** A row younger than this is not touched again: no grace of a sweep is as short (ADR 0025). */
+const freshMs = 20_000;
+
+const touchParentSql = `
+  UPDATE @nodes SET touched_ms = $now WHERE hash = ? AND touched_ms < $now - ${freshMs}`;
+
+const insertNodeSql = `
+  INSERT INTO @nodes (hash, parent, messages)
+  SELECT CAST(? AS text), CAST(? AS text), CAST(? AS text)
+  WHERE CAST(? AS text) IS NULL OR EXISTS (SELECT 1 FROM @nodes WHERE hash = ?)
+  ON CONFLICT (hash) DO NOTHING
+  RETURNING {hash}`;
+
+const touchNodeSql = `
+  UPDATE @nodes SET touched_ms = $now WHERE hash = ?
+  RETURNING {hash}, {parent}, {messages}`;
+
+const findNodeSql = 'SELECT {hash} FROM @nodes WHERE hash = ?';
+
+/** UNION, not UNION ALL: a chain that was bent into a ring ends too, and then fails its hashes. */
+const chainSql = `
+  WITH RECURSIVE chain(hash, parent) AS (
+    SELECT hash, parent FROM @nodes WHERE hash = ?
+    UNION
+    SELECT nodes.hash, nodes.parent FROM @nodes AS nodes JOIN chain ON nodes.hash = chain.parent
+  )
+  SELECT {nodes.hash}, {nodes.parent}, {nodes.messages}
+  FROM chain JOIN @nodes AS nodes ON nodes.hash = chain.hash`;
+
+/** Whoever finds a row there makes it young: a sweep of the same row waits for this, or this for the sweep. */
+const touchOnConflict = 'ON CONFLICT (hash) DO UPDATE SET touched_ms = excluded.touched_ms';
+
+const insertToolSql = `
+  INSERT INTO @tool_executions (key_hash, writer, intent, intent_sum) VALUES (?, ?, ?, ?)
+  ON CONFLICT (key_hash) DO NOTHING
+  RETURNING {key_hash}`;
+
+const selectToolSql = `
+  SELECT {writer}, {intent}, {intent_sum}, {outcome}, {outcome_sum}
+  FROM @tool_executions WHERE key_hash = ?`;
+
+const finishToolSql = `
+  UPDATE @tool_executions SET outcome = ?, outcome_sum = ?
+  WHERE key_hash = ? AND outcome IS NULL
+  RETURNING {key_hash}`;
+
+/** Adds an empty row, which is no record, if there is none; from then on the row is this transaction's alone. */
+const lockHealthSql = `
+  INSERT INTO @route_health (route_hash, record, record_sum) VALUES (?, '', '')
+  ON CONFLICT (route_hash) DO UPDATE SET route_hash = excluded.route_hash
+  RETURNING {record}, {record_sum}`;
+
+const saveHealthSql = 'UPDATE @route_health SET record = ?, record_sum = ? WHERE route_hash = ?';
+
+/**
+ * The store's rows in one database.
+ *
+ * Contract: every write is harmless when repeated; a write that finds its row leaves it as it is, except for its age.
+ * `updateHealth` is the exception to both.
+ */
+export class ContentRows {
+  constructor(readonly database: SqlDatabase) {}
+
+  insertNode({ hash, parent, messages }: NodeRow): Promise<NodeInsertion> {
+    const values = [hash, parent ?? null, messages, parent ?? null, parent ?? null];
+    return this.database.write(async (query) => {
+      if (parent !== undefined) await query(touchParentSql, [parent]);
+      for (;;) {
+        if ((await query(insertNodeSql, values)).length > 0) return { type: 'inserted' };
+        const [present] = await query(touchNodeSql, [hash]);
+        if (present !== undefined) return { type: 'present', row: nodeRow(present) };
+        const isOrphan = parent !== undefined && (await query(findNodeSql, [parent])).length === 0;
+        if (isOrphan) return { type: 'parent-missing' };
+        // A sweep removed the row in between.
+      }
+    });
+  }
+
+  /** The rows from `head` to the first node, in any order; ends at a missing parent. */
+  async selectChain(head: Head): Promise<readonly NodeRow[]> {
+    return (await this.#select(chainSql, [head])).map(nodeRow);
+  }
+
+  /** Adds chunks, and then the manifest that makes the blob visible, if it is given. */
+  insertBlobRows(chunks: readonly Chunk[], blob?: BlobRow): Promise<void> {
+    // A statement may touch a row only once.
+    const distinct = [...new Map(chunks.map((chunk) => [chunk.hash, chunk])).values()];
+    return this.database.write(async (query) => {
+      if (distinct.length > 0)
+        await query(
+          `INSERT INTO @chunks (hash, bytes) VALUES ${distinct.map(() => '(?, ?)').join(', ')}
+           ${touchOnConflict}`,
+          distinct.flatMap(({ hash, bytes }) => [hash, bytes]),
+        );
+      if (blob !== undefined)
+        await query(`INSERT INTO @blobs (hash, manifest) VALUES (?, ?) ${touchOnConflict}`, [
+          blob.hash,
+          blob.manifest,
+        ]);
+    });
+  }
+
+  /** Makes a blob that is there as young as one that is written now; false if it is not there. */
+  touchBlob(hash: ContentHash): Promise<boolean> {
+    const sql = 'UPDATE @blobs SET touched_ms = $now WHERE hash = ? RETURNING {hash}';
+    return this.database.write(async (query) => (await query(sql, [hash])).length > 0);
+  }
+
+  async selectManifest(hash: ContentHash): Promise<string | undefined> {
+    const [row] = await this.#select('SELECT {manifest} FROM @blobs WHERE hash = ?', [hash]);
+    return textOf(row?.['manifest']);
+  }
+
+  async selectChunks(hashes: readonly ContentHash[]): Promise<ReadonlyMap<ContentHash, Buffer>> {
+    const sql = `SELECT {hash}, [bytes] FROM @chunks WHERE hash IN (${placeholders(hashes.length)})`;
+    const found = new Map<ContentHash, Buffer>();
+    for (const row of await this.#select(sql, hashes)) {
+      const bytes = bytesOf(row['bytes']);
+      if (bytes !== undefined) found.set(textOf(row['hash']) ?? '', bytes);
+    }
+    return found;
+  }
+
+  /** Returns the row that was there; undefined if this call added it. */
+  insertTool(keyHash: ContentHash, row: ToolRow): Promise<ToolRow | undefined> {
+    // A statement whose connection broke is sent again: the writer's mark tells this call's row from another's.
+    const writer = crypto.randomUUID();
+    return this.database.write(async (query) => {
+      const added = await query(insertToolSql, [keyHash, writer, row.intent, row.intentSum]);
+      if (added.length > 0) return undefined;
+      const [present] = await query(selectToolSql, [keyHash]);
+      return textOf(present?.['writer']) === writer ? undefined : toolRow(present);
+    });
+  }
+
+  /** Sets the outcome unless there is one; false if there is no such row. */
+  finishTool(keyHash: ContentHash, outcome: string, outcomeSum: ContentHash): Promise<boolean> {
+    return this.database.write(async (query) => {
+      const finished = await query(finishToolSql, [outcome, outcomeSum, keyHash]);
+      return finished.length > 0 || (await query(selectToolSql, [keyHash])).length > 0;
+    });
+  }
+
+  async selectTool(keyHash: ContentHash): Promise<ToolRow | undefined> {
+    return toolRow((await this.#select(selectToolSql, [keyHash]))[0]);
+  }
+
+  async selectHealth(
+    routeHashes: readonly ContentHash[],
+  ): Promise<ReadonlyMap<ContentHash, RecordRow>> {
+    if (routeHashes.length === 0) return new Map();
+    const rows = await this.#select(
+      `SELECT {route_hash}, {record}, {record_sum}
+       FROM @route_health WHERE route_hash IN (${placeholders(routeHashes.length)})`,
+      routeHashes,
+    );
+    return new Map(rows.map((row) => [textOf(row['route_hash']) ?? '', recordRowOf(row)]));
+  }
+
+  /** Replaces a row with what `update` makes of it, while nobody else can; `update` may run twice, its last answer counts. */
+  updateHealth<T extends RecordChange>(
+    routeHash: ContentHash,
+    update: (known: RecordRow | undefined) => T,
+  ): Promise<T> {
+    return this.database.transaction((query) =>
+      updateRecord(query, lockHealthSql, routeHash, update, ({ record, recordSum }) =>
+        query(saveHealthSql, [record, recordSum, routeHash]),
+      ),
+    );
+  }
+
+  /**
+   * Writes a row, to see whether writing works.
+   *
+   * Errors: `store_mismatch` if the database holds another store now.
+   */
+  async check(): Promise<void> {
+    const { id, label } = this.database;
+    const found = await this.database.write(probeTables);
+    if (found === id) return;
+    const reason = `the database now holds the store ${String(found)}, not ${id}`;
+    throw storeMismatch(label, reason, 'Restore the former database, or restart the worker.');
+  }
+
+  #select(sql: string, values: readonly string[]): Promise<readonly SqlRow[]> {
+    return this.database.read((query: SqlQuery) => query(sql, values));
+  }
+}
+
+function nodeRow(row: SqlRow): NodeRow {
+  return {
+    hash: textOf(row['hash']) ?? '',
+    parent: textOf(row['parent']),
+    messages: textOf(row['messages']) ?? '',
+  };
+}
+
+function toolRow(row: SqlRow | undefined): ToolRow | undefined {
+  if (row === undefined) return undefined;
+  return {
+    intent: textOf(row['intent']) ?? '',
+    intentSum: textOf(row['intent_sum']) ?? '',
+    outcome: textOf(row['outcome']),
+    outcomeSum: textOf(row['outcome_sum']),
+  };
+}

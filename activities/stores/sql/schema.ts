@@ -1,0 +1,107 @@
+/** The tables of a store, and whether a database has them. */
+import { storeCorrupt, storeMismatch } from '../store-errors';
+import type { SqlQuery, SqlWork } from './sql-database';
+import { textOf } from './sql-database';
+
+/** Changes with the tables, so that a Holdfast with others refuses the store. */
+const schemaVersion = 5;
+
+/** A row is as old as its last write, a write that found it there included (ADR 0025). */
+const touched = 'touched_ms bigint NOT NULL DEFAULT ($now)';
+
+const record = 'record text NOT NULL, record_sum text NOT NULL';
+
+const tables: readonly string[] = [
+  'CREATE TABLE @meta (name text PRIMARY KEY, value text NOT NULL)',
+  `CREATE TABLE @nodes (hash $key PRIMARY KEY, parent $key, ${touched}, messages text NOT NULL)`,
+  'CREATE INDEX nodes_by_parent ON @nodes (parent)',
+  `CREATE TABLE @blobs (hash $key PRIMARY KEY, ${touched}, manifest text NOT NULL)`,
+  `CREATE TABLE @chunks (hash $key PRIMARY KEY, ${touched}, bytes $blob NOT NULL)`,
+  `CREATE TABLE @tool_executions (
+     key_hash $key PRIMARY KEY,
+     writer text NOT NULL,
+     ${touched},
+     intent text NOT NULL,
+     intent_sum text NOT NULL,
+     outcome text,
+     outcome_sum text
+   )`,
+  `CREATE TABLE @route_health (route_hash $key PRIMARY KEY, ${record})`,
+  `CREATE TABLE @observations (
+     key_hash $key PRIMARY KEY,
+     tenant $key NOT NULL,
+     at_ms bigint NOT NULL,
+     ${record}
+   )`,
+  'CREATE INDEX observations_by_age ON @observations (tenant, at_ms)',
+  `CREATE TABLE @patterns (
+     id $key PRIMARY KEY,
+     tenant $key NOT NULL,
+     cluster $key NOT NULL,
+     ${record}
+   )`,
+  'CREATE INDEX patterns_by_cluster ON @patterns (tenant, cluster)',
+  `CREATE TABLE @tool_knowledge (digest $key PRIMARY KEY, ${record})`,
+];
+
+/** A database whose tables may be missing. */
+export interface SchemaHost {
+  readonly label: string;
+  readonly query: SqlQuery;
+  /** Runs work that nobody else does at the same time. */
+  readonly alone: <T>(work: SqlWork<T>) => Promise<T>;
+  /** Whether the store's tables are there. */
+  readonly hasTables: SqlWork<boolean>;
+}
+
+/**
+ * Makes the tables unless they are there, whoever else does so; returns the store's id.
+ *
+ * Errors: `store_mismatch` for tables of another version, `store_corrupt` for a version or an id that is missing.
+ */
+export async function ensureTables({
+  label,
+  query,
+  alone,
+  hasTables,
+}: SchemaHost): Promise<string> {
+  if (await hasTables(query)) return knownId(query, label);
+  return alone(async (inTransaction) => {
+    if (await hasTables(inTransaction)) return knownId(inTransaction, label);
+    for (const sql of tables) await inTransaction(sql);
+    const id = crypto.randomUUID();
+    const values = ['id', id, 'schema_version', String(schemaVersion)];
+    await inTransaction('INSERT INTO @meta (name, value) VALUES (?, ?), (?, ?)', values);
+    return id;
+  });
+}
+
+async function knownId(query: SqlQuery, label: string): Promise<string> {
+  const rows = await query('SELECT {name}, {value} FROM @meta');
+  const values = new Map(rows.map(({ name, value }) => [textOf(name), textOf(value)]));
+  const id = values.get('id');
+  const version = values.get('schema_version');
+  if (!id || version === undefined) throw storeCorrupt(label, 'its id or version is missing');
+  if (!/^\d{1,6}$/.test(version))
+    throw storeCorrupt(label, `its schema version reads "${version.slice(0, 40)}"`);
+  if (Number(version) === schemaVersion) return id;
+  const isNewer = Number(version) > schemaVersion;
+  throw storeMismatch(
+    label,
+    `it has schema version ${version}, and this Holdfast works with version ${schemaVersion}`,
+    isNewer
+      ? 'Upgrade Holdfast on this worker, or open another store.'
+      : 'Open another store: this one was made before the first release.',
+  );
+}
+
+/** Writes to the database, and reads which store it holds now. */
+export async function probeTables(query: SqlQuery): Promise<string | undefined> {
+  await query(
+    `INSERT INTO @meta (name, value) VALUES ('checked_at', ?)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    [new Date().toISOString()],
+  );
+  const [row] = await query(`SELECT {value} FROM @meta WHERE name = 'id'`);
+  return textOf(row?.['value']);
+}
