@@ -6,7 +6,7 @@ import type { ContextMeasure } from '../workflows/core/context/measure';
 import { fitsBounds, scaledMeasure } from '../workflows/core/context/measure';
 import type { Head, Message } from '../workflows/core/message';
 import type { CompactInput, CompactResult } from '../workflows/core/context/ports';
-import { totalTokens } from '../workflows/core/budget/model-price';
+import { totalTokens } from '../workflows/core/budget/spend';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';

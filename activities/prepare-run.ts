@@ -1,13 +1,11 @@
 /** Resolves an agent once at the start of a run: its config snapshot, and the transcript that holds the goal. */
 import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
-import type { Limits } from '../workflows/core/limits';
+import type { Limits, HandedLimits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/run/ports';
-import { usdOf } from '../workflows/core/budget/model-price';
+import { usdOf } from '../workflows/core/budget/spend';
 import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
-import type { HandedLimits } from '../workflows/core/subagents/subagent';
-import { currentRules } from '../workflows/core/rules';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
@@ -229,7 +227,7 @@ export async function prepareRun(
     ...defined({ spend }),
     snapshot: {
       agent: agent.name,
-      rules: currentRules,
+      flags: input.flags,
       definition,
       storeId: store.id,
       completion: agent.completion,

@@ -3,8 +3,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { MessageSignal, ReasonSignal, UpdateAccepted } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
 import type { JsonObject } from '../workflows/core/json';
-import type { PendingItem } from '../workflows/core/view/status';
-import { escalationQuestionId } from '../workflows/core/view/status';
+import type { PendingItem } from '../workflows/core/view/pending';
+import { escalationQuestionId } from '../workflows/core/people/state';
 import {
   bySchema,
   check,

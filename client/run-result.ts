@@ -5,7 +5,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { z } from 'zod';
 import type { InfraError } from '../workflows/core/failure';
 import type { JsonValue } from '../workflows/core/json';
-import { reportOf } from '../workflows/core/run/end';
+import { reportOf } from '../workflows/core/run/ending';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';

@@ -1,8 +1,10 @@
 /** Where a run is and what waits for a person: asked from a worker, else told by history. */
 import { temporal } from '@temporalio/proto';
 import { queryNames } from '../workflows/contract';
-import type { PendingItem, RunStatusView } from '../workflows/core/view/status';
-import { pendingItems, statusView } from '../workflows/core/view/status';
+import type { PendingItem } from '../workflows/core/view/pending';
+import type { RunStatusView } from '../workflows/core/view/status';
+import { pendingItems } from '../workflows/core/view/pending';
+import { statusView } from '../workflows/core/view/status';
 import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';
 import type { FoldedSegment } from './history/fold';

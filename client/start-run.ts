@@ -7,9 +7,9 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import type { z } from 'zod';
 import type { AgentRunInput } from '../workflows/contract';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
-import type { RunRequest } from '../workflows/core/run/protocol';
-import { shownText } from '../workflows/core/people/shown-text';
-import { escapeMarkdown } from '../workflows/core/view/status';
+import type { RunRequest } from '../workflows/core/run/ports';
+import { shownText } from '../workflows/core/secrets/shown-text';
+import { escapeMarkdown } from '../workflows/core/view/markdown';
 import { check, startSchema } from './check-input';
 
 /** What starts a run. */

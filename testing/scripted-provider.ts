@@ -2,7 +2,7 @@
 import { InfraException } from '../activities/lifecycle/infra-exception';
 import type { ModelReply, ModelRequest, Provider } from '../activities/providers/provider';
 import type { InfraError } from '../workflows/core/failure';
-import { noUsage } from '../workflows/core/budget/usage';
+import { noUsage } from '../workflows/core/budget/spend';
 
 /** One thing that the model says: text, or tool calls. */
 export type ScriptedReply =

@@ -4,7 +4,8 @@ import {
   proxyActivities,
   proxyLocalActivities,
 } from '@temporalio/workflow';
-import { prepareCallId } from './core/run/loop';
+import { flagNames } from './flags';
+import { prepareCallId } from './core/run/protocol';
 import type { Activities } from './core/activities';
 import type { CallModelResult, ModelCallHeldBack } from './core/model-call/ports';
 import type { CheckEditResult, NotifyResult } from './core/people/ports';
@@ -58,7 +59,7 @@ export function prepareRun(
       activityId: prepareCallId,
       summary: `prepare ${command.input.agent}`.slice(0, summaryChars),
     },
-    [command.input],
+    [{ ...command.input, flags: flagNames }],
   );
 }
 

@@ -11,7 +11,7 @@ import { recordObservations } from './activity-proxies';
 import type { AgentRunInput } from './contract';
 import { restoreRunState } from './core/run/restore';
 import type { RunOutcome } from './core/run/outcome';
-import { outcomeForParent } from './core/subagents/subagent';
+import { outcomeForParent } from './core/subagents/outcome';
 import type { RunCommand, RunEvent, UnstampedEvent } from './core/run/protocol';
 import type { RunState } from './core/run/state';
 import type { Transition } from './core/run/transition';

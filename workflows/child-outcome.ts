@@ -7,8 +7,8 @@ import {
   TimeoutFailure,
 } from '@temporalio/common';
 import type { RunOutcome } from './core/run/outcome';
-import type { SubagentEnd } from './core/subagents/subagent';
-import { endOfSubagent } from './core/subagents/subagent';
+import type { SubagentEnd } from './core/subagents/outcome';
+import { endOfSubagent } from './core/subagents/outcome';
 
 function isOutcome(value: unknown): value is RunOutcome {
   return typeof value === 'object' && value !== null && 'status' in value && 'report' in value;

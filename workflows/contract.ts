@@ -1,6 +1,6 @@
 /** Names and types that a client and the workflow `agentRun` share. Plain data, so that both sides may import it. */
 import type { JsonObject } from './core/json';
-import type { RunRequest } from './core/run/protocol';
+import type { RunRequest } from './core/run/ports';
 import type { RunState } from './core/run/state';
 
 /** Workflow type that a client starts. */

@@ -9,8 +9,7 @@ import {
   prepareRun,
   runTool,
 } from './activity-proxies';
-import { modelCallEvent } from './core/model-call/model-call-event';
-import { prepareCallId } from './core/run/loop';
+import { modelCallEvent, prepareCallId } from './core/run/protocol';
 import type { ActivityCommand, RunCommand, UnstampedEvent } from './core/run/protocol';
 import { endOfFailure, endOfResult } from './child-outcome';
 import { failureFromActivity } from './failure-from-activity';

@@ -3,4 +3,4 @@ export { agentRun } from './agent-run';
 export { extractPatterns } from './extract-patterns';
 export { runAgent } from './run-agent';
 export type { RunOutcome } from './core/run/outcome';
-export type { RunRequest } from './core/run/protocol';
+export type { RunRequest } from './core/run/ports';

@@ -9,12 +9,14 @@ import {
 } from '@temporalio/workflow';
 import type { AnswerQuestion, ResolveApproval, UpdateAccepted } from './contract';
 import { queryNames, signalNames, updateNames } from './contract';
-import type { Verdict } from './core/people/decisions';
-import { verdictOnAnswer, verdictOnDecision } from './core/people/decisions';
+import type { Verdict } from './core/people/verdicts';
+import { verdictOnAnswer, verdictOnDecision } from './core/people/verdicts';
 import type { UnstampedEvent } from './core/run/protocol';
 import type { RunState } from './core/run/state';
-import type { PendingItem, RunStatusView } from './core/view/status';
-import { pendingItems, statusView } from './core/view/status';
+import type { PendingItem } from './core/view/pending';
+import type { RunStatusView } from './core/view/status';
+import { pendingItems } from './core/view/pending';
+import { statusView } from './core/view/status';
 import { invalidInput } from './invalid-input';
 import type { DecisionEvent } from './people-events';
 import { leftRaw, readPayload } from './message-payload';

@@ -5,7 +5,7 @@ import type { agentRun } from './agent-run';
 import { outcomeOfFailure } from './child-outcome';
 import { agentRunWorkflow } from './contract';
 import type { RunOutcome } from './core/run/outcome';
-import type { RunRequest } from './core/run/protocol';
+import type { RunRequest } from './core/run/ports';
 import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
 
 /** How the child is started: Temporal's options, and whether it is found by Holdfast's search attributes. */

@@ -4,7 +4,9 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { searchAttributes } from './contract';
 import type { RunState } from './core/run/state';
-import { statusMarkdown, statusView } from './core/view/status';
+import { statusMarkdown } from './core/view/markdown';
+import { pendingItems } from './core/view/pending';
+import { statusView } from './core/view/status';
 
 const keys = {
   agent: defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD),
@@ -54,9 +56,9 @@ export function createRunVisibility(): RunVisibility {
   let shown = '';
 
   function show(state: RunState): void {
-    setCurrentDetails(statusMarkdown(state));
-    if (!registered) return;
     const view = statusView(state);
+    setCurrentDetails(statusMarkdown(view, pendingItems(state)));
+    if (!registered) return;
     const provider = view.route ?? '';
     const reason = (view.reason ?? '').slice(0, attributeChars);
     const now = [view.status, provider, reason].join('\n');

@@ -8,8 +8,8 @@ import type { agentRun } from './agent-run';
 import { agentRunWorkflow } from './contract';
 import type { RunCommand } from './core/run/protocol';
 import type { RunOutcome } from './core/run/outcome';
-import { shownText } from './core/people/shown-text';
-import { escapeMarkdown } from './core/view/status';
+import { shownText } from './core/secrets/shown-text';
+import { escapeMarkdown } from './core/view/markdown';
 import { inheritedSearchAttributes } from './run-visibility';
 
 /** Characters of the task that a page shows. */

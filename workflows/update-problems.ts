@@ -1,8 +1,7 @@
 /** What is wrong with an update, before it enters history: its shape, its size, and whether it can apply. */
 import { updateNames } from './contract';
 import { editedInputChars, editedInputDepth, personTextChars } from './core/limits';
-import { rejectDecision } from './core/people/decisions';
-import { rejectAnswer } from './core/people/messages';
+import { rejectDecision, rejectAnswer } from './core/run/people-input';
 import type { RunState } from './core/run/state';
 import { eventOfUpdate, field } from './people-events';
 

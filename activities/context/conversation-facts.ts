@@ -1,6 +1,6 @@
 /** What a summary takes from the conversation without a model: people's words, changed files, earlier summaries. */
 import type { Message, ToolCallBlock, UserMessage } from '../../workflows/core/message';
-import type { OpenMatters } from '../../workflows/core/context/open-matters';
+import type { OpenMatters } from '../../workflows/core/context/ports';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import { askUserTool } from '../../workflows/core/tools/ports';
 import { defined } from '../../workflows/core/json';

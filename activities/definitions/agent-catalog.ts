@@ -85,7 +85,10 @@ function toolPolicy(tool: Tool): ToolPolicy {
     approval: tool.approval,
     ...defined({ editsFile: tool.editsFile, maxCalls: tool.maxCalls }),
     ...(tool.onUnknown === 'ask-person' ? { onUnknown: tool.onUnknown } : {}),
-    ...defined({ approvals: tool.approvals, subagent: tool.subagent }),
+    ...defined({
+      approvals: tool.approvals,
+      subagent: tool.subagent && { ...tool.subagent, tools: [] },
+    }),
   };
 }
 

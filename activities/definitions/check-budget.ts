@@ -1,6 +1,6 @@
 /** Checks budgets that people give, before anything is spent, and turns them into what a run may spend. */
 import { z } from 'zod';
-import { nanoUsdOf } from '../../workflows/core/budget/model-price';
+import { nanoUsdOf } from '../../workflows/core/budget/spend';
 import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import type { Allowance, Budget } from '../../workflows/core/budget/spend';

@@ -1,14 +1,13 @@
 /** Whether a request can be paid: the most that it may cost against what its call may spend. */
-import type { ModelPrice } from '../../workflows/core/budget/model-price';
+import type { ModelPrice, Allowance, CallSpend } from '../../workflows/core/budget/spend';
 import {
   affordableOutputTokens,
   totalTokens,
   usdText,
   worstPromptNanoUsd,
   worstRequestNanoUsd,
-} from '../../workflows/core/budget/model-price';
-import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
-import { noUsage } from '../../workflows/core/budget/usage';
+  noUsage,
+} from '../../workflows/core/budget/spend';
 import type { RequestMeasure } from '../measure/measure-request';
 import { InfraException } from '../lifecycle/infra-exception';
 

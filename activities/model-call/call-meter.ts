@@ -1,10 +1,7 @@
 /** Counts what the attempts of one model call consume, whatever becomes of them. */
 import type { InfraError } from '../../workflows/core/failure';
-import { totalTokens } from '../../workflows/core/budget/model-price';
-import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
-import { addSpend, spendOf } from '../../workflows/core/budget/spend';
-import type { Usage } from '../../workflows/core/budget/usage';
-import { noUsage } from '../../workflows/core/budget/usage';
+import { totalTokens, addSpend, spendOf, noUsage } from '../../workflows/core/budget/spend';
+import type { Allowance, CallSpend, Usage } from '../../workflows/core/budget/spend';
 import { countAllTokens } from '../measure/count-tokens';
 import type { BrokenReply, ModelReply } from '../providers/provider';
 import type { PaidRequest } from './allowance';

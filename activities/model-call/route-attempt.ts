@@ -4,7 +4,7 @@ import { CancelledFailure } from '@temporalio/common';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
-import { totalTokens } from '../../workflows/core/budget/model-price';
+import { totalTokens } from '../../workflows/core/budget/spend';
 import type { RouteConfig } from '../../workflows/core/model-call/ports';
 import type { Allowance } from '../../workflows/core/budget/spend';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';

@@ -1,11 +1,11 @@
 /** Layer 1 over all runs: asks the store before a call whether others found the route cooling, and tells it how the call went. */
-import type { FailoverReason, InfraError } from '../../workflows/core/failure';
+import type { FailoverReason, Limits } from '../../workflows/core/limits';
+import type { InfraError } from '../../workflows/core/failure';
 import {
   failoverReason,
   infraPolicies,
   infraPolicy,
 } from '../../workflows/core/errors/failure-policy';
-import type { Limits } from '../../workflows/core/limits';
 import { restAfter } from '../../workflows/core/failover/provider-health';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';

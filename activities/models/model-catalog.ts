@@ -2,7 +2,7 @@
  * What is known of models: their prices and windows. A person's table wins over the corrections, and these over the published
  * catalog; a model that none of them names is unknown.
  */
-import type { ModelPrice } from '../../workflows/core/budget/model-price';
+import type { ModelPrice } from '../../workflows/core/budget/spend';
 import type { Correction } from './corrections';
 import { corrections } from './corrections';
 import type { PriceTable, WindowTable } from './model-tables';

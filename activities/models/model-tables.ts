@@ -1,6 +1,6 @@
 /** Prices and windows that people set for models: their types, their checks, and which row applies to a model. */
 import { z } from 'zod';
-import type { ModelPrice, TokenPrices } from '../../workflows/core/budget/model-price';
+import type { ModelPrice, TokenPrices } from '../../workflows/core/budget/spend';
 import { defined } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
 

@@ -3,7 +3,7 @@ import type { AgentError, InfraError } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type { StopReason } from '../../workflows/core/model-call/ports';
-import type { Usage } from '../../workflows/core/budget/usage';
+import type { Usage } from '../../workflows/core/budget/spend';
 
 /** A tool as the model is told of it. */
 export interface ToolSpec {

@@ -1,5 +1,5 @@
 /** What a store must do: keep transcripts, blobs and tool outcomes outside of Temporal's history, and share route health. */
-import type { FailoverReason } from '../../workflows/core/failure';
+import type { FailoverReason } from '../../workflows/core/limits';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
 import type { SweepOptions, SweepResult } from './content/sweep';
 import type { PatternStore } from './patterns/pattern-store';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Limits } from '../../workflows/core/limits';
 import { personTextChars } from '../../workflows/core/limits';
 import type { Budget } from '../../workflows/core/budget/spend';
-import type { SubagentPolicy } from '../../workflows/core/subagents/subagent';
+import type { SubagentPolicy } from '../../workflows/core/tools/ports';
 import { defined } from '../../workflows/core/json';
 import { InfraException } from '../lifecycle/infra-exception';
 import { allowanceOf, checkBudget } from '../definitions/check-budget';
@@ -42,7 +42,13 @@ export interface SubagentDefinition {
 /** Milliseconds in which an answer is brought in from the store. */
 const answerTimeoutMs = 60_000;
 
-function policyOf({ name, agent, share, budget, limits }: SubagentDefinition): SubagentPolicy {
+function policyOf({
+  name,
+  agent,
+  share,
+  budget,
+  limits,
+}: SubagentDefinition): Omit<SubagentPolicy, 'tools'> {
   const where = `Subagent "${name}"`;
   if (share !== undefined && !(share > 0 && share <= 1))
     throw new UserError(`${where}: share is ${share}; give a number above 0 and at most 1.`);

@@ -1,8 +1,7 @@
 /** The feature subagents: tools that are runs of other agents (ADR 0021). */
 import type { AssistantMessage } from '../../workflows/core/message';
 import type { RouteConfig } from '../../workflows/core/model-call/ports';
-import type { SubagentAnswer } from '../../workflows/core/subagents/subagent';
-import type { ToolPolicy } from '../../workflows/core/tools/ports';
+import type { SubagentAnswer, ToolPolicy } from '../../workflows/core/tools/ports';
 import { completeTaskTool } from '../../workflows/core/tools/ports';
 import type { Feature } from '../definitions/activity-deps';
 import type { ResolvedAgent } from '../definitions/agent-catalog';

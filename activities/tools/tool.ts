@@ -1,8 +1,7 @@
 /** How people define tools: a zod schema, an effect class, a time limit, and a function. */
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
-import type { DecisionPolicy, ToolEffect } from '../../workflows/core/tools/ports';
-import type { SubagentPolicy } from '../../workflows/core/subagents/subagent';
+import type { DecisionPolicy, ToolEffect, SubagentPolicy } from '../../workflows/core/tools/ports';
 import type { PrivilegedParameter } from './privileged-parameters';
 
 /** What a tool may use while it runs. */
@@ -111,7 +110,7 @@ export interface Tool {
   readonly onUnknown: OnUnknown;
   readonly label: string | undefined;
   /** The call is a run of another agent. */
-  readonly subagent?: SubagentPolicy;
+  readonly subagent?: Omit<SubagentPolicy, 'tools'>;
   /** Checks input: the parsed value, or what is wrong in words for the model. */
   readonly parse: (input: unknown) => ParsedInput;
   readonly needsApproval: (input: unknown, context: ApprovalContext) => boolean;

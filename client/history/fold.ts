@@ -2,8 +2,7 @@
 import { CancelledFailure } from '@temporalio/common';
 import type { AgentRunInput } from '../../workflows/contract';
 import { signalNames, updateNames } from '../../workflows/contract';
-import { prepareCallId } from '../../workflows/core/run/loop';
-import { modelCallEvent } from '../../workflows/core/model-call/model-call-event';
+import { prepareCallId, modelCallEvent } from '../../workflows/core/run/protocol';
 import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
 import type { CheckEditResult, NotifyResult } from '../../workflows/core/people/ports';
 import type { CompactResult } from '../../workflows/core/context/ports';

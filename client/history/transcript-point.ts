@@ -1,10 +1,9 @@
 /** Where a run's transcript stood after each iteration, from its history: what forks and readers of transcripts begin with. */
 import type { AgentRunInput } from '../../workflows/contract';
-import { prepareCallId } from '../../workflows/core/run/loop';
+import { prepareCallId } from '../../workflows/core/run/protocol';
 import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
 import type { CompactResult } from '../../workflows/core/context/ports';
-import type { PrepareRunResult } from '../../workflows/core/run/ports';
-import type { RunRequest } from '../../workflows/core/run/protocol';
+import type { PrepareRunResult, RunRequest } from '../../workflows/core/run/ports';
 import { ClientError } from '../client-error';
 import type { HistoryFact } from './facts';
 import type { RunAccess } from '../run-access';

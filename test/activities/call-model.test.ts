@@ -63,7 +63,11 @@ async function probing(
     probeFromMs: atMs - 1,
     atMs,
   });
-  const { snapshot, head } = await activities.prepareRun({ agent: 'worker', goal: 'Work.' });
+  const { snapshot, head } = await activities.prepareRun({
+    flags: [],
+    agent: 'worker',
+    goal: 'Work.',
+  });
   const { storeId, definition } = snapshot;
   const input = { storeId, definition, head, routeIndex: 0, iteration: 1, idPrefix: 'run' };
   return environment.run(() => activities.callModel(input)).catch((thrown: unknown) => thrown);
@@ -114,7 +118,11 @@ test('content that never ends runs into the limit of one attempt, which counts a
       },
     ],
   });
-  const { snapshot, head } = await activities.prepareRun({ agent: 'worker', goal: 'Work.' });
+  const { snapshot, head } = await activities.prepareRun({
+    flags: [],
+    agent: 'worker',
+    goal: 'Work.',
+  });
   const input: CallModelInput = {
     storeId: snapshot.storeId,
     definition: snapshot.definition,

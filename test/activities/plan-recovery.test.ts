@@ -115,7 +115,12 @@ async function planned(
     ],
   });
   const workspace = path.dirname(stored.file);
-  const { snapshot } = await activities.prepareRun({ agent: 'saver', goal: 'Save it.', workspace });
+  const { snapshot } = await activities.prepareRun({
+    flags: [],
+    agent: 'saver',
+    goal: 'Save it.',
+    workspace,
+  });
   const input: PlanRecoveryInput = {
     storeId: snapshot.storeId,
     definition: snapshot.definition,

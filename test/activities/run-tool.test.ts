@@ -42,7 +42,7 @@ async function runCall(
       },
     ],
   });
-  const { snapshot } = await activities.prepareRun({ agent: 'worker', goal: 'Work.' });
+  const { snapshot } = await activities.prepareRun({ flags: [], agent: 'worker', goal: 'Work.' });
   const idempotencyKey = 'run/call';
   if (interrupted)
     await store.beginTool({

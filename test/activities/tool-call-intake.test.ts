@@ -7,7 +7,7 @@ import type { TakenCall } from '../../activities/model-call/tool-call-intake';
 import { takeToolCalls } from '../../activities/model-call/tool-call-intake';
 import type { ToolsOfRun } from '../../activities/tool-call/tool-of-run';
 import { defineTool } from '../../activities/tools/define-tool';
-import { noUsage } from '../../workflows/core/budget/usage';
+import { noUsage } from '../../workflows/core/budget/spend';
 import { temporaryStore } from '../support/temporary-store';
 
 /** An agent that has `send`. */

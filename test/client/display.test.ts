@@ -32,6 +32,7 @@ const status: RunStatusView = {
   toolCallsSucceeded: 4,
   toolCallsFailed: 1,
   failovers: 1,
+  cost: {},
   healed: { overloaded: 2, tool_execution_failed: 3 },
   usage: { inputTokens: 12_345, outputTokens: 678, cacheReadTokens: 0, cacheWriteTokens: 0 },
   segments: 1,

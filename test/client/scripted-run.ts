@@ -1,4 +1,5 @@
 /** Scripted activities and workers for tests of the client: real Temporal, real workflow, results made up by the test. */
+import { defaultCompaction } from '../../workflows/core/context/compaction-config';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { Client } from '@temporalio/client';
@@ -72,6 +73,8 @@ function scriptedActivities(script: Script): Activities {
         head: head(),
         snapshot: {
           agent: input.agent,
+          flags: input.flags,
+          compaction: defaultCompaction,
           definition: 'definition',
           storeId: 'store',
           completion: 'text',

@@ -8,9 +8,8 @@ import { defineTool } from '../../activities/tools/define-tool';
 import { scriptedProvider } from '../../testing/scripted-provider';
 import { noteProvenance, toToolResponse } from '../../workflows/core/errors/error-context';
 import type { AssistantMessage, Message, ToolResultBlock } from '../../workflows/core/message';
-import { openMatters } from '../../workflows/core/context/open-matters';
+import { openMatters } from '../../workflows/core/view/open-matters';
 import type { CompactInput, CompactResult } from '../../workflows/core/context/ports';
-import { currentRules } from '../../workflows/core/rules';
 import { aSnapshot, anAgentError } from '../support/builders';
 import { drive } from '../support/run-driver';
 import type { TemporaryStore } from '../support/temporary-store';
@@ -94,7 +93,11 @@ async function compacted(
       },
     ],
   });
-  const { snapshot } = await activities.prepareRun({ agent: 'mender', goal: 'Mend the build.' });
+  const { snapshot } = await activities.prepareRun({
+    flags: [],
+    agent: 'mender',
+    goal: 'Mend the build.',
+  });
   const head = await stored.store.appendNode(undefined, conversation);
   const input: CompactInput = {
     storeId: snapshot.storeId,
@@ -180,7 +183,7 @@ test('an error that no success of its tool has mended stays open, whatever else 
       { text: 'done' },
     ],
     {
-      prepare: () => aSnapshot({ rules: currentRules }),
+      prepare: () => aSnapshot({}),
       tool: ({ name }, call) =>
         name === 'calculator' ? { error: anAgentError({ toolName: name }) } : { output: `${call}` },
     },

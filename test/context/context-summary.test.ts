@@ -9,7 +9,7 @@ import {
 import { recordChunks } from '../../activities/context/record-chunks';
 import { readPartSummary, summaryProblem } from '../../activities/context/summary-reply';
 import type { ModelReply } from '../../activities/providers/provider';
-import { noUsage } from '../../workflows/core/budget/usage';
+import { noUsage } from '../../workflows/core/budget/spend';
 
 function aSummary(changes: Partial<ContextSummary> = {}): ContextSummary {
   return {

@@ -6,7 +6,7 @@ import { promptTokens } from '../../testing/emulator/billing';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
-import { addUsage, cachedShareOf, noUsage, type Usage } from '../../workflows/core/budget/usage';
+import { addUsage, cachedShareOf, noUsage, type Usage } from '../../workflows/core/budget/spend';
 import type { AgentWorld } from '../support/agent-world';
 import { startAgentWorld } from '../support/agent-world';
 import { brokenPrefixes, commonBlocks, promptOf } from '../support/prompt-prefix';

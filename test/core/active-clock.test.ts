@@ -1,5 +1,4 @@
 /** Active time: a run is not charged for hours in which no worker lived. */
-import { currentRules } from '../../workflows/core/rules';
 import type { RunState } from '../../workflows/core/run/state';
 import { transition } from '../../workflows/core/run/transition';
 import type { UnstampedEvent } from '../support/builders';
@@ -8,9 +7,9 @@ import { aCall, aLimits, aRunWithCalls, aTool, aToolResult } from '../support/bu
 const limits = aLimits({ maxActiveMs: 600_000, heartbeatTimeoutMs: 20_000 });
 
 /** A run with two calls at work. */
-function working(rules = currentRules): RunState {
+function working(): RunState {
   const calls = [aCall('a', { name: 'search' }), aCall('b', { name: 'search' })];
-  return aRunWithCalls(calls, { tools: [aTool('search')], limits, rules })[0];
+  return aRunWithCalls(calls, { tools: [aTool('search')], limits })[0];
 }
 
 const later = (state: RunState, ms: number, event: UnstampedEvent): RunState =>
@@ -78,10 +77,4 @@ test('a limit that is reached while workers live ends the run', () => {
   const run = working();
   const atLimit = later(run, 600_000 - run.activeMs, limitReached(run));
   expect(atLimit.phase).toMatchObject({ type: 'ending', failureReason: 'guard_active_time' });
-});
-
-test('runs of earlier rules count every stretch whole', () => {
-  const run = working(2);
-  expect(later(run, 500_000, completed('a', 470_000)).activeMs - run.activeMs).toBe(500_000);
-  expect(later(run, 3_600_000, limitReached(run)).phase.type).toBe('ending');
 });

@@ -1,9 +1,8 @@
 /** People and failures at the worst moment, in each phase. */
-import { rejectDecision } from '../../workflows/core/people/decisions';
-import { rejectAnswer } from '../../workflows/core/people/messages';
+import { rejectDecision, rejectAnswer } from '../../workflows/core/run/people-input';
 import type { RunCommand } from '../../workflows/core/run/protocol';
 import type { RunState } from '../../workflows/core/run/state';
-import { pendingItems, statusMarkdown } from '../../workflows/core/view/status';
+import { pendingItems } from '../../workflows/core/view/pending';
 import type { Transition } from '../../workflows/core/run/transition';
 import { transition } from '../../workflows/core/run/transition';
 import type { UnstampedEvent } from '../support/builders';
@@ -23,6 +22,7 @@ import {
   startMs,
   takeAll,
   typesOf,
+  markdownOf,
 } from '../support/builders';
 import { drive, RunDriver } from '../support/run-driver';
 
@@ -54,6 +54,11 @@ const paused = (): RunState =>
 const waitingToPrepare = (): RunState =>
   takeAll(aNewRun()[0], { type: 'run-preparation-failed', failure: storeDown })[0];
 const approval = (id: string) => aCall(id, { approvalDigest: `digest-${id}` });
+
+/** The model call among commands. */
+function modelCall(commands: readonly RunCommand[]): RunCommand | undefined {
+  return commands.find(({ type }) => type === 'call-model');
+}
 
 describe('an end that a person asks for', () => {
   test.each<[string, () => RunState]>([
@@ -94,7 +99,10 @@ describe('an end that a person asks for', () => {
       approval('c'),
     ]);
     const [ending, commands] = takeAll(running, stop);
-    expect(commands).toEqual([{ type: 'cancel-activities', callIds: ['t1.0', 't1.1'] }]);
+    expect(commands).toEqual([
+      { type: 'cancel-activities', callIds: ['t1.0', 't1.1'] },
+      { type: 'cancel-timer', timerId: 'active-1' },
+    ]);
     const landed = { type: 'tool-call-completed', toolCallId: 'a', result: aToolResult() } as const;
     const [half] = takeAll(ending, landed, landed);
     expect(half.phase.type).toBe('ending');
@@ -171,14 +179,14 @@ describe('an escalation', () => {
     expect(pendingItems(asked)).toMatchObject([{ question: 'really' }]);
     const [going, commands] = takeAll(asked, answer);
     expect(going.phase.type).toBe('calling-model');
-    expect(commands.at(-1)).toMatchObject({ input: { userTexts: ['go on'] } });
+    expect(modelCall(commands)).toMatchObject({ input: { userTexts: ['go on'] } });
     expect(takeAll(going, answer)[0].inbox).toEqual(going.inbox);
   });
 
   test('answered with nothing tells the model so', () => {
     const blank = { type: 'question-answered', questionId: 'escalation', answer: ' ' } as const;
     const [, commands] = takeAll(waitingForPerson(), blank);
-    expect(commands.at(-1)).toMatchObject({
+    expect(modelCall(commands)).toMatchObject({
       input: { userTexts: ['(the user gave an empty answer)'] },
     });
   });
@@ -266,7 +274,7 @@ describe('tool calls', () => {
       reason: 'too risky',
     });
     expect(typesOf(commands)).not.toContain('run-tool');
-    expect(commands.at(-1)).toMatchObject({
+    expect(modelCall(commands)).toMatchObject({
       input: {
         pendingResults: [{ isError: true, text: expect.stringContaining('too risky') as string }],
       },
@@ -449,7 +457,7 @@ describe('the details in the Web UI', () => {
       callId: 'm1',
       failure: anInfraError('overloaded', { message: `a\n# b <img> ${'x'.repeat(5_000)}` }),
     });
-    const lines = statusMarkdown(state).split('\n');
+    const lines = markdownOf(state).split('\n');
     expect(lines.filter((line) => line.startsWith('# '))).toEqual([]);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(1_100);
   });

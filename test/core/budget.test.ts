@@ -7,11 +7,16 @@ import {
   costOf,
   reserve,
 } from '../../workflows/core/budget/budget';
-import type { ModelPrice } from '../../workflows/core/budget/model-price';
-import { costNanoUsd, usdText } from '../../workflows/core/budget/model-price';
+import type { ModelPrice } from '../../workflows/core/budget/spend';
+import {
+  costNanoUsd,
+  usdText,
+  addSpend,
+  noSpend,
+  spendOf,
+  noUsage,
+} from '../../workflows/core/budget/spend';
 import type { RunState } from '../../workflows/core/run/state';
-import { addSpend, noSpend, spendOf } from '../../workflows/core/budget/spend';
-import { noUsage } from '../../workflows/core/budget/usage';
 import type { UnstampedEvent } from '../support/builders';
 import { aPreparedRun, aRoute, anInfraError, takeAll } from '../support/builders';
 

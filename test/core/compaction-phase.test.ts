@@ -2,7 +2,6 @@
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { InfraError } from '../../workflows/core/failure';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
-import { currentRules } from '../../workflows/core/rules';
 import { aMeasure, anAgentError, anInfraError, aRoute, aSnapshot } from '../support/builders';
 import type { DrivenWorld } from '../support/run-driver';
 import type { ScriptedReply } from '../support/scripted-reply';
@@ -23,7 +22,7 @@ function drive(
   snapshot: Partial<AgentSnapshot> = {},
 ): RunDriver {
   return new RunDriver({
-    prepare: () => aSnapshot({ rules: currentRules, chain, ...snapshot }),
+    prepare: () => aSnapshot({ chain, ...snapshot }),
     model: (_request, call) => answers[call - 1] ?? { text: 'one call too many' },
     ...world,
   });
@@ -211,14 +210,4 @@ it('warns once from 80 % on', () => {
   const full = { calls: [{ name: 'search' }], contextTokens: 85_000 };
   const run = drive([full, full, done]).run();
   expect(run.entries.filter(({ type }) => type === 'ContextWarningEvent')).toHaveLength(1);
-});
-
-it('does nothing of this in a run under the rules of release 0.1.0', () => {
-  const refused = anInfraError('context_overflow', { overflow: { windowTokens: 10 } });
-  const run = new RunDriver({
-    prepare: () => aSnapshot({ chain }),
-    model: () => refused,
-  }).run();
-  expect(run.outcome).toMatchObject({ status: 'failed', reason: 'context_overflow' });
-  expect(run.requests[0]?.input.bounds).toBeUndefined();
 });

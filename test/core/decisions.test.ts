@@ -1,9 +1,10 @@
 /** Decisions of people: once each, on the exact action, in their own time, with other arguments, and when nobody decides. */
-import { verdictOnDecision, rejectDecision } from '../../workflows/core/people/decisions';
+import { verdictOnDecision } from '../../workflows/core/people/verdicts';
+import { rejectDecision } from '../../workflows/core/run/people-input';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
-import { currentRules } from '../../workflows/core/rules';
 import type { RunState } from '../../workflows/core/run/state';
-import { pendingItems, statusView } from '../../workflows/core/view/status';
+import { pendingItems } from '../../workflows/core/view/pending';
+import { statusView } from '../../workflows/core/view/status';
 import type { UnstampedEvent } from '../support/builders';
 import {
   aCall,
@@ -268,7 +269,7 @@ describe('a privileged parameter', () => {
     tool: (_input: object, call: number) =>
       call === 2 ? { error: anAgentError() } : { output: 'ok' },
   };
-  const snapshot = aSnapshot({ rules: currentRules });
+  const snapshot = aSnapshot({});
 
   test('that is new after an error needs a person; one that was seen or approved does not', () => {
     const run = drive(
@@ -291,7 +292,7 @@ describe('a privileged parameter', () => {
   });
 
   test('that is new after an output in the form of an error needs a person too', () => {
-    const called = aRunWithCalls([aCall('a')], { rules: currentRules })[0];
+    const called = aRunWithCalls([aCall('a')], {})[0];
     const [state] = takeAll(
       called,
       {

@@ -1,9 +1,8 @@
 /** Caps of one tool, edits of one file, and active time: counted over replies, roll-overs, parallel calls and subagents. */
-import { addGuardCounts, guardCounts } from '../../workflows/core/guard/counts';
+import { addGuardCounts, guardCounts } from '../../workflows/core/guard/state';
 import { stopBeforeTools } from '../../workflows/core/guard/caps';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
-import { currentRules } from '../../workflows/core/rules';
 import { aCall, aLimits, aPreparedRun, aSnapshot, aTool, anAgentError } from '../support/builders';
 import type { DrivenWorld } from '../support/run-driver';
 import type { ScriptedReply } from '../support/scripted-reply';
@@ -11,7 +10,7 @@ import { RunDriver } from '../support/run-driver';
 
 function guarded(changes: Partial<AgentSnapshot> = {}): AgentSnapshot {
   const tools = [aTool('search', { maxCalls: 3 }), aTool('edit', { editsFile: 'path' })];
-  return aSnapshot({ rules: currentRules, tools, ...changes });
+  return aSnapshot({ tools, ...changes });
 }
 
 function run(
@@ -107,18 +106,6 @@ test('a call that fails alike again and again is ended by the breaker, a loop of
     tool: (input) => ({ error: { ...error, message: JSON.stringify(input.input?.['path']) } }),
   });
   expect(two.outcome).toMatchObject({ reason: 'guard_loop' });
-});
-
-test('a run that an earlier release prepared knows neither caps nor loops', () => {
-  const { rules: _none, ...old } = guarded();
-  const driven = run(
-    (call) => (call > 8 ? { text: 'done' } : { calls: [search(1)] }),
-    {
-      tool: () => ({ output: 'same' }),
-    },
-    old,
-  );
-  expect(driven.outcome).toMatchObject({ status: 'completed' });
 });
 
 test('the limit of active time ends the run while a tool that ignores its signal is at work', () => {

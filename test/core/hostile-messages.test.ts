@@ -1,6 +1,7 @@
 /** Whatever people's programs send, at any time: it is refused in words or dropped, and the state stays small. */
 import { isDeepStrictEqual } from 'node:util';
-import { pendingItems, statusView } from '../../workflows/core/view/status';
+import { pendingItems } from '../../workflows/core/view/pending';
+import { statusView } from '../../workflows/core/view/status';
 import { transition } from '../../workflows/core/run/transition';
 import { eventOfSignal, eventOfUpdate } from '../../workflows/people-events';
 import { problemOfAnswer, problemOfDecision } from '../../workflows/update-problems';

@@ -1,14 +1,14 @@
 /** Which errors a run follows, what ends them, and how they reach the corpus. */
+import { step } from '../../workflows/core/run/step';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { ObservedError } from '../../workflows/core/learning/ports';
-import { noteRecoveryAction } from '../../workflows/core/learning/observations';
-import { currentRules } from '../../workflows/core/rules';
+import { learn } from '../../workflows/core/learning/observations';
 import { initialTransition, transition } from '../../workflows/core/run/transition';
 import type { RunDriver, ScriptedToolResult } from '../support/run-driver';
 import { drive } from '../support/run-driver';
 import { aSnapshot, anAgentError } from '../support/builders';
 
-const snapshot = aSnapshot({ learns: true, rules: currentRules });
+const snapshot = aSnapshot({ learns: true });
 const missing = anAgentError({ message: 'no such file', toolName: 'read' });
 const fails = { error: missing };
 const works = { output: 'ok' };
@@ -118,7 +118,17 @@ test('what a recovery action mends, by its own tool too, is told as its doing, w
   if (began?.type !== 'run-started') throw new Error('a run begins with its start');
   let [state] = initialTransition(began);
   for (const event of driver.events.slice(1, before + 1)) [state] = transition(state, event);
-  state = noteRecoveryAction(state, { failedTool: 'read', toolName: 'fetch', patternId: 'p1' });
+  const trial = {
+    id: 1,
+    summary: 'use fetch',
+    trouble: { tool: 'read', code: 'tool_execution_failed', message: '' },
+    stepsLeft: 3,
+    stuckAction: '',
+    action: { toolName: 'fetch', patternId: 'p1' },
+  } as const;
+  const acted = { ...state, recovery: { ...state.recovery, trial } };
+  const learned = learn(state, step(acted), { type: 'begin-iteration' }, state.startedAtMs);
+  state = { ...learned.state, recovery: state.recovery };
   for (const event of driver.events.slice(before + 1, -1)) [state] = transition(state, event);
   expect(state.learning.waiting).toMatchObject([
     { tool: 'read', fixedBy: 'action', patternId: 'p1', fix: { tool: 'fetch' } },

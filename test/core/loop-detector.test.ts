@@ -1,5 +1,5 @@
 /** Loops are found by calls and results: any period up to six, and nothing that brings something new. */
-import type { CallEvidence } from '../../workflows/core/guard/loop-detector';
+import type { CallEvidence } from '../../workflows/core/guard/state';
 import { addEvidence, findLoop, maxLoopPeriod } from '../../workflows/core/guard/loop-detector';
 import { cases, fc } from '../support/properties';
 

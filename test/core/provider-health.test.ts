@@ -1,20 +1,20 @@
 /** Cooldowns per reason (R-FAIL-1), and which route comes next. */
-import type { FailoverReason } from '../../workflows/core/failure';
+import type { FailoverReason } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import {
   decideRoute,
-  initialProviderHealth,
   isRecovering,
   recordRouteFailure,
   recordRouteSuccess,
   restAfter,
 } from '../../workflows/core/failover/provider-health';
+import { initialFailover } from '../../workflows/core/failover/state';
 import { aLimits, aRoute, anInfraError } from '../support/builders';
 
 const chain = [aRoute({ provider: 'a' }), aRoute({ provider: 'b' })];
 const fail = (reason: FailoverReason, retryAfterMs = 0) =>
   recordRouteFailure(
-    initialProviderHealth,
+    initialFailover.health,
     'a/model-1',
     anInfraError(reason, { retryAfterMs }),
     reason,

@@ -1,8 +1,7 @@
 /** The ladder in the core: rungs, limits of the ladder, people, and random runs that are stuck. */
 import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
 import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
-import { currentRules } from '../../workflows/core/rules';
-import { pendingItems } from '../../workflows/core/view/status';
+import { pendingItems } from '../../workflows/core/view/pending';
 import { aLimits, aSnapshot, aTool, anInfraError } from '../support/builders';
 import { RunDriver } from '../support/run-driver';
 import type { ScriptedCall } from '../support/scripted-reply';
@@ -41,7 +40,6 @@ function stuckRun(
     wantsRollOver,
     prepare: () =>
       aSnapshot({
-        rules: currentRules,
         tools: [aTool('search'), aTool('calculator')],
         limits: aLimits({ maxIterations: 30 }),
         recovery: { ...policy, ...changes },
@@ -121,13 +119,13 @@ test('a stop in the middle of a plan lets it land first', () => {
   expect(driver.run().outcome).toMatchObject({ status: 'stopped', reason: 'enough' });
 });
 
-test('a run without a policy, as an earlier release prepared it, never recovers', () => {
+test('a run without a policy never recovers: the guard ends its loop', () => {
   const driver = new RunDriver({
     model: () => ({ calls: [{ name: 'search', input: { query: 'x' } }] }),
     tool: () => ({ output: 'nothing new' }),
   }).run();
   expect(driver.plans).toEqual([]);
-  expect(driver.outcome).toMatchObject({ status: 'failed', reason: 'max_iterations' });
+  expect(driver.outcome).toMatchObject({ status: 'failed', reason: 'guard_loop' });
 });
 
 test('any plan at any time leads every stuck run to a readable end', () => {
@@ -214,7 +212,6 @@ describe('is not stuck', () => {
     const driver = new RunDriver({
       prepare: () =>
         aSnapshot({
-          rules: currentRules,
           limits: aLimits({ maxIterations: 30 }),
           recovery: policy,
         }),

@@ -4,10 +4,11 @@ import { summaryOf, detailsOf } from '../../client/start-run';
 import { askUserTool } from '../../workflows/core/tools/ports';
 import type { RunState } from '../../workflows/core/run/state';
 import type { RunCommand } from '../../workflows/core/run/protocol';
-import { shownText } from '../../workflows/core/people/shown-text';
-import { pendingItems, statusMarkdown, statusView } from '../../workflows/core/view/status';
+import { shownText } from '../../workflows/core/secrets/shown-text';
+import { pendingItems } from '../../workflows/core/view/pending';
+import { statusView } from '../../workflows/core/view/status';
 import type { UnstampedEvent } from '../support/builders';
-import { aCall, aNewRun, aSnapshot, aToolReply, takeAll } from '../support/builders';
+import { aCall, aNewRun, aSnapshot, aToolReply, takeAll, markdownOf } from '../support/builders';
 
 const shapes = secretShapes().filter(({ secrets }) => secrets.length > 0);
 
@@ -26,7 +27,7 @@ interface Watched {
 }
 
 function see([state, commands]: readonly [RunState, readonly RunCommand[]], before = ''): Watched {
-  const views = [statusView(state), statusMarkdown(state), pendingItems(state)];
+  const views = [statusView(state), markdownOf(state), pendingItems(state)];
   const shown = JSON.stringify([...commands.map(shownOf), ...views]);
   return { state, shown: `${before}\n${shown}` };
 }
@@ -41,7 +42,6 @@ function take({ state, shown }: Watched, ...events: readonly UnstampedEvent[]): 
 /** A person says the text wherever people can say something. */
 function sayEverywhere(text: string): Watched {
   const snapshot = aSnapshot({
-    rules: 3,
     notifiers: { names: ['log'], on: ['escalation', 'question', 'approval'] },
   });
   const question = { toolCallId: 'q', name: askUserTool, fingerprint: 'f' };

@@ -1,5 +1,5 @@
 /** What people see of a run at one look: what it waits for, until when, how to answer, and how it ended. */
-import { statusMarkdown, statusView } from '../../workflows/core/view/status';
+import { statusView } from '../../workflows/core/view/status';
 import {
   aCall,
   aPreparedRun,
@@ -9,6 +9,7 @@ import {
   anInfraError,
   startMs,
   takeAll,
+  markdownOf,
 } from '../support/builders';
 import { drive } from '../support/run-driver';
 
@@ -25,7 +26,7 @@ test('a wait for a provider says when the next try is, and why', () => {
   if (phase.type !== 'waiting' || phase.untilMs === undefined) throw new Error('it does not wait');
   const clock = new Date(phase.untilMs).toISOString().slice(11, 19);
   expect(phase.untilMs).toBeGreaterThan(startMs);
-  const doing = lineOf(statusMarkdown(waiting), 'Doing');
+  const doing = lineOf(markdownOf(waiting), 'Doing');
   expect(doing).toContain(`waiting for provider, next try at ${clock} UTC: `);
   expect(doing).toContain('HTTP 529');
 });
@@ -34,14 +35,14 @@ test('an approval that waits shows its arguments and the command that answers', 
   const [waiting] = aRunWithCalls([
     aCall('a', { approvalDigest: 'digest-a', input: { euros: 80 } }),
   ]);
-  const line = lineOf(statusMarkdown(waiting), 'Wants approval');
+  const line = lineOf(markdownOf(waiting), 'Wants approval');
   expect(line).toContain('"euros":80');
   expect(line).toContain('holdfast approve RUN a');
 });
 
 test('amounts of money are no formulas of the Web UI', () => {
   const run = aPreparedRun(aSnapshot({ budget: { nanoUsd: 1_000_000_000 } }));
-  expect(lineOf(statusMarkdown(run), 'Cost')).toMatch(/\\\$.* of \\\$1/);
+  expect(lineOf(markdownOf(run), 'Cost')).toMatch(/\\\$.* of \\\$1/);
 });
 
 test('a run that ended shows its answer, or in words what it failed of', () => {
@@ -54,5 +55,5 @@ test('a run that ended shows its answer, or in words what it failed of', () => {
   });
   expect(statusView(failed)).toMatchObject({ status: 'failed', reason: 'chain_exhausted' });
   expect(statusView(failed).ending).toContain('HTTP 401');
-  expect(lineOf(statusMarkdown(failed), 'Message')).toContain('HTTP 401');
+  expect(lineOf(markdownOf(failed), 'Message')).toContain('HTTP 401');
 });

@@ -1,8 +1,8 @@
 /** Subagents in the core: what they are given, what comes back, and when the run may not roll over. */
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { RunCommand } from '../../workflows/core/run/protocol';
-import type { SubagentEnd } from '../../workflows/core/subagents/subagent';
-import { noUsage } from '../../workflows/core/budget/usage';
+import type { SubagentEnd } from '../../workflows/core/subagents/outcome';
+import { noUsage } from '../../workflows/core/budget/spend';
 import {
   aCall,
   aLimits,
@@ -15,7 +15,7 @@ import {
 import { transition } from '../../workflows/core/run/transition';
 
 const snapshot: Partial<AgentSnapshot> = {
-  tools: [aTool('research', { subagent: { agent: 'researcher' } })],
+  tools: [aTool('research', { subagent: { agent: 'researcher', tools: [] } })],
   budget: { nanoUsd: 1_000_000_000 },
   limits: aLimits({ maxToolCalls: 103, maxEvents: 100 }),
 };

@@ -1,8 +1,7 @@
 /** What becomes of a call of which nobody knows whether it took effect: the model is told, or a person is asked. */
-import { rejectAnswer } from '../../workflows/core/people/messages';
-import { currentRules } from '../../workflows/core/rules';
+import { rejectAnswer } from '../../workflows/core/run/people-input';
 import type { RunState } from '../../workflows/core/run/state';
-import { pendingItems } from '../../workflows/core/view/status';
+import { pendingItems } from '../../workflows/core/view/pending';
 import {
   aCall,
   aRunWithCalls,
@@ -25,7 +24,7 @@ const unknown = {
 
 function payRun(onUnknown?: 'ask-person'): RunState {
   const pay = aTool('pay', { effect: 'irreversible', ...(onUnknown && { onUnknown }) });
-  return aRunWithCalls([aCall('a', { name: 'pay' })], { tools: [pay], rules: currentRules })[0];
+  return aRunWithCalls([aCall('a', { name: 'pay' })], { tools: [pay] })[0];
 }
 
 test('a person is asked with the evidence, and the answer is the result', () => {
@@ -58,7 +57,6 @@ test('nobody is asked in a run that fails anyway', () => {
   const pay = aTool('pay', { effect: 'irreversible', onUnknown: 'ask-person' });
   const [run] = aRunWithCalls([aCall('a', { name: 'pay' }), aCall('b', { name: 'pay' })], {
     tools: [pay],
-    rules: currentRules,
   });
   const [ended] = takeAll(
     run,

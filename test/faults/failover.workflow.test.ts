@@ -6,7 +6,7 @@ import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { RunRequest } from '../../workflows/core/run/protocol';
+import type { RunRequest } from '../../workflows/core/run/ports';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, outcomeOf, startAgentWorld, statusOf } from '../support/agent-world';
 import { expectAllLanded, wireAgents, wireRoutes, wireRoutesOf } from './wires';

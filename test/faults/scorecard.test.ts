@@ -8,7 +8,7 @@ import { scoreProviderFaults } from '../../bench/scorecard/provider/score-provid
 import type { ScorecardSection, SectionScore } from '../../bench/scorecard/section';
 import { fault } from '../../testing/emulator/script';
 import type { RunOutcome, RunReport } from '../../workflows/core/run/outcome';
-import { noUsage } from '../../workflows/core/budget/usage';
+import { noUsage } from '../../workflows/core/budget/spend';
 
 function section(name: string, score: SectionScore): ScorecardSection {
   return { name, about: `faults of ${name}`, score: () => Promise.resolve(score) };
@@ -106,6 +106,7 @@ const report: RunReport = {
   healed: { overloaded: 1 },
   failovers: 0,
   usage: noUsage,
+  cost: {},
   elapsedMs: 1,
   activeMs: 1,
   events: 1,

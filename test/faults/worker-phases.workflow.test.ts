@@ -8,7 +8,7 @@ import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow } from '../../workflows/contract';
-import type { RunRequest } from '../../workflows/core/run/protocol';
+import type { RunRequest } from '../../workflows/core/run/ports';
 import type { RunHandle } from '../support/agent-world';
 import { eventually, outcomeOf } from '../support/agent-world';
 import { readLedger } from '../support/ledger-file';

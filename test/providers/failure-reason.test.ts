@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { providerFailure } from '../../activities/providers/failure/provider-failure';
-import type { FailoverReason } from '../../workflows/core/failure';
+import type { FailoverReason } from '../../workflows/core/limits';
 import { sortAnswer, type Answer } from './support/vendor-answers';
 
 interface AnswerRow extends Answer {

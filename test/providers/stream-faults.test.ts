@@ -2,7 +2,7 @@
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { fault, reply, type ReplyPart, type Step } from '../../testing/emulator/script';
 import type { ModelReply } from '../../activities/providers/provider';
-import type { FailoverReason } from '../../workflows/core/failure';
+import type { FailoverReason } from '../../workflows/core/limits';
 import {
   failureOf,
   models,

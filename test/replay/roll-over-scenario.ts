@@ -1,7 +1,7 @@
 /** A run long enough to be continued as new where the server asks for it after 60 events. */
 import { reply } from '../../testing/emulator/script';
 import type { ReplyStep } from '../../testing/emulator/script';
-import type { RunRequest } from '../../workflows/core/run/protocol';
+import type { RunRequest } from '../../workflows/core/run/ports';
 
 /** Iterations: 12 events each, so that the run has several segments. */
 const iterations = 16;

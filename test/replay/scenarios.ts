@@ -8,7 +8,7 @@ import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import type { ScriptRule } from '../../testing/emulator/script-queue';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { RunRequest } from '../../workflows/core/run/protocol';
+import type { RunRequest } from '../../workflows/core/run/ports';
 import type { RunHandle } from '../support/agent-world';
 import { eventually, firstPending, otherModel, statusOf, testModel } from '../support/agent-world';
 

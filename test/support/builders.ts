@@ -1,16 +1,20 @@
 /** Valid defaults for everything that the core takes, so that a test names only its subject. */
+import { statusMarkdown } from '../../workflows/core/view/markdown';
+import { pendingItems } from '../../workflows/core/view/pending';
+import { statusView } from '../../workflows/core/view/status';
+import { defaultCompaction } from '../../workflows/core/context/compaction-config';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import type { AgentSnapshot, RunRequest } from '../../workflows/core/run/ports';
 import type { CallModelResult, RouteConfig } from '../../workflows/core/model-call/ports';
 import type { ProposedToolCall, RunToolResult, ToolPolicy } from '../../workflows/core/tools/ports';
-import type { RunEvent, RunRequest, TimelineEntry } from '../../workflows/core/run/protocol';
+import type { RunEvent, TimelineEntry } from '../../workflows/core/run/protocol';
 import type { RunState } from '../../workflows/core/run/state';
 import type { Transition } from '../../workflows/core/run/transition';
 import { initialTransition, transition } from '../../workflows/core/run/transition';
-import { noUsage } from '../../workflows/core/budget/usage';
+import { noUsage } from '../../workflows/core/budget/spend';
 
 /** When every built run starts, in milliseconds since the epoch. */
 export const startMs = 1_700_000_000_000;
@@ -55,6 +59,8 @@ export function aTool(name: string, changes: Partial<ToolPolicy> = {}): ToolPoli
 export function aSnapshot(changes: Partial<AgentSnapshot> = {}): AgentSnapshot {
   return {
     agent: 'helper',
+    flags: [],
+    compaction: defaultCompaction,
     definition: 'definition-hash',
     storeId: 'store-1',
     completion: 'text',
@@ -183,4 +189,9 @@ export function typesOf(commands: Transition[1]): readonly string[] {
   return commands.map((command) =>
     command.type === 'publish' ? command.entry.type : command.type,
   );
+}
+
+/** The Web UI's details of a run. */
+export function markdownOf(state: RunState): string {
+  return statusMarkdown(statusView(state), pendingItems(state));
 }

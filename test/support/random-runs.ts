@@ -2,16 +2,15 @@
 import type { AgentErrorCode, InfraError } from '../../workflows/core/failure';
 import { infraPolicies, recoveryInstructions } from '../../workflows/core/errors/failure-policy';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
-import type { Limits } from '../../workflows/core/limits';
+import type { Limits, HandedLimits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { CompactInput } from '../../workflows/core/context/ports';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
-import { currentRules } from '../../workflows/core/rules';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
-import { pendingItems } from '../../workflows/core/view/status';
-import type { HandedLimits, SubagentEnd } from '../../workflows/core/subagents/subagent';
-import { noUsage } from '../../workflows/core/budget/usage';
+import { pendingItems } from '../../workflows/core/view/pending';
+import type { SubagentEnd } from '../../workflows/core/subagents/outcome';
+import { noUsage } from '../../workflows/core/budget/spend';
 import type { UnstampedEvent } from './builders';
 import { aMeasure, aRoute, aSnapshot, aTool, anAgentError, anInfraError } from './builders';
 import type { ScriptedCompaction, ScriptedToolResult, SubagentCommand } from './run-driver';
@@ -307,11 +306,12 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
   .map(({ routes, windowTokens, approvals, learns, notifies, ...rest }) =>
     aSnapshot({
       ...rest,
-      rules: currentRules,
       tools: [
         aTool('search', { maxCalls: searchCap }),
         aTool('calculator'),
-        aTool('delegate', { subagent: { agent: 'helper' } }),
+        aTool('delegate', {
+          subagent: { agent: 'helper', tools: ['search', 'calculator', 'delegate'] },
+        }),
       ],
       ...(approvals === undefined ? {} : { approvals, questions: approvals }),
       ...(learns ? { learns: true } : {}),

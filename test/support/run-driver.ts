@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { tailStart } from '../../activities/context/kept-tail';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
-import { prepareCallId } from '../../workflows/core/run/loop';
+import { prepareCallId, modelCallEvent } from '../../workflows/core/run/protocol';
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import type {
   CallModelInput,
@@ -23,13 +23,12 @@ import type {
   TimelineEntry,
 } from '../../workflows/core/run/protocol';
 import { restoreRunState } from '../../workflows/core/run/restore';
-import type { SubagentEnd } from '../../workflows/core/subagents/subagent';
+import type { SubagentEnd } from '../../workflows/core/subagents/outcome';
 import type { RunState } from '../../workflows/core/run/state';
-import { pendingItems } from '../../workflows/core/view/status';
+import { pendingItems } from '../../workflows/core/view/pending';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import { routeName } from '../../workflows/core/failover/provider-health';
-import { modelCallEvent } from '../../workflows/core/model-call/model-call-event';
-import { activityIndex, toolCallActivityId } from '../../workflows/core/tools/activity-id';
+import { activityIndex, toolCallActivityId } from '../../workflows/core/tools/state';
 import type { Transition } from '../../workflows/core/run/transition';
 import { initialTransition, transition } from '../../workflows/core/run/transition';
 import type { UnstampedEvent } from './builders';

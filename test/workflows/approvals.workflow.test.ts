@@ -7,7 +7,7 @@ import { ToolError } from '../../activities/tools/tool-error';
 import { reply } from '../../testing/emulator/script';
 import type { agentRun } from '../../workflows/agent-run';
 import type { JsonObject } from '../../workflows/core/json';
-import type { PendingItem } from '../../workflows/core/view/status';
+import type { PendingItem } from '../../workflows/core/view/pending';
 import { createStage, gate, until } from '../client/scripted-run';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import { firstPending, startAgentWorld, statusOf, testModel } from '../support/agent-world';

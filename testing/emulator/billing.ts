@@ -1,8 +1,8 @@
 /** Counts and bills tokens as the vendors do, prompt caches included. */
 import { createHash } from 'node:crypto';
 import { countTokens as countByTable } from 'gpt-tokenizer/encoding/o200k_base';
-import type { Usage } from '../../workflows/core/budget/usage';
-import { addUsage, noUsage } from '../../workflows/core/budget/usage';
+import type { Usage } from '../../workflows/core/budget/spend';
+import { addUsage, noUsage } from '../../workflows/core/budget/spend';
 import type { PriceList } from './price-list';
 import { billedUnits, dollars, publicPrices } from './price-list';
 import type { PromptBlock, WireName } from './wire';

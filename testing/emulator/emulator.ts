@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Usage } from '../../workflows/core/budget/usage';
+import type { Usage } from '../../workflows/core/budget/spend';
 import { Bill, PromptCache, countTokens, promptTokens } from './billing';
 import type { Action, DeliveryReport } from './delivery';
 import { deliver } from './delivery';

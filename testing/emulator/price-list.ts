@@ -1,5 +1,5 @@
 /** The vendors' public price lists, as the emulator bills by them: kept and computed apart from what is tested against it. */
-import type { Usage } from '../../workflows/core/budget/usage';
+import type { Usage } from '../../workflows/core/budget/spend';
 
 /** US dollars per million tokens, as the vendors print them. */
 interface BilledRates {

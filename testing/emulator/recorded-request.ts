@@ -1,6 +1,6 @@
 /** A request as the emulator saw it, with readings that do not depend on the wire. */
 import type { JsonObject } from '../../workflows/core/json';
-import type { Usage } from '../../workflows/core/budget/usage';
+import type { Usage } from '../../workflows/core/budget/spend';
 import { stringOf } from './json-read';
 import type { Step, VendorError } from './step';
 import type { Conversation, SentToolCall, SentToolResult, Turn, Wire, WireName } from './wire';

@@ -1,6 +1,6 @@
 /** Builders for what the emulated vendor does next: replies and faults, the same words for every wire. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import type { Usage } from '../../workflows/core/budget/usage';
+import type { Usage } from '../../workflows/core/budget/spend';
 import { rawBytes, rawHttp, rawSse } from './raw-step';
 import type {
   ConnectionEnd,

@@ -1,6 +1,6 @@
 /** What the emulated vendor can do next, as plain data: the same words for every wire. */
 import type { JsonValue } from '../../workflows/core/json';
-import type { Usage } from '../../workflows/core/budget/usage';
+import type { Usage } from '../../workflows/core/budget/spend';
 
 /** One piece of a reply, in the order in which the model says it. */
 export type ReplyPart =

@@ -1,6 +1,6 @@
 /** What each emulated wire must do; one file per wire implements it. */
 import type { JsonObject } from '../../workflows/core/json';
-import type { Usage } from '../../workflows/core/budget/usage';
+import type { Usage } from '../../workflows/core/budget/spend';
 import type { ReplyStep, VendorError } from './step';
 import type { Seal } from './seal';
 

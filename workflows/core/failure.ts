@@ -1,6 +1,6 @@
 /** Every failure of a run as plain data, and one row of policy per code: who must act, and how. */
 import type { CallSpend } from './budget/spend';
-
+import type { FailoverReason } from './limits';
 import type { ContextMeasure } from './context/measure';
 
 /** Codes that the model can see and act on. */
@@ -19,20 +19,6 @@ export type AgentErrorCode =
   | 'outcome_unknown'
   | 'output_truncated'
   | 'subagent_failed';
-
-/** Why a provider could not answer; decides cooldown and failover. */
-export type FailoverReason =
-  | 'auth'
-  | 'rate_limit'
-  | 'billing'
-  | 'timeout'
-  | 'overloaded'
-  | 'model_not_found'
-  | 'format'
-  | 'network'
-  | 'context_overflow'
-  | 'content_filter'
-  | 'unknown';
 
 /** Failures of Holdfast's own surroundings. */
 export type SystemFailureCode =

@@ -8,23 +8,20 @@ export {
 } from './errors/circuit-breaker';
 export type { CircuitBreakerState } from './errors/circuit-breaker';
 export { buildErrorRecoveryMessage, toToolResponse } from './errors/error-context';
-export type {
-  AgentError,
-  AgentErrorCode,
-  FailoverReason,
-  Failure,
-  InfraError,
-  SystemFailureCode,
-} from './failure';
+export type { AgentError, AgentErrorCode, Failure, InfraError, SystemFailureCode } from './failure';
+export type { FailoverReason } from './limits';
 export { normaliseText } from './errors/fingerprint';
 export { defaultLimits } from './limits';
 export type { Limits } from './limits';
 export type { Message } from './message';
 export type { RunOutcome, RunReport } from './run/outcome';
-export type { RunCommand, RunEvent, RunRequest, TimelineEntry } from './run/protocol';
+export type { RunCommand, RunEvent, TimelineEntry } from './run/protocol';
+export type { RunRequest } from './run/ports';
 export type { RunState } from './run/state';
 export { restoreRunState } from './run/restore';
-export { pendingItems, statusView } from './view/status';
-export type { PendingItem, RunStatusView } from './view/status';
+export { pendingItems } from './view/pending';
+export { statusView } from './view/status';
+export type { PendingItem } from './view/pending';
+export type { RunStatusView } from './view/status';
 export { initialTransition, transition } from './run/transition';
 export type { Transition } from './run/transition';

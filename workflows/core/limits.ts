@@ -1,5 +1,18 @@
 /** Every limit of a run, with unit, default and source. Resolved at start into RunState, so a new default changes new runs only. */
-import type { FailoverReason } from './failure';
+
+/** Why a provider could not answer; decides cooldown and failover. */
+export type FailoverReason =
+  | 'auth'
+  | 'rate_limit'
+  | 'billing'
+  | 'timeout'
+  | 'overloaded'
+  | 'model_not_found'
+  | 'format'
+  | 'network'
+  | 'context_overflow'
+  | 'content_filter'
+  | 'unknown';
 
 /** Limits of one run. People set them; nothing that a model says can. */
 export interface Limits {
@@ -43,6 +56,17 @@ export interface Limits {
   readonly recoveryPlanTimeoutMs: number;
   /** Milliseconds a route rests after a failure, by reason (seed 001); 0 = no cooldown and no failover. */
   readonly cooldownMs: { readonly [Reason in FailoverReason]: number };
+}
+
+/** Limits that a run passes to the subagents that it starts: what is left of its own. */
+export interface HandedLimits extends Pick<
+  Limits,
+  'maxEvents' | 'maxToolCalls' | 'maxActiveMs' | 'maxSubagentDepth' | 'maxEditsPerFile'
+> {
+  /** Calls that are left, by capped tool. */
+  readonly toolCallsLeft: { readonly [tool: string]: number };
+  /** Edits that are left, by hash of the file; of other files all of `maxEditsPerFile` are. */
+  readonly fileEditsLeft: { readonly [fileHash: string]: number };
 }
 
 /** Defaults of everything but `maxIterations`, which depends on how the run completes. */

@@ -1,7 +1,7 @@
 /** Gathers a reply from Anthropic's stream; arguments stay the raw text that the model wrote. */
 import type { StopReason } from '../../../workflows/core/model-call/ports';
-import type { Usage } from '../../../workflows/core/budget/usage';
-import { noUsage } from '../../../workflows/core/budget/usage';
+import type { Usage } from '../../../workflows/core/budget/spend';
+import { noUsage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
 import {
   BrokenStream,

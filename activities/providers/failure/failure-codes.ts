@@ -1,5 +1,5 @@
 /** The vendors' own words for each reason: codes that are exact, and sentences that no other failure uses. */
-import type { FailoverReason } from '../../../workflows/core/failure';
+import type { FailoverReason } from '../../../workflows/core/limits';
 
 /** One reason with the words that prove it. Codes are compared in lower case. */
 export interface ReasonWords {

@@ -1,5 +1,5 @@
 /** Sorts evidence into the one reason that decides cooldown and failover. */
-import type { FailoverReason } from '../../../workflows/core/failure';
+import type { FailoverReason } from '../../../workflows/core/limits';
 import type { ErrorEvidence, VendorErrorBody } from './error-evidence';
 import {
   codeWords,

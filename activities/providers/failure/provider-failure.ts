@@ -1,5 +1,6 @@
 /** Turns whatever a model call threw into one InfraError: sorted, short, with a remedy, and without any secret. */
-import type { FailoverReason, InfraError } from '../../../workflows/core/failure';
+import type { FailoverReason } from '../../../workflows/core/limits';
+import type { InfraError } from '../../../workflows/core/failure';
 import { failureMessageChars } from '../../../workflows/core/limits';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { redactText } from '../../../workflows/core/secrets/redact';

@@ -1,7 +1,7 @@
 /** Gathers a reply from a Chat Completions stream, as lax as its many servers and as strict as a reply must be. */
 import type { JsonObject } from '../../../workflows/core/json';
 import type { StopReason } from '../../../workflows/core/model-call/ports';
-import { noUsage, type Usage } from '../../../workflows/core/budget/usage';
+import { noUsage, type Usage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
 import {
   BrokenStream,

@@ -1,6 +1,6 @@
 /** Gathers a reply from a Responses stream, item by item. */
 import type { StopReason } from '../../../workflows/core/model-call/ports';
-import type { Usage } from '../../../workflows/core/budget/usage';
+import type { Usage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
 import {
   BrokenStream,

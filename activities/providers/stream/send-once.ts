@@ -1,5 +1,5 @@
 /** One request, one answer: deadlines, the loop over events, and the sorting of whatever goes wrong. */
-import { noUsage } from '../../../workflows/core/budget/usage';
+import { noUsage } from '../../../workflows/core/budget/spend';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { gatherEvidence } from '../failure/error-evidence';
 import { observedFetch, type ObservedFetch } from './observed-fetch';

@@ -8,12 +8,11 @@ import { takeToolCalls } from '../../../activities/model-call/tool-call-intake';
 import { defineTool } from '../../../activities/tools/define-tool';
 import type { Tool } from '../../../activities/tools/tool';
 import { scriptedProvider } from '../../../testing/scripted-provider';
-import { currentRules } from '../../../workflows/core/rules';
 import type { ProposedToolCall } from '../../../workflows/core/tools/ports';
 import type { RunCommand, UnstampedEvent } from '../../../workflows/core/run/protocol';
 import type { RunState } from '../../../workflows/core/run/state';
 import { initialTransition, transition } from '../../../workflows/core/run/transition';
-import { noUsage } from '../../../workflows/core/budget/usage';
+import { noUsage } from '../../../workflows/core/budget/spend';
 import type { CallTrace, TracedCall } from './call-trace';
 import { repliesOf } from './call-trace';
 
@@ -74,9 +73,9 @@ class PlayedRun {
     const request = { agent: agent.name, goal: 'follow the trace' };
     const event = { type: 'run-started', runKey: 'trace/1', request, atMs: this.nowMs } as const;
     [this.state] = initialTransition(event);
-    const { name, completion, chain, policies, limits } = agent;
+    const { name, completion, chain, policies, limits, compaction } = agent;
     const snapshot = { agent: name, completion, chain, limits, tools: policies };
-    const identity = { rules: currentRules, definition: 'definition', storeId: 'store' };
+    const identity = { definition: 'definition', storeId: 'store', flags: [], compaction };
     this.say({
       type: 'run-prepared',
       result: { head: 'head-0', snapshot: { ...snapshot, ...identity } },

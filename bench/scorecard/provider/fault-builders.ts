@@ -2,8 +2,7 @@
 import type { ReplyStep, Step } from '../../../testing/emulator/script';
 import { reply } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
-import type { FailoverReason } from '../../../workflows/core/failure';
-import type { Limits } from '../../../workflows/core/limits';
+import type { FailoverReason, Limits } from '../../../workflows/core/limits';
 import type { FailureReason } from '../../../workflows/core/run/outcome';
 import type { FaultyAddress, NeededCalls, ProviderFault, RightEnd } from './provider-fault';
 import { goodAnswer, remedies, streamRetries } from './provider-fault';

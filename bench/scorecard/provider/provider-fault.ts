@@ -1,8 +1,7 @@
 /** One provider fault: what the vendor does at which moment, and what a run must make of it. */
 import type { Step } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
-import type { FailoverReason } from '../../../workflows/core/failure';
-import type { Limits } from '../../../workflows/core/limits';
+import type { FailoverReason, Limits } from '../../../workflows/core/limits';
 import type { FailureReason } from '../../../workflows/core/run/outcome';
 
 /** How a run gets over a fault. */

@@ -2,7 +2,7 @@
 import type { FaultStep } from '../../../testing/emulator/script';
 import { fault } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
-import type { FailoverReason } from '../../../workflows/core/failure';
+import type { FailoverReason } from '../../../workflows/core/limits';
 import type { JsonValue } from '../../../workflows/core/json';
 import type { ProviderFault } from './provider-fault';
 

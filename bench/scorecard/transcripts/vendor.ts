@@ -18,7 +18,7 @@ import type { ReplyPart } from '../../../testing/emulator/script';
 import { reply as replies } from '../../../testing/emulator/script';
 import { Seal } from '../../../testing/emulator/seal';
 import type { Wire } from '../../../testing/emulator/wire';
-import { noUsage } from '../../../workflows/core/budget/usage';
+import { noUsage } from '../../../workflows/core/budget/spend';
 import type { Speaker } from './moves';
 
 interface Voice {

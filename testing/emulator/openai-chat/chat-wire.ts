@@ -1,6 +1,6 @@
 /** OpenAI Chat Completions: the emulator's replies, errors and reading of requests on that wire. */
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
-import type { Usage } from '../../../workflows/core/budget/usage';
+import type { Usage } from '../../../workflows/core/budget/spend';
 import { blocksOf, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
 import {
   openAiErrorBody,

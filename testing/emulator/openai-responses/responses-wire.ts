@@ -1,6 +1,6 @@
 /** OpenAI Responses: the emulator's replies, errors and reading of requests on that wire. */
 import type { JsonObject } from '../../../workflows/core/json';
-import type { Usage } from '../../../workflows/core/budget/usage';
+import type { Usage } from '../../../workflows/core/budget/spend';
 import { blocksOf, listOf, objectOf, stringOf, textOf } from '../json-read';
 import {
   openAiErrorBody,

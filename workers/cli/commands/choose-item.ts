@@ -1,5 +1,5 @@
 /** Finds what a person means when the command names no id. */
-import type { PendingItem } from '../../../workflows/core/view/status';
+import type { PendingItem } from '../../../workflows/core/view/pending';
 import { ClientError } from '../../../client/client-error';
 import type { RunHandle } from '../../../client/run-handle';
 

@@ -2,7 +2,8 @@
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import { statusRows } from '../../../workflows/core/view/rows';
-import type { PendingItem, RunStatusView } from '../../../workflows/core/view/status';
+import type { PendingItem } from '../../../workflows/core/view/pending';
+import type { RunStatusView } from '../../../workflows/core/view/status';
 import type { CommandOutput } from '../command-context';
 import { endText } from './outcome-text';
 import { createStory, storyIndent } from './story';

@@ -1,8 +1,8 @@
 /** One line per entry of a run's story, and what a person can do about what waits. */
 import type { Failure } from '../../../workflows/core/failure';
-import { nanoUsdOf, usdText } from '../../../workflows/core/budget/model-price';
+import { nanoUsdOf, usdText } from '../../../workflows/core/budget/spend';
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
-import type { PendingItem } from '../../../workflows/core/view/status';
+import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { ExpiryAction } from '../../../workflows/core/tools/ports';
 import type { RecoveryExpiry } from '../../../workflows/core/recovery/action';
 import type { Colour } from './terminal-text';

@@ -1,41 +1,22 @@
 /**
- * Budgets in money and tokens: reserved before each call, charged after, for a run and the runs below it (ADR 0020).
- * Whoever spends (model calls, summaries, recovery plans, subagents) uses `budgetStop`, `reserve` and `charge`, in this order.
+ * Budgets in money and tokens: reserved before each call, charged after it, for a run and its subagents (ADR 0020).
+ * Everything that spends (model calls, summaries, recovery plans, subagents) uses `budgetStop`, `reserve`, and `charge`, in
+ * this order.
  */
 import type { InfraError } from '../failure';
-import type { ModelPrice } from './model-price';
-import { totalTokens, usdOf, usdText } from './model-price';
-import type { CallModelResult } from '../model-call/ports';
-import type { GuardStop } from '../guard/limits-reached';
+import type { ActiveTimeSlice } from '../guard/state';
 import { forcedStopMessage } from '../guard/limits-reached';
+import { defined } from '../json';
+import type { CallModelResult } from '../model-call/ports';
+import type { CountersSlice } from '../run/account';
+import type { Stop } from '../run/outcome';
+import type { SnapshotSlice } from '../run/ports';
 import type { RunCost } from './cost';
-import type { RunState } from '../run/state';
-import type { Allowance, CallSpend } from './spend';
-import { noSpend, spendOf } from './spend';
-import { addUsage, noUsage } from './usage';
+import type { Allowance, CallSpend, ModelPrice } from './spend';
+import { addUsage, noSpend, noUsage, spendOf, totalTokens, usdOf, usdText } from './spend';
+import type { BudgetSlice } from './state';
 
-/** A run's ledger, the runs below it included. Tokens are counted in `RunState.usage`. */
-export interface BudgetState {
-  readonly spentNanoUsd: number;
-  /** Of what was spent, what is an estimate. */
-  readonly estimatedNanoUsd: number;
-  readonly estimatedTokens: number;
-  /** Calls that consumed tokens of a model without a known price. */
-  readonly unpricedCalls: number;
-  /** What is in flight may spend at most this, by call id. */
-  readonly reserved: { readonly [callId: string]: Allowance };
-}
-
-/** Nothing is spent. */
-export const initialBudget: BudgetState = {
-  spentNanoUsd: 0,
-  estimatedNanoUsd: 0,
-  estimatedTokens: 0,
-  unpricedCalls: 0,
-  reserved: {},
-};
-
-/** What a limit leaves of it; undefined where there is no limit. */
+/** What is left of a limit; undefined where there is none. */
 function left(
   limit: number | undefined,
   spent: number,
@@ -45,8 +26,8 @@ function left(
   return limit - reserved.reduce((sum, amount) => sum + amount, spent);
 }
 
-/** What may still be reserved; an absent field has no limit, and what is left is never below zero. */
-export function budgetLeft(state: RunState): Allowance {
+/** What can still be reserved: never below zero; an absent field has no limit. */
+export function budgetLeft(state: BudgetSlice & SnapshotSlice): Allowance {
   const limit = state.snapshot?.budget;
   const held = Object.values(state.budget.reserved);
   const nanoUsd = left(
@@ -59,21 +40,23 @@ export function budgetLeft(state: RunState): Allowance {
     totalTokens(state.usage),
     held.map((each) => each.tokens ?? 0),
   );
-  return {
-    ...(nanoUsd === undefined ? {} : { nanoUsd: Math.max(nanoUsd, 0) }),
-    ...(tokens === undefined ? {} : { tokens: Math.max(tokens, 0) }),
-  };
+  return defined({
+    nanoUsd: nanoUsd === undefined ? undefined : Math.max(nanoUsd, 0),
+    tokens: tokens === undefined ? undefined : Math.max(tokens, 0),
+  });
 }
 
-/** Whether a budget has nothing left: checked before everything that spends. Returns why the run must end. */
-export function budgetStop(state: RunState): GuardStop | undefined {
+type Stoppable = BudgetSlice & SnapshotSlice & CountersSlice & ActiveTimeSlice;
+
+/** Why a run with an empty budget must end; undefined where something is left. Checked before everything that spends. */
+export function budgetStop(state: Stoppable): Stop | undefined {
   const { nanoUsd, tokens } = budgetLeft(state);
   if ((nanoUsd ?? 1) > 0 && (tokens ?? 1) > 0) return undefined;
   return exhausted(state, `reached ${budgetText(state)}`);
 }
 
 /** The end of a run that cannot pay for its next call. */
-export function exhausted(state: RunState, what: string): GuardStop {
+export function exhausted(state: CountersSlice & ActiveTimeSlice, what: string): Stop {
   return {
     reason: 'guard_budget',
     message: forcedStopMessage(what, state.counters, state.activeMs),
@@ -81,7 +64,7 @@ export function exhausted(state: RunState, what: string): GuardStop {
 }
 
 /** The budget and what is spent of it, in words. */
-export function budgetText(state: RunState): string {
+export function budgetText(state: BudgetSlice & SnapshotSlice): string {
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
   const { spentNanoUsd } = state.budget;
   const parts = [
@@ -97,51 +80,55 @@ export function budgetText(state: RunState): string {
  * Contract: `allowance` goes with the call, which must not spend more; `charge` of the same id releases it. Without a budget
  * nothing is held and there is no allowance.
  */
-export function reserve(
-  state: RunState,
+export function reserve<State extends BudgetSlice & SnapshotSlice>(
+  state: State,
   callId: string,
   wanted: Allowance = budgetLeft(state),
-): { readonly state: RunState; readonly allowance?: Allowance } {
+): { readonly state: State; readonly allowance?: Allowance } {
   const { nanoUsd, tokens } = budgetLeft(state);
-  const allowance: Allowance = {
-    ...lowest('nanoUsd', nanoUsd, wanted.nanoUsd),
-    ...lowest('tokens', tokens, wanted.tokens),
-  };
+  const allowance: Allowance = defined({
+    nanoUsd: lowest(nanoUsd, wanted.nanoUsd),
+    tokens: lowest(tokens, wanted.tokens),
+  });
   if (allowance.nanoUsd === undefined && allowance.tokens === undefined) return { state };
   const reserved = { ...state.budget.reserved, [callId]: allowance };
   return { state: { ...state, budget: { ...state.budget, reserved } }, allowance };
 }
 
-function lowest<Field extends 'nanoUsd' | 'tokens'>(
-  field: Field,
-  one: number | undefined,
-  other: number | undefined,
-): { readonly [Key in Field]?: number } {
-  if (one === undefined && other === undefined) return {};
-  const value = Math.min(one ?? Infinity, other ?? Infinity);
-  return { [field]: value } as { readonly [Key in Field]?: number };
+function lowest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
+/** Releases what was held for a call that consumed nothing. */
+export function release<State extends BudgetSlice>(state: State, callId: string): State {
+  const { [callId]: _released, ...reserved } = state.budget.reserved;
+  return { ...state, budget: { ...state.budget, reserved } };
 }
 
 /** Charges what a call consumed and releases what was held for it. */
-export function charge(state: RunState, callId: string, spend: CallSpend): RunState {
-  const { [callId]: _released, ...reserved } = state.budget.reserved;
+export function charge<State extends BudgetSlice>(
+  before: State,
+  callId: string,
+  spend: CallSpend,
+): State {
+  const state = release(before, callId);
   const { spentNanoUsd, estimatedNanoUsd, estimatedTokens, unpricedCalls } = state.budget;
   const { usage, nanoUsd, estimated } = spend;
   return {
     ...state,
     usage: addUsage(state.usage, usage),
     budget: {
+      ...state.budget,
       spentNanoUsd: spentNanoUsd + (nanoUsd ?? 0),
       estimatedNanoUsd: estimatedNanoUsd + (estimated?.nanoUsd ?? 0),
       estimatedTokens: estimatedTokens + (estimated?.tokens ?? 0),
       unpricedCalls: unpricedCalls + (nanoUsd === undefined ? 1 : 0),
-      reserved,
     },
   };
 }
 
-/** Charges all that was held for a call of which nobody can say what it consumed: the safe reading. */
-export function chargeReservation(state: RunState, callId: string): RunState {
+/** Charges all that was held for a call whose consumption is unknown: the safe reading. */
+export function chargeReservation<State extends BudgetSlice>(state: State, callId: string): State {
   const held = state.budget.reserved[callId];
   if (held === undefined) return state;
   const { nanoUsd = 0, tokens = 0 } = held;
@@ -153,31 +140,37 @@ export function chargeReservation(state: RunState, callId: string): RunState {
 }
 
 /** Charges a call that was answered. */
-export function chargeReply(
-  state: RunState,
+export function chargeReply<State extends BudgetSlice>(
+  state: State,
   callId: string,
   { spend, usage }: Pick<CallModelResult, 'spend' | 'usage'>,
   price: ModelPrice | undefined,
-): RunState {
+): State {
   return charge(state, callId, spend ?? spendOf(usage, price));
 }
 
-/** Charges a call that failed, for what its attempts consumed all the same. */
-export function chargeFailure(state: RunState, callId: string, failure: InfraError): RunState {
+/** Charges a failed call for what its attempts consumed. */
+export function chargeFailure<State extends BudgetSlice>(
+  state: State,
+  callId: string,
+  failure: InfraError,
+): State {
   return failure.spendUnknown === true
     ? chargeReservation(state, callId)
     : charge(state, callId, failure.spend ?? noSpend);
 }
 
 /** The cost so far. */
-export function costOf(state: RunState): RunCost {
+export function costOf(state: BudgetSlice & SnapshotSlice): RunCost {
   const { spentNanoUsd, estimatedNanoUsd, unpricedCalls } = state.budget;
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
   const spent = usdOf(spentNanoUsd);
   return {
     ...(unpricedCalls === 0 ? { usd: spent } : { unpricedCalls, pricedUsd: spent }),
-    ...(estimatedNanoUsd === 0 ? {} : { estimatedUsd: usdOf(estimatedNanoUsd) }),
-    ...(nanoUsd === undefined ? {} : { budgetUsd: usdOf(nanoUsd) }),
-    ...(tokens === undefined ? {} : { budgetTokens: tokens }),
+    ...defined({
+      estimatedUsd: estimatedNanoUsd === 0 ? undefined : usdOf(estimatedNanoUsd),
+      budgetUsd: nanoUsd === undefined ? undefined : usdOf(nanoUsd),
+      budgetTokens: tokens,
+    }),
   };
 }

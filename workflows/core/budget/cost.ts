@@ -1,5 +1,5 @@
 /** What a run has cost, in a form for programs and in words. */
-import { nanoUsdOf, usdText } from './model-price';
+import { nanoUsdOf, usdText } from './spend';
 
 /** What a run has cost, for its report, the queries and people. */
 export interface RunCost {

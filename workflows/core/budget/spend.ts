@@ -1,8 +1,142 @@
-/** What calls consume and may spend: shared by the core, which keeps the ledger, and the activities, which do the spending. */
-import type { ModelPrice } from './model-price';
-import { costNanoUsd, totalTokens } from './model-price';
-import type { Usage } from './usage';
-import { addUsage, noUsage } from './usage';
+/** What calls consume, cost and may spend: shared by the core, which keeps the ledger, and the activities, which spend. */
+
+/** Tokens of one or many model calls; each class counted once. */
+export interface Usage {
+  /** Input tokens that were neither read from nor written to the vendor's prompt cache. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+}
+
+/** No tokens at all. */
+export const noUsage: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+};
+
+/** Share of the input tokens that came from the vendor's prompt cache, in four decimals; undefined where nothing was sent. */
+export function cachedShareOf(usage: Usage): number | undefined {
+  const sent = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  return sent > 0 ? Math.round((usage.cacheReadTokens / sent) * 10_000) / 10_000 : undefined;
+}
+
+/** Behind a number of input tokens: ` (87 % cached)`, or nothing where none were. */
+export function cachedText(cachedShare: number | undefined): string {
+  const percent = Math.round((cachedShare ?? 0) * 100);
+  return percent === 0 ? '' : ` (${percent} % cached)`;
+}
+
+/** Adds two usages class by class. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  return {
+    inputTokens: left.inputTokens + right.inputTokens,
+    outputTokens: left.outputTokens + right.outputTokens,
+    cacheReadTokens: left.cacheReadTokens + right.cacheReadTokens,
+    cacheWriteTokens: left.cacheWriteTokens + right.cacheWriteTokens,
+  };
+}
+
+/** Prices of one model in USD per million tokens. */
+export interface TokenPrices {
+  /** Input that the vendor's prompt cache neither held nor took. */
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+}
+
+/** Prices of one model; some vendors charge every token of a long prompt more. */
+export interface ModelPrice extends TokenPrices {
+  readonly longPrompt?: TokenPrices & {
+    /** The prompt has more tokens than this, cached ones counted. */
+    readonly aboveTokens: number;
+  };
+}
+
+/** Nanodollars in one US dollar. */
+const nanoPerUsd = 1_000_000_000;
+
+/** A rate in whole picodollars per token: 1 USD per million tokens is 1,000,000 picodollars per token. */
+function picoPerToken(usdPerMillion: number): number {
+  return Math.round(usdPerMillion * 1_000_000);
+}
+
+const picoPerNano = 1_000;
+
+/** Tokens of a prompt, cached ones counted. */
+function promptTokens(usage: Usage): number {
+  return usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+}
+
+/** Tokens of a call or of many, every class counted. */
+export function totalTokens(usage: Usage): number {
+  return promptTokens(usage) + usage.outputTokens;
+}
+
+/** The prices that hold for a prompt of so many tokens. */
+function pricesFor(price: ModelPrice, tokens: number): TokenPrices {
+  const { longPrompt } = price;
+  return longPrompt !== undefined && tokens > longPrompt.aboveTokens ? longPrompt : price;
+}
+
+/** What one request costs, in nanodollars, rounded up. Contract: of one request only, since long prompts have their own prices. */
+export function costNanoUsd(price: ModelPrice, usage: Usage): number {
+  const prices = pricesFor(price, promptTokens(usage));
+  const pico =
+    usage.inputTokens * picoPerToken(prices.input) +
+    usage.cacheReadTokens * picoPerToken(prices.cacheRead) +
+    usage.cacheWriteTokens * picoPerToken(prices.cacheWrite) +
+    usage.outputTokens * picoPerToken(prices.output);
+  return Math.ceil(pico / picoPerNano);
+}
+
+/** The most that a prompt of so many tokens can cost, whatever the vendor's cache does with it, in nanodollars. */
+export function worstPromptNanoUsd(price: ModelPrice, tokens: number): number {
+  const { input, cacheRead, cacheWrite } = pricesFor(price, tokens);
+  return Math.ceil((tokens * picoPerToken(Math.max(input, cacheRead, cacheWrite))) / picoPerNano);
+}
+
+/** The most that a request can cost with a reply of so many tokens, in nanodollars. */
+export function worstRequestNanoUsd(
+  price: ModelPrice,
+  tokens: number,
+  outputTokens: number,
+): number {
+  const output = picoPerToken(pricesFor(price, tokens).output);
+  return worstPromptNanoUsd(price, tokens) + Math.ceil((outputTokens * output) / picoPerNano);
+}
+
+/** How many output tokens so many nanodollars buy behind a prompt of that size; Infinity where output is free. */
+export function affordableOutputTokens(price: ModelPrice, tokens: number, nanoUsd: number): number {
+  const pico = picoPerToken(pricesFor(price, tokens).output);
+  if (pico === 0) return nanoUsd < 0 ? 0 : Infinity;
+  return Math.max(Math.floor((nanoUsd * picoPerNano) / pico), 0);
+}
+
+/** US dollars of an amount, for people and for programs. */
+export function usdOf(nanoUsd: number): number {
+  return nanoUsd / nanoPerUsd;
+}
+
+/** Nanodollars of an amount that people write. */
+export function nanoUsdOf(usd: number): number {
+  return Math.round(usd * nanoPerUsd);
+}
+
+/** Digits after the point that an amount below a cent keeps beside its leading zeros. */
+const significantDigits = 3;
+
+/** An amount as people read it: cents from a dollar on, more digits where there is less. */
+export function usdText(nanoUsd: number): string {
+  const usd = usdOf(nanoUsd);
+  if (usd === 0) return '$0.00';
+  if (Math.abs(usd) >= 1) return `$${usd.toFixed(2)}`;
+  const zeros = Math.max(-Math.floor(Math.log10(Math.abs(usd))) - 1, 0);
+  return `$${usd.toFixed(Math.min(Math.max(zeros + significantDigits, 2), 9))}`;
+}
 
 /** A budget as people write it. */
 export interface Budget {

@@ -1,78 +1,80 @@
-/** A compaction in flight: what comes back of it, and what the run does next. */
+/** A compaction in flight: takes its result, and decides what the run does next. */
 import { charge, chargeFailure } from '../budget/budget';
-import { withContext } from './gate';
-import { withoutCounts } from './state';
+import { noSpend } from '../budget/spend';
+import type { BudgetSlice } from '../budget/state';
+import { failoverReason, infraPolicy } from '../errors/failure-policy';
+import { recordRouteFailure, recordRouteSuccess, routeName } from '../failover/provider-health';
+import type { FailingState } from '../failover/provider-failure';
+import { failInfra, recordInfraError } from '../failover/provider-failure';
+import type { FailoverSlice } from '../failover/state';
+import type { InfraError } from '../failure';
+import { defined, without } from '../json';
+import type { RouteConfig } from '../model-call/ports';
+import type { PeopleSlice } from '../people/state';
+import { prepared } from '../run/ports';
+import type { SnapshotSlice } from '../run/ports';
+import type { Step } from '../run/step';
+import { andThen, goTo, publish } from '../run/step';
+import type { StoreWaitSlice } from '../run/waiting';
+import { storeAnswered, waitForStore } from '../run/waiting';
+import type { NextRequestSlice, PhaseSlice } from '../tools/state';
 import type { ContextMeasure } from './measure';
 import { scaledMeasure } from './measure';
-import type { InfraError } from '../failure';
-import { failoverReason, infraPolicy } from '../errors/failure-policy';
-import { issueModelCall, startWait } from '../run/loop';
 import type { CompactResult } from './ports';
-import type { ModelCallHeldBack } from '../model-call/ports';
-import { recordRouteFailure, recordRouteSuccess, routeName } from '../failover/provider-health';
-import { endInfra, nextStoreWaitMs, recordInfraError } from '../failover/provider-failure';
-import { hasRules } from '../rules';
-import type { RunPhase, RunState } from '../run/state';
-import type { Step } from '../run/step';
-import { noSpend } from '../budget/spend';
-import { andThen, publish, step } from '../run/step';
+import { withContext, withoutCounts } from './size';
+import type { Compacting, ContextSlice } from './state';
 
-type Compacting = Extract<RunPhase, { type: 'compacting' }>;
-type CallingModel = Extract<RunPhase, { type: 'calling-model' }>;
+type Appending = SnapshotSlice & NextRequestSlice & StoreWaitSlice & Pick<PeopleSlice, 'inbox'>;
 
-/** The state when what waited for a call is in the transcript. */
-export function takeAppended(state: RunState, head: string, sentTexts: number): RunState {
-  const { storeWaitMs: _recovered, ...rest } = state;
-  const { pendingResults: _appended, runtimeResults: _ran, ...next } = state.next;
+/** What a compaction reads and changes. */
+export type CompactingState = Appending &
+  BudgetSlice &
+  ContextSlice &
+  FailingState &
+  FailoverSlice &
+  PhaseSlice;
+
+/** The state once everything that waited for a call is in the transcript. */
+export function takeAppended<State extends Appending>(
+  state: State,
+  head: string,
+  sentTexts: number,
+): State {
   return {
-    ...rest,
+    ...storeAnswered(state),
     head,
-    next: { ...next, pendingResults: [] },
+    next: { ...without(state.next, 'runtimeResults'), pendingResults: [] },
     inbox: state.inbox.slice(sentTexts),
   };
 }
 
-/** Answers `model-call-held-back`: the request was measured, did not fit, and was not sent. */
-export function onModelCallHeldBack(
-  state: RunState,
-  call: CallingModel,
-  result: ModelCallHeldBack,
-  atMs: number,
-): Step {
-  const unspent = charge(state, call.callId, noSpend);
-  const appended = takeAppended(unspent, result.headBefore, call.sentTexts);
-  return issueModelCall(withContext(appended, { due: result.heldBack, pendingChars: 0 }), atMs);
+function summaryRoute(state: SnapshotSlice, phase: Compacting): RouteConfig | undefined {
+  return state.snapshot?.chain[phase.summaryRouteIndex ?? -1];
 }
 
-/** Answers `compaction-completed`. */
-export function onCompacted(
-  state: RunState,
+/** Takes the result of the compaction in flight. */
+export function onCompacted<State extends CompactingState>(
+  state: State,
   phase: Compacting,
   result: CompactResult,
   atMs: number,
-): Step {
+): Step<State> {
   const charged = chargeSummary(state, phase, result, atMs);
-  if (result.failure !== undefined) {
-    const { failure } = result;
-    return andThen(recordInfraError(charged, failure, atMs), (noted) =>
-      issueModelCall(denySummary(noted, phase), atMs),
+  if (result.failure !== undefined)
+    return andThen(recordInfraError(charged, result.failure, atMs), (noted) =>
+      goTo('call-model', denySummary(noted, phase)),
     );
-  }
   const taken = takeAppended(charged, result.head, 0);
-  if (result.isNeedless === true) return issueModelCall(forgetForeseen(taken), atMs);
-  const measure = asRefused(state, result);
-  const done = {
-    tier: result.tier,
-    ...(result.trimmedTail === true ? { trimmedTail: true as const } : {}),
-    tokensBefore: result.tokensBefore,
-    tokensAfter: result.measure.tokens,
-  };
+  if (result.isNeedless === true) return goTo('call-model', forgetForeseen(taken));
+  const { tier, tokensBefore, trimmedTail, measure } = result;
+  const tokensAfter = measure.tokens;
+  const done = { tier, ...defined({ trimmedTail }), tokensBefore, tokensAfter };
   const hasShrunk = result.head !== result.headBefore;
-  const compacted: RunState = {
+  const compacted: State = {
     ...taken,
     context: {
       ...(hasShrunk ? withoutCounts(taken.context) : taken.context),
-      due: measure,
+      due: asRefused(state, result),
       done: [...taken.context.done, done],
       refused: taken.context.refused && !hasShrunk,
       compactions: taken.context.compactions + 1,
@@ -80,96 +82,91 @@ export function onCompacted(
   };
   const entry = publish(compacted, atMs, {
     type: 'CompactionEvent',
-    tier: result.tier,
-    tokensBefore: result.tokensBefore,
-    tokensAfter: result.measure.tokens,
+    tier,
+    tokensBefore,
+    tokensAfter,
     messagesBefore: result.messagesBefore,
-    messagesAfter: result.measure.messages,
+    messagesAfter: measure.messages,
     why: phase.why,
   });
-  return andThen(step(compacted, entry), (after) => issueModelCall(after, atMs));
+  return goTo('call-model', compacted, entry);
 }
 
 /**
- * What is stored fits after all. The call itself is measured now, with texts that are not stored yet; nothing is foreseen of it
- * again, or the same compaction would be asked for without end.
- *
- * Replay: under rules 2 it was foreseen again.
+ * What is stored fits after all. The call itself is measured next, with texts that are not stored yet; nothing is foreseen of it
+ * again, or the same compaction would be requested without end.
  */
-function forgetForeseen(state: RunState): RunState {
-  const { due: _due, prepared, ...context } = state.context;
-  const keeps = prepared !== undefined && !hasRules(state, 3);
+function forgetForeseen<State extends ContextSlice>(state: State): State {
   return {
     ...state,
-    context: { ...context, ...(keeps ? { prepared } : {}), pendingChars: 0 },
+    context: { ...without(without(state.context, 'due'), 'prepared'), pendingChars: 0 },
   };
 }
 
-/** A vendor that refused a request counts more than we do, and so it will count of the smaller one. */
-function asRefused(state: RunState, { measure, tokensBefore }: CompactResult): ContextMeasure {
-  const { due, refused } = state.context;
+/** The measure of a smaller request, scaled as the vendor counted the one that it refused. */
+function asRefused(
+  { context }: ContextSlice,
+  { measure, tokensBefore }: CompactResult,
+): ContextMeasure {
+  const { due, refused } = context;
   if (!refused || due === undefined || tokensBefore <= 0 || due.tokens <= tokensBefore)
     return measure;
   return scaledMeasure(measure, Math.ceil((measure.tokens * due.tokens) / tokensBefore));
 }
 
-/** A compaction that lands while the run ends: what it cost counts, and its transcript is as good as the one before. */
-export function keepCompaction(state: RunState, callId: string, result: CompactResult): RunState {
+/** Keeps a compaction that returns while the run ends: its cost counts, and its transcript is as good as the one before. */
+export function keepCompaction<State extends Appending & BudgetSlice>(
+  state: State,
+  callId: string,
+  result: CompactResult,
+): State {
   return takeAppended(charge(state, callId, result.spend ?? noSpend), result.head, 0);
 }
 
-function chargeSummary(
-  state: RunState,
+function chargeSummary<State extends CompactingState>(
+  state: State,
   phase: Compacting,
   result: CompactResult,
   atMs: number,
-): RunState {
+): State {
   const charged = charge(state, phase.callId, result.spend ?? noSpend);
-  const route = state.snapshot?.chain[phase.summaryRouteIndex ?? -1];
+  const route = summaryRoute(state, phase);
   if (route === undefined || result.failure !== undefined) return charged;
   return { ...charged, health: recordRouteSuccess(state.health, routeName(route), atMs) };
 }
 
-/** The route that failed to summarise is not asked again before the model has replied. */
-function denySummary(state: RunState, phase: Compacting): RunState {
-  const route = state.snapshot?.chain[phase.summaryRouteIndex ?? -1];
+/** The route that failed to summarize is not asked again before the model has replied. */
+function denySummary<State extends CompactingState>(state: State, phase: Compacting): State {
+  const route = summaryRoute(state, phase);
   if (route === undefined) return state;
   return withContext(state, { noSummary: [...state.context.noSummary, routeName(route)] });
 }
 
 /**
- * Answers `compaction-failed`.
+ * Takes the failure of the compaction in flight.
  *
- * Contract: a store that is down is waited for; a provider that cannot summarise is left for the next route, and for the tier
- * without a model where there is none; only what no tier can mend ends the run.
+ * Contract: waits for a store that is down; a provider that cannot summarize is left for the next route, and for the tier without
+ * a model where there is none; only what no tier can cure ends the run.
  */
-export function onCompactionFailed(
-  state: RunState,
+export function onCompactionFailed<State extends CompactingState>(
+  state: State,
   phase: Compacting,
   failure: InfraError,
   atMs: number,
-): Step {
+): Step<State> {
   const charged = chargeFailure(state, phase.callId, failure);
   return andThen(recordInfraError(charged, failure, atMs), (noted) => {
-    const { action } = infraPolicy(failure);
-    if (action === 'wait-for-store')
-      return startWait(noted, atMs, {
-        on: 'store',
-        reason: failure.message,
-        delayMs: nextStoreWaitMs(noted.storeWaitMs),
-        then: 'call-model',
-      });
+    if (infraPolicy(failure).action === 'wait-for-store')
+      return waitForStore(noted, failure.message, 'call-model', atMs);
     const reason = failoverReason(failure);
-    const route = noted.snapshot?.chain[phase.summaryRouteIndex ?? -1];
-    if (noted.snapshot === undefined || route === undefined) return endInfra(noted, failure, atMs);
-    if (reason === undefined && failure.code !== 'worker_lost')
-      return endInfra(noted, failure, atMs);
-    const { limits } = noted.snapshot;
-    const name = routeName(route);
+    const route = summaryRoute(noted, phase);
+    if (route === undefined || (reason === undefined && failure.code !== 'worker_lost'))
+      return failInfra(noted, failure);
+    const { limits } = prepared(noted).snapshot;
     const health =
       reason === undefined
         ? noted.health
-        : recordRouteFailure(noted.health, name, failure, reason, limits, atMs);
-    return issueModelCall(denySummary({ ...noted, health }, phase), atMs);
+        : recordRouteFailure(noted.health, routeName(route), failure, reason, limits, atMs);
+    return goTo('call-model', denySummary({ ...noted, health }, phase));
   });
 }

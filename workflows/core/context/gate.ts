@@ -1,38 +1,46 @@
-/** Stands before every model call: sends what fits, and otherwise compacts, keeps less free, changes the route or stops. */
+/** Decides before every model call: sends what fits, and otherwise compacts, keeps less free, changes the route, or stops. */
 import { reserve } from '../budget/budget';
+import type { BudgetSlice } from '../budget/state';
+import { decideRoute, routeName } from '../failover/provider-health';
+import type { FailoverSlice } from '../failover/state';
+import { defined, without } from '../json';
+import type { Head } from '../message';
+import type { RouteConfig } from '../model-call/ports';
+import type { PeopleSlice } from '../people/state';
+import type { AccountSlice } from '../run/account';
+import { count } from '../run/account';
+import type { AgentSnapshot, RequestSlice } from '../run/ports';
+import type { Step } from '../run/step';
+import { fail, goTo, publish, step } from '../run/step';
+import type { PhaseSlice } from '../tools/state';
 import type { CompactionDecision, CompactionTier } from './compaction-policy';
 import { decideCompaction } from './compaction-policy';
 import type { ContextBounds, ContextMeasure } from './measure';
 import { fitsBounds } from './measure';
-import type { ContextState } from './state';
-import { compactionOf, contextBounds, countedNow, probableTokens } from './state';
-import type { Head } from '../message';
-import { openMatters } from './open-matters';
-import type { AgentSnapshot } from '../run/ports';
-import type { CompactInput } from './ports';
-import type { RouteConfig } from '../model-call/ports';
-import { decideRoute, routeName } from '../failover/provider-health';
-import { endFailed } from '../run/end';
-import { hasRules } from '../rules';
-import type { RunState } from '../run/state';
-import type { Step } from '../run/step';
-import { count, publish, step } from '../run/step';
+import type { CompactInput, OpenMatters } from './ports';
+import type { Sized } from './size';
+import { compactionOf, contextBounds, countedNow, probableTokens, withContext } from './size';
+import type { Compacting, ContextSlice } from './state';
 
-/** What becomes of a model call that is about to be issued. */
-export type GateDecision =
-  | { readonly type: 'send'; readonly step: Step }
-  /** Something was changed; the call is decided anew. */
-  | { readonly type: 'again'; readonly step: Step }
-  /** The call is not issued now: the step says what is done instead. */
-  | { readonly type: 'instead'; readonly step: Step };
+/** What the gate reads and changes. */
+export type GateState = Sized &
+  AccountSlice &
+  BudgetSlice &
+  FailoverSlice &
+  PhaseSlice &
+  RequestSlice &
+  Pick<PeopleSlice, 'inbox'>;
 
-/** The same state with another context slice. */
-export function withContext(state: RunState, changes: Partial<ContextState>): RunState {
-  return { ...state, context: { ...state.context, ...changes } };
-}
+/** What becomes of a model call that is about to start. */
+export type GateDecision<State> =
+  | { readonly type: 'send'; readonly state: State }
+  /** The call does not start now: the step says what happens instead. */
+  | { readonly type: 'instead'; readonly step: Step<State> };
 
-/** Routes that may be called: all but those that the conversation has outgrown. */
-export function skipsRoute(state: RunState): (route: RouteConfig) => boolean {
+/** Tells the routes that the conversation has outgrown. */
+export function skipsRoute(
+  state: Sized & Pick<PeopleSlice, 'inbox'>,
+): (route: RouteConfig) => boolean {
   return (route) => {
     const name = routeName(route);
     if (!state.context.tooSmall.includes(name)) return false;
@@ -41,17 +49,33 @@ export function skipsRoute(state: RunState): (route: RouteConfig) => boolean {
   };
 }
 
-/** Decides about the call of a route. Contract: runs under older rules pass; at most `maxCompactions` compactions a reply. */
-export function gateCall(state: RunState, routeIndex: number, atMs: number): GateDecision {
+/**
+ * Decides about the call of a route. `matters` reads what a summary must hold.
+ *
+ * Contract: at most `maxCompactions` compactions between two replies.
+ */
+export function gateCall<State extends GateState>(
+  state: State,
+  routeIndex: number,
+  matters: (state: State) => OpenMatters,
+  atMs: number,
+): GateDecision<State> {
   const { snapshot, head } = state;
   const route = snapshot?.chain[routeIndex];
-  if (snapshot === undefined || head === undefined || route === undefined || !hasRules(state, 2))
-    return { type: 'send', step: step(state) };
+  if (snapshot === undefined || head === undefined || route === undefined)
+    return { type: 'send', state };
   const bounds = contextBounds(state, route);
   const measure = state.context.due ?? foreseen(state, route, bounds);
-  if (measure === undefined) return { type: 'send', step: step(state) };
+  if (measure === undefined) return { type: 'send', state };
   const candidate = { snapshot, head, route, routeIndex, bounds, measure };
-  return act(state, candidate, decide(state, candidate, atMs), atMs);
+  const decision = decide(state, candidate, atMs);
+  if (decision.type === 'send') return { type: 'send', state: settled(state) };
+  return { type: 'instead', step: act(state, candidate, decision, matters, atMs) };
+}
+
+/** The state whose due measure was decided about. */
+function settled<State extends ContextSlice>(state: State): State {
+  return { ...state, context: without(state.context, 'due') };
 }
 
 interface Candidate {
@@ -63,9 +87,9 @@ interface Candidate {
   readonly measure: ContextMeasure;
 }
 
-/** A request that will not fit, as far as the last measure and what came since tell; undefined where it may. */
+/** A request that will not fit, judging by the last measure and what is new since; undefined where it may. */
 function foreseen(
-  state: RunState,
+  state: GateState,
   route: RouteConfig,
   bounds: ContextBounds,
 ): ContextMeasure | undefined {
@@ -76,7 +100,7 @@ function foreseen(
   return { ...prepared, tokens, messages: prepared.messages + 1 };
 }
 
-function decide(state: RunState, candidate: Candidate, atMs: number): CompactionDecision {
+function decide(state: GateState, candidate: Candidate, atMs: number): CompactionDecision {
   const { route, bounds, measure } = candidate;
   const { done, refused } = state.context;
   const larger = largerRoute(state, candidate, atMs);
@@ -88,13 +112,13 @@ function decide(state: RunState, candidate: Candidate, atMs: number): Compaction
     done,
     canSummarise: summaryRoute(state, candidate, atMs) !== undefined,
     refused,
-    ...(larger === undefined ? {} : { largerRoute: larger }),
+    ...defined({ largerRoute: larger }),
   });
 }
 
 /** A route that may be called now and takes the request as it is. */
 function largerRoute(
-  state: RunState,
+  state: GateState,
   { snapshot: { chain }, routeIndex, measure }: Candidate,
   atMs: number,
 ): number | undefined {
@@ -109,9 +133,9 @@ function largerRoute(
   return decision.type === 'use' ? decision.routeIndex : undefined;
 }
 
-/** The route that is asked for a summary: the one that is called anyway, else the first that has not failed at it. */
+/** The route that writes a summary: the one that is called anyway, else the first that has not failed at it. */
 function summaryRoute(
-  state: RunState,
+  state: GateState,
   { snapshot: { chain }, routeIndex }: Candidate,
   atMs: number,
 ): number | undefined {
@@ -124,58 +148,52 @@ function summaryRoute(
   return other < 0 ? undefined : other;
 }
 
-function act(
-  state: RunState,
+function act<State extends GateState>(
+  state: State,
   candidate: Candidate,
-  decision: CompactionDecision,
+  decision: Exclude<CompactionDecision, { type: 'send' }>,
+  matters: (state: State) => OpenMatters,
   atMs: number,
-): GateDecision {
-  const { route } = candidate;
-  const { due: _settled, ...settled } = state.context;
+): Step<State> {
   switch (decision.type) {
-    case 'send':
-      return { type: 'send', step: step({ ...state, context: settled }) };
     case 'compact':
-      return { type: 'instead', step: issueCompaction(state, candidate, decision, atMs) };
+      return startCompaction(state, candidate, decision, matters, atMs);
     case 'lower-reserve': {
-      const lowered = [...state.context.lowered, routeName(route)];
-      const context: ContextState = { ...settled, lowered, refused: false };
-      return { type: 'again', step: step({ ...state, context }) };
+      const lowered = [...state.context.lowered, routeName(candidate.route)];
+      return goTo('call-model', withContext(settled(state), { lowered, refused: false }));
     }
     case 'use-larger-window':
-      return { type: 'again', step: changeRoute(state, candidate, decision.routeIndex, atMs) };
+      return changeRoute(state, candidate, decision.routeIndex, atMs);
     case 'stop':
-      return { type: 'instead', step: stopTooLarge(state, candidate, atMs) };
+      return stopTooLarge(state, candidate);
   }
 }
 
-function changeRoute(
-  state: RunState,
+function changeRoute<State extends GateState>(
+  state: State,
   { snapshot, route }: Candidate,
   toIndex: number,
   atMs: number,
-): Step {
+): Step<State> {
   const from = routeName(route);
   const next = snapshot.chain[toIndex];
   const tooSmall = [...state.context.tooSmall, from];
-  const { due: _due, ...settled } = state.context;
-  const changed = count(
-    { ...state, context: { ...settled, tooSmall, refused: false } },
-    { failovers: state.counters.failovers + 1 },
-  );
-  return step(
-    changed,
-    publish(changed, atMs, {
-      type: 'FailoverEvent',
-      from,
-      to: next === undefined ? from : routeName(next),
-      reason: 'context_overflow',
-    }),
-  );
+  const changed = count(withContext(settled(state), { tooSmall, refused: false }), {
+    failovers: state.counters.failovers + 1,
+  });
+  const entry = publish(changed, atMs, {
+    type: 'FailoverEvent',
+    from,
+    to: next === undefined ? from : routeName(next),
+    reason: 'context_overflow',
+  });
+  return goTo('call-model', changed, entry);
 }
 
-function stopTooLarge(state: RunState, candidate: Candidate, atMs: number): Step {
-  const { measure, bounds, route } = candidate;
+function stopTooLarge<State extends GateState>(
+  state: State,
+  { measure, bounds, route }: Candidate,
+): Step<State> {
   const { done, overflows } = state.context;
   const message =
     `The conversation does not fit ${routeName(route)}: the next request has about ${measure.tokens} tokens ` +
@@ -184,27 +202,32 @@ function stopTooLarge(state: RunState, candidate: Candidate, atMs: number): Step
     `${done.length} compactions since the last reply did not bring it below, and no route of the chain takes it. ` +
     'Use a model with a larger window, shorter instructions, fewer tools, or smaller tool outputs.' +
     (overflows === 0 ? '' : ` The last refusal: ${state.lastError ?? ''}`);
-  return endFailed(state, atMs, 'context_overflow', `System error: ${message}`, {
-    kind: 'infra',
-    code: 'context_overflow',
-    message: message.slice(0, 500),
-    route: routeName(route),
-  });
+  return fail(
+    state,
+    { reason: 'context_overflow', message: `System error: ${message}` },
+    {
+      kind: 'infra',
+      code: 'context_overflow',
+      message: message.slice(0, 500),
+      route: routeName(route),
+    },
+  );
 }
 
 /** Why a compaction happens, for people. */
-function reasonOf(state: RunState, { measure, bounds, route }: Candidate): string {
+function reasonOf(state: GateState, { measure, bounds, route }: Candidate): string {
   if (state.context.refused) return `${routeName(route)} refused the request as too long`;
   if (measure.over !== undefined) return `the request breaks the vendor's limit of ${measure.over}`;
   return `${measure.tokens} of ${bounds.windowTokens} tokens`;
 }
 
-function issueCompaction(
-  state: RunState,
+function startCompaction<State extends GateState>(
+  state: State,
   candidate: Candidate,
   decision: { readonly tier: CompactionTier; readonly trimTail: boolean },
+  matters: (state: State) => OpenMatters,
   atMs: number,
-): Step {
+): Step<State> {
   const { snapshot, measure } = candidate;
   const { tier } = decision;
   const { iterations } = state.counters;
@@ -214,18 +237,19 @@ function issueCompaction(
   const isModelMade = tier === 2 || tier === 3;
   const summaryRouteIndex = isModelMade ? summaryRoute(state, candidate, atMs) : undefined;
   const held = summaryRouteIndex === undefined ? { state } : reserve(state, callId);
-  const compacting: RunState = {
+  const phase: Compacting = {
+    type: 'compacting',
+    callId,
+    tier,
+    why: reasonOf(state, candidate),
+    ...defined({ summaryRouteIndex }),
+  };
+  const compacting: State = {
     ...withContext(held.state, {
       issued: { iteration: iterations, count: sameIteration + 1 },
       due: measure,
     }),
-    phase: {
-      type: 'compacting',
-      callId,
-      tier,
-      why: reasonOf(state, candidate),
-      ...(summaryRouteIndex === undefined ? {} : { summaryRouteIndex }),
-    },
+    phase,
   };
   return step(compacting, {
     type: 'compact',
@@ -234,51 +258,50 @@ function issueCompaction(
     limits: snapshot.limits,
     input: {
       ...compactInput(state, candidate, decision, summaryRouteIndex),
-      ...(held.allowance === undefined ? {} : { allowance: held.allowance }),
+      ...defined({
+        matters: tier === 1 ? undefined : matters(state),
+        allowance: held.allowance,
+      }),
     },
   });
 }
 
 function compactInput(
-  state: RunState,
+  state: GateState,
   { snapshot, head, routeIndex, bounds, route }: Candidate,
   { tier, trimTail }: { readonly tier: CompactionTier; readonly trimTail: boolean },
   summaryRouteIndex: number | undefined,
 ): CompactInput {
-  const summariser = snapshot.chain[summaryRouteIndex ?? -1];
+  const summarizer = snapshot.chain[summaryRouteIndex ?? -1];
   const { pendingResults, runtimeResults } = state.next;
-  const counted = countedNow(state);
-  const tokenFactors = state.context.factors[routeName(route)];
   return {
     storeId: snapshot.storeId,
     definition: snapshot.definition,
     head,
-    ...(pendingResults.length === 0 ? {} : { pendingResults }),
-    ...(runtimeResults === undefined ? {} : { runtimeResults }),
     routeIndex,
     bounds,
     tier,
     ...(trimTail ? { trimTail: true } : {}),
     ...(state.context.due === undefined ? {} : { isDue: true }),
-    ...(counted === undefined ? {} : { counted }),
-    ...(tokenFactors === undefined ? {} : { tokenFactors }),
-    ...(summariser === undefined || summaryRouteIndex === undefined
-      ? {}
-      : { summary: summaryInput(state, summariser, summaryRouteIndex) }),
-    ...(tier === 1 ? {} : { matters: openMatters(state) }),
+    ...defined({
+      pendingResults: pendingResults.length === 0 ? undefined : pendingResults,
+      runtimeResults,
+      counted: countedNow(state),
+      tokenFactors: state.context.factors[routeName(route)],
+      summary: summarizer && summaryInput(state, summarizer, summaryRouteIndex ?? 0),
+    }),
     holder: `${state.runKey}/${state.counters.iterations}`,
   };
 }
 
 function summaryInput(
-  state: RunState,
+  state: GateState,
   route: RouteConfig,
   routeIndex: number,
 ): NonNullable<CompactInput['summary']> {
-  const tokenFactors = state.context.factors[routeName(route)];
   return {
     routeIndex,
     windowTokens: contextBounds(state, route).windowTokens,
-    ...(tokenFactors === undefined ? {} : { tokenFactors }),
+    ...defined({ tokenFactors: state.context.factors[routeName(route)] }),
   };
 }

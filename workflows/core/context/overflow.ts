@@ -1,61 +1,54 @@
-/** What the core does when a vendor refuses a request as too long: corrects what it thought, asks for less, or compacts. */
-import { compactionOf, contextBounds } from './state';
+/** What the core does when a vendor refuses a request as too long: corrects its bounds, asks for less, or compacts. */
+import { noteFailover } from '../failover/state';
+import type { FailoverSlice } from '../failover/state';
+import { routeName } from '../failover/provider-health';
+import type { ContextOverflow, InfraError } from '../failure';
+import type { RouteConfig } from '../model-call/ports';
+import type { Step } from '../run/step';
+import { fail, goTo } from '../run/step';
 import type { ContextMeasure } from './measure';
 import { scaledMeasure } from './measure';
-import { withContext } from './gate';
-import type { ContextOverflow, InfraError } from '../failure';
-import { issueModelCall } from '../run/loop';
-import type { RouteConfig } from '../model-call/ports';
-import { routeName } from '../failover/provider-health';
-import { endFailed } from '../run/end';
-import type { RunState } from '../run/state';
-import type { Step } from '../run/step';
+import type { Sized } from './size';
+import { compactionOf, contextBounds, withContext } from './size';
 
 /** Share to which a limit shrinks where the vendor refuses without naming it (ADR 0024). */
 const correctionShare = 0.9;
 
 /**
- * Answers a refusal as too long.
+ * Takes a refusal as too long.
  *
- * Contract: never the same bytes again: a smaller reply limit where the vendor's own numbers say that it suffices, else a
- * smaller conversation, else a larger window, else a readable end. Bounded by `maxCompactions` refusals without a reply.
- * Source: issue CONTEXT, Never loops; case context_overflow-01.
+ * Contract: never sends the same bytes again: a smaller reply limit where the vendor's own numbers show that it suffices, else a
+ * smaller conversation, else a larger window, else a readable end. At most `maxCompactions` refusals without a reply.
+ * Source: R-CTX-7, R-CTX-9.
  */
-export function onContextOverflow(
-  state: RunState,
+export function onContextOverflow<State extends Sized & FailoverSlice>(
+  before: State,
   routeIndex: number,
   failure: InfraError,
-  atMs: number,
-): Step {
-  const route = state.snapshot?.chain[routeIndex];
-  const overflows = state.context.overflows + 1;
-  if (route === undefined || overflows > compactionOf(state).maxCompactions)
-    return endFailed(state, atMs, 'context_overflow', `System error: ${failure.message}`, failure);
-  const wanted = state.next.maxOutputTokens ?? route.maxOutputTokens;
-  const told = withInput(failure.overflow ?? {}, wanted);
-  const corrected = correct(
-    withContext(
-      { ...state, failedOver: [...state.failedOver, 'context_overflow'].slice(-8) },
-      { overflows },
-    ),
-    route,
-    { told, wanted, status: failure.status },
-  );
-  const room = outputRoom(corrected, route, told, wanted);
-  if (room !== undefined)
-    return issueModelCall(
-      { ...corrected, next: { ...corrected.next, maxOutputTokens: room } },
-      atMs,
+): Step<State> {
+  const route = before.snapshot?.chain[routeIndex];
+  const overflows = before.context.overflows + 1;
+  if (route === undefined || overflows > compactionOf(before).maxCompactions)
+    return fail(
+      before,
+      { reason: 'context_overflow', message: `System error: ${failure.message}` },
+      failure,
     );
-  const due = measureOf(told);
-  return issueModelCall(withContext(corrected, { due, refused: true }), atMs);
+  const wanted = before.next.maxOutputTokens ?? route.maxOutputTokens;
+  const reported = withInput(failure.overflow ?? {}, wanted);
+  const state = withContext(noteFailover(before, 'context_overflow'), { overflows });
+  const corrected = correct(state, route, { reported, wanted, status: failure.status });
+  const maxOutputTokens = outputRoom(corrected, route, reported, wanted);
+  if (maxOutputTokens !== undefined)
+    return goTo('call-model', { ...corrected, next: { ...corrected.next, maxOutputTokens } });
+  return goTo('call-model', withContext(corrected, { due: measureOf(reported), refused: true }));
 }
 
-/** A vendor that tells only the sum tells the input too. */
-function withInput(told: ContextOverflow, wanted: number): ContextOverflow {
-  const { inputTokens, totalTokens = 0 } = told;
+/** A vendor that reports only the sum reports the input too. */
+function withInput(reported: ContextOverflow, wanted: number): ContextOverflow {
+  const { inputTokens, totalTokens = 0 } = reported;
   const rest = totalTokens - wanted;
-  return inputTokens === undefined && rest > 0 ? { ...told, inputTokens: rest } : told;
+  return inputTokens === undefined && rest > 0 ? { ...reported, inputTokens: rest } : reported;
 }
 
 /** The request as the vendor counted it, else as it was measured. */
@@ -73,27 +66,27 @@ function measureOf({ measure, inputTokens }: ContextOverflow): ContextMeasure {
 }
 
 interface Refusal {
-  readonly told: ContextOverflow;
+  readonly reported: ContextOverflow;
   readonly wanted: number;
   readonly status: number | undefined;
 }
 
-/** A refused size is a fact: the window, or the bytes that a request may have, are smaller than thought. */
-function correct(state: RunState, route: RouteConfig, refusal: Refusal): RunState {
+/** A refused size is a fact: the window, or the bytes that a request may have, are smaller than assumed. */
+function correct<State extends Sized>(state: State, route: RouteConfig, refusal: Refusal): State {
   const { context } = state;
   const name = routeName(route);
-  const { told, wanted, status } = refusal;
-  const { measure, windowTokens, inputTokens } = told;
+  const { reported, wanted, status } = refusal;
+  const { measure, windowTokens, inputTokens } = reported;
   const isBytes = status === 413 && windowTokens === undefined;
   if (isBytes && measure !== undefined) {
     const maxBytes = Math.floor(measure.bytes * correctionShare);
     return withContext(state, { maxBytes: { ...context.maxBytes, [name]: maxBytes } });
   }
-  const thought = contextBounds(state, route).windowTokens;
-  const refused = (inputTokens ?? measure?.tokens ?? thought) + wanted;
-  const window = windowTokens ?? Math.floor(Math.min(thought, refused) * correctionShare);
+  const assumed = contextBounds(state, route).windowTokens;
+  const refused = (inputTokens ?? measure?.tokens ?? assumed) + wanted;
+  const window = windowTokens ?? Math.floor(Math.min(assumed, refused) * correctionShare);
   return withContext(state, {
-    windows: { ...context.windows, [name]: Math.max(1, Math.min(thought, window)) },
+    windows: { ...context.windows, [name]: Math.max(1, Math.min(assumed, window)) },
   });
 }
 
@@ -102,14 +95,14 @@ function correct(state: RunState, route: RouteConfig, refusal: Refusal): RunStat
  * known, leave less than the least reserve, or would ask for as much as was refused.
  */
 function outputRoom(
-  state: RunState,
+  state: Sized,
   route: RouteConfig,
   { inputTokens, windowTokens, outputTokens }: ContextOverflow,
   wanted: number,
 ): number | undefined {
   if (inputTokens === undefined || windowTokens === undefined) return undefined;
   const bounds = contextBounds(state, route, 'least');
-  // What the adapter adds to the limit that was asked for, such as a budget to think.
+  // What the adapter adds to the requested limit, such as a budget for reasoning.
   const added = Math.max(0, (outputTokens ?? wanted) - wanted);
   const room = windowTokens - inputTokens - added;
   const isEnough = room >= bounds.reserveTokens && room < wanted;

@@ -6,8 +6,17 @@ import type { ContentHash, Head } from '../message';
 import type { PendingResult, RuntimeResult } from '../tools/ports';
 import type { CompactionTier } from './compaction-policy';
 import type { ContextBounds, ContextMeasure } from './measure';
-import type { OpenMatters } from './open-matters';
 import type { CountedContext, TokenFactors } from './token-factors';
+
+/** Matters of a run that are open now. Every text is bounded. */
+export interface OpenMatters {
+  /** Head of the goal, word for word. */
+  readonly goal: string;
+  /** What waits for a person, in words. */
+  readonly approvals: readonly string[];
+  /** Errors that nothing has healed yet. */
+  readonly errors: readonly string[];
+}
 
 /** Input of a compaction. */
 export interface CompactInput {

@@ -1,94 +1,96 @@
 /** What the core does with the errors of one iteration that the model can correct. */
-import { isTripped, resetErrors, trackError } from './circuit-breaker';
-import { buildErrorRecoveryMessage, shownToolName } from './error-context';
 import type { AgentError } from '../failure';
-import { normaliseText } from './fingerprint';
-import { addNote } from '../model-call/notes';
-import { noteError } from '../tools/privileged-parameters';
-import { endFailed } from '../run/end';
-import type { RunState } from '../run/state';
+import type { ApprovalsSlice } from '../people/state';
+import { requireNewPrivileges } from '../people/state';
+import type { AccountSlice } from '../run/account';
+import { addFailureLine } from '../run/account';
+import type { Stop } from '../run/outcome';
+import type { SnapshotSlice } from '../run/ports';
 import type { Step } from '../run/step';
-import { appendLine, publish, step } from '../run/step';
+import { publish, step } from '../run/step';
 import { askUserTool, completeTaskTool } from '../tools/ports';
+import type { NextRequestSlice } from '../tools/state';
+import { addNote } from '../tools/state';
+import { isTripped, resetErrors, ringSize, trackError } from './circuit-breaker';
+import { buildErrorRecoveryMessage, shownToolName } from './error-context';
+import { normaliseText } from './fingerprint';
+import type { ErrorsSlice } from './state';
+import { countHealed } from './state';
 
-/** An agent error as the ring, the report and people see it. */
+/** Codes that wait to be healed; older ones are dropped. */
+const openCodes = 64;
+
+/** An agent error as the ring, the report, and people see it. */
 function errorLine(error: AgentError): string {
   const where = error.toolName === undefined ? '' : `${shownToolName(error.toolName)}: `;
   return `${error.code}: ${where}${error.message}`;
 }
 
 /** Names of the tools that the model may call. */
-function availableTools(state: RunState): readonly string[] {
-  const { snapshot } = state;
+function availableTools({ snapshot }: SnapshotSlice): readonly string[] {
   if (snapshot === undefined) return [];
   const names = snapshot.tools.map((tool) => tool.name);
   return snapshot.completion === 'tool' ? [...names, completeTaskTool, askUserTool] : names;
 }
 
-/** A tool call succeeded, or the run did: the errors before it are healed, and the ring forgets them. */
-export function healErrors(
-  state: RunState,
+/** A tool call or the run succeeded: the errors before it are healed, and the ring is empty again. */
+export function healErrors<State extends ErrorsSlice & AccountSlice>(
+  state: State,
   atMs: number,
   how = 'the model corrected itself after the error note',
-): Step {
-  const healed = { ...state.healed };
-  for (const code of state.unhealed) healed[code] = (healed[code] ?? 0) + 1;
+): Step<State> {
   const entries = state.unhealed.map((code) =>
-    publish(state, atMs, {
-      type: 'HealedEvent',
-      code,
-      how,
-    }),
+    publish(state, atMs, { type: 'HealedEvent', code, how }),
   );
-  return step({ ...state, healed, unhealed: [], breaker: resetErrors() }, ...entries);
+  const healed = countHealed(state, state.unhealed);
+  return step({ ...healed, unhealed: [], breaker: resetErrors() }, ...entries);
 }
 
+type ErrorTaker = ErrorsSlice & AccountSlice & NextRequestSlice & ApprovalsSlice & SnapshotSlice;
+
 /**
- * Takes the errors of one iteration: notes them, enters them in the ring unless something succeeded beside them, and sets
- * the ephemeral note for the next request.
+ * Records the errors of one iteration: enters them in the ring unless something succeeded beside them, and sets the ephemeral
+ * note for the next request.
  *
- * Source: seed 000 (ring, reset by any success); equal errors of one iteration enter once (ADR 0005).
+ * Source: R-ERR-1, R-BREAKER-2, R-BREAKER-4.
  */
-export function takeAgentErrors(
-  state: RunState,
+export function takeAgentErrors<State extends ErrorTaker>(
+  state: State,
   errors: readonly AgentError[],
   anySucceeded: boolean,
   atMs: number,
-): Step {
+): Step<State> {
+  const [first] = errors;
+  if (first === undefined) return step(state);
   const distinct = [
     ...new Map(errors.map((error) => [normaliseText(errorLine(error)), error])).values(),
   ];
-  let { breaker, didNotWork } = state;
+  let { breaker } = state;
+  let listed = state;
   for (const error of distinct) {
-    didNotWork = appendLine(didNotWork, errorLine(error).slice(0, 300));
+    listed = addFailureLine(listed, errorLine(error));
     if (!anySucceeded) breaker = trackError(breaker, errorLine(error));
   }
-  const [first] = errors;
-  const tracked: RunState = {
-    ...state,
+  const tracked: State = {
+    ...listed,
     breaker,
-    didNotWork,
-    unhealed: [...state.unhealed, ...errors.map((error) => error.code)].slice(-64),
-    ...(first === undefined ? {} : { lastError: errorLine(first) }),
+    unhealed: [...state.unhealed, ...errors.map((error) => error.code)].slice(-openCodes),
+    lastError: errorLine(first),
   };
-  const noted =
-    first === undefined
-      ? tracked
-      : addNote(noteError(tracked), buildErrorRecoveryMessage(errors, availableTools(state)));
-  const entries = errors.map((error) =>
-    publish(noted, atMs, { type: 'ErrorEvent', failure: error }),
+  const note = buildErrorRecoveryMessage(errors, availableTools(state));
+  const noted = addNote(requireNewPrivileges(tracked), note);
+  return step(
+    noted,
+    ...errors.map((error) => publish(noted, atMs, { type: 'ErrorEvent', failure: error })),
   );
-  return step(noted, ...entries);
 }
 
-/** Ends the run if the ring is full of one and the same error. */
-export function endIfTripped(state: RunState, atMs: number): Step | undefined {
+/** Why a run whose ring is full of one error must end; undefined where it need not. Source: R-BREAKER-1. */
+export function breakerStop(state: ErrorsSlice & AccountSlice): Stop | undefined {
   if (!isTripped(state.breaker)) return undefined;
   const last = state.didNotWork.at(-1) ?? 'the same error';
-  return endFailed(
-    state,
-    atMs,
-    'circuit_breaker',
-    `Circuit breaker opened: the same error came 5 times in a row. ${last}`,
-  );
+  return {
+    reason: 'circuit_breaker',
+    message: `Circuit breaker opened: the same error came ${ringSize} times in a row. ${last}`,
+  };
 }

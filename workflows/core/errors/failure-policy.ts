@@ -1,6 +1,7 @@
 /** One row per failure code: the only place that says who must act on it. */
 import { defaultLimits } from '../limits';
-import type { AgentErrorCode, FailoverReason, InfraError, SystemFailureCode } from '../failure';
+import type { AgentErrorCode, InfraError, SystemFailureCode } from '../failure';
+import type { FailoverReason } from '../limits';
 
 /** How the core answers a failed model call. */
 type InfraAction =
@@ -95,3 +96,11 @@ export const recoveryInstructions = {
     'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
   subagent_failed: 'The error was: {message}',
 } as const satisfies Record<AgentErrorCode, string>;
+
+/** Errors after which a tool may have done its work. */
+const maybeDone: readonly AgentErrorCode[] = ['tool_timeout', 'outcome_unknown'];
+
+/** Whether a call that failed with this code may have taken effect. */
+export function mayHaveTakenEffect(code: AgentErrorCode): boolean {
+  return maybeDone.includes(code);
+}

@@ -1,28 +1,8 @@
 /** Health of each route of the chain: cooldown by reason, the next route, the earliest time one can be tried again. */
-import type { FailoverReason, InfraError } from '../failure';
-import type { Limits } from '../limits';
+import type { FailoverReason, Limits } from '../limits';
+import type { InfraError } from '../failure';
 import type { RouteConfig } from '../model-call/ports';
-
-/** Health record of one route (seed 001). */
-interface RouteHealth {
-  readonly status: 'healthy' | 'degraded' | 'down';
-  readonly errorCount: number;
-  readonly lastError?: string;
-  readonly lastErrorReason?: FailoverReason;
-  readonly lastSuccessAtMs?: number;
-  /** Milliseconds since the epoch; 0 = not cooling. */
-  readonly cooldownUntilMs: number;
-  /** Milliseconds since the epoch from which one prober may try the route again. */
-  readonly probeFromMs: number;
-}
-
-/** Health by route name; a route without a record is healthy. */
-export interface ProviderHealthState {
-  readonly routes: { readonly [route: string]: RouteHealth };
-}
-
-/** Nothing known yet. */
-export const initialProviderHealth: ProviderHealthState = { routes: {} };
+import type { ProviderHealthState, RouteHealth } from './state';
 
 /** `provider/model`, the name of a route in health, events and search attributes. */
 export function routeName(route: Pick<RouteConfig, 'provider' | 'model'>): string {

@@ -1,40 +1,39 @@
-/** Caps of the guard on tool calls: how many in all, of one tool, and on one file. Counted over replies, segments and subagents. */
+/** Caps on tool calls: how many in all, of one tool, and on one file. Counted over replies, segments, and subagents. */
 import { noteProvenance } from '../errors/error-context';
+import { mayHaveTakenEffect } from '../errors/failure-policy';
 import { shortHash } from '../errors/fingerprint';
-import { tally, withGuard } from './counts';
-import type { Cap } from './handed-caps';
-import { countOf, fileCap, toolCap } from './handed-caps';
-import { prepared } from '../run/loop';
-import { addNote } from '../model-call/notes';
-import type { ProposedToolCall } from '../tools/ports';
-import { hasRules } from '../rules';
-import type { RunState, ToolCallProgress } from '../run/state';
-import type { GuardStop } from './limits-reached';
-import { forcedStopMessage, guardBeforeTools } from './limits-reached';
+import type { CountersSlice } from '../run/account';
+import { count } from '../run/account';
+import type { Stop } from '../run/outcome';
+import type { SnapshotSlice } from '../run/ports';
+import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
-import { andThen, count, publish, step } from '../run/step';
-import { mayHaveTakenEffect } from '../tools/unknown-outcome';
+import { andThen, publish, step } from '../run/step';
+import type { ProposedToolCall } from '../tools/ports';
+import type { NextRequestSlice, ToolCallProgress } from '../tools/state';
+import { addNote } from '../tools/state';
+import type { Cap, CappedState } from './handed-caps';
+import { fileCap, toolCap } from './handed-caps';
+import { forcedStopMessage, guardBeforeTools } from './limits-reached';
+import type { GuardSlice } from './state';
+import { countOf, tally, withGuard } from './state';
 
 /** Files whose edits are remembered: far more than the limit of tool calls lets a run edit. */
 const countedFiles = 1_000;
 
-/** Counts tool calls that start, whoever asked for them: the model or a recovery action. */
-export function countToolRuns(state: RunState, calls: readonly ProposedToolCall[]): RunState {
+/** Counts tool calls that start, whether the model or recovery asked for them. */
+export function countToolRuns<State extends GuardSlice & CountersSlice>(
+  state: State,
+  calls: readonly ProposedToolCall[],
+): State {
   const names = calls.map(({ name }) => name);
   const counted = count(state, { toolCalls: state.counters.toolCalls + calls.length });
   return withGuard(counted, { toolRuns: tally(state.guard.toolRuns, names) });
 }
 
-/** Takes back the count of a call that starts once more because the store was down. */
-export function uncountToolRun(state: RunState, { name }: ProposedToolCall): RunState {
-  const counted = count(state, { toolCalls: state.counters.toolCalls - 1 });
-  return withGuard(counted, { toolRuns: tally(state.guard.toolRuns, [name], -1) });
-}
-
-/** Tells a cap that is what the run above had left from the run's own. */
+/** Names a maximum, and whether the parent run left no more. */
 function maximum({ most, isHanded }: Cap, what: string): string {
-  const whose = isHanded ? ', all that the run above had left' : '';
-  return `reached maximum of ${most} ${what}${whose}`;
+  return `reached maximum of ${most} ${what}${isHanded ? ', all that the parent run had left' : ''}`;
 }
 
 function namesOf(calls: readonly ProposedToolCall[]): readonly string[] {
@@ -47,28 +46,29 @@ function filesOf(calls: readonly ProposedToolCall[]): readonly string[] {
   ];
 }
 
-function passedCap(state: RunState, calls: readonly ProposedToolCall[]): GuardStop | undefined {
+type Guarded = CappedState & GuardSlice & CountersSlice;
+
+function stopFor(state: Guarded, reason: Stop['reason'], what: string): Stop {
+  return { reason, message: forcedStopMessage(what, state.counters, state.activeMs) };
+}
+
+function passedCap(state: Guarded, calls: readonly ProposedToolCall[]): Stop | undefined {
   for (const tool of namesOf(calls)) {
     const cap = toolCap(state, tool);
     const wanted = calls.filter(({ name }) => name === tool).length;
-    if (cap === undefined || (countOf(state.guard.toolRuns, tool) ?? 0) + wanted <= cap.most)
-      continue;
-    const what = maximum(cap, `${tool} invocations`);
-    const message = forcedStopMessage(what, state.counters, state.activeMs);
-    return { reason: 'guard_tool_cap', message };
+    if (cap !== undefined && (countOf(state.guard.toolRuns, tool) ?? 0) + wanted > cap.most)
+      return stopFor(state, 'guard_tool_cap', maximum(cap, `${tool} invocations`));
   }
   return undefined;
 }
 
-function passedEdits(state: RunState, calls: readonly ProposedToolCall[]): GuardStop | undefined {
+function passedEdits(state: Guarded, calls: readonly ProposedToolCall[]): Stop | undefined {
   for (const file of filesOf(calls)) {
     const wanted = calls.filter(({ editedFile }) => editedFile === file).length;
     const hash = shortHash(file);
     const cap = fileCap(state, hash);
-    if ((countOf(state.guard.fileEdits, hash) ?? 0) + wanted <= cap.most) continue;
-    const what = maximum(cap, `edits of the file ${file}`);
-    const message = forcedStopMessage(what, state.counters, state.activeMs);
-    return { reason: 'guard_file_edits', message };
+    if ((countOf(state.guard.fileEdits, hash) ?? 0) + wanted > cap.most)
+      return stopFor(state, 'guard_file_edits', maximum(cap, `edits of the file ${file}`));
   }
   return undefined;
 }
@@ -76,17 +76,20 @@ function passedEdits(state: RunState, calls: readonly ProposedToolCall[]): Guard
 /**
  * Why the run must end before these calls; undefined where they may start.
  *
- * Contract: `calls` are all that may start together, those that wait for an approval too. Nothing in them can change a limit.
- * Source: seed 001 (400 tool calls, caps by tool, more than 4 edits of one file).
+ * Contract: `calls` are all that may start together, including those that wait for an approval. Nothing in them can change a
+ * limit.
+ * Source: R-GUARD-2, R-GUARD-4, R-GUARD-6, R-GUARD-9.
  */
 export function stopBeforeTools(
-  state: RunState,
+  state: Guarded,
   calls: readonly ProposedToolCall[],
-): GuardStop | undefined {
+): Stop | undefined {
   const { limits } = prepared(state).snapshot;
-  const stop = guardBeforeTools(limits, state.counters, state.activeMs, calls.length);
-  if (stop !== undefined || !hasRules(state, 2)) return stop;
-  return passedCap(state, calls) ?? passedEdits(state, calls);
+  return (
+    guardBeforeTools(limits, state.counters, state.activeMs, calls.length) ??
+    passedCap(state, calls) ??
+    passedEdits(state, calls)
+  );
 }
 
 function tookEffect({ status }: ToolCallProgress): boolean {
@@ -94,7 +97,11 @@ function tookEffect({ status }: ToolCallProgress): boolean {
   return status.error === undefined || mayHaveTakenEffect(status.error.code);
 }
 
-function warn(state: RunState, what: string, atMs: number): Step {
+function warn<State extends Guarded & NextRequestSlice>(
+  state: State,
+  what: string,
+  atMs: number,
+): Step<State> {
   const text = `${noteProvenance}\n${what} A further one ends the run. Finish with what you have.`;
   return step(
     addNote(state, text),
@@ -103,11 +110,11 @@ function warn(state: RunState, what: string, atMs: number): Step {
 }
 
 /** Counts the edits of a settled reply, and warns the model where it has just used up a cap. */
-export function countReply(
-  state: RunState,
+export function countReply<State extends Guarded & NextRequestSlice & SnapshotSlice>(
+  state: State,
   settled: readonly ToolCallProgress[],
   atMs: number,
-): Step {
+): Step<State> {
   const edits = settled.filter(tookEffect).map(({ call }) => call);
   const edited = edits.flatMap(({ editedFile }) =>
     editedFile === undefined ? [] : [shortHash(editedFile)],
@@ -132,7 +139,7 @@ export function countReply(
         : [];
     }),
   ];
-  return warnings.reduce<Step>(
+  return warnings.reduce<Step<State>>(
     (before, what) => andThen(before, (after) => warn(after, what, atMs)),
     step(counted),
   );

@@ -1,13 +1,7 @@
-/** Hard limits that end a run (seed 001, layer 3). Nothing that a model says can change them. */
+/** Hard limits that end a run. Nothing that a model says can change them (R-GUARD). */
 import type { Limits } from '../limits';
-import type { FailureReason } from '../run/outcome';
-import type { RunCounters } from '../run/state';
-
-/** Why the guard ends the run. */
-export interface GuardStop {
-  readonly reason: FailureReason;
-  readonly message: string;
-}
+import type { RunCounters } from '../run/account';
+import type { FailureReason, Stop } from '../run/outcome';
 
 function duration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
@@ -21,7 +15,7 @@ function thousands(value: number): string {
 /**
  * The message of a forced stop, with its counters.
  *
- * Source: format of seed 001.
+ * Source: R-GUARD-7.
  */
 export function forcedStopMessage(what: string, counters: RunCounters, activeMs: number): string {
   return [
@@ -36,7 +30,7 @@ export function guardBeforeIteration(
   limits: Limits,
   counters: RunCounters,
   activeMs: number,
-): GuardStop | undefined {
+): Stop | undefined {
   if (counters.iterations < limits.maxIterations)
     return guardBeforeCall(limits, counters, activeMs);
   const what = `reached maximum of ${thousands(limits.maxIterations)} iterations; break the task into smaller steps or raise limits.maxIterations`;
@@ -48,8 +42,8 @@ export function guardBeforeCall(
   limits: Limits,
   counters: RunCounters,
   activeMs: number,
-): GuardStop | undefined {
-  const stop = (reason: FailureReason, what: string): GuardStop => ({
+): Stop | undefined {
+  const stop = (reason: FailureReason, what: string): Stop => ({
     reason,
     message: forcedStopMessage(what, counters, activeMs),
   });
@@ -63,7 +57,7 @@ export function guardActiveTime(
   limits: Limits,
   counters: RunCounters,
   activeMs: number,
-): GuardStop | undefined {
+): Stop | undefined {
   if (activeMs < limits.maxActiveMs) return undefined;
   const what = `reached maximum of ${duration(limits.maxActiveMs)} of active time`;
   return { reason: 'guard_active_time', message: forcedStopMessage(what, counters, activeMs) };
@@ -75,7 +69,7 @@ export function guardBeforeTools(
   counters: RunCounters,
   activeMs: number,
   callCount: number,
-): GuardStop | undefined {
+): Stop | undefined {
   if (counters.toolCalls + callCount <= limits.maxToolCalls) return undefined;
   return {
     reason: 'guard_tool_calls',

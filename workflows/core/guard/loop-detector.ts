@@ -1,26 +1,6 @@
 /** Finds loops: the same calls with the same results, again and again. What brings something new is never one. */
 import { shortHash } from '../errors/fingerprint';
-import type { CallLikeness } from '../tools/ports';
-
-/** One tool call and what came of it, without its text. */
-export interface CallEvidence {
-  /** Normalised identity of tool and input. */
-  readonly call: string;
-  /** Weaker identities of the call. */
-  readonly alike?: CallLikeness;
-  /** Normalised identity of the result, or of the error. */
-  readonly result: string;
-  /** Hashes of some of the result's lines, for windows that overlap. */
-  readonly sketch?: readonly string[];
-  /** Code of the error, where the call failed. */
-  readonly failed?: string;
-  /** Tool and label, as people read it. */
-  readonly summary: string;
-  /** Iteration that made the call. */
-  readonly reply: number;
-  /** The model waited on purpose before or with this call. */
-  readonly waited?: true;
-}
+import type { CallEvidence } from './state';
 
 /** A loop that is going on. */
 export interface DetectedLoop {

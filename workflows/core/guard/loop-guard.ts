@@ -1,54 +1,39 @@
-/** Gathers the evidence of loops, warns the model once, and ends a run that goes on with its loop. */
+/** Gathers the evidence of loops, warns the model once, and says when a loop ends the run. */
 import { ringSize } from '../errors/circuit-breaker';
 import { noteProvenance } from '../errors/error-context';
 import { normaliseText, shortHash } from '../errors/fingerprint';
-import { countReply } from './caps';
-import type { GuardState } from './state';
-import type { CallEvidence, DetectedLoop } from './loop-detector';
-import { addEvidence, findLoop, loopRepeats } from './loop-detector';
-import { addNote } from '../model-call/notes';
-import { prepared } from '../run/loop';
-import type { ProposedToolCall, ResultIdentity, RunToolResult } from '../tools/ports';
-import { hasRules } from '../rules';
-import { endFailed } from '../run/end';
-import type { RunState, ToolCallProgress } from '../run/state';
-import { forcedStopMessage } from './limits-reached';
+import type { CountersSlice } from '../run/account';
+import type { Stop } from '../run/outcome';
+import type { SnapshotSlice } from '../run/ports';
+import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
-
-type Settled = Extract<ToolCallProgress['status'], { type: 'settled' }>;
+import { publish, step } from '../run/step';
+import type { NextRequestSlice, SettledStatus, ToolCallProgress } from '../tools/state';
+import { addNote, callSummary } from '../tools/state';
+import { forcedStopMessage } from './limits-reached';
+import type { DetectedLoop } from './loop-detector';
+import { addEvidence, findLoop } from './loop-detector';
+import type { CallEvidence, GuardSlice, GuardState } from './state';
 
 /** Characters of a call's name and label in the evidence. */
 const summaryChars = 60;
 
-function summaryOf({ name, label }: ProposedToolCall): string {
-  return (label === undefined ? name : `${name} ${label}`).slice(0, summaryChars);
-}
-
-/** What the detector must keep of a result. */
-export function resultIdentity(result: RunToolResult): ResultIdentity {
-  const { fingerprint, sketch, outage, saysFailed } = result;
-  return {
-    fingerprint,
-    ...(sketch === undefined ? {} : { sketch }),
-    ...(outage === undefined ? {} : { outage }),
-    ...(saysFailed === undefined ? {} : { saysFailed }),
-  };
-}
-
-/** A person had a part in it, or the tool's own service was down: no evidence, and what came before is none any more. */
+/** A person took part, or the tool's own service was down: this is no evidence, and neither is what came before. */
 function breaksLoop({ call, status }: ToolCallProgress): boolean {
   if (call.approvalDigest !== undefined) return true;
   if (status.type !== 'settled') return false;
-  const personAnswered = status.ran && status.came === undefined;
-  return personAnswered || status.came?.outage === true;
+  const personAnswered = status.ran && status.identity === undefined;
+  return personAnswered || status.identity?.outage === true;
 }
 
-/** Identity of what came of a settled call, whether or not it ran. */
-function resultOf({ error, came }: Settled): Pick<CallEvidence, 'result' | 'sketch' | 'failed'> {
+/** Identity of the outcome of a settled call, whether or not it ran. */
+function resultOf({
+  error,
+  identity,
+}: SettledStatus): Pick<CallEvidence, 'result' | 'sketch' | 'failed'> {
   return {
-    result: came?.fingerprint ?? shortHash(normaliseText(error?.message ?? '')),
-    ...(came?.sketch === undefined ? {} : { sketch: came.sketch }),
+    result: identity?.fingerprint ?? shortHash(normaliseText(error?.message ?? '')),
+    ...(identity?.sketch === undefined ? {} : { sketch: identity.sketch }),
     ...(error === undefined ? {} : { failed: error.code }),
   };
 }
@@ -61,14 +46,14 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
       call: call.fingerprint,
       ...(alike === undefined ? {} : { alike }),
       ...resultOf(status),
-      summary: summaryOf(call),
+      summary: callSummary(call).slice(0, summaryChars),
       reply,
       ...(alike?.idle === 'waits-first' ? { waited: true } : {}),
     },
   ];
 }
 
-/** The guard after the settled calls of one reply. */
+/** The guard's record after the settled calls of one reply. */
 function recordReply(
   guard: GuardState,
   calls: readonly ToolCallProgress[],
@@ -84,19 +69,10 @@ function recordReply(
   return { ...unspaced, evidence: addEvidence(guard.evidence, spaced) };
 }
 
-/**
- * The loop that a run is in; undefined where it is in none.
- *
- * Contract: pure. `repeats` is at least `atLeast`.
- */
-function detectLoop(guard: GuardState, atLeast: number = loopRepeats): DetectedLoop | undefined {
-  return findLoop(guard.evidence, atLeast);
-}
-
-/** Forgets what was seen, because somebody else than the model has acted. */
-export function forgetLoop(guard: GuardState): GuardState {
-  const { waited: _waited, warnedLoop: _warned, ...rest } = guard;
-  return { ...rest, evidence: [] };
+/** Forgets the evidence, because recovery or a person acted. */
+export function forgetLoop<State extends GuardSlice>(state: State): State {
+  const { waited: _waited, warnedLoop: _warned, ...rest } = state.guard;
+  return { ...state, guard: { ...rest, evidence: [] } };
 }
 
 function loopText({ period, repeats, description }: DetectedLoop): string {
@@ -109,52 +85,44 @@ function warning(loop: DetectedLoop): string {
   return [
     noteProvenance,
     `You are repeating yourself, ${loopText(loop)}.`,
-    'A further round brings nothing new and will end the run. Use what you know already, or do something different.',
+    'A further round brings nothing new and will end the run. Use what you already know, or do something different.',
   ].join('\n');
 }
 
-/** Takes the settled calls of a reply in, and warns the model once of each loop, a round before it ends the run. */
-function watchForLoops(state: RunState, calls: readonly ToolCallProgress[], atMs: number): Step {
+type Watched = GuardSlice & SnapshotSlice & CountersSlice;
+
+/** Records the settled calls of a reply, and warns the model once of each loop, a round before it ends the run (R-GUARD-12). */
+export function watchForLoops<State extends Watched & NextRequestSlice>(
+  state: State,
+  calls: readonly ToolCallProgress[],
+  atMs: number,
+): Step<State> {
   const { maxSameCalls } = prepared(state).snapshot.limits;
   const { warnedLoop, ...guard } = recordReply(state.guard, calls, state.counters.iterations);
-  const loop = detectLoop(guard, Math.max(maxSameCalls - 1, 2));
+  const loop = findLoop(guard.evidence, Math.max(maxSameCalls - 1, 2));
   if (loop === undefined) return step({ ...state, guard });
-  const watched: RunState = { ...state, guard: { ...guard, warnedLoop: loop.identity } };
+  const watched: State = { ...state, guard: { ...guard, warnedLoop: loop.identity } };
   if (warnedLoop === loop.identity) return step(watched);
-  const text = warning(loop);
   return step(
-    addNote(watched, text),
+    addNote(watched, warning(loop)),
     publish(watched, atMs, { type: 'GuardWarnedEvent', message: `loop: ${loopText(loop)}` }),
   );
 }
 
-/** Takes the settled calls of a reply in: edits, caps that are used up, loops. */
-export function watchReply(
-  state: RunState,
-  calls: readonly ToolCallProgress[],
-  atMs: number,
-): Step {
-  if (!hasRules(state, 2)) return step(state);
-  return andThen(countReply(state, calls, atMs), (counted) => watchForLoops(counted, calls, atMs));
-}
-
 /**
- * Ends a run that goes on with its loop.
+ * Why a run that goes on with its loop must end; undefined where it need not.
  *
- * Contract: one and the same failing call is the breaker's to end; here it is only where the breaker does not see it.
- * Source: seed 001 (tool loop, 4 times).
+ * Contract: a single failing call that repeats is left to the circuit breaker, which sees it after as many rounds.
+ * Source: R-GUARD-5, R-GUARD-11.
  */
-export function endIfLooping(state: RunState, atMs: number): Step | undefined {
-  if (!hasRules(state, 2)) return undefined;
+export function loopStop(state: Watched): Stop | undefined {
   const { limits } = prepared(state).snapshot;
-  const loop = detectLoop(state.guard, limits.maxSameCalls);
+  const loop = findLoop(state.guard.evidence, limits.maxSameCalls);
   if (loop === undefined) return undefined;
   if (loop.fails && loop.period === 1 && loop.repeats <= ringSize) return undefined;
   const what = `detected a tool loop, ${loopText(loop)}`;
-  return endFailed(
-    state,
-    atMs,
-    'guard_loop',
-    forcedStopMessage(what, state.counters, state.activeMs),
-  );
+  return {
+    reason: 'guard_loop',
+    message: forcedStopMessage(what, state.counters, state.activeMs),
+  };
 }

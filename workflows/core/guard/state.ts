@@ -1,32 +1,110 @@
 /** What the guard has counted and seen in a run: carried over every roll-over, untouched by compaction. */
-import type { CallEvidence } from './loop-detector';
+import type { CallLikeness } from '../tools/ports';
 
-/** What is counted against caps, over a run and those below it. */
-export interface GuardCounts {
-  /** Calls that ran, by tool. */
-  readonly toolRuns: { readonly [tool: string]: number };
-  /** Edits that ran, by hash of the file. */
-  readonly fileEdits: { readonly [fileHash: string]: number };
+/** One tool call and its result, as identities without their text. */
+export interface CallEvidence {
+  /** Normalized identity of tool and input. */
+  readonly call: string;
+  /** Weaker identities of the call. */
+  readonly alike?: CallLikeness;
+  /** Normalized identity of the result, or of the error. */
+  readonly result: string;
+  /** Hashes of some of the result's lines, for windows that overlap. */
+  readonly sketch?: readonly string[];
+  /** Code of the error, where the call failed. */
+  readonly failed?: string;
+  /** Tool and label, as people read it. */
+  readonly summary: string;
+  /** Iteration that made the call. */
+  readonly reply: number;
+  /** The model waited on purpose before or with this call. */
+  readonly waited?: true;
 }
 
-/** The guard's slice of the run's state. */
+/** What is counted against caps, over a run and its subagents. */
+export interface GuardCounts {
+  /** Calls that ran, by tool. */
+  readonly toolRuns: Counts;
+  /** Edits that ran, by hash of the file. */
+  readonly fileEdits: Counts;
+}
+
+/** How often, by name. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** The guard's own record. */
 export interface GuardState extends GuardCounts {
   /** The newest calls with their results, oldest first; bounded. */
   readonly evidence: readonly CallEvidence[];
-  /** Identity of the loop that the model was warned of; absent while there is none. */
+  /** Identity of the loop that the model was warned about; absent while there is none. */
   readonly warnedLoop?: string;
   /** The model has waited since the newest call. */
   readonly waited?: true;
   /** Id of the running timer of active time. */
   readonly activeTimer?: string;
-  /** Timers of active time that were armed, for their ids. */
+  /** Timers of active time that were started, for their ids. */
   readonly activeTimers: number;
 }
 
+/** The slice of active time. */
+export interface ActiveTimeSlice {
+  /** Milliseconds of work, up to `activeSinceMs`. */
+  readonly activeMs: number;
+  /** Since when the run works; absent while it waits. */
+  readonly activeSinceMs?: number;
+}
+
+/** The slice that the guard owns. */
+export interface GuardSlice extends ActiveTimeSlice {
+  readonly guard: GuardState;
+}
+
 /** A guard that has seen nothing. */
-export const initialGuard: GuardState = {
-  evidence: [],
-  activeTimers: 0,
-  toolRuns: {},
-  fileEdits: {},
+export const initialGuard: GuardSlice = {
+  guard: { evidence: [], activeTimers: 0, toolRuns: {}, fileEdits: {} },
+  activeMs: 0,
 };
+
+/** Changes the guard's record. */
+export function withGuard<State extends GuardSlice>(
+  state: State,
+  changes: Partial<GuardState>,
+): State {
+  return { ...state, guard: { ...state.guard, ...changes } };
+}
+
+/** Adds `by` to each of these keys, whatever they are called. */
+export function tally(counts: Counts, keys: readonly string[], by = 1): Counts {
+  const next = new Map(Object.entries(counts));
+  for (const key of keys) next.set(key, (next.get(key) ?? 0) + by);
+  return Object.fromEntries(next);
+}
+
+/** The count of this key; undefined where there is none, whatever the key is called. */
+export function countOf(counts: Counts | undefined, key: string): number | undefined {
+  return counts !== undefined && Object.hasOwn(counts, key) ? counts[key] : undefined;
+}
+
+/** Newest files whose counts pass between a run and its subagents: 64 of them in one reply stay far below 2 MB. */
+export const sharedFiles = 200;
+
+/** What a run and its subagents have used of the caps, for the parent run. */
+export function guardCounts({ guard }: GuardSlice): GuardCounts {
+  const newest = Object.entries(guard.fileEdits).slice(-sharedFiles);
+  return { toolRuns: guard.toolRuns, fileEdits: Object.fromEntries(newest) };
+}
+
+function added(counts: Counts, more: Counts): Counts {
+  return Object.entries(more).reduce((sum, [key, by]) => tally(sum, [key], by), counts);
+}
+
+/** Adds what a subagent has used, so that delegation passes no cap. */
+export function addGuardCounts<State extends GuardSlice>(
+  state: State,
+  { toolRuns, fileEdits }: GuardCounts,
+): State {
+  return withGuard(state, {
+    toolRuns: added(state.guard.toolRuns, toolRuns),
+    fileEdits: added(state.guard.fileEdits, fileEdits),
+  });
+}

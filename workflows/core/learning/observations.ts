@@ -1,22 +1,30 @@
-/** What a run learns: which errors are open, what ended each, and what is still to be told to the corpus. */
-import type { AgentError } from '../failure';
+/** What a run learns: which errors are open, what resolved each, and what is still to be recorded. */
 import { shortHash } from '../errors/fingerprint';
+import type { AgentError } from '../failure';
+import { defined } from '../json';
 import type { JsonObject } from '../json';
 import type { ContentHash } from '../message';
-import type { ObservedError } from './ports';
+import { callingModel } from '../model-call/state';
+import type { RecoverySlice } from '../recovery/state';
+import type { CountersSlice } from '../run/account';
+import type { RequestSlice, SnapshotSlice } from '../run/ports';
+import type { RunCommand, RunEvent } from '../run/protocol';
+import type { NextStage, Step } from '../run/step';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool, completeTaskTool } from '../tools/ports';
-import { hasRules } from '../rules';
-import type { RunState, ToolCallProgress } from '../run/state';
+import { endedStatus } from '../run/outcome';
+import type { PhaseSlice, SettledStatus, ToolCallProgress } from '../tools/state';
+import { runningTools } from '../tools/state';
+import type { ObservedError } from './ports';
 
-/** Open errors that are followed, and ended ones that wait to be told; the oldest go first (ADR 0027). */
+/** Open errors that are followed, and resolved ones that wait to be recorded; the oldest go first (ADR 0027). */
 const mostOpen = 8;
 const mostWaiting = 16;
 
-/** Iterations after which an error that nothing mended counts as got over by another tool (ADR 0027). */
+/** Iterations after which an unresolved error counts as resolved by another tool (ADR 0027). */
 const patienceIterations = 6;
 
-/** Characters of an error's message that the corpus is told (ADR 0027). */
+/** Characters of an error's message that are recorded (ADR 0027). */
 const messageChars = 300;
 
 /** Somebody other than the model who stepped in after an error. */
@@ -27,7 +35,7 @@ interface Helper {
   readonly tool?: string;
 }
 
-/** An error that nothing has mended yet. */
+/** An error that nothing has resolved yet. */
 interface OpenError extends Pick<
   ObservedError,
   'key' | 'tool' | 'code' | 'message' | 'callId' | 'inputBlob' | 'atMs'
@@ -40,7 +48,7 @@ interface OpenError extends Pick<
   readonly other?: { readonly tool: string; readonly callId: string };
 }
 
-/** The slice of the state that learning owns. */
+/** Observations of a run. */
 export interface LearningState {
   readonly open: readonly OpenError[];
   readonly waiting: readonly ObservedError[];
@@ -48,11 +56,18 @@ export interface LearningState {
   readonly sent: number;
 }
 
+/** The slice. */
+export interface LearningSlice {
+  readonly learning: LearningState;
+}
+
 /** Nothing is open, nothing waits. */
-export const initialLearning: LearningState = { open: [], waiting: [], sent: 0 };
+export const initialLearning: LearningSlice = { learning: { open: [], waiting: [], sent: 0 } };
+
+type LearningRun = LearningSlice & CountersSlice & RequestSlice & SnapshotSlice;
 
 /** A tool call, or a reply as a whole, as it ended. */
-export interface SeenCall {
+interface SeenCall {
   /** Empty for an error of the reply as a whole. */
   readonly tool: string;
   readonly callId?: string;
@@ -61,8 +76,6 @@ export interface SeenCall {
   readonly input?: JsonObject;
   readonly error?: AgentError;
 }
-
-type Settled = Extract<ToolCallProgress['status'], { type: 'settled' }>;
 
 type Ended = Pick<ObservedError, 'fixedBy' | 'fix'>;
 
@@ -73,43 +86,38 @@ function ended(open: OpenError, end: Ended, iteration: number): ObservedError {
     tool,
     code,
     message,
-    ...(callId === undefined ? {} : { callId }),
-    ...(inputBlob === undefined ? {} : { inputBlob }),
+    ...defined({ callId, inputBlob }),
     ...end,
     steps: Math.max(iteration - open.sinceIteration, 0),
-    ...(helper?.patternId === undefined ? {} : { patternId: helper.patternId }),
+    ...defined({ patternId: helper?.patternId }),
     atMs,
   };
 }
 
 function fixOf({ tool, callId, input }: SeenCall): NonNullable<ObservedError['fix']> {
-  return {
-    tool,
-    ...(callId === undefined ? {} : { callId }),
-    ...(input === undefined ? {} : { input }),
-  };
+  return { tool, ...defined({ callId, input }) };
 }
 
-/** Errors of the reply itself, or of a tool that does not exist: any call that works has mended them. */
-function isMendedByAny({ tool, code }: OpenError): boolean {
+/** Errors of the reply itself, or of an unknown tool: any call that works resolves them. */
+function isResolvedByAny({ tool, code }: OpenError): boolean {
   return tool === '' || code === 'invalid_tool' || code === 'missing_tool_name';
 }
 
-function isMendedBy(open: OpenError, call: SeenCall): boolean {
-  return call.tool === open.tool || isMendedByAny(open) || open.helper?.tool === call.tool;
+function isResolvedBy(open: OpenError, call: SeenCall): boolean {
+  return call.tool === open.tool || isResolvedByAny(open) || open.helper?.tool === call.tool;
 }
 
-/** How an open error stands after the calls of one iteration: ended, or open with what it has seen. */
+/** An open error after the calls of one iteration: resolved, or still open with what it has seen. */
 function follow(
   open: OpenError,
   calls: readonly SeenCall[],
   iteration: number,
 ): OpenError | ObservedError {
   const worked = calls.filter(({ error }) => error === undefined);
-  const mend = worked.find((call) => isMendedBy(open, call));
+  const resolved = worked.find((call) => isResolvedBy(open, call));
   const fixedBy = open.helper?.by ?? 'model';
-  if (mend !== undefined) return ended(open, { fixedBy, fix: fixOf(mend) }, iteration);
-  const again = calls.find((call) => call.error !== undefined && isMendedBy(open, call));
+  if (resolved !== undefined) return ended(open, { fixedBy, fix: fixOf(resolved) }, iteration);
+  const again = calls.find((call) => call.error !== undefined && isResolvedBy(open, call));
   if (again !== undefined) return ended(open, { fixedBy: 'none', fix: fixOf(again) }, iteration);
   const instead = worked.find(({ tool }) => tool !== askUserTool && tool !== completeTaskTool);
   const seen =
@@ -125,7 +133,11 @@ function isEnded(followed: OpenError | ObservedError): followed is ObservedError
   return 'fixedBy' in followed;
 }
 
-function opened(state: RunState, calls: readonly SeenCall[], atMs: number): readonly OpenError[] {
+function opened(
+  state: LearningRun,
+  calls: readonly SeenCall[],
+  atMs: number,
+): readonly OpenError[] {
   const { iterations } = state.counters;
   const { open } = state.learning;
   return calls.flatMap((call, index) => {
@@ -137,8 +149,7 @@ function opened(state: RunState, calls: readonly SeenCall[], atMs: number): read
       tool,
       code: error.code,
       message: error.message.slice(0, messageChars),
-      ...(callId === undefined ? {} : { callId }),
-      ...(inputBlob === undefined ? {} : { inputBlob }),
+      ...defined({ callId, inputBlob }),
       iteration: iterations,
       sinceIteration: before?.sinceIteration ?? iterations,
       atMs,
@@ -146,13 +157,17 @@ function opened(state: RunState, calls: readonly SeenCall[], atMs: number): read
   });
 }
 
-/** Whether a run tells the corpus of its errors. */
-function learns(state: RunState): boolean {
-  return state.snapshot?.learns === true;
+/** Whether a run records its errors. */
+function learns({ snapshot }: SnapshotSlice): boolean {
+  return snapshot?.learns === true;
 }
 
 /** Follows the open errors through the calls of one iteration, and opens those that are new. */
-export function observeCalls(state: RunState, calls: readonly SeenCall[], atMs: number): RunState {
+function observeCalls<State extends LearningRun>(
+  state: State,
+  calls: readonly SeenCall[],
+  atMs: number,
+): State {
   if (!learns(state)) return state;
   const { learning, counters } = state;
   const followed = learning.open.map((open) => follow(open, calls, counters.iterations));
@@ -163,13 +178,17 @@ export function observeCalls(state: RunState, calls: readonly SeenCall[], atMs: 
     learning: {
       open: all.slice(-mostOpen),
       waiting: [...learning.waiting, ...followed.filter(isEnded)].slice(-mostWaiting),
-      // A dropped one may have been sent; the others are told again, which changes nothing.
+      // A dropped one may have been sent; the others are recorded again, which changes nothing.
       sent: 0,
     },
   };
 }
 
-function withHelper(state: RunState, helper: Helper, failedTool?: string): RunState {
+function withHelper<State extends LearningRun>(
+  state: State,
+  helper: Helper,
+  failedTool?: string,
+): State {
   const { learning } = state;
   if (!learns(state) || learning.open.length === 0) return state;
   const open = learning.open.map((error) =>
@@ -178,38 +197,8 @@ function withHelper(state: RunState, helper: Helper, failedTool?: string): RunSt
   return { ...state, learning: { ...learning, open } };
 }
 
-/**
- * Notes that a recovery action steps in, before its call runs or its advice is sent: what then mends the open errors counts as
- * the action's doing, and as a use of its pattern that helped; the next failure as one that did not.
- */
-export function noteRecoveryAction(
-  state: RunState,
-  action: {
-    /** Tool whose errors the action is about; absent: all open errors. */
-    readonly failedTool?: string;
-    readonly toolName?: string;
-    readonly patternId?: string;
-  },
-): RunState {
-  const { failedTool, toolName, patternId } = action;
-  return withHelper(
-    state,
-    {
-      by: 'action',
-      ...(patternId === undefined ? {} : { patternId }),
-      ...(toolName === undefined ? {} : { tool: toolName }),
-    },
-    failedTool,
-  );
-}
-
-/** Notes that a person answered: what then mends the open errors counts as that person's doing. */
-export function noteAnswer(state: RunState): RunState {
-  return withHelper(state, { by: 'person' });
-}
-
-/** The run ends: every open error ends with it. A run that reached its goal got over them, by another tool where one worked. */
-export function closeObservations(state: RunState, isCompleted: boolean): RunState {
+/** The run ends, and every open error with it. A run that reached its goal resolved them, by another tool where one worked. */
+function closeObservations<State extends LearningRun>(state: State, isCompleted: boolean): State {
   const { learning, counters } = state;
   if (learning.open.length === 0) return state;
   const last = learning.open.map((open) => {
@@ -217,23 +206,30 @@ export function closeObservations(state: RunState, isCompleted: boolean): RunSta
     if (!isCompleted) return ended(open, { fixedBy: 'none' }, counters.iterations);
     if (open.other !== undefined)
       return ended(open, { fixedBy, fix: open.other }, counters.iterations);
-    const isOver = isMendedByAny(open);
+    const isOver = isResolvedByAny(open);
     return ended(open, { fixedBy: isOver ? fixedBy : 'none' }, counters.iterations);
   });
   const waiting = [...learning.waiting, ...last].slice(-mostWaiting);
   return { ...state, learning: { open: [], waiting, sent: 0 } };
 }
 
-/** The next model call carries what waits. */
-export function sendObservations(state: RunState): RunState {
-  const { learning } = state;
-  return learning.waiting.length === learning.sent
-    ? state
-    : { ...state, learning: { ...learning, sent: learning.waiting.length } };
+/** Adds what waits to the model call that starts. */
+function sendObservations<State extends LearningRun>(decided: Step<State>): Step<State> {
+  const { learning } = decided.state;
+  const { waiting } = learning;
+  const starts = decided.commands.some(({ type }) => type === 'call-model');
+  if (!starts || waiting.length === 0) return decided;
+  const commands = decided.commands.map((command): RunCommand =>
+    command.type === 'call-model'
+      ? { ...command, input: { ...command.input, endedErrors: waiting } }
+      : command,
+  );
+  const state = { ...decided.state, learning: { ...learning, sent: waiting.length } };
+  return { ...decided, state, commands };
 }
 
-/** The model call came back: what it carried is in the store. */
-export function observationsTold(state: RunState): RunState {
+/** The model call has returned: what it carried is recorded. */
+function observationsRecorded<State extends LearningRun>(state: State): State {
   const { learning } = state;
   if (learning.sent === 0) return state;
   return {
@@ -242,48 +238,90 @@ export function observationsTold(state: RunState): RunState {
   };
 }
 
-/** Characters of JSON up to which the corpus is told the input of a call of the runtime (ADR 0027). */
+/** Characters of JSON up to which the input of the runtime's own call is recorded (ADR 0027). */
 const ownInputChars = 1_000;
-
-/** Follows the open errors through the settled calls of one reply, or of the runtime itself. */
-export function observeSettled(
-  state: RunState,
-  calls: readonly ToolCallProgress[],
-  isOwn: boolean,
-  atMs: number,
-): RunState {
-  // An output in the form of an error proves nothing mended: no fix is learned of it.
-  const isDoubtful = ({ came }: Settled): boolean =>
-    came?.saysFailed === true && hasRules(state, 3);
-  const seen = calls.flatMap(({ call, status }) =>
-    status.type === 'settled' && !isDoubtful(status)
-      ? [{ ...seenCall(call, status.error), ...(isOwn ? ownInput(call) : {}) }]
-      : [],
-  );
-  return observeCalls(state, seen, atMs);
-}
 
 function ownInput({ input }: ProposedToolCall): Pick<SeenCall, 'input'> {
   return input !== undefined && JSON.stringify(input).length <= ownInputChars ? { input } : {};
 }
 
-/** A call as learning sees it. */
 function seenCall(call: ProposedToolCall, error: AgentError | undefined): SeenCall {
   const { name, toolCallId, inputBlob } = call;
-  return {
-    tool: name,
-    callId: toolCallId,
-    ...(inputBlob === undefined ? {} : { inputBlob }),
-    ...(error === undefined ? {} : { error }),
-  };
+  return { tool: name, callId: toolCallId, ...defined({ inputBlob, error }) };
+}
+
+/** An output in the form of an error proves nothing: no fix is learned from it. */
+function isDoubtful({ identity }: SettledStatus): boolean {
+  return identity?.saysFailed === true;
+}
+
+/** The settled calls of a reply, or of the runtime itself. */
+function settledCalls(calls: readonly ToolCallProgress[], isOwn: boolean): readonly SeenCall[] {
+  return calls.flatMap(({ call, status }) =>
+    status.type === 'settled' && !isDoubtful(status)
+      ? [{ ...seenCall(call, status.error), ...(isOwn ? ownInput(call) : {}) }]
+      : [],
+  );
 }
 
 /** The errors of a reply of which nothing ran: those of its calls, or of the reply as a whole. */
-export function refusedCalls(
+function refusedCalls(
   errors: readonly AgentError[],
   calls: readonly ProposedToolCall[],
 ): readonly SeenCall[] {
   return calls.length === 0
     ? errors.map((error) => ({ tool: error.toolName ?? '', error }))
     : calls.map((call) => seenCall(call, call.error));
+}
+
+/** What a decision is about: the calls that it saw end. */
+function seenIn(
+  before: PhaseSlice,
+  after: PhaseSlice,
+  cause: RunEvent | NextStage,
+): readonly SeenCall[] | undefined {
+  if (cause.type === 'reject-reply') return refusedCalls(cause.errors, cause.calls);
+  const tools = cause.type === 'settle' ? runningTools(before) : undefined;
+  if (tools === undefined || after.phase.type === 'running-tools') return undefined;
+  return settledCalls(tools.calls, tools.recovery !== undefined);
+}
+
+/** A recovery action started: what then resolves the open errors counts as its doing, and as a use of its pattern. */
+function noteRecoveryAction<State extends LearningRun & RecoverySlice>(
+  before: RecoverySlice,
+  state: State,
+): State {
+  const { trial } = state.recovery;
+  if (trial?.action === undefined || trial.id === before.recovery.trial?.id) return state;
+  const { toolName, patternId } = trial.action;
+  const helper: Helper = { by: 'action', ...defined({ patternId, tool: toolName }) };
+  const failedTool = trial.trouble.tool === '' ? undefined : trial.trouble.tool;
+  return withHelper(state, helper, failedTool);
+}
+
+/**
+ * Learns from a decision: follows open errors through the calls that ended, notes who helped, and hands what is resolved to the
+ * next model call, which records it.
+ *
+ * Contract: changes its own slice, and the input of a model call that starts; the loop goes on without it.
+ */
+export function learn<State extends LearningRun & RecoverySlice & PhaseSlice>(
+  before: State,
+  decided: Step<State>,
+  cause: RunEvent | NextStage,
+  atMs: number,
+): Step<State> {
+  if (!learns(decided.state)) return decided;
+  const recorded =
+    cause.type === 'model-call-completed' && callingModel(before)?.callId === cause.callId
+      ? observationsRecorded(decided.state)
+      : decided.state;
+  const helped =
+    cause.type === 'question-answered' ? withHelper(recorded, { by: 'person' }) : recorded;
+  const seen = seenIn(before, decided.state, cause);
+  const observed = seen === undefined ? helped : observeCalls(helped, seen, atMs);
+  const acted = noteRecoveryAction(before, observed);
+  const status = endedStatus(decided.state.phase);
+  const state = status === undefined ? acted : closeObservations(acted, status === 'completed');
+  return sendObservations({ ...decided, state });
 }

@@ -1,11 +1,15 @@
-/** How long a decision may take: arms, re-arms and ends the timers of approvals and questions. */
-import { callSummary } from '../tools/call-summary';
+/** How long a decision may take: starts, restarts, and ends the timers of approvals and questions. */
+import type { CountersSlice } from '../run/account';
+import { count } from '../run/account';
+import type { SnapshotSlice } from '../run/ports';
+import { toolPolicy } from '../run/ports';
+import type { RunCommand } from '../run/protocol';
+import type { Step } from '../run/step';
+import { andThen, step } from '../run/step';
 import type { DecisionPolicy, ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
-import type { RunCommand } from '../run/protocol';
-import type { DecisionWait, RunPhase, RunState, ToolCallProgress } from '../run/state';
-import type { Step } from '../run/step';
-import { count, step } from '../run/step';
+import type { DecisionWait, PhaseSlice, ToolCallProgress } from '../tools/state';
+import { callSummary, callsOf, replaceCall } from '../tools/state';
 
 /** Longest time between two reminders in milliseconds, unless the policy's own is longer: a week (ADR 0022). */
 const longestReminderMs = 7 * 86_400_000;
@@ -17,20 +21,18 @@ export function waitText({ call, status }: ToolCallProgress): string {
     : `approval of ${callSummary(call)}`;
 }
 
-/** What holds for the wait of a call; undefined where it waits without limit. */
+/** The policy of a call's wait; undefined where it waits without limit. */
 export function policyOf(
-  { snapshot }: RunState,
+  state: SnapshotSlice,
   { call, status }: ToolCallProgress,
 ): DecisionPolicy | undefined {
-  if (snapshot === undefined) return undefined;
-  // A question about an unknown outcome waits for its answer, however long: nobody else can give it.
+  // A question about an unknown outcome waits without limit: only a person can answer it.
   if (status.type === 'awaiting-answer')
-    return call.name === askUserTool ? snapshot.questions : undefined;
-  const tool = snapshot.tools.find(({ name }) => name === call.name);
-  return tool?.approvals ?? snapshot.approvals;
+    return call.name === askUserTool ? state.snapshot?.questions : undefined;
+  return toolPolicy(state, call.name)?.approvals ?? state.snapshot?.approvals;
 }
 
-/** Milliseconds of the wait that begins now, doubled with each reminder. */
+/** Milliseconds of the wait that starts now, doubled with each reminder. */
 function periodMs(policy: DecisionPolicy, reminders: number): number | undefined {
   const { expiresAfterMs } = policy;
   if (expiresAfterMs === undefined) return undefined;
@@ -51,53 +53,40 @@ function expiryTimer(
   };
 }
 
-/** The calls of the phase. */
-function callsOf(phase: RunPhase): readonly ToolCallProgress[] {
-  return phase.type === 'running-tools' ? phase.calls : [];
-}
+type Waits = PhaseSlice & SnapshotSlice & CountersSlice;
 
-function isWaiting({ status }: ToolCallProgress): boolean {
-  return status.type === 'awaiting-approval' || status.type === 'awaiting-answer';
-}
-
-/** Sets the expiry of one waiting call anew, and asks for its timer. */
-export function armWait(state: RunState, toolCallId: string, atMs: number): Step {
-  const { phase } = state;
-  const progress = callsOf(phase).find(({ call }) => call.toolCallId === toolCallId);
-  if (phase.type !== 'running-tools' || progress === undefined || !isWaiting(progress))
+/** Starts the expiry timer of one waiting call, where its policy has a limit. */
+export function armWait<State extends Waits>(
+  state: State,
+  toolCallId: string,
+  atMs: number,
+): Step<State> {
+  const progress = callsOf(state).find(({ call }) => call.toolCallId === toolCallId);
+  const status = progress?.status;
+  if (status?.type !== 'awaiting-approval' && status?.type !== 'awaiting-answer')
     return step(state);
+  if (progress === undefined) return step(state);
   const policy = policyOf(state, progress);
-  const reminders = 'reminders' in progress.status ? (progress.status.reminders ?? 0) : 0;
-  const delayMs = policy === undefined ? undefined : periodMs(policy, reminders);
+  const delayMs = policy === undefined ? undefined : periodMs(policy, status.reminders ?? 0);
   if (delayMs === undefined) return step(state);
   const timers = state.counters.timers + 1;
   const expiry = { timerId: `decision-${timers}`, atMs: atMs + delayMs };
-  const armed: RunState = {
-    ...state,
-    phase: {
-      ...phase,
-      calls: phase.calls.map((other) =>
-        other === progress ? ({ ...other, status: { ...other.status, expiry } } as const) : other,
-      ),
-    },
-  };
-  return step(count(armed, { timers }), expiryTimer(progress, expiry, atMs));
+  const armed: ToolCallProgress = { call: progress.call, status: { ...status, expiry } };
+  return step(count(replaceCall(state, armed), { timers }), expiryTimer(progress, expiry, atMs));
 }
 
-/** Sets the expiry of every call that has just begun to wait. */
-export function armWaits(state: RunState, atMs: number): Step {
-  const waiting = callsOf(state.phase).filter(isWaiting);
-  return waiting.reduce<Step>((before, { call }) => {
-    const after = armWait(before.state, call.toolCallId, atMs);
-    return { state: after.state, commands: [...before.commands, ...after.commands] };
-  }, step(state));
+/** Starts the expiry timer of every waiting call. */
+export function armWaits<State extends Waits>(state: State, atMs: number): Step<State> {
+  return callsOf(state).reduce<Step<State>>(
+    (before, { call }) => andThen(before, (after) => armWait(after, call.toolCallId, atMs)),
+    step(state),
+  );
 }
 
 /** The timer of a wait, started again in a new segment with the rest of its time. */
 export function rearmed(progress: ToolCallProgress, atMs: number): readonly RunCommand[] {
   const { status } = progress;
-  if (!('expiry' in status)) return [];
-  return [expiryTimer(progress, status.expiry, atMs)];
+  return 'expiry' in status ? [expiryTimer(progress, status.expiry, atMs)] : [];
 }
 
 /** Ids of the timers that run for a call. */
@@ -107,22 +96,22 @@ export function timersOfCall({ status }: ToolCallProgress): readonly string[] {
 }
 
 /** The call whose wait this timer limits. */
-export function callOfTimer(phase: RunPhase, timerId: string): ToolCallProgress | undefined {
-  return callsOf(phase).find(
+export function callOfTimer(state: PhaseSlice, timerId: string): ToolCallProgress | undefined {
+  return callsOf(state).find(
     ({ status }) => 'expiry' in status && status.expiry.timerId === timerId,
   );
 }
 
-/** The call without a limit to its wait: its timer was stopped. */
+/** The call without its expiry: the timer was stopped. */
 export function withoutExpiry({ call, status }: ToolCallProgress): ToolCallProgress {
   if (!('expiry' in status)) return { call, status };
   const { expiry: _stopped, ...rest } = status;
   return { call, status: rest };
 }
 
-/** Activity ids of checks that are in flight. */
-export function checksInFlight(phase: RunPhase): readonly string[] {
-  return callsOf(phase).flatMap(({ status }) =>
+/** Activity ids of edit checks in flight. */
+export function checksInFlight(state: PhaseSlice): readonly string[] {
+  return callsOf(state).flatMap(({ status }) =>
     status.type === 'checking-edit' ? [status.callId] : [],
   );
 }

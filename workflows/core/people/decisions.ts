@@ -1,78 +1,85 @@
-/** Decisions of people on waiting calls and questions: once each, bound to the exact action, and what happens when nobody decides. */
-import type { DecisionMade } from './decisions-made';
-import { answerKey, decisionKey, decisionOn, decisionText, recordDecision } from './decisions-made';
-import { armWait, callOfTimer, digestOf, policyOf, timersOfCall, waitText } from './decision-wait';
+/** Decisions of people on waiting calls and questions: each takes effect once, and a policy says what happens without one. */
 import { toToolResponse } from '../errors/error-context';
 import type { AgentError } from '../failure';
 import { failureMessageChars, personTextChars, previewChars } from '../limits';
-import type { Moment } from '../run/loop';
-import { emptyAnswer, personText, quotedText } from './person-text';
+import { shownText } from '../secrets/shown-text';
+import type { AccountSlice, CountersSlice } from '../run/account';
+import type { SnapshotSlice } from '../run/ports';
+import type { RunEvent } from '../run/protocol';
+import type { Step } from '../run/step';
+import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
+import { noteFailure, noteSuccess } from '../run/tool-results';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
-import { rememberPrivileges } from '../tools/privileged-parameters';
-import { recoveryStage } from '../recovery/state';
-import type { RunCommand, RunEvent } from '../run/protocol';
-import { shownText } from './shown-text';
-import type { RunState, ToolCallProgress } from '../run/state';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
-import { settle } from '../tools/admission';
-import { answerText } from '../tools/unknown-outcome';
-import { noteFailure, noteSuccess, replaceCall, settleIfDone, startCall } from '../tools/phase';
+import type { PhaseSlice, ToolCallProgress } from '../tools/state';
+import { callsOf, replaceCall, settle } from '../tools/state';
+import { armWait, callOfTimer, digestOf, policyOf, timersOfCall, waitText } from './decision-wait';
+import { emptyAnswer, personText, quotedText } from './person-text';
+import { rememberPrivileges } from './privileged-parameters';
+import type { ApprovalsSlice, DecisionMade } from './state';
+import { answerKey, recordDecision } from './state';
 
-type ApprovalResolved = Extract<RunEvent, { type: 'approval-resolved' }>;
-type Decided = Pick<DecisionMade, 'decision'> & { readonly by?: string | undefined };
+/** An event that decides on an approval. */
+export type ApprovalResolved = Extract<RunEvent, { type: 'approval-resolved' }>;
+
+/** A decision, before it is recorded. */
+export type Decided = Pick<DecisionMade, 'decision'> & { readonly by?: string | undefined };
+
+/** The slices that decisions change. */
+export type DecidingState = ApprovalsSlice & PhaseSlice & SnapshotSlice & AccountSlice;
 
 /** Characters of a rejection's reason that the model reads (ADR 0022). */
 const reasonChars = 400;
 
-function record(state: RunState, call: ProposedToolCall, decided: Decided, atMs: number): RunState {
+function record<State extends ApprovalsSlice>(
+  state: State,
+  call: ProposedToolCall,
+  decided: Decided,
+  atMs: number,
+): State {
   const made = { id: call.toolCallId, digest: digestOf(call), ...decided, atMs };
   return { ...state, approvals: recordDecision(state.approvals, made) };
 }
 
-/** The wait is over: its timer stops, and people read how it ended. */
-function endDecisionWait(
-  state: RunState,
+/** Ends a wait: stops its timer, and publishes how it ended. */
+function endDecisionWait<State extends CountersSlice>(
+  state: State,
   progress: ToolCallProgress,
   how: string,
   atMs: number,
-): Step {
-  const timers = timersOfCall(progress).map((timerId): RunCommand => ({
-    type: 'cancel-timer',
-    timerId,
-  }));
+): Step<State> {
   const waitedFor = `${waitText(progress)}${how}`;
-  return step(state, ...timers, publish(state, atMs, { type: 'WaitEndedEvent', waitedFor }));
-}
-
-/** Runs a call that a person approved; `call` is what runs, which an edit may have changed. */
-export function runApproved(
-  state: RunState,
-  progress: ToolCallProgress,
-  call: ProposedToolCall,
-  decided: Decided,
-  moment: Moment,
-): Step {
-  const { toolCallId } = progress.call;
-  const how = call === progress.call ? ': approve' : ': approve with changed arguments';
-  const recorded = record(state, progress.call, decided, moment.atMs);
-  const approved = replaceCall(rememberPrivileges(recorded, [call]), toolCallId, {
-    call,
-    status: { type: 'running' },
-  });
-  return andThen(endDecisionWait(approved, progress, how, moment.atMs), (after) =>
-    andThen(startCall(after, toolCallId, moment.atMs), (started) => settleIfDone(started, moment)),
+  return step(
+    state,
+    ...cancelTimers(timersOfCall(progress)),
+    publish(state, atMs, { type: 'WaitEndedEvent', waitedFor }),
   );
 }
 
-/** The call never runs, and the model reads why. */
-function denyCall(
-  state: RunState,
+/** Makes an approved call ready; `call` is what runs, which an edit may have changed. */
+export function runApproved<State extends DecidingState>(
+  state: State,
+  progress: ToolCallProgress,
+  call: ProposedToolCall,
+  decided: Decided,
+  atMs: number,
+): Step<State> {
+  const how = call === progress.call ? ': approve' : ': approve with changed arguments';
+  const recorded = record(state, progress.call, decided, atMs);
+  const ready = replaceCall(rememberPrivileges(recorded, [call]), {
+    call,
+    status: { type: 'ready' },
+  });
+  return andThen(endDecisionWait(ready, progress, how, atMs), (after) => goTo('run-calls', after));
+}
+
+/** Settles a call that never runs; the model reads why. */
+function denyCall<State extends DecidingState>(
+  state: State,
   progress: ToolCallProgress,
   denial: { message: string; shown?: string; hint: string; how: string },
-  moment: Moment,
-): Step {
+  atMs: number,
+): Step<State> {
   const { call } = progress;
   const error: AgentError = {
     kind: 'agent',
@@ -82,86 +89,90 @@ function denyCall(
     recoverable: true,
     toolName: call.name,
   };
-  // The model reads a person's reason as it was given, people and whatever is told to them read it without secrets.
+  // The model reads a person's reason as it was given; everybody else reads it without secrets.
   const shown: AgentError =
     denial.shown === undefined
       ? error
       : { ...error, message: denial.shown.slice(0, failureMessageChars) };
-  const denied = replaceCall(
-    state,
-    call.toolCallId,
-    settle(call, toToolResponse(error), shown, false),
+  const denied = replaceCall(state, settle(call, toToolResponse(error), shown, false));
+  const noted = andThen(endDecisionWait(denied, progress, denial.how, atMs), (after) =>
+    noteFailure(after, call, shown, atMs),
   );
-  return andThen(endDecisionWait(denied, progress, denial.how, moment.atMs), (after) =>
-    andThen(noteFailure(after, call, shown, moment.atMs), (noted) => settleIfDone(noted, moment)),
-  );
+  return andThen(noted, (after) => goTo('settle', after));
 }
 
-/** Takes a decision on a waiting approval that asks for no changed arguments. */
-export function onDecided(
-  state: RunState,
+/** Takes a decision on a waiting approval that changes no arguments. */
+export function onDecided<State extends DecidingState>(
+  state: State,
   progress: ToolCallProgress,
   event: ApprovalResolved,
-): Step {
+): Step<State> {
+  const { atMs, reason } = event;
   const decided = { decision: event.decision, by: event.by };
   if (event.decision === 'approve')
-    return runApproved(state, progress, progress.call, decided, event);
-  const denied = (reason: string | undefined): string =>
-    `A person did not approve this call${reason === undefined ? '.' : `: ${quotedText(reason, reasonChars)}`}`;
+    return runApproved(state, progress, progress.call, decided, atMs);
+  const denied = (why: string | undefined): string =>
+    `A person did not approve this call${why === undefined ? '.' : `: ${quotedText(why, reasonChars)}`}`;
   return denyCall(
-    record(state, progress.call, decided, event.atMs),
+    record(state, progress.call, decided, atMs),
     progress,
     {
-      message: denied(event.reason),
-      shown: denied(event.reason === undefined ? undefined : shownText(event.reason, reasonChars)),
+      message: denied(reason),
+      shown: denied(reason === undefined ? undefined : shownText(reason, reasonChars)),
       hint: 'Do not repeat the call. Find another way, or ask what to do.',
       how: ': reject',
     },
-    event,
+    atMs,
   );
 }
 
 /** Characters that each answer may have, so that all answers of one reply together stay bounded. */
-function answerRoomChars(state: RunState): number {
-  if (state.phase.type !== 'running-tools') return personTextChars;
-  const questions = state.phase.calls.filter(
+function answerRoomChars(state: PhaseSlice): number {
+  const questions = callsOf(state).filter(
     ({ call, status }) => call.name === askUserTool || status.type === 'awaiting-answer',
   ).length;
   return Math.floor(personTextChars / Math.max(questions, 1));
 }
 
-/** Answers a question of `ask_user`. */
-export function onQuestionAnswered(
-  state: RunState,
-  progress: ToolCallProgress,
-  event: { answer: string; by?: string },
-  moment: Moment,
-): Step {
-  const { call } = progress;
-  const { answer } = event;
-  const shown = shownText(answer.trim() === '' ? emptyAnswer : answer, previewChars);
-  const given = answer.trim() === '' ? emptyAnswer : personText(answer, answerRoomChars(state));
-  const text = answerText(call, given);
-  const recorded = recordAnswer(state, call.toolCallId, event, moment.atMs);
-  const answered = replaceCall(recorded, call.toolCallId, settle(call, text, undefined, true));
-  const noted = andThen(endDecisionWait(answered, progress, '', moment.atMs), (after) =>
-    noteSuccess(after, call, answerText(call, shown), moment.atMs),
-  );
-  return andThen(noted, (after) => settleIfDone(after, moment));
+/** What the model reads of a person's answer: to its own question as it is, about an unknown outcome with an introduction. */
+export function answerText(call: ProposedToolCall, text: string): string {
+  return call.name === askUserTool
+    ? text
+    : `The call was interrupted, and a person looked into what came of it: ${text}`;
 }
 
-/** Remembers an answer, so that the same one twice counts once. */
-export function recordAnswer(
-  state: RunState,
-  id: string,
-  { answer, by }: { answer: string; by?: string },
+/** Takes the answer to the question of a call. */
+export function onQuestionAnswered<State extends DecidingState>(
+  state: State,
+  progress: ToolCallProgress,
+  event: { readonly answer: string; readonly by?: string },
   atMs: number,
-): RunState {
+): Step<State> {
+  const { call } = progress;
+  const { answer } = event;
+  const isEmpty = answer.trim() === '';
+  const shown = shownText(isEmpty ? emptyAnswer : answer, previewChars);
+  const given = isEmpty ? emptyAnswer : personText(answer, answerRoomChars(state));
+  const recorded = recordAnswer(state, call.toolCallId, event, atMs);
+  const answered = replaceCall(recorded, settle(call, answerText(call, given), undefined, true));
+  const noted = andThen(endDecisionWait(answered, progress, '', atMs), (after) =>
+    noteSuccess(after, call, answerText(call, shown), atMs),
+  );
+  return andThen(noted, (after) => goTo('settle', after));
+}
+
+/** Remembers an answer, so that a repeated one counts once. */
+export function recordAnswer<State extends ApprovalsSlice>(
+  state: State,
+  id: string,
+  { answer, by }: { readonly answer: string; readonly by?: string },
+  atMs: number,
+): State {
   const made = { id, decision: answerKey(answer), by, atMs };
   return { ...state, approvals: recordDecision(state.approvals, made) };
 }
 
-/** A time limit in words. */
+/** A duration in words. */
 function durationText(ms: number): string {
   const units: readonly (readonly [number, string])[] = [
     [86_400_000, 'days'],
@@ -174,43 +185,48 @@ function durationText(ms: number): string {
     : `${Math.round(ms / unit[0])} ${unit[1]}`;
 }
 
-/** Answers `timer-fired` of a wait for a decision; undefined where the timer is none of these. */
-export function onDecisionTimer(
-  state: RunState,
+/** Takes the fired timer of a wait for a decision; undefined for any other timer. */
+export function onDecisionTimer<State extends DecidingState>(
+  state: State,
   timerId: string,
-  moment: Moment,
-): Step | undefined {
-  const progress = callOfTimer(state.phase, timerId);
+  atMs: number,
+): Step<State> | undefined {
+  const progress = callOfTimer(state, timerId);
   if (progress === undefined) return undefined;
-  // A person is deciding just now; if that comes to nothing the limit holds then.
+  // A person is deciding right now; if that comes to nothing, the limit applies then.
   if (progress.status.type === 'checking-edit') return step(state);
-  return expireWait(state, progress, moment);
+  return expireWait(state, progress, atMs);
 }
 
-/** The limit of a wait is reached. */
-export function expireWait(state: RunState, progress: ToolCallProgress, moment: Moment): Step {
+/** Applies the policy of a wait whose limit is reached. */
+export function expireWait<State extends DecidingState>(
+  state: State,
+  progress: ToolCallProgress,
+  atMs: number,
+): Step<State> {
   const policy = policyOf(state, progress);
   if (policy === undefined) return step(state);
+  const afterMs = policy.expiresAfterMs ?? 0;
   switch (policy.onExpiry) {
     case 'reject':
-      return rejectExpired(state, progress, policy.expiresAfterMs ?? 0, moment);
+      return rejectExpired(state, progress, afterMs, atMs);
     case 'escalate':
-      return escalateWait(state, progress, policy.expiresAfterMs ?? 0, moment.atMs);
+      return escalateWait(state, progress, afterMs, atMs);
     case 'wait':
-      return remind(state, progress, policy.expiresAfterMs ?? 0, moment.atMs);
+      return remind(state, progress, afterMs, atMs);
   }
 }
 
-function rejectExpired(
-  state: RunState,
+function rejectExpired<State extends DecidingState>(
+  state: State,
   progress: ToolCallProgress,
   afterMs: number,
-  moment: Moment,
-): Step {
+  atMs: number,
+): Step<State> {
   const isQuestion = progress.status.type === 'awaiting-answer';
   const within = `within ${durationText(afterMs)}`;
   return denyCall(
-    record(state, progress.call, { decision: 'expired' }, moment.atMs),
+    record(state, progress.call, { decision: 'expired' }, atMs),
     progress,
     {
       message: isQuestion
@@ -221,34 +237,39 @@ function rejectExpired(
         : 'Do not repeat the call. Find another way, or end the task and say what is missing.',
       how: `: nobody decided ${within}`,
     },
-    moment,
+    atMs,
   );
 }
 
-/** The call's wait with other particulars. */
-function changeWait(
-  state: RunState,
+/** The call's wait with other fields, and without its expiry. */
+function changeWait<State extends PhaseSlice>(
+  state: State,
   { call, status }: ToolCallProgress,
   changes: { readonly escalated?: true; readonly reminders?: number },
-): RunState {
+): State {
   if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer') return state;
   const { expiry: _over, ...rest } = status;
-  return replaceCall(state, call.toolCallId, { call, status: { ...rest, ...changes } });
+  return replaceCall(state, { call, status: { ...rest, ...changes } });
 }
 
-function escalateWait(
-  state: RunState,
+function escalateWait<State extends DecidingState>(
+  state: State,
   progress: ToolCallProgress,
   afterMs: number,
   atMs: number,
-): Step {
+): Step<State> {
   const reason = `nobody decided within ${durationText(afterMs)}: ${waitText(progress)}`;
   const escalated = changeWait(state, progress, { escalated: true });
   const approvalId = progress.call.toolCallId;
   return step(escalated, publish(escalated, atMs, { type: 'EscalatedEvent', reason, approvalId }));
 }
 
-function remind(state: RunState, progress: ToolCallProgress, afterMs: number, atMs: number): Step {
+function remind<State extends DecidingState>(
+  state: State,
+  progress: ToolCallProgress,
+  afterMs: number,
+  atMs: number,
+): Step<State> {
   const { status } = progress;
   const before = 'reminders' in status ? (status.reminders ?? 0) : 0;
   const reminded = changeWait(state, progress, { reminders: before + 1 });
@@ -258,135 +279,4 @@ function remind(state: RunState, progress: ToolCallProgress, afterMs: number, at
     waitedMs: afterMs * (2 ** (Math.min(before, 30) + 1) - 1),
   });
   return andThen(step(reminded, entry), (after) => armWait(after, progress.call.toolCallId, atMs));
-}
-
-function named(call: ToolCallProgress, id: string): boolean {
-  return call.call.toolCallId === id;
-}
-
-function callOf(state: RunState, id: string): ToolCallProgress | undefined {
-  return state.phase.type === 'running-tools'
-    ? state.phase.calls.find((call) => named(call, id))
-    : undefined;
-}
-
-/** What became of something that a person sent. */
-export type Verdict =
-  | { readonly type: 'accepted' }
-  /** An activity is looking at it. */
-  | { readonly type: 'undecided' }
-  | { readonly type: 'refused'; readonly problem: string };
-
-function already(what: string, made: DecisionMade): Verdict {
-  const problem = `${what} is no longer open: it was ${decisionText(made)} at ${String(made.atMs)} (ms since the epoch).`;
-  return { type: 'refused', problem };
-}
-
-function beingChecked(id: string, by: string | undefined): Verdict {
-  const who = by === undefined ? '' : ` by ${by}`;
-  return {
-    type: 'refused',
-    problem: `Changed arguments${who} for approval "${id}" are being checked. Decide again when that is done, if it still waits.`,
-  };
-}
-
-/** What became of a decision that the core has taken, or would become of it where it is not waiting. */
-export function verdictOnDecision(
-  state: RunState,
-  event: Pick<ApprovalResolved, 'approvalId' | 'decision' | 'input'>,
-): Verdict {
-  const { approvalId: id } = event;
-  const key = decisionKey(event.decision, event.input);
-  const status = callOf(state, id)?.status;
-  if (status?.type === 'checking-edit')
-    return status.decision === key ? { type: 'undecided' } : beingChecked(id, status.by);
-  const made = decisionOn(state.approvals, id);
-  if (made?.decision === key) return { type: 'accepted' };
-  const refused = state.approvals.refusedEdits.findLast(
-    (edit) => edit.id === id && edit.decision === key,
-  );
-  if (refused !== undefined) return { type: 'refused', problem: refused.problems };
-  if (made !== undefined) return already(`Approval "${id}"`, made);
-  return { type: 'refused', problem: `Approval "${id}" no longer waits.` };
-}
-
-/** What became of an answer that the core has taken. */
-export function verdictOnAnswer(
-  state: RunState,
-  { questionId, answer }: { questionId: string; answer: string },
-): Verdict {
-  const made = decisionOn(state.approvals, questionId);
-  if (made?.decision === answerKey(answer)) return { type: 'accepted' };
-  if (made !== undefined) return already(`Question "${questionId}"`, made);
-  return { type: 'refused', problem: `Question "${questionId}" no longer waits.` };
-}
-
-/** Longest id of an approval or question in an answer. */
-const idChars = 100;
-
-function waitingIds(state: RunState, type: 'awaiting-approval' | 'awaiting-answer'): string {
-  if (state.phase.type !== 'running-tools') return 'none';
-  const ids = state.phase.calls.flatMap(({ call, status }) =>
-    status.type === type ? [call.toolCallId] : [],
-  );
-  return ids.join(', ') || 'none';
-}
-
-const otherAction = (id: string): string =>
-  `The digest does not belong to approval "${id}": the action is not the one that was shown. Look at the pending action again.`;
-
-function rejectRecoveryDecision(
-  known: string,
-  {
-    approvalId,
-    digest,
-    input,
-  }: Pick<ApprovalResolved, 'approvalId' | 'input'> & { digest: string },
-): string | undefined {
-  if (known !== digest) return otherAction(approvalId);
-  return input === undefined
-    ? undefined
-    : 'A recovery action cannot be changed. Reject it, and say in the reason what to do instead.';
-}
-
-/** Digest of the action that is open under this id, or was decided on. */
-function knownDigest(
-  state: RunState,
-  id: string,
-  progress: ToolCallProgress | undefined,
-): string | undefined {
-  const status = progress?.status.type;
-  const isOpen = status === 'awaiting-approval' || status === 'checking-edit';
-  return progress !== undefined && isOpen
-    ? digestOf(progress.call)
-    : decisionOn(state.approvals, id)?.digest;
-}
-
-/** Whether a decision can apply now, or is one that was made already: undefined, or what is wrong and what to do. */
-export function rejectDecision(
-  state: RunState,
-  decision: Pick<ApprovalResolved, 'approvalId' | 'decision' | 'input'> & { digest: string },
-): string | undefined {
-  const asking = recoveryStage(state, 'asking');
-  return asking?.approvalId === decision.approvalId
-    ? rejectRecoveryDecision(asking.plan.digest, decision)
-    : rejectCallDecision(state, decision);
-}
-
-function rejectCallDecision(
-  state: RunState,
-  decision: Pick<ApprovalResolved, 'approvalId' | 'decision' | 'input'> & { digest: string },
-): string | undefined {
-  const { approvalId: id, digest } = decision;
-  const progress = callOf(state, id);
-  const known = knownDigest(state, id, progress);
-  if (known === undefined)
-    return `No approval "${id.slice(0, idChars)}" waits in this run. Waiting: ${waitingIds(state, 'awaiting-approval')}.`;
-  if (known !== digest) return otherAction(id);
-  if (progress?.status.type === 'awaiting-approval') return undefined;
-  return refusalOf(verdictOnDecision(state, decision));
-}
-
-function refusalOf(verdict: ReturnType<typeof verdictOnDecision>): string | undefined {
-  return verdict.type === 'refused' ? verdict.problem : undefined;
 }

@@ -1,20 +1,32 @@
-/** Carries a plan out by its confidence: acts, asks, hands over or gives up; and takes what people say to it. */
+/** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
 import { charge, chargeFailure } from '../budget/budget';
-import type { InfraError } from '../failure';
-import type { Moment } from '../run/loop';
-import { beginIteration, prepared } from '../run/loop';
+import type { BudgetSlice } from '../budget/state';
+import { healErrors } from '../errors/agent-errors';
 import { resetErrors } from '../errors/circuit-breaker';
+import type { ErrorsSlice } from '../errors/state';
+import type { InfraError } from '../failure';
+import { noSpend } from '../budget/spend';
 import { forgetLoop } from '../guard/loop-guard';
-import { noteRecoveryAction } from '../learning/observations';
-import { addNote } from '../model-call/notes';
-import type { PlanRecoveryResult } from './ports';
-import type { ProposedToolCall } from '../tools/ports';
+import type { GuardSlice } from '../guard/state';
+import { defined } from '../json';
+import { hearAnswer } from '../people/messages';
+import type { PeopleSlice } from '../people/state';
+import { decisionKey, recordDecision, requireNewPrivileges } from '../people/state';
+import type { AccountSlice } from '../run/account';
+import { prepared, toolPolicy } from '../run/ports';
+import type { RunCommand, RunEvent } from '../run/protocol';
+import type { Step } from '../run/step';
+import { andThen, cancelTimers, fail, goTo, precededBy, publish, step } from '../run/step';
+import type { GoalSlice } from '../secrets/shown-text';
+import type { PendingResult, ProposedToolCall } from '../tools/ports';
+import type { NextRequestSlice, RuntimeCall } from '../tools/state';
+import { addNote } from '../tools/state';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
-import { activePolicy } from './gate';
-import { startTrial } from './trial';
-import { decisionKey, recordDecision } from '../people/decisions-made';
-import type { Plan, RecoveryStage } from './state';
+import type { PlanRecoveryResult } from './ports';
+import { noteWord, restartCount } from './progress';
+import type { Plan, RecoverySlice, RecoveryStage } from './state';
+import { activePolicy, currentStage, recoveryStage } from './state';
 import {
   actionSummary,
   gaveUpMessage,
@@ -23,71 +35,69 @@ import {
   runtimeIntroduction,
   unansweredNote,
 } from './text';
+import { startTrial } from './trial';
+import type { RecoveringState } from './waits';
 import { startAsking, startBackoff, startEscalation } from './waits';
-import { noteWord, restartCount } from './progress';
-import { endFailed } from '../run/end';
-import type { RunEvent } from '../run/protocol';
-import type { RunState } from '../run/state';
-import { noSpend } from '../budget/spend';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
-import { runToolCalls } from '../tools/phase';
+
+/** What carrying out a plan reads and changes. */
+export type ActingState = RecoveringState &
+  AccountSlice &
+  BudgetSlice &
+  ErrorsSlice &
+  GoalSlice &
+  GuardSlice &
+  NextRequestSlice &
+  PeopleSlice;
 
 type Planning = Extract<RecoveryStage, { type: 'planning' }>;
-type Asking = Extract<RecoveryStage, { type: 'asking' }>;
-type Escalated = Extract<RecoveryStage, { type: 'escalated' }>;
 
-/** The step is dealt with: the iteration begins. */
-function goOn(state: RunState, moment: Moment): Step {
-  return beginIteration({ ...state, phase: { type: 'ready' } }, moment);
+/** The step is handled: the iteration starts. */
+function goOn<State extends ActingState>(
+  state: State,
+  ...commands: readonly RunCommand[]
+): Step<State> {
+  return goTo('begin-iteration', { ...state, phase: { type: 'ready' } }, ...commands);
 }
 
 /** Charges what a plan cost, also one that failed. */
-export function chargePlan(
-  state: RunState,
+export function chargePlan<State extends BudgetSlice>(
+  state: State,
   callId: string,
-  came: { readonly result: PlanRecoveryResult } | { readonly failure: InfraError },
-): RunState {
-  return 'result' in came
-    ? charge(state, callId, came.result.spend ?? noSpend)
-    : chargeFailure(state, callId, came.failure);
+  returned: { readonly result: PlanRecoveryResult } | { readonly failure: InfraError },
+): State {
+  return 'result' in returned
+    ? charge(state, callId, returned.result.spend ?? noSpend)
+    : chargeFailure(state, callId, returned.failure);
 }
 
-/** Answers `recovery-planned` of the plan in flight. */
-export function onRecoveryPlanned(
-  state: RunState,
+/** Takes the plan in flight. */
+export function onRecoveryPlanned<State extends ActingState>(
+  state: State,
   stage: Planning,
   result: PlanRecoveryResult,
-  moment: Moment,
-): Step {
-  if (stage.purpose === 'estimate') return takeEstimate(state, result, moment);
-  return carryOut(state, result, stage.trouble, moment);
-}
-
-function takeEstimate(state: RunState, result: PlanRecoveryResult, moment: Moment): Step {
+  atMs: number,
+): Step<State> {
+  if (stage.purpose === 'plan') return carryOut(state, result, stage.trouble, atMs);
+  const { estimate } = result;
   const { steps } = state.progress;
-  const estimated: RunState = {
-    ...state,
-    recovery: { ...state.recovery, estimatedStep: steps },
-    progress:
-      result.estimate === undefined
-        ? state.progress
-        : { ...state.progress, modelEstimate: { ...result.estimate, afterStep: steps } },
-  };
-  return goOn(estimated, moment);
+  const modelEstimate = estimate === undefined ? undefined : { ...estimate, afterStep: steps };
+  const progress = { ...state.progress, ...defined({ modelEstimate }) };
+  return goOn(estimated({ ...state, progress }));
 }
 
-/** Answers `recovery-plan-failed`: the planner is no reason to fail, so the heuristic decides. */
-export function onRecoveryPlanFailed(
-  state: RunState,
+function estimated<State extends RecoverySlice>(state: State): State {
+  const estimatedStep = state.progress.steps;
+  return { ...state, recovery: { ...state.recovery, estimatedStep } };
+}
+
+/** Takes the failure of the plan in flight: no reason to fail, so the heuristic decides. */
+export function onRecoveryPlanFailed<State extends ActingState>(
+  state: State,
   stage: Planning,
   failure: InfraError,
-  moment: Moment,
-): Step {
-  if (stage.purpose === 'estimate') {
-    const { steps } = state.progress;
-    return goOn({ ...state, recovery: { ...state.recovery, estimatedStep: steps } }, moment);
-  }
+  atMs: number,
+): Step<State> {
+  if (stage.purpose === 'estimate') return goOn(estimated(state));
   const plan: Plan = {
     action: stage.fallback,
     source: 'heuristic',
@@ -95,19 +105,22 @@ export function onRecoveryPlanFailed(
     digest: '',
     problem: `${failure.code}: ${failure.message}`.slice(0, 300),
   };
-  return carryOut(state, plan, stage.trouble, moment);
+  return carryOut(state, plan, stage.trouble, atMs);
 }
 
-/** Tries of the tools after this action: another tool than before begins anew. */
-function countTry(state: RunState, { strategy, action }: RecoveryAction): RunState {
+/** Counts a try of the action's tool; another tool than before starts the count again (R-REC-5). */
+function countTry<State extends RecoverySlice>(
+  state: State,
+  { strategy, action }: RecoveryAction,
+): State {
   const { toolName } = action;
   if (toolName === '' || strategy === 'escalate' || strategy === 'give-up') return state;
-  const before = state.recovery.retries[toolName];
-  const retries = before === undefined ? { [toolName]: 1 } : { [toolName]: before + 1 };
-  return { ...state, recovery: { ...state.recovery, retries } };
+  const before = state.recovery.retries[toolName] ?? 0;
+  return { ...state, recovery: { ...state.recovery, retries: { [toolName]: before + 1 } } };
 }
 
-function decide(state: RunState, plan: Plan): RecoveryDecision {
+/** What the confidence of a plan leads to (R-REC-4). */
+function decide(state: ActingState, plan: Plan): RecoveryDecision {
   const policy = activePolicy(state);
   if (policy === undefined || policy.mode === 'observe') return 'observes';
   const { strategy, confidence } = plan.action;
@@ -116,12 +129,17 @@ function decide(state: RunState, plan: Plan): RecoveryDecision {
   return strategy === 'give-up' ? 'gives up' : 'acts';
 }
 
-function carryOut(state: RunState, planned: Plan, trouble: RecoveryTrouble, moment: Moment): Step {
+function carryOut<State extends ActingState>(
+  state: State,
+  planned: Plan,
+  trouble: RecoveryTrouble,
+  atMs: number,
+): Step<State> {
   const plan = withinBounds(state, planned, trouble);
   const decision = decide(state, plan);
   const { action, source, problem } = plan;
   const { strategy, reasoning, confidence } = action;
-  const noted: RunState = {
+  const noted: State = {
     ...state,
     progress: restartCount(state.progress),
     recovery: {
@@ -132,170 +150,182 @@ function carryOut(state: RunState, planned: Plan, trouble: RecoveryTrouble, mome
       last: { strategy, source, confidence, reasoning, toolName: action.action.toolName },
     },
   };
-  const told = step(
-    noted,
-    publish(noted, moment.atMs, {
-      type: 'RecoveryEvent',
-      strategy,
-      reasoning,
-      confidence,
-      source,
-      decision,
-      summary: actionSummary(action),
-      ...(problem === undefined ? {} : { problem }),
-    }),
-  );
-  return andThen(told, (after) => follow(after, decision, plan, trouble, moment));
+  const entry = publish(noted, atMs, {
+    type: 'RecoveryEvent',
+    strategy,
+    reasoning,
+    confidence,
+    source,
+    decision,
+    summary: actionSummary(action),
+    ...defined({ problem }),
+  });
+  return precededBy([entry], follow(noted, decision, plan, trouble, atMs));
 }
 
-function follow(
-  state: RunState,
+function follow<State extends ActingState>(
+  state: State,
   decision: RecoveryDecision,
   plan: Plan,
   trouble: RecoveryTrouble,
-  moment: Moment,
-): Step {
+  atMs: number,
+): Step<State> {
   const { action } = plan;
   switch (decision) {
     case 'observes':
-      return goOn(state, moment);
+      return goOn(state);
     case 'asks':
-      return startAsking(state, plan, trouble, moment.atMs);
+      return startAsking(state, plan, trouble, atMs);
     case 'escalates':
-      return startEscalation(state, action, trouble, moment.atMs);
+      return startEscalation(state, action, trouble, atMs);
     case 'gives up':
-      return endFailed(state, moment.atMs, 'gave_up', gaveUpMessage(action, trouble));
+      return giveUp(state, gaveUpMessage(action, trouble));
     case 'acts':
       return action.strategy === 'retry' && runnableCall(state, plan) !== undefined
-        ? startBackoff(state, plan, trouble, moment.atMs)
-        : act(state, plan, trouble, moment);
+        ? startBackoff(state, plan, trouble, atMs)
+        : act(state, plan, trouble);
   }
 }
 
-/** An irreversible effect is the model's own to decide: the runtime only suggests it (ADR 0026). */
-function runnableCall(state: RunState, { call }: Plan): ProposedToolCall | undefined {
-  if (call === undefined || call.error !== undefined) return undefined;
-  const policy = prepared(state).snapshot.tools.find((tool) => tool.name === call.name);
-  return policy === undefined || policy.effect === 'irreversible' ? undefined : call;
+function giveUp<State>(state: State, message: string): Step<State> {
+  return fail(state, { reason: 'gave_up', message });
 }
 
-/** What mends the trouble from now on is this action's doing. */
-function tellLearning(
-  state: RunState,
-  { action, patternId }: Plan,
-  { tool }: RecoveryTrouble,
-): RunState {
-  const { toolName } = action.action;
-  return noteRecoveryAction(state, {
-    ...(tool === '' ? {} : { failedTool: tool }),
-    ...(toolName === '' ? {} : { toolName }),
-    ...(patternId === undefined ? {} : { patternId }),
-  });
+/** An irreversible effect is for the model to decide: the runtime only suggests it (R-REC-9). */
+function runnableCall(state: ActingState, { call }: Plan): ProposedToolCall | undefined {
+  if (call === undefined || call.error !== undefined) return undefined;
+  const effect = toolPolicy(state, call.name)?.effect;
+  return effect === undefined || effect === 'irreversible' ? undefined : call;
 }
 
 /** Carries the action out: a concrete one as a real tool call, advice as an ephemeral note. */
-function act(state: RunState, plan: Plan, trouble: RecoveryTrouble, moment: Moment): Step {
-  const { action, source } = plan;
-  const summary = actionSummary(action);
-  const tried = tellLearning(
-    startTrial(countTry(state, action), { summary, trouble }),
-    plan,
+function act<State extends ActingState>(
+  state: State,
+  plan: Plan,
+  trouble: RecoveryTrouble,
+): Step<State> {
+  const { action, source, patternId } = plan;
+  const { toolName } = action.action;
+  const tried = startTrial(countTry(state, action), {
+    summary: actionSummary(action),
     trouble,
-  );
+    action: defined({ toolName: toolName === '' ? undefined : toolName, patternId }),
+  });
   const call = runnableCall(state, plan);
-  if (call === undefined) {
-    const advised = addNote(tried, guidanceNote(action, source, trouble.message));
-    return goOn({ ...advised, guard: forgetLoop(advised.guard) }, moment);
-  }
+  if (call === undefined)
+    return goOn(forgetLoop(addNote(tried, guidanceNote(action, source, trouble.message))));
   const introduction = runtimeIntroduction(action, source, trouble.message);
-  return runToolCalls(tried, [call], prepared(tried).head, moment, { call, introduction });
-}
-
-function waitEnded(state: RunState, waitedFor: string, atMs: number): Step {
-  return step(state, publish(state, atMs, { type: 'WaitEndedEvent', waitedFor }));
-}
-
-function cancelTimer(decided: Step, timerId: string): Step {
+  const { head } = prepared(tried);
+  const recovery: RuntimeCall = { call, introduction };
   return {
-    state: decided.state,
-    commands: [{ type: 'cancel-timer', timerId }, ...decided.commands],
+    state: tried,
+    commands: [],
+    next: { type: 'admit-calls', calls: [call], head, recovery },
   };
 }
 
-/** Takes a person's decision on an action. */
-export function onRecoveryApproval(
-  state: RunState,
-  stage: Asking,
-  decision: Pick<Extract<RunEvent, { type: 'approval-resolved' }>, 'decision' | 'reason' | 'by'>,
-  moment: Moment,
-): Step {
-  const { plan, trouble } = stage;
-  const what = actionSummary(plan.action);
-  const ended = waitEnded(state, `approval of ${what}: ${decision.decision}`, moment.atMs);
-  const made = {
-    id: stage.approvalId,
-    digest: plan.digest,
-    decision: decisionKey(decision.decision),
-    by: decision.by,
-    atMs: moment.atMs,
+/**
+ * Takes the result of the runtime's own call: the model reads it in the next request. Its failure is not the model's, so it
+ * does not enter the ring.
+ *
+ * Contract: `state` still has the results of the model's own calls as pending.
+ */
+export function settleRuntimeCall<State extends ActingState>(
+  state: State,
+  pending: PendingResult,
+  { introduction }: RuntimeCall,
+  atMs: number,
+): Step<State> {
+  const settled: State = {
+    ...forgetLoop(state),
+    progress: { ...state.progress, underWay: { gains: [], failed: [] } },
+    next: { ...state.next, runtimeResults: [{ pending, introduction }] },
   };
+  // The text of a failed call may ask for more rights, whoever made the call.
+  const taken = pending.isError
+    ? step(requireNewPrivileges(settled))
+    : healErrors(settled, atMs, 'the runtime ran a recovery action');
+  return andThen(taken, (after) => goOn(after));
+}
+
+function waitEnded(state: ActingState, waitedFor: string, atMs: number): RunCommand {
+  return publish(state, atMs, { type: 'WaitEndedEvent', waitedFor });
+}
+
+/** Takes a person's decision on an action; undefined where the approval is another's. */
+export function onRecoveryApproval<State extends ActingState>(
+  state: State,
+  event: Extract<RunEvent, { type: 'approval-resolved' }>,
+): Step<State> | undefined {
+  const asking = recoveryStage(state, 'asking');
+  if (asking?.approvalId !== event.approvalId) return undefined;
+  const { plan, trouble, timerId } = asking;
+  const { action, digest } = plan;
+  const { decision, by, atMs, reason } = event;
+  const made = { id: asking.approvalId, digest, decision: decisionKey(decision), by, atMs };
   const approvals = recordDecision(state.approvals, made);
-  const heard = { ...ended, state: { ...state, approvals, progress: noteWord(state.progress) } };
-  const followed = andThen(heard, (after) => {
-    if (decision.decision === 'approve')
-      return plan.action.strategy === 'give-up'
-        ? endFailed(after, moment.atMs, 'gave_up', gaveUpMessage(plan.action, trouble))
-        : act(after, plan, trouble, moment);
-    return goOn(addNote(after, refusedNote(plan.action, decision.reason)), moment);
-  });
-  return cancelTimer(followed, stage.timerId);
+  const heard: State = { ...state, approvals, progress: noteWord(state.progress) };
+  const ended = waitEnded(heard, `approval of ${actionSummary(action)}: ${decision}`, atMs);
+  const commands = [...cancelTimers([timerId]), ended];
+  if (decision === 'reject') return goOn(addNote(heard, refusedNote(action, reason)), ...commands);
+  return precededBy(
+    commands,
+    action.strategy === 'give-up'
+      ? giveUp(heard, gaveUpMessage(action, trouble))
+      : act(heard, plan, trouble),
+  );
 }
 
-/** A person's answer goes on with the run, and recovery begins anew. `heard` holds the answer in the inbox. */
-export function onRecoveryAnswer(heard: Step, stage: Escalated, moment: Moment): Step {
-  const { trouble, question } = stage;
-  const followed = andThen(heard, (after) => {
-    const renewed: RunState = {
-      ...after,
-      progress: noteWord(after.progress),
-      guard: forgetLoop(after.guard),
-      breaker: resetErrors(),
-      recovery: { ...after.recovery, plans: 0, retries: {}, tried: [] },
-    };
-    const tried = startTrial(renewed, { summary: "a person's answer", trouble });
-    return andThen(waitEnded(tried, `person: ${question}`, moment.atMs), (told) =>
-      goOn(told, moment),
-    );
-  });
-  return cancelTimer(followed, stage.timerId);
+/** Takes a person's answer to a question of recovery, which starts recovery again; undefined where it is to another question. */
+export function onRecoveryAnswer<State extends ActingState>(
+  state: State,
+  event: Extract<RunEvent, { type: 'question-answered' }>,
+): Step<State> | undefined {
+  const escalated = recoveryStage(state, 'escalated');
+  if (escalated?.questionId !== event.questionId) return undefined;
+  const { trouble, question, timerId } = escalated;
+  const heard = hearAnswer(state, event);
+  const renewed: State = {
+    ...forgetLoop(heard.state),
+    progress: noteWord(state.progress),
+    breaker: resetErrors(),
+    recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
+  };
+  const tried = startTrial(renewed, { summary: "a person's answer", trouble });
+  const ended = waitEnded(tried, `person: ${question}`, event.atMs);
+  return goOn(tried, ...cancelTimers([timerId]), ...heard.commands, ended);
 }
 
 /** Nobody answered in time. */
-function onExpired(state: RunState, trouble: RecoveryTrouble, moment: Moment): Step {
-  const policy = state.snapshot?.recovery;
-  if (policy?.onExpiry === 'continue') return goOn(addNote(state, unansweredNote), moment);
-  const message = `Gave up: a person was asked and did not answer within ${Math.round((policy?.waitMs ?? 0) / 1_000)} s (recovery.waitMs). What stood in the way: ${trouble.message} Please review the work completed so far.`;
-  return endFailed(state, moment.atMs, 'gave_up', message);
+function onExpired<State extends ActingState>(
+  state: State,
+  { message }: RecoveryTrouble,
+): Step<State> {
+  const policy = activePolicy(state);
+  if (policy?.onExpiry === 'continue') return goOn(addNote(state, unansweredNote));
+  const seconds = Math.round((policy?.waitMs ?? 0) / 1_000);
+  return giveUp(
+    state,
+    `Gave up: a person was asked and did not answer within ${seconds} s (recovery.waitMs). What stood in the way: ${message} Please review the work completed so far.`,
+  );
 }
 
-/** Answers `timer-fired` of a wait of recovery; undefined where the timer is another's. */
-export function onRecoveryTimer(
-  state: RunState,
+/** Takes the fired timer of a wait of recovery; undefined for any other timer. */
+export function onRecoveryTimer<State extends ActingState>(
+  state: State,
   timerId: string,
-  moment: Moment,
-): Step | undefined {
-  const { phase } = state;
-  if (phase.type !== 'recovering') return undefined;
-  const { stage } = phase;
-  if (stage.type === 'planning' || stage.timerId !== timerId) return undefined;
-  const { trouble } = stage;
-  if (stage.type === 'backing-off') {
-    const { plan } = stage;
-    return andThen(waitEnded(state, 'a pause before a retry', moment.atMs), (after) =>
-      act(after, plan, trouble, moment),
-    );
-  }
-  return andThen(waitEnded(state, 'person: nobody answered in time', moment.atMs), (after) =>
-    onExpired(after, trouble, moment),
-  );
+  atMs: number,
+): Step<State> | undefined {
+  const stage = currentStage(state);
+  if (stage === undefined || stage.type === 'planning' || stage.timerId !== timerId)
+    return undefined;
+  return stage.type === 'backing-off'
+    ? precededBy(
+        [waitEnded(state, 'a pause before a retry', atMs)],
+        act(state, stage.plan, stage.trouble),
+      )
+    : precededBy(
+        [waitEnded(state, 'person: nobody answered in time', atMs)],
+        onExpired(state, stage.trouble),
+      );
 }

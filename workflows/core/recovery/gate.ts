@@ -1,65 +1,58 @@
-/** Before each iteration: a run that is stuck enters the ladder. */
+/** Before each iteration: a run that is stuck starts to recover. */
 import { reserve } from '../budget/budget';
-import type { StuckReason } from './progress';
-import { estimateProgress, stuckReason, stuckSteps } from './progress';
-import type { LoopSeen } from './progress';
-import { findLoop } from '../guard/loop-detector';
-import { decideRoute, isRecovering, routeName } from '../failover/provider-health';
-import type { PlanRecoveryInput } from './ports';
-import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './action';
-import { escalateAction, heuristicAction } from './heuristics';
-import { closeTrial } from './trial';
-import { startEscalation } from './waits';
+import type { BudgetSlice } from '../budget/state';
 import { shortHash } from '../errors/fingerprint';
-import { hasRules } from '../rules';
-import type { RunState } from '../run/state';
+import { decideRoute, isRecovering, routeName } from '../failover/provider-health';
+import type { FailoverSlice } from '../failover/state';
+import { findLoop } from '../guard/loop-detector';
+import type { GuardSlice } from '../guard/state';
+import { defined } from '../json';
 import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
-
-/** Tries of one tool by recovery (seed 003). */
-const maxRetriesPerTool = 2;
+import type { GoalSlice } from '../secrets/shown-text';
+import type { NextRequestSlice } from '../tools/state';
+import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './action';
+import { escalateAction, exhaustedTools, heuristicAction } from './heuristics';
+import type { PlanRecoveryInput } from './ports';
+import type { LoopSeen, StuckReason } from './progress';
+import { estimateProgress, stuckReason, stuckSteps } from './progress';
+import type { Recovering, RecoverySlice } from './state';
+import { activePolicy } from './state';
+import { closeTrial } from './trial';
+import type { RecoveringState } from './waits';
+import { startEscalation } from './waits';
 
 /** Characters of the goal in a plan's context. */
 const goalChars = 1_000;
 
-/** The loop that the run is in, as the guard's evidence shows it. */
-export function loopOf(state: RunState): LoopSeen | undefined {
-  return findLoop(state.guard.evidence);
-}
-
-/** How the run recovers; undefined where it does not. */
-export function activePolicy(state: RunState): RecoveryPolicy | undefined {
-  const policy = state.snapshot?.recovery;
-  return policy === undefined || policy.mode === 'off' ? undefined : policy;
-}
-
-/** Tools that recovery may not try any more. */
-export function exhaustedTools({ recovery }: RunState): readonly string[] {
-  return Object.entries(recovery.retries).flatMap(([tool, tries]) =>
-    tries >= maxRetriesPerTool ? [tool] : [],
-  );
-}
+/** What the gate reads, and what it reserves for a plan. */
+export type GateState = RecoveringState &
+  BudgetSlice &
+  FailoverSlice &
+  GoalSlice &
+  GuardSlice &
+  NextRequestSlice;
 
 /** What the remedy that just proved useless was for; undefined where none did. */
-function refutedTrouble({ recovery, progress }: RunState): string | undefined {
+function refutedTrouble({ recovery, progress }: RecoverySlice): string | undefined {
   return recovery.refutedStep === progress.steps ? recovery.refutedTrouble : undefined;
 }
 
 /** The newest failure, if it belongs to the steps in which the run got stuck: an older one is not what stops it now. */
 function failureOf(
-  state: RunState,
+  state: RecoverySlice,
   stuck: StuckReason | undefined,
   loop: LoopSeen | undefined,
 ): FailedCall | undefined {
   const { memory, steps } = state.progress;
   const newest = memory.failures.at(-1);
-  if (!hasRules(state, 3) || newest === undefined) return newest;
+  if (newest === undefined) return undefined;
   const span = stuck?.code === 'loop' ? (loop?.period ?? 1) : stuckSteps;
   return newest.lastStep > steps - span ? newest : undefined;
 }
 
 function troubleOf(
-  state: RunState,
+  state: GateState,
   stuck: StuckReason | undefined,
   loop: LoopSeen | undefined,
 ): RecoveryTrouble {
@@ -76,7 +69,7 @@ function troubleOf(
 }
 
 function contextOf(
-  state: RunState,
+  state: GateState,
   loop: LoopSeen | undefined,
   trouble: RecoveryTrouble,
 ): StuckContext {
@@ -96,7 +89,7 @@ function contextOf(
   };
 }
 
-function routeOf(state: RunState, atMs: number): Pick<PlanRecoveryInput, 'routeIndex' | 'probe'> {
+function routeOf(state: GateState, atMs: number): Pick<PlanRecoveryInput, 'routeIndex' | 'probe'> {
   const chain = state.snapshot?.chain ?? [];
   const decision = decideRoute(state.health, chain, atMs);
   const route = decision.type === 'use' ? chain[decision.routeIndex] : undefined;
@@ -108,7 +101,7 @@ function routeOf(state: RunState, atMs: number): Pick<PlanRecoveryInput, 'routeI
 }
 
 function planInput(
-  state: RunState,
+  state: GateState,
   purpose: 'plan' | 'estimate',
   context: StuckContext,
   atMs: number,
@@ -131,60 +124,58 @@ function planInput(
   };
 }
 
-function startPlanning(
-  state: RunState,
+function startPlanning<State extends GateState>(
+  state: State,
   purpose: 'plan' | 'estimate',
   context: StuckContext,
   atMs: number,
-): Step | undefined {
+): Step<State> | undefined {
   const input = planInput(state, purpose, context, atMs);
   const { snapshot, counters } = state;
   if (input === undefined || snapshot === undefined) return undefined;
   const callId = purpose === 'plan' ? `r${counters.iterations}` : `r${counters.iterations}.1`;
   const { state: paid, allowance } = reserve(state, callId);
-  const planning: RunState = {
-    ...paid,
-    phase: {
-      type: 'recovering',
-      stage: {
-        type: 'planning',
-        callId,
-        purpose,
-        fallback: input.fallback,
-        trouble: context.trouble,
-      },
-    },
+  const { fallback } = input;
+  const phase: Recovering = {
+    type: 'recovering',
+    stage: { type: 'planning', callId, purpose, fallback, trouble: context.trouble },
   };
-  return step(planning, {
-    type: 'plan-recovery',
-    callId,
-    summary: purpose === 'plan' ? 'plan a way out' : 'estimate the progress',
-    input: allowance === undefined ? input : { ...input, allowance },
-    limits: snapshot.limits,
-  });
+  return step(
+    { ...paid, phase },
+    {
+      type: 'plan-recovery',
+      callId,
+      summary: purpose === 'plan' ? 'plan a recovery' : 'estimate the progress',
+      input: { ...input, ...defined({ allowance }) },
+      limits: snapshot.limits,
+    },
+  );
 }
 
-/** The last remedy proved useless: the next rung is tried at once, before a hard limit ends the run. */
-function refuted({ recovery, progress }: RunState): StuckReason | undefined {
+/** The last remedy proved useless: the next one is tried at once, before a hard limit ends the run. */
+function refuted({ recovery, progress }: RecoverySlice): StuckReason | undefined {
   if (recovery.refutedStep !== progress.steps) return undefined;
   const tried = recovery.tried.at(-1) ?? '';
-  return { code: 'no_progress', reason: `The way out did not help: ${tried}` };
+  return { code: 'no_progress', reason: `The last recovery did not help: ${tried}` };
 }
 
-function estimateIsDue(state: RunState, { estimateEvery }: RecoveryPolicy): boolean {
+function estimateIsDue(state: GateState, { estimateEvery }: RecoveryPolicy): boolean {
   const { steps } = state.progress;
   return estimateEvery !== undefined && steps - state.recovery.estimatedStep >= estimateEvery;
 }
 
 /**
- * What is done before the next iteration of a run that is stuck; undefined where it goes on as usual.
+ * What is done before the next iteration of a run that is stuck; undefined where the iteration starts as usual.
  *
- * Contract: once per step, so that a run that is dealt with begins its iteration.
+ * Contract: once per step, so that the iteration starts afterwards.
  */
-export function recoveryGate(state: RunState, atMs: number): Step | undefined {
+export function recoveryGate<State extends GateState>(
+  state: State,
+  atMs: number,
+): Step<State> | undefined {
   const policy = activePolicy(state);
   if (policy === undefined || state.recovery.handledStep === state.progress.steps) return undefined;
-  const loop = loopOf(state);
+  const loop = findLoop(state.guard.evidence);
   const stuck = refuted(state) ?? stuckReason(state.progress, loop);
   if (stuck === undefined)
     return estimateIsDue(state, policy)
@@ -209,16 +200,13 @@ export function recoveryGate(state: RunState, atMs: number): Step | undefined {
       }),
     ),
   );
-  return andThen(announced, (told) => {
+  return andThen(announced, (stuckState) => {
     if (isSpent) {
       const why = `${policy.maxPerRun} recoveries are spent (recovery.maxPerRun).`;
-      return startEscalation(
-        told,
-        escalateAction(told, context.trouble, why),
-        context.trouble,
-        atMs,
-      );
+      const action = escalateAction(stuckState, context.trouble, why);
+      return startEscalation(stuckState, action, context.trouble, atMs);
     }
-    return startPlanning(told, 'plan', contextOf(told, loop, context.trouble), atMs) ?? step(told);
+    const tried = contextOf(stuckState, loop, context.trouble);
+    return startPlanning(stuckState, 'plan', tried, atMs) ?? step(stuckState);
   });
 }

@@ -1,40 +1,53 @@
-/** The last rung of planning: what to do when neither a pattern nor a model has an answer. Deterministic, never fails. */
+/** Plans without a model: what to do when neither a pattern nor a model has an answer. Deterministic; never fails. */
 import type { CorrectedPath } from './memory';
 import { correctPath } from './memory';
 import type { FailedCall, RecoveryAction, RecoveryTrouble } from './action';
-import type { RunState } from '../run/state';
-import { goalForPeople } from '../people/shown-text';
+import type { SnapshotSlice } from '../run/ports';
+import { toolPolicy } from '../run/ports';
+import type { GoalSlice } from '../secrets/shown-text';
+import { goalForPeople } from '../secrets/shown-text';
+import type { RecoverySlice } from './state';
 
 /** Confidence of a correction that one known path fits, and of advice that only the model reads (ADR 0026). */
 const correctedConfidence = 0.85;
 const adviceConfidence = 0.8;
 
-/** Codes that no other parameter mends, but a person may. */
+/** Codes that no other parameter fixes, but a person may. */
 const needsPerson: ReadonlySet<string> = new Set(['auth_failed', 'tool_denied', 'outcome_unknown']);
 
 /** Codes that pass by themselves. */
 const passes: ReadonlySet<string> = new Set(['rate_limit', 'tool_timeout']);
 
-/** Characters of the goal that are read for what is told of it. */
+/** Characters of the goal that are read for its summary. */
 const goalChars = 1_000;
 
-function goalOf(state: RunState): string {
+function goalOf(state: GoalSlice): string {
   return goalForPeople(state, goalChars).replace(/\s+/g, ' ').slice(0, 200);
 }
 
-/** Asks a person, in words that hold what they need to know. */
+/** Tries of one tool by recovery (R-REC-5). */
+const maxRetriesPerTool = 2;
+
+/** Tools that recovery may not try any more. */
+export function exhaustedTools({ recovery }: RecoverySlice): readonly string[] {
+  return Object.entries(recovery.retries).flatMap(([tool, tries]) =>
+    tries >= maxRetriesPerTool ? [tool] : [],
+  );
+}
+
+/** An action that asks a person, in words that hold what they need to know. */
 export function escalateAction(
-  state: RunState,
+  state: GoalSlice,
   trouble: RecoveryTrouble,
   reasoning: string,
 ): RecoveryAction {
-  const of = trouble.tool === '' ? '' : ` The tool ${trouble.tool} is what stops it.`;
+  const of = trouble.tool === '' ? '' : ` The failing tool is ${trouble.tool}.`;
   return {
     strategy: 'escalate',
     reasoning,
     action: {
       toolName: trouble.tool,
-      escalationMessage: `The agent does not get on with "${goalOf(state)}".${of} What should it do or know to go on?`,
+      escalationMessage: `The agent is stuck on "${goalOf(state)}".${of} What should it do or know to continue?`,
     },
     expectedOutcome: 'A person says what is missing.',
     confidence: 0.9,
@@ -68,7 +81,7 @@ function advised(failure: FailedCall): RecoveryAction {
   const hint = failure.hint === undefined ? '' : ` ${failure.hint}`;
   return {
     strategy: 'parameter-adjustment',
-    reasoning: `${failure.tool === '' ? 'The reply' : failure.tool} failed: ${JSON.stringify(failure.message)}.${hint} Change the parameters, not only the words round them.`,
+    reasoning: `${failure.tool === '' ? 'The reply' : failure.tool} failed: ${JSON.stringify(failure.message)}.${hint} Change the parameters, not only the words around them.`,
     action: { toolName: failure.tool },
     expectedOutcome: 'The call succeeds, or fails in a new way.',
     confidence: adviceConfidence,
@@ -77,46 +90,49 @@ function advised(failure: FailedCall): RecoveryAction {
 
 /** A tool that serves the same purpose as the one that fails, and has not failed itself. */
 function otherTool(
-  { snapshot, progress }: RunState,
+  state: RecoverySlice & SnapshotSlice,
   { tool }: FailedCall,
-  exhaustedTools: readonly string[],
+  exhausted: readonly string[],
 ): string | undefined {
-  const policy = snapshot?.tools.find(({ name }) => name === tool);
-  const failed = new Set(progress.memory.failures.map((failure) => failure.tool));
-  return policy?.alternatives?.find((name) => !failed.has(name) && !exhaustedTools.includes(name));
+  const failed = new Set(state.progress.memory.failures.map((failure) => failure.tool));
+  return toolPolicy(state, tool)?.alternatives?.find(
+    (name) => !failed.has(name) && !exhausted.includes(name),
+  );
 }
 
 function replaced(failure: FailedCall, other: string): RecoveryAction {
   return {
     strategy: 'alternative-tool',
-    reasoning: `${failure.tool} failed again: ${JSON.stringify(failure.message)}. ${other} serves the same purpose: call it instead, for the same end.`,
+    reasoning: `${failure.tool} failed again: ${JSON.stringify(failure.message)}. ${other} serves the same purpose: call it instead.`,
     action: { toolName: other },
     expectedOutcome: `${other} gives what ${failure.tool} did not.`,
     confidence: adviceConfidence,
   };
 }
 
-function withoutFailure(state: RunState, trouble: RecoveryTrouble): RecoveryAction {
+function withoutFailure(state: RecoverySlice, trouble: RecoveryTrouble): RecoveryAction {
   const last = state.progress.latest?.tool ?? '';
   const { files } = state.progress.memory;
   const known = files.length === 0 ? '' : ` Known so far: ${files.slice(-5).join(', ')}.`;
   return {
     strategy: 'parameter-adjustment',
-    reasoning: `${trouble.message} The same results came again.${known} Ask for something that is not known yet, use another tool, or answer with what is known.`,
+    reasoning: `${trouble.message} The same results came again.${known} Ask for something that is not yet known, use another tool, or answer with what is known.`,
     action: { toolName: last },
     expectedOutcome: 'A result that was not seen before, or the answer.',
     confidence: adviceConfidence,
   };
 }
 
+type Planning = RecoverySlice & SnapshotSlice & GoalSlice;
+
 /** The trouble came again: another tool for the same purpose, where there is one, else a person. */
 function again(
-  state: RunState,
+  state: Planning,
   trouble: RecoveryTrouble,
   failure: FailedCall | undefined,
-  exhaustedTools: readonly string[],
+  exhausted: readonly string[],
 ): RecoveryAction {
-  const other = failure === undefined ? undefined : otherTool(state, failure, exhaustedTools);
+  const other = failure === undefined ? undefined : otherTool(state, failure, exhausted);
   return failure === undefined || other === undefined
     ? escalateAction(
         state,
@@ -133,23 +149,23 @@ function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall):
 /**
  * Plans without a model: a parameter adjustment for a first failure, a person for repeated ones.
  *
- * Contract: total. Source: seed 003, fallback; concrete parameters where an earlier result names the one path that fits.
+ * Contract: total. Source: R-REC-6, R-REC-7.
  */
 export function heuristicAction(
-  state: RunState,
+  state: Planning,
   trouble: RecoveryTrouble,
-  exhaustedTools: readonly string[],
+  exhausted: readonly string[],
 ): RecoveryAction {
   const failure = state.progress.memory.failures.findLast((known) => isAbout(trouble, known));
-  const isRepeated = state.recovery.plans > 0 || exhaustedTools.includes(trouble.tool);
+  const isRepeated = state.recovery.plans > 0 || exhausted.includes(trouble.tool);
   if (failure !== undefined && needsPerson.has(failure.code))
-    return escalateAction(state, trouble, `${failure.code} is nothing that the agent can mend.`);
+    return escalateAction(state, trouble, `${failure.code} is nothing that the agent can fix.`);
   const fitting =
-    failure === undefined || exhaustedTools.includes(failure.tool)
+    failure === undefined || exhausted.includes(failure.tool)
       ? undefined
       : correctPath(state.progress.memory, failure.input);
   if (failure !== undefined && fitting !== undefined) return corrected(failure, fitting);
-  if (isRepeated) return again(state, trouble, failure, exhaustedTools);
+  if (isRepeated) return again(state, trouble, failure, exhausted);
   if (failure === undefined) return withoutFailure(state, trouble);
   return passes.has(failure.code) ? retried(failure) : advised(failure);
 }

@@ -1,17 +1,27 @@
-/** The slice of a run's state that recovery owns: what was planned and tried, what is on trial, what learning has yet to hear of. */
-import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
+/** The slices that recovery owns: progress, what was planned and tried, and what is on trial. */
+import type { SnapshotSlice } from '../run/ports';
+import type { PhaseSlice } from '../tools/state';
+import type { RecoveryAction, RecoveryPolicy, RecoverySource, RecoveryTrouble } from './action';
 import type { PlanRecoveryResult } from './ports';
-import type { ProposedToolCall } from '../tools/ports';
-import type { RunState } from '../run/state';
+import type { ProgressState } from './progress';
+import { initialProgress } from './progress';
 
-/** A remedy whose effect is not known yet. */
+/** A remedy whose effect is not yet known. */
 export interface RecoveryTrial {
+  /** Distinguishes the trials of a run. */
+  readonly id: number;
   readonly summary: string;
   readonly trouble: RecoveryTrouble;
   /** Steps in which progress may still resume. */
   readonly stepsLeft: number;
-  /** The newest call when it began: the same once more, with nothing new, says that the remedy does not help. */
+  /** The newest call when the trial began: the same again, with nothing new, shows that the remedy does not help. */
   readonly stuckAction: string;
+  /** The recovery action; absent for a person's answer. */
+  readonly action?: {
+    /** Tool that it runs or suggests, where there is one. */
+    readonly toolName?: string;
+    readonly patternId?: string;
+  };
 }
 
 /** Recovery of a run. */
@@ -20,7 +30,7 @@ export interface RecoveryState {
   readonly handledStep: number;
   /** Step after which a remedy had proved useless. */
   readonly refutedStep: number;
-  /** What that remedy was for: the trouble goes on, and people and planners must read of it. */
+  /** What that remedy was for: people and planners must read that the trouble goes on. */
   readonly refutedTrouble?: string;
   /** Step after which a model last estimated the progress. */
   readonly estimatedStep: number;
@@ -30,7 +40,7 @@ export interface RecoveryState {
   readonly count: number;
   /** Tries by recovery of each tool, since another tool was last suggested. */
   readonly retries: { readonly [tool: string]: number };
-  /** Tools with an effect whose newest call may have taken it, though it failed. */
+  /** Tools whose newest call failed but may have taken effect. */
   readonly uncertain?: readonly string[];
   /** What did not help, newest last. */
   readonly tried: readonly string[];
@@ -47,32 +57,42 @@ export interface RecoveryState {
   };
 }
 
+/** The slice. */
+export interface RecoverySlice {
+  readonly progress: ProgressState;
+  readonly recovery: RecoveryState;
+}
+
 /** Nothing went wrong yet. */
-export const initialRecovery: RecoveryState = {
-  handledStep: -1,
-  refutedStep: -1,
-  estimatedStep: 0,
-  plans: 0,
-  count: 0,
-  retries: {},
-  tried: [],
-  healed: 0,
-  failed: 0,
+export const initialRecovery: RecoverySlice = {
+  progress: initialProgress,
+  recovery: {
+    handledStep: -1,
+    refutedStep: -1,
+    estimatedStep: 0,
+    plans: 0,
+    count: 0,
+    retries: {},
+    tried: [],
+    healed: 0,
+    failed: 0,
+  },
 };
 
-/** What a plan came to, without what is of no use any more. */
+/** A plan that is being carried out. */
 export type Plan = Pick<
   PlanRecoveryResult,
   'action' | 'source' | 'patternId' | 'call' | 'digest' | 'problem'
 >;
 
-interface TimedWait {
+/** A stage that a timer ends. */
+export interface TimedWait {
   readonly timerId: string;
   readonly untilMs: number;
   readonly sinceMs: number;
 }
 
-/** Where on the ladder a run stands: each rung is a state, so that it survives a worker's death. */
+/** A stage of recovery: part of the state, so that it survives a worker's death. */
 export type RecoveryStage =
   | {
       readonly type: 'planning';
@@ -102,18 +122,32 @@ export type RecoveryStage =
       readonly trouble: RecoveryTrouble;
     } & TimedWait);
 
-/** A tool call that the runtime makes on its own. */
-export interface RecoveryCall {
-  readonly call: ProposedToolCall;
-  readonly introduction: string;
+/** The phase in which a stuck run recovers. */
+export interface Recovering {
+  readonly type: 'recovering';
+  readonly stage: RecoveryStage;
 }
 
-/** The stage of this type that the run is in. */
+function isRecovering(phase: PhaseSlice['phase']): phase is Recovering {
+  return phase.type === 'recovering';
+}
+
+/** The stage of recovery that the run is in; undefined where it is in none. */
+export function currentStage({ phase }: PhaseSlice): RecoveryStage | undefined {
+  return isRecovering(phase) ? phase.stage : undefined;
+}
+
+/** The stage, if it is of this type. */
 export function recoveryStage<Type extends RecoveryStage['type']>(
-  state: RunState,
+  state: PhaseSlice,
   type: Type,
 ): Extract<RecoveryStage, { type: Type }> | undefined {
-  const { phase } = state;
-  if (phase.type !== 'recovering' || phase.stage.type !== type) return undefined;
-  return phase.stage as Extract<RecoveryStage, { type: Type }>;
+  const stage = currentStage(state);
+  return stage?.type === type ? (stage as Extract<RecoveryStage, { type: Type }>) : undefined;
+}
+
+/** How the run recovers; undefined where it does not. */
+export function activePolicy({ snapshot }: SnapshotSlice): RecoveryPolicy | undefined {
+  const policy = snapshot?.recovery;
+  return policy === undefined || policy.mode === 'off' ? undefined : policy;
 }

@@ -1,32 +1,36 @@
-/** Whether a recovery helped: watches the steps after it, and tells people. */
-import { correctPath } from './memory';
-import type { AgentError } from '../failure';
-import type { ProposedToolCall, RunToolResult, ToolPolicy } from '../tools/ports';
-import { askUserTool } from '../tools/ports';
+/** Whether a recovery helped: watches the steps after it, and publishes the result. */
 import { noteProvenance } from '../errors/error-context';
-import { addNote } from '../model-call/notes';
-import { endStep, noteFailure, noteSuccess, noteWord, stuckSteps } from './progress';
-import type { RecoveryTrial } from './state';
-import { hasRules } from '../rules';
-import type { RunState, ToolCallProgress } from '../run/state';
+import { mayHaveTakenEffect } from '../errors/failure-policy';
+import type { AgentError } from '../failure';
+import type { GuardSlice } from '../guard/state';
+import type { CountersSlice } from '../run/account';
+import type { SnapshotSlice } from '../run/ports';
+import { toolPolicy } from '../run/ports';
 import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
-import { mayHaveTakenEffect } from '../tools/unknown-outcome';
+import type { ProposedToolCall, RunToolResult, ToolPolicy } from '../tools/ports';
+import { askUserTool } from '../tools/ports';
+import type { NextRequestSlice, ToolCallProgress } from '../tools/state';
+import { addNote, callSummary } from '../tools/state';
+import { correctPath } from './memory';
+import { endStep, noteFailure, noteSuccess, noteWord, stuckSteps } from './progress';
+import type { RecoverySlice, RecoveryTrial } from './state';
 
 /** Lines of what was tried. */
 const maxTried = 6;
 
-/** Begins to watch whether a remedy helps: progress must resume within 3 steps (ADR 0026). */
-export function startTrial(
-  state: RunState,
-  trial: Omit<RecoveryTrial, 'stepsLeft' | 'stuckAction'>,
-): RunState {
+/** Starts to watch whether a remedy helps: progress must resume within 3 steps (ADR 0026). */
+export function startTrial<State extends RecoverySlice>(
+  state: State,
+  trial: Omit<RecoveryTrial, 'id' | 'stepsLeft' | 'stuckAction'>,
+): State {
   return {
     ...state,
     recovery: {
       ...state.recovery,
       trial: {
         ...trial,
+        id: state.recovery.count,
         stepsLeft: stuckSteps,
         stuckAction: state.progress.latest?.action ?? '',
       },
@@ -35,10 +39,14 @@ export function startTrial(
 }
 
 /** Ends the trial, if there is one. */
-export function closeTrial(state: RunState, healed: boolean, atMs: number): Step {
+export function closeTrial<State extends RecoverySlice & CountersSlice>(
+  state: State,
+  healed: boolean,
+  atMs: number,
+): Step<State> {
   const { trial, ...rest } = state.recovery;
   if (trial === undefined) return step(state);
-  const closed: RunState = {
+  const closed: State = {
     ...state,
     recovery: {
       ...rest,
@@ -51,8 +59,10 @@ export function closeTrial(state: RunState, healed: boolean, atMs: number): Step
   return step(closed, publish(closed, atMs, { type: 'RecoveryOutcomeEvent', summary, healed }));
 }
 
-/** A failure for less than a full path, right after a result named the path: the next request says it. */
-function hintPath(state: RunState): RunState {
+type StepState = RecoverySlice & NextRequestSlice & SnapshotSlice & CountersSlice;
+
+/** A call failed for less than a full path, and an earlier result names the path: the next request says it. */
+function hintPath<State extends StepState>(state: State): State {
   if (state.snapshot?.recovery?.mode !== 'auto') return state;
   const { memory, steps } = state.progress;
   const failure = memory.failures.findLast(
@@ -68,7 +78,7 @@ function hintPath(state: RunState): RunState {
 }
 
 /** Whether the step shows that the remedy on trial does not help: the same trouble, or the same call with nothing new. */
-function isRefuted({ progress }: RunState, { trouble, stuckAction }: RecoveryTrial): boolean {
+function isRefuted({ progress }: RecoverySlice, { trouble, stuckAction }: RecoveryTrial): boolean {
   const failure = progress.memory.failures.at(-1);
   const sameTrouble =
     failure?.lastStep === progress.steps &&
@@ -82,7 +92,11 @@ function isRefuted({ progress }: RunState, { trouble, stuckAction }: RecoveryTri
  *
  * Contract: called once per iteration, when all its results are there or its reply was refused.
  */
-function endProgressStep(state: RunState, atMs: number, isNeutral = false): Step {
+function endProgressStep<State extends StepState>(
+  state: State,
+  atMs: number,
+  isNeutral = false,
+): Step<State> {
   const progress = endStep(state.progress, isNeutral);
   const ended = hintPath({ ...state, progress });
   const { trial } = ended.recovery;
@@ -111,7 +125,11 @@ function endProgressStep(state: RunState, atMs: number, isNeutral = false): Step
 }
 
 /** Ends the step of a reply of which nothing ran. */
-export function endRefusedStep(state: RunState, errors: readonly AgentError[], atMs: number): Step {
+export function endRefusedStep<State extends StepState>(
+  state: State,
+  errors: readonly AgentError[],
+  atMs: number,
+): Step<State> {
   const progress = errors.reduce((before, error) => noteFailure(before, error), state.progress);
   return endProgressStep({ ...state, progress }, atMs);
 }
@@ -122,7 +140,11 @@ function fileOf(call: ProposedToolCall, policy: ToolPolicy | undefined): { file?
 }
 
 /** Remembers of which tools nobody knows whether the newest call took effect. */
-function withUncertain(state: RunState, tool: string, isUncertain: boolean): RunState {
+function withUncertain<State extends RecoverySlice>(
+  state: State,
+  tool: string,
+  isUncertain: boolean,
+): State {
   const { uncertain = [], ...rest } = state.recovery;
   if (uncertain.includes(tool) === isUncertain) return state;
   const others = uncertain.filter((other) => other !== tool);
@@ -133,31 +155,28 @@ function withUncertain(state: RunState, tool: string, isUncertain: boolean): Run
   };
 }
 
-/** Notes what a tool call brought. */
-export function noteCallResult(
-  before: RunState,
+/** Records what a tool call brought. */
+export function noteCallResult<State extends RecoverySlice & SnapshotSlice>(
+  before: State,
   call: ProposedToolCall,
-  summary: string,
   result: Pick<RunToolResult, 'preview' | 'fingerprint' | 'error'>,
-): RunState {
+): State {
   const { error, preview, fingerprint } = result;
-  const policy = before.snapshot?.tools.find((tool) => tool.name === call.name);
+  const policy = toolPolicy(before, call.name);
   const changes = policy !== undefined && policy.effect !== 'read';
   const isUncertain = changes && error !== undefined && mayHaveTakenEffect(error.code);
   const state = withUncertain(before, call.name, isUncertain);
-  if (error !== undefined)
-    return {
-      ...state,
-      progress: noteFailure(state.progress, { ...error, toolName: call.name }, call.input),
-    };
-  const progress = noteSuccess(state.progress, {
-    tool: call.name,
-    summary,
-    preview,
-    fingerprint,
-    ...(changes ? { effect: call.fingerprint } : {}),
-    ...fileOf(call, policy),
-  });
+  const progress =
+    error === undefined
+      ? noteSuccess(state.progress, {
+          tool: call.name,
+          summary: callSummary(call),
+          preview,
+          fingerprint,
+          ...(changes ? { effect: call.fingerprint } : {}),
+          ...fileOf(call, policy),
+        })
+      : noteFailure(state.progress, { ...error, toolName: call.name }, call.input);
   return { ...state, progress };
 }
 
@@ -167,27 +186,24 @@ function hearsPerson({ call, status }: ToolCallProgress): boolean {
   return status.ran ? call.name === askUserTool : status.error?.code === 'tool_denied';
 }
 
-/** A wait on purpose, a thought, or an outage of the tool's own service: neither progress nor a rut. */
-function isNeutral(state: RunState, { call, status }: ToolCallProgress): boolean {
-  const idle = call.alike?.idle;
-  if (idle === 'waits' || (idle !== undefined && hasRules(state, 3))) return true;
-  return status.type === 'settled' && status.came?.outage === true;
+/** A wait on purpose, a thought, or an outage of the tool's own service: neither progress nor the lack of it. */
+function isNeutral({ call, status }: ToolCallProgress): boolean {
+  if (call.alike?.idle !== undefined) return true;
+  return status.type === 'settled' && status.identity?.outage === true;
 }
 
-/** The model waited on purpose before it looked again: how long that may go on is the loop detector's to say. */
-function cameAfterWait(state: RunState): boolean {
-  const newest = state.guard.evidence.at(-1);
-  return (
-    hasRules(state, 3) && newest?.waited === true && newest.reply === state.counters.iterations
-  );
+/** The model waited on purpose before it looked again: the loop detector decides how long that may go on. */
+function cameAfterWait({ guard, counters }: GuardSlice & CountersSlice): boolean {
+  const newest = guard.evidence.at(-1);
+  return newest?.waited === true && newest.reply === counters.iterations;
 }
 
-/** Ends the step of a reply with tool calls. Calls that ran were noted when they came back. */
-export function endToolStep(
-  state: RunState,
+/** Ends the step of a reply with tool calls. Calls that ran were recorded when they returned. */
+export function endToolStep<State extends StepState & GuardSlice>(
+  state: State,
   calls: readonly ToolCallProgress[],
   atMs: number,
-): Step {
+): Step<State> {
   const refused = calls.reduce(
     (before, { call, status }) =>
       status.type === 'settled' && !status.ran && status.error !== undefined
@@ -195,7 +211,7 @@ export function endToolStep(
         : before,
     state.progress,
   );
-  const isIdle = cameAfterWait(state) || calls.every((call) => isNeutral(state, call));
+  const isIdle = cameAfterWait(state) || calls.every(isNeutral);
   return andThen(endProgressStep({ ...state, progress: refused }, atMs, isIdle), (ended) =>
     step(calls.some(hearsPerson) ? { ...ended, progress: noteWord(ended.progress) } : ended),
   );

@@ -1,83 +1,94 @@
 /** The durable waits of recovery: a question to a person, an approval of an action, a pause before a retry. */
-import type { RecoveryAction, RecoveryTrouble } from './action';
-import type { Plan, RecoveryStage } from './state';
-import { actionSummary, escalationQuestion } from './text';
-import type { RunState } from '../run/state';
-import { shownText } from '../people/shown-text';
+import type { CountersSlice } from '../run/account';
+import { count } from '../run/account';
+import type { SnapshotSlice } from '../run/ports';
+import type { RunCommand } from '../run/protocol';
 import type { Step } from '../run/step';
-import { count, publish, step } from '../run/step';
+import { precededBy, publish, step } from '../run/step';
+import { shownText } from '../secrets/shown-text';
+import type { PhaseSlice } from '../tools/state';
+import type { RecoveryAction, RecoveryTrouble } from './action';
+import type { Plan, Recovering, RecoverySlice, RecoveryStage, TimedWait } from './state';
+import { actionSummary, escalationQuestion } from './text';
 
-/** First pause before a retry in milliseconds, doubled for each earlier one of the same tool (ADR 0026). */
+/** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
 const firstBackoffMs = 2_000;
 
-/** Milliseconds that a person has where the policy is not known: never, since a run without a policy does not recover. */
-const dayMs = 86_400_000;
+/** The state of a run that recovers. */
+export type RecoveringState = RecoverySlice & PhaseSlice & SnapshotSlice & CountersSlice;
 
-interface Timed {
-  readonly timerId: string;
-  readonly untilMs: number;
-  readonly sinceMs: number;
+/** The timer of a stage, for its start and for a new segment. */
+export function stageTimer(
+  { timerId, untilMs }: TimedWait,
+  waitingFor: string,
+  atMs: number,
+): RunCommand {
+  return {
+    type: 'start-timer',
+    timerId,
+    delayMs: Math.max(untilMs - atMs, 1),
+    summary: `recovery: ${waitingFor}`.slice(0, 200),
+  };
 }
 
-function startWait(
-  state: RunState,
-  stage: (timed: Timed) => RecoveryStage,
+function startWait<State extends RecoveringState>(
+  state: State,
+  stage: (timed: TimedWait) => RecoveryStage,
   delayMs: number,
   waitingFor: string,
   atMs: number,
-): Step {
+): Step<State> {
   const timers = state.counters.timers + 1;
-  const timerId = `recovery-${timers}`;
-  const timed = stage({ timerId, untilMs: atMs + delayMs, sinceMs: atMs });
-  const waiting = count(
-    {
-      ...state,
-      phase: { type: 'recovering', stage: timed },
-      recovery: { ...state.recovery, count: state.recovery.count + 1 },
-    },
-    { timers },
+  const timed: TimedWait = {
+    timerId: `recovery-${timers}`,
+    untilMs: atMs + delayMs,
+    sinceMs: atMs,
+  };
+  const phase: Recovering = { type: 'recovering', stage: stage(timed) };
+  const recovery = { ...state.recovery, count: state.recovery.count + 1 };
+  const waiting = count({ ...state, phase, recovery }, { timers });
+  return step(
+    waiting,
+    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor }),
+    stageTimer(timed, waitingFor, atMs),
   );
-  return step(waiting, publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor }), {
-    type: 'start-timer',
-    timerId,
-    delayMs,
-    summary: `recovery: ${waitingFor}`.slice(0, 200),
-  });
 }
 
-function personWaitMs(state: RunState): number {
-  return state.snapshot?.recovery?.waitMs ?? dayMs;
+function personWaitMs({ snapshot }: SnapshotSlice): number {
+  return snapshot?.recovery?.waitMs ?? 0;
 }
 
-/** Hands the run to a person with a question. */
-export function startEscalation(
-  state: RunState,
+/** Hands the run over to a person with a question. */
+export function startEscalation<State extends RecoveringState>(
+  state: State,
   action: RecoveryAction,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step {
+): Step<State> {
   const asked = escalationQuestion(action, trouble, state.recovery.tried);
-  // The goal, and what a person said when they rejected a call, may be in it.
+  // It may hold the goal, and what a person said when rejecting a call.
   const question = shownText(asked, asked.length);
-  const escalated = publish(state, atMs, { type: 'EscalatedEvent', reason: question });
   const questionId = `recovery-${state.recovery.count}`;
-  const waiting = startWait(
-    state,
-    (timed) => ({ type: 'escalated', questionId, question, trouble, ...timed }),
-    personWaitMs(state),
-    `person: ${question}`,
-    atMs,
+  const escalated = publish(state, atMs, { type: 'EscalatedEvent', reason: question });
+  return precededBy(
+    [escalated],
+    startWait(
+      state,
+      (timed) => ({ type: 'escalated', questionId, question, trouble, ...timed }),
+      personWaitMs(state),
+      `person: ${question}`,
+      atMs,
+    ),
   );
-  return { state: waiting.state, commands: [escalated, ...waiting.commands] };
 }
 
-/** Asks a person whether the action is to be carried out. */
-export function startAsking(
-  state: RunState,
+/** Asks a person whether to carry out the action. */
+export function startAsking<State extends RecoveringState>(
+  state: State,
   plan: Plan,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step {
+): Step<State> {
   const approvalId = `recovery-${state.recovery.count}`;
   return startWait(
     state,
@@ -89,12 +100,12 @@ export function startAsking(
 }
 
 /** Pauses before a retry. */
-export function startBackoff(
-  state: RunState,
+export function startBackoff<State extends RecoveringState>(
+  state: State,
   plan: Plan,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step {
+): Step<State> {
   const earlier = state.recovery.retries[plan.action.action.toolName] ?? 0;
   return startWait(
     state,

@@ -1,307 +1,378 @@
-/** Begins iterations and issues model calls: the guard first, then the route, then the call. */
+/**
+ * The loop of a run, from top to bottom: prepare, begin, call, reply, admit, run, settle, and again.
+ *
+ * Every decision names the stage that comes next (`Step.next`), or none: then the run rests until the next event. Rooms decide
+ * by their own slices; this file puts their decisions in order.
+ */
 import { budgetStop, reserve } from '../budget/budget';
+import type { GateDecision } from '../context/gate';
 import { gateCall, skipsRoute } from '../context/gate';
-import { contextBounds, countedNow } from '../context/state';
-import { infraPolicies } from '../errors/failure-policy';
-import { shortHash } from '../errors/fingerprint';
-import { invariant } from '../invariant';
-import { sendObservations } from '../learning/observations';
-import { textsPerCallChars } from '../limits';
-import type { Head } from '../message';
-import type { AgentSnapshot } from './ports';
-import type { CallModelInput, RouteConfig } from '../model-call/ports';
-import { decideRoute, isRecovering, routeName } from '../failover/provider-health';
-import { recoveryGate } from '../recovery/gate';
-import type { NextRequest, RunState } from './state';
-import { hasRules } from '../rules';
-import { endFailed } from './end';
+import { onContextOverflow } from '../context/overflow';
+import { breakerStop, healErrors, takeAgentErrors } from '../errors/agent-errors';
+import { decideRoute, routeName } from '../failover/provider-health';
+import { recordInfraError } from '../failover/provider-failure';
+import { waitForProviders } from '../failover/provider-wait';
+import { countReply, countToolRuns, stopBeforeTools } from '../guard/caps';
 import { guardBeforeCall, guardBeforeIteration } from '../guard/limits-reached';
-import type { Allowance } from '../budget/spend';
-import type { Step } from './step';
-import { andThen, count, publish, step } from './step';
+import { loopStop, watchForLoops } from '../guard/loop-guard';
+import type { AgentError } from '../failure';
+import { invariant } from '../invariant';
+import type { JsonValue } from '../json';
+import { defined } from '../json';
+import { learn } from '../learning/observations';
+import type { CallModelResult } from '../model-call/ports';
+import {
+  continueText,
+  emptyReply,
+  noToolCall,
+  raiseOutput,
+  resultTooLong,
+  takeReply,
+  truncatedReply,
+  windowFull,
+} from '../model-call/reply';
+import { modelInput, nextCallId, textsThatFit } from '../model-call/request';
+import type { CallingModel } from '../model-call/state';
+import { notifyAboutWaits } from '../notifications/notifications';
+import { armWaits } from '../people/decision-wait';
+import { rememberPrivileges } from '../people/privileged-parameters';
+import { settleRuntimeCall } from '../recovery/carry-out';
+import { recoveryGate } from '../recovery/gate';
+import { endRefusedStep, endToolStep } from '../recovery/trial';
+import { startsSubagent, startSubagents } from '../subagents/start';
+import { admitCall } from '../tools/admission';
+import { announceWaits, publishStart, readyCalls, startCall } from '../tools/calls';
+import type { ProposedToolCall } from '../tools/ports';
+import { completeTaskTool } from '../tools/ports';
+import { activityIdAt, callsOf, runningTools } from '../tools/state';
+import { openMatters } from '../view/open-matters';
+import { count } from './account';
+import { endCompleted, endFailed } from './ending';
+import type { Stop } from './outcome';
+import { prepared } from './ports';
+import type { RunEvent } from './protocol';
+import type { RunState } from './state';
+import type { Moment, NextStage, Step } from './step';
+import { andThen, fail, goTo, publish, step } from './step';
+import { storeAnswered, waitForPerson } from './waiting';
 
-/** Activity id of the preparation of a run. */
-export const prepareCallId = 'prepare';
+type Stage<Type extends NextStage['type']> = (
+  state: RunState,
+  next: Extract<NextStage, { type: Type }>,
+  moment: Moment,
+) => Step<RunState>;
 
-/** When something happens, and whether the server wants a new segment. */
-export interface Moment {
-  readonly atMs: number;
-  readonly rollOverSuggested?: boolean;
-}
+/** Asks for the agent's definition. */
+const prepare: Stage<'prepare'> = (state) =>
+  step({ ...state, phase: { type: 'preparing' } }, { type: 'prepare-run', input: state.request });
 
-/** What a prepared run always has. */
-export interface Prepared {
-  readonly snapshot: AgentSnapshot;
-  readonly head: Head;
-}
-
-/** Snapshot and head of a run that has been prepared. */
-export function prepared(state: RunState): Prepared {
-  const { snapshot, head } = state;
-  invariant(snapshot !== undefined && head !== undefined, 'the run is not prepared');
-  return { snapshot, head };
-}
-
-/** Begins the next iteration, unless a person, the guard or the server wants something else first. */
-export function beginIteration(state: RunState, moment: Moment): Step {
-  const { snapshot } = prepared(state);
-  const { atMs } = moment;
+/** Begins the next iteration, unless a person, the guard, the server, or recovery comes first. */
+const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
+  const { limits } = prepared(state).snapshot;
   if (state.escalation !== undefined) return waitForPerson(state, state.escalation, atMs);
-  const stop = guardBeforeIteration(snapshot.limits, state.counters, state.activeMs);
-  if (stop !== undefined) return endFailed(state, atMs, stop.reason, stop.message);
-  if (moment.rollOverSuggested === true)
+  const stop = guardBeforeIteration(limits, state.counters, state.activeMs);
+  if (stop !== undefined) return fail(state, stop);
+  if (rollOverSuggested === true)
     return step({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
   const recovering = recoveryGate(state, atMs);
   if (recovering !== undefined) return recovering;
   const iterations = state.counters.iterations + 1;
-  const begun = count({ ...state, failedOver: [] }, { iterations, callsThisIteration: 0 });
-  return issueModelCall(begun, atMs);
-}
+  return goTo(
+    'call-model',
+    count({ ...state, failedOver: [] }, { iterations, callsThisIteration: 0 }),
+  );
+};
 
-/** Calls the model on the first route that is not cooling; waits or fails where all are, or where the guard says so. */
-export function issueModelCall(state: RunState, atMs: number): Step {
+/** Calls the model on the first route that is not cooling down and takes the request; waits or fails where there is none. */
+const call: Stage<'call-model'> = (state, _next, { atMs }) => {
   const { snapshot } = prepared(state);
   const stop =
     guardBeforeCall(snapshot.limits, state.counters, state.activeMs) ?? budgetStop(state);
-  if (stop !== undefined) return endFailed(state, atMs, stop.reason, stop.message);
+  if (stop !== undefined) return fail(state, stop);
   const decision = decideRoute(state.health, snapshot.chain, atMs, skipsRoute(state));
   if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
-  const gate = gateCall(state, decision.routeIndex, atMs);
-  switch (gate.type) {
-    case 'send':
-      return andThen(gate.step, (after) => callRoute(after, decision.routeIndex, atMs));
-    case 'again':
-      return andThen(gate.step, (after) => issueModelCall(after, atMs));
-    case 'instead':
-      return gate.step;
-  }
-}
+  const { routeIndex } = decision;
+  const gate: GateDecision<RunState> = gateCall(state, routeIndex, openMatters, atMs);
+  return gate.type === 'send' ? callRoute(gate.state, routeIndex, atMs) : gate.step;
+};
 
-/** Calls the model on this route. */
-function callRoute(state: RunState, routeIndex: number, atMs: number): Step {
-  const { snapshot } = prepared(state);
-  const route = snapshot.chain[routeIndex];
+function callRoute(state: RunState, routeIndex: number, atMs: number): Step<RunState> {
+  const { limits, chain } = prepared(state).snapshot;
+  const route = chain[routeIndex];
   invariant(route !== undefined, 'a decided route is in the chain');
   const callId = nextCallId(state);
-  const name = routeName(route);
-  const { state: paid, allowance } = reserve(sendObservations(state), callId);
+  const { state: paid, allowance } = reserve(state, callId);
+  const phase: CallingModel = {
+    type: 'calling-model',
+    callId,
+    routeIndex,
+    sentTexts: textsThatFit(state.inbox),
+  };
   const called = count(
-    {
-      ...paid,
-      phase: {
-        type: 'calling-model',
-        callId,
-        routeIndex,
-        sentTexts: textsThatFit(state.inbox),
-      },
-      lastRouteIndex: routeIndex,
-    },
+    { ...paid, phase, lastRouteIndex: routeIndex },
     {
       modelCalls: state.counters.modelCalls + 1,
       callsThisIteration: state.counters.callsThisIteration + 1,
     },
   );
-  const { note } = state.next;
+  const name = routeName(route);
   return step(
     called,
     publish(called, atMs, {
       type: 'IterationStartedEvent',
       route: name,
       isFallback: routeIndex > 0,
-      ...(note === undefined ? {} : { note }),
+      ...defined({ note: state.next.note }),
     }),
     {
       type: 'call-model',
       callId,
       summary: `${name} #${state.counters.iterations}`,
-      input: modelInput(
-        called,
-        routeIndex,
-        state.inbox.slice(0, textsThatFit(state.inbox)),
-        allowance,
-      ),
-      limits: snapshot.limits,
+      input: modelInput(called, routeIndex, allowance),
+      limits,
     },
   );
 }
 
-function nextCallId(state: RunState): string {
-  const { iterations, callsThisIteration } = state.counters;
-  return callsThisIteration === 0 ? `m${iterations}` : `m${iterations}.${callsThisIteration}`;
-}
-
-/** How many of the waiting texts one call may carry: at least one, where there is one. */
-function textsThatFit(inbox: readonly string[]): number {
-  let chars = 0;
-  const tooMany = inbox.findIndex((text, index) => {
-    chars += text.length;
-    return index > 0 && chars > textsPerCallChars;
-  });
-  return tooMany < 0 ? inbox.length : tooMany;
-}
-
-function modelInput(
+/** Takes a reply that arrived whole: ends the run, runs its calls, or tells the model what was wrong. */
+export function reply(
   state: RunState,
-  routeIndex: number,
-  userTexts: readonly string[],
-  allowance: Allowance | undefined,
-): CallModelInput {
-  const { snapshot, head } = prepared(state);
-  const route = snapshot.chain[routeIndex];
-  const isProbe = route !== undefined && isRecovering(state.health, routeName(route));
-  return {
-    storeId: snapshot.storeId,
-    definition: snapshot.definition,
-    head,
-    routeIndex,
-    ...(isProbe ? { probe: true } : {}),
-    iteration: state.counters.iterations,
-    idPrefix: shortHash(state.runKey),
-    ...nextRequestInput(state.next),
-    ...(route === undefined ? {} : contextInput(state, route)),
-    ...(userTexts.length === 0 ? {} : { userTexts }),
-    ...(state.learning.waiting.length === 0 ? {} : { endedErrors: state.learning.waiting }),
-    ...(allowance === undefined ? {} : { allowance }),
-  };
-}
-
-/** What the activity must know to measure the request and to tell whether it fits. */
-function contextInput(state: RunState, route: RouteConfig): Partial<CallModelInput> {
-  if (!hasRules(state, 2)) return {};
-  const counted = countedNow(state);
-  const tokenFactors = state.context.factors[routeName(route)];
-  return {
-    bounds: contextBounds(state, route),
-    ...(counted === undefined ? {} : { counted }),
-    ...(tokenFactors === undefined ? {} : { tokenFactors }),
-  };
-}
-
-function nextRequestInput(next: NextRequest): Partial<CallModelInput> {
-  return {
-    ...(next.pendingResults.length === 0 ? {} : { pendingResults: next.pendingResults }),
-    ...(next.runtimeResults === undefined ? {} : { runtimeResults: next.runtimeResults }),
-    ...(next.note === undefined ? {} : { note: next.note }),
-    ...(next.maxOutputTokens === undefined ? {} : { maxOutputTokens: next.maxOutputTokens }),
-  };
-}
-
-/** Starts a durable wait that a timer ends. */
-export function startWait(
-  state: RunState,
+  calling: CallingModel,
+  result: CallModelResult,
   atMs: number,
-  wait: {
-    on: 'provider' | 'store';
-    reason: string;
-    delayMs: number;
-    then: 'prepare' | 'call-model' | 'begin-iteration';
-  },
-): Step {
-  const timers = state.counters.timers + 1;
-  const timerId = `${wait.on}-${timers}`;
-  const waiting = count(
-    {
-      ...state,
-      phase: {
-        type: 'waiting',
-        ...wait,
-        timerId,
-        untilMs: atMs + wait.delayMs,
-        sinceMs: atMs,
-      },
-    },
-    { timers },
-  );
-  return step(
-    waiting,
-    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `${wait.on}: ${wait.reason}` }),
-    {
-      type: 'start-timer',
-      timerId,
-      delayMs: wait.delayMs,
-      summary: `wait for ${wait.on}: ${wait.reason}`.slice(0, 200),
-    },
+): Step<RunState> {
+  return andThen(takeReply(state, calling, result, atMs), (taken) =>
+    readReply(taken, result, atMs),
   );
 }
 
-/** Hands the run to a person and waits durably for the answer. */
-export function waitForPerson(state: RunState, reason: string, atMs: number): Step {
-  const { escalation: _honoured, ...rest } = state;
-  const waiting: RunState = {
-    ...rest,
-    phase: { type: 'waiting', on: 'person', reason, sinceMs: atMs, then: 'begin-iteration' },
-  };
-  return step(
-    waiting,
-    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }),
-  );
-}
-
-function routeReasons(state: RunState, chain: readonly RouteConfig[]): string {
-  return chain
-    .map((route) => {
-      const health = state.health.routes[routeName(route)];
-      return `${routeName(route)}: ${health?.lastErrorReason ?? 'unknown'} (${health?.lastError ?? 'no error recorded'})`;
-    })
-    .join('; ');
-}
-
-/** All routes cool: a durable timer until the first one is free, where waiting can cure it and the limit allows it. */
-function waitForProviders(state: RunState, untilMs: number, atMs: number): Step {
-  const { snapshot } = prepared(state);
-  const delayMs = Math.max(untilMs - atMs, 1);
-  const curable = snapshot.chain.some((route) => {
-    const reason = state.health.routes[routeName(route)]?.lastErrorReason;
-    return reason !== undefined && infraPolicies[reason].healsByWaiting;
-  });
-  const waitedMs = state.providerWaitMs + delayMs;
-  const reasons = routeReasons(state, snapshot.chain);
-  if (!curable || waitedMs > snapshot.limits.maxProviderWaitMs) {
-    const why = curable
-      ? `waiting longer than limits.maxProviderWaitMs (${snapshot.limits.maxProviderWaitMs} ms) is not allowed`
-      : 'waiting cannot cure it';
-    const message = `No provider of the chain can answer, and ${why}. ${reasons}`;
-    return endFailed(state, atMs, 'chain_exhausted', message, {
-      kind: 'infra',
-      code: 'chain_exhausted',
-      message: message.slice(0, 500),
-    });
-  }
-  return startWait({ ...state, providerWaitMs: waitedMs }, atMs, {
-    on: 'provider',
-    reason: reasons.slice(0, 400),
-    delayMs,
-    then: 'call-model',
-  });
-}
-
-/** Ends a wait and does what it was for. */
-export function endWait(state: RunState, moment: Moment): Step {
-  const { phase } = state;
-  invariant(phase.type === 'waiting', 'only a wait can end');
-  const announced = step(
-    state,
-    publish(state, moment.atMs, {
-      type: 'WaitEndedEvent',
-      waitedFor: `${phase.on}: ${phase.reason}`,
-    }),
-  );
-  return andThen(announced, (after) => {
-    switch (phase.then) {
-      case 'prepare':
-        return prepareRun(after);
-      case 'call-model':
-        return issueModelCall(after, moment.atMs);
-      case 'begin-iteration':
-        return beginIteration(after, moment);
+function readReply(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+  const { stopReason, textPreview } = result;
+  switch (stopReason) {
+    case 'context-full':
+    case 'truncated': {
+      const failure = stopReason === 'truncated' ? undefined : windowFull(state, result);
+      if (failure === undefined) return rejectReply(raiseOutput(state), [truncatedReply]);
+      return andThen(recordInfraError(state, failure, atMs), (noted) =>
+        onContextOverflow(noted, state.lastRouteIndex ?? 0, failure),
+      );
     }
-  });
+    case 'refusal': {
+      const why = textPreview === '' ? 'it gave no reason' : textPreview;
+      return fail(state, { reason: 'refusal', message: `The model declined to answer: ${why}` });
+    }
+    case 'filtered':
+      return fail(state, {
+        reason: 'content_filter',
+        message:
+          "The provider's content filter stopped the reply. Change the request, or use another provider.",
+      });
+    case 'pause':
+      return result.toolCalls.length > 0
+        ? readCalls(state, result, atMs)
+        : resumePause(state, result);
+    case 'end':
+    case 'tool-use':
+      if (result.error !== undefined) return rejectReply(state, [result.error]);
+      return result.toolCalls.length > 0
+        ? readCalls(state, result, atMs)
+        : readAnswer(state, result, atMs);
+  }
 }
 
-/** Asks for the agent's definition. */
-export function prepareRun(state: RunState): Step {
-  return step(
-    { ...state, phase: { type: 'preparing' } },
-    { type: 'prepare-run', input: state.request },
+/** The vendor paused a long turn: the next iteration goes on with it. */
+function resumePause(state: RunState, { head, headBefore }: CallModelResult): Step<RunState> {
+  const nothingKept = head === headBefore;
+  const inbox = nothingKept || state.inbox.length > 0 ? state.inbox : [continueText];
+  return goTo('begin-iteration', { ...state, head, inbox });
+}
+
+/** Whether a person wants something of the run that its end would leave undone: an answer, or to take it over. */
+function isWanted(state: RunState): boolean {
+  return state.inbox.length > 0 || state.escalation !== undefined;
+}
+
+function readAnswer(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+  const { answer = '', head } = result;
+  if (answer.trim() === '') return rejectReply(state, [emptyReply]);
+  if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
+  const answered: RunState = { ...state, head };
+  return isWanted(answered)
+    ? goTo('begin-iteration', answered)
+    : andThen(healErrors(answered, atMs), (healed) => complete(healed, answer));
+}
+
+function complete(state: RunState, answer: string, output?: JsonValue): Step<RunState> {
+  return { state, commands: [], next: { type: 'complete', answer, ...defined({ output }) } };
+}
+
+function rejectReply(
+  state: RunState,
+  errors: readonly AgentError[],
+  calls: readonly ProposedToolCall[] = [],
+): Step<RunState> {
+  return { state, commands: [], next: { type: 'reject-reply', errors, calls } };
+}
+
+function readCalls(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+  const { toolCalls, head } = result;
+  const errors = toolCalls.flatMap(({ error }) => (error === undefined ? [] : [error]));
+  if (errors.length === toolCalls.length) return rejectReply(state, errors, toolCalls);
+  const [only] = toolCalls;
+  if (toolCalls.length > 1 || only?.name !== completeTaskTool || isWanted(state))
+    return { state, commands: [], next: { type: 'admit-calls', calls: toolCalls, head } };
+  if (only.input === undefined) return rejectReply(state, [resultTooLong]);
+  const { summary, result: output } = only.input;
+  const answer = typeof summary === 'string' ? summary : '';
+  return andThen<RunState>(healErrors({ ...state, head }, atMs), (healed) =>
+    complete(healed, answer, output),
   );
+}
+
+/** A reply of which nothing can run leaves no trace in the transcript; the model reads why in the next request only (R-ERR-5). */
+const reject: Stage<'reject-reply'> = (state, { errors }, { atMs }) => {
+  const entries = errors
+    .filter(({ code }) => code === 'no_tool_call')
+    .map((error) => publish(state, atMs, { type: 'NoToolCallEvent', error }));
+  const taken = andThen(step(state, ...entries), (before) =>
+    takeAgentErrors(before, errors, false, atMs),
+  );
+  const ended = andThen(taken, (after) => endRefusedStep(after, errors, atMs));
+  return andThen(ended, (after) => again(after, breakerStop(after)));
+};
+
+/** Goes on with the next iteration, unless the run must end. */
+function again(state: RunState, stop: Stop | undefined): Step<RunState> {
+  return stop === undefined ? goTo('begin-iteration', state) : fail(state, stop);
+}
+
+/** Takes the calls of a reply in. Where the guard stops the run, no call runs and the transcript ends before the reply. */
+const admit: Stage<'admit-calls'> = (state, { calls, head, recovery }, { atMs }) => {
+  const admitted = calls.map((proposed) => admitCall(proposed, state));
+  const ofType = (type: string): readonly ProposedToolCall[] =>
+    admitted.flatMap((progress) => (progress.status.type === type ? [progress.call] : []));
+  const ready = ofType('ready');
+  const stop = stopBeforeTools(state, [...ready, ...ofType('awaiting-approval')]);
+  if (stop !== undefined) return fail(state, stop);
+  const entered: RunState = {
+    ...rememberPrivileges(state, ready),
+    head,
+    phase: { type: 'running-tools', calls: admitted, ...defined({ recovery }) },
+  };
+  return andThen(startReady(entered, atMs), (after) => {
+    const armed = armWaits(after, atMs);
+    return goTo('settle', armed.state, ...announceWaits(after, atMs), ...armed.commands);
+  });
+};
+
+/** Runs calls that became ready: approved, resumed, or answered by a subagent. */
+const run: Stage<'run-calls'> = (state, _next, { atMs }) =>
+  andThen(startReady(state, atMs), (after) => goTo('settle', after));
+
+/** Starts every ready call, as an activity or as a subagent. A call counts when it first starts. */
+function startReady(state: RunState, atMs: number): Step<RunState> {
+  const ready = readyCalls(state);
+  const counted = countToolRuns(
+    state,
+    ready.flatMap(({ call: each, isResumed }) => (isResumed ? [] : [each])),
+  );
+  const isSubagent = (each: ProposedToolCall): boolean => startsSubagent(state, each);
+  const own = ready.filter(({ call: each }) => !isSubagent(each));
+  const started = own.reduce<Step<RunState>>((before, placed) => {
+    const entries =
+      placed.call.answer === undefined ? [publishStart(counted, placed.call, atMs)] : [];
+    return andThen(
+      andThen(before, (after) => step(after, ...entries)),
+      (after) => startCall(after, placed),
+    );
+  }, step(counted));
+  const delegated = ready
+    .filter(({ call: each }) => isSubagent(each))
+    .map(({ call: each, index }) => ({ call: each, callId: activityIdAt(state, index) }));
+  return andThen(started, (after) => startSubagents(after, delegated, atMs));
+}
+
+/** When every call of the reply has its result: errors to the model, then the next iteration. */
+const settle: Stage<'settle'> = (state, _next, { atMs }) => {
+  const tools = runningTools(state);
+  const settled = callsOf(state).flatMap(({ status }) =>
+    status.type === 'settled' ? [status] : [],
+  );
+  if (tools === undefined || settled.length < tools.calls.length) return step(state);
+  const { calls, failure, recovery } = tools;
+  const ready: RunState = { ...storeAnswered(state), phase: { type: 'ready' } };
+  const [own] = settled;
+  if (recovery !== undefined && own !== undefined && failure === undefined)
+    return settleRuntimeCall(ready, own.pending, recovery, atMs);
+  const gathered: RunState = {
+    ...ready,
+    next: { ...state.next, pendingResults: settled.map(({ pending }) => pending) },
+  };
+  if (failure !== undefined)
+    return fail(
+      gathered,
+      { reason: 'infra', message: `System error: ${failure.message}` },
+      failure,
+    );
+  const errors = settled.flatMap(({ error }) => (error === undefined ? [] : [error]));
+  const succeeded = settled.some(({ ran, error }) => ran && error === undefined);
+  const steps: readonly ((after: RunState) => Step<RunState>)[] = [
+    (after) => (succeeded ? healErrors(after, atMs) : step(after)),
+    (after) => takeAgentErrors(after, errors, succeeded, atMs),
+    (after) => countReply(after, calls, atMs),
+    (after) => watchForLoops(after, calls, atMs),
+    (after) => endToolStep(after, calls, atMs),
+    (after) => again(after, breakerStop(after) ?? loopStop(after)),
+  ];
+  return steps.reduce(andThen, step(gathered));
+};
+
+const stages: { readonly [Type in NextStage['type']]: Stage<Type> } = {
+  prepare,
+  'begin-iteration': begin,
+  'call-model': call,
+  'reject-reply': reject,
+  'admit-calls': admit,
+  'run-calls': run,
+  settle,
+  complete: (state, { answer, output }, { atMs }) => endCompleted(state, answer, output, atMs),
+  fail: (state, { failure, ...stop }, { atMs }) => endFailed(state, stop, failure, atMs),
+};
+
+function runStage<Type extends NextStage['type']>(
+  state: RunState,
+  next: Extract<NextStage, { type: Type }>,
+  moment: Moment,
+): Step<RunState> {
+  const stage: Stage<Type> = stages[next.type as Type];
+  return stage(state, next, moment);
+}
+
+type Feature = (
+  before: RunState,
+  decided: Step<RunState>,
+  cause: RunEvent | NextStage,
+  atMs: number,
+) => Step<RunState>;
+
+/** Features that follow every decision; each owns one slice, and the loop goes on without it. */
+const features: readonly Feature[] = [learn, notifyAboutWaits];
+
+/** A decision with what the features add to it. */
+const followed: Feature = (before, decided, cause, atMs) =>
+  features.reduce((after, feature) => feature(before, after, cause, atMs), decided);
+
+/** Goes through the stages that follow the decision about an event, until the run rests. */
+export function runLoop(
+  before: RunState,
+  decided: Step<RunState>,
+  event: RunEvent,
+): Step<RunState> {
+  let current = followed(before, decided, event, event.atMs);
+  while (current.next !== undefined) {
+    const { next, state, commands } = current;
+    const after = followed(state, runStage(state, next, event), next, event.atMs);
+    current = { ...after, commands: [...commands, ...after.commands] };
+  }
+  return current;
 }

@@ -4,8 +4,7 @@ import type { Failure } from '../failure';
 import type { GuardCounts } from '../guard/state';
 import type { JsonValue } from '../json';
 import type { Head } from '../message';
-import type { SubagentRecord } from '../subagents/subagent';
-import type { Usage } from '../budget/usage';
+import type { Usage } from '../budget/spend';
 
 /** Why a run was ended by the runtime. */
 export type FailureReason =
@@ -25,6 +24,23 @@ export type FailureReason =
   | 'content_filter'
   | 'context_overflow';
 
+/** Why the runtime ends a run, and the message that people read. */
+export interface Stop {
+  readonly reason: FailureReason;
+  readonly message: string;
+}
+
+/** A subagent in the report of its parent run. */
+export interface SubagentRecord {
+  readonly runId: string;
+  readonly agent: string;
+  readonly status: RunOutcome['status'] | 'lost';
+  /** Reason of a failed one. */
+  readonly reason?: string;
+  /** US dollars, as far as prices are known. */
+  readonly usd?: number;
+}
+
 /** What worked and what did not: part of every outcome. */
 export interface RunReport {
   readonly agent: string;
@@ -36,16 +52,16 @@ export interface RunReport {
   readonly worked: readonly string[];
   /** The last failures, newest last, at most 20 lines. */
   readonly didNotWork: readonly string[];
-  /** Failures that the run got over, by code. */
+  /** Failures that were healed, by code. */
   readonly healed: { readonly [code: string]: number };
   readonly failovers: number;
-  /** Times that the conversation was made smaller; absent where it never was. */
+  /** How often the conversation was compacted; absent where it never was. */
   readonly compactions?: number;
   readonly usage: Usage;
   /** Share of the input tokens that came from the vendors' prompt caches; absent where nothing was sent. */
   readonly cachedShare?: number;
-  /** What it cost, the runs below it included; absent from runs of release 0.1.0. */
-  readonly cost?: RunCost;
+  /** What it cost, its subagents included. */
+  readonly cost: RunCost;
   /** Milliseconds from start to end, and of them at work. */
   readonly elapsedMs: number;
   readonly activeMs: number;
@@ -54,7 +70,7 @@ export interface RunReport {
   readonly head?: Head;
   readonly storeId?: string;
   readonly lastText: string;
-  /** Only of a run that another one started: what it used of the caps that hold for the tree. */
+  /** Only of a subagent: what it used of the caps that hold for the tree of runs. */
   readonly guard?: GuardCounts;
   /** The last subagents, newest last, at most 20. */
   readonly subagents?: readonly SubagentRecord[];
@@ -79,3 +95,18 @@ export type RunOutcome =
       readonly report: RunReport;
     }
   | { readonly status: 'cancelled'; readonly reason: string; readonly report: RunReport };
+
+/** The phase of a run that has ended. */
+export interface Ended {
+  readonly type: 'ended';
+  readonly outcome: RunOutcome;
+}
+
+function isEnded(phase: { readonly type: string }): phase is Ended {
+  return phase.type === 'ended';
+}
+
+/** How a run ended; undefined while it goes on. */
+export function endedStatus(phase: { readonly type: string }): RunOutcome['status'] | undefined {
+  return isEnded(phase) ? phase.outcome.status : undefined;
+}

@@ -1,12 +1,12 @@
 /** The activity `prepareRun` as the core sees it: what a run is started with, and the snapshot that it carries. */
 import type { Allowance, Budget, CallSpend } from '../budget/spend';
 import type { CompactionConfig } from '../context/compaction-config';
-import type { Limits } from '../limits';
+import type { HandedLimits, Limits } from '../limits';
 import type { ContentHash, Head } from '../message';
 import type { RouteConfig } from '../model-call/ports';
 import type { PersonNotice } from '../people/ports';
 import type { RecoveryPolicy } from '../recovery/action';
-import type { ParentRun } from '../subagents/subagent';
+import { invariant } from '../invariant';
 import type { DecisionPolicy, PendingResult, ToolPolicy } from '../tools/ports';
 
 /** How a run ends well: by an answer without a tool call, or by the tool `complete_task` only. */
@@ -15,8 +15,8 @@ export type Completion = 'text' | 'tool';
 /** An agent's definition as it was when the run started. */
 export interface AgentSnapshot {
   readonly agent: string;
-  /** Rules that the run follows (`rules.ts`); absent = 1. */
-  readonly rules?: number;
+  /** Names of the changes (`workflows/flags.ts`) that the workflow code of the run's start knew. */
+  readonly flags: readonly string[];
   /** Blob with the run's whole config: instructions, tools' descriptions and schemas, chain, limits. */
   readonly definition: ContentHash;
   readonly storeId: string;
@@ -24,29 +24,40 @@ export interface AgentSnapshot {
   readonly chain: readonly RouteConfig[];
   readonly tools: readonly ToolPolicy[];
   readonly limits: Limits;
-  /** What the run and the runs below it may spend; absent = no budget. */
+  /** What the run and its subagents may spend; absent: no budget. */
   readonly budget?: Allowance;
-  /** Absent in runs that release 0.1.0 prepared. */
-  readonly compaction?: CompactionConfig;
+  readonly compaction: CompactionConfig;
   /** Absolute path of the run's workspace on the worker's machine. */
   readonly workspace?: string;
-  /** How the run gets out of a rut; absent: not at all. */
+  /** How the run recovers when it is stuck; absent: not at all. */
   readonly recovery?: RecoveryPolicy;
   /** Of approvals; absent = they wait without limit. */
   readonly approvals?: DecisionPolicy;
   /** Of `ask_user`; absent = questions wait without limit. */
   readonly questions?: DecisionPolicy;
-  /** The run tells the corpus of its errors. */
+  /** The run records its errors for learning. */
   readonly learns?: true;
-  /** Who is told when the run waits for a person, and of which waits; absent: nobody is, and no activity runs. */
+  /** Who is notified of which waits for a person; absent: nobody, and no activity runs. */
   readonly notifiers?: {
     readonly names: readonly string[];
     readonly on: readonly PersonNotice['kind'][];
   };
 }
 
-/** Input of the activity that resolves an agent at the start of a run. */
-export interface PrepareRunInput {
+/** What a run knows of the run that started it. */
+export interface ParentRun {
+  readonly runId: string;
+  /** How many runs lead to this one: 1 for a subagent of a run that people started. */
+  readonly depth: number;
+  readonly allowance?: Allowance;
+  /** No limit of this run is larger. */
+  readonly limits: HandedLimits;
+  /** The stored input that holds the task, where it is too long to travel. */
+  readonly taskBlob?: string;
+}
+
+/** What a run is started with. */
+export interface RunRequest {
   readonly agent: string;
   readonly goal: string;
   readonly workspace?: string;
@@ -57,19 +68,60 @@ export interface PrepareRunInput {
   readonly parent?: ParentRun;
   /** Continue this transcript; without it a new one is begun. */
   readonly head?: Head;
-  /** With `head`: what the transcript goes on with, instead of the goal; empty: with nothing new. */
+  /** With `head`: the message that continues the transcript, instead of the goal; empty: nothing new. */
   readonly message?: string;
-  /** With `head`: results that the run before had not brought into its transcript. */
+  /** With `head`: results that the earlier run had not yet appended to its transcript. */
   readonly pendingResults?: readonly PendingResult[];
   readonly storeId?: string;
-  /** Whose run it is: what is learned of it serves no other tenant. Default `default`. */
+  /** Whose run it is: what is learned from it serves no other tenant. Default `default`. */
   readonly tenant?: string;
+}
+
+/** Input of the activity that resolves an agent at the start of a run. */
+export interface PrepareRunInput extends RunRequest {
+  /** Copied into the snapshot. */
+  readonly flags: readonly string[];
 }
 
 /** A run that can begin: its config snapshot and the transcript that holds the goal. */
 export interface PrepareRunResult {
   readonly snapshot: AgentSnapshot;
   readonly head: Head;
-  /** What the preparation itself consumed: a model was asked about the tools. */
+  /** What the preparation consumed: it may ask a model about the tools. */
   readonly spend?: CallSpend;
+}
+
+/** The slice of what a run was started with. */
+export interface RequestSlice {
+  /** Stable over segments: prefix of idempotency keys and tool call ids. */
+  readonly runKey: string;
+  readonly request: RunRequest;
+}
+
+/** The slice that exists once a run is prepared. */
+export interface SnapshotSlice {
+  readonly snapshot?: AgentSnapshot;
+  readonly head?: Head;
+}
+
+/** What a prepared run always has. */
+export interface Prepared {
+  readonly snapshot: AgentSnapshot;
+  readonly head: Head;
+}
+
+/** Snapshot and head of a run that has been prepared. */
+export function prepared({ snapshot, head }: SnapshotSlice): Prepared {
+  invariant(snapshot !== undefined && head !== undefined, 'the run is not prepared');
+  return { snapshot, head };
+}
+
+/** What the core knows of a tool; undefined for a tool that the agent does not have. */
+export function toolPolicy({ snapshot }: SnapshotSlice, name: string): ToolPolicy | undefined {
+  return snapshot?.tools.find((tool) => tool.name === name);
+}
+
+/** Whether a run was started with a change of the workflow's behavior (`workflows/flags.ts`); false before it is prepared. */
+export function hasFlag({ snapshot }: SnapshotSlice, name: string): boolean {
+  return snapshot?.flags.includes(name) === true;
 }

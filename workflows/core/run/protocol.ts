@@ -13,14 +13,11 @@ import type {
 } from '../people/ports';
 import type { CompactInput, CompactResult } from '../context/ports';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../recovery/ports';
-import type { PrepareRunInput, PrepareRunResult } from './ports';
+import type { PrepareRunResult, RunRequest } from './ports';
 import type { RunToolInput, RunToolResult } from '../tools/ports';
 import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from '../recovery/action';
-import type { RunOutcome } from './outcome';
-import type { SubagentEnd, SubagentRecord } from '../subagents/subagent';
-
-/** What a person asked for when the run was started. */
-export type RunRequest = PrepareRunInput;
+import type { RunOutcome, SubagentRecord } from './outcome';
+import type { SubagentEnd } from '../subagents/outcome';
 
 interface Stamped {
   /** Milliseconds since the epoch, by the workflow's clock. */
@@ -118,9 +115,22 @@ type WithoutStamp<Event> = Event extends unknown
 /** A fact before the shell has stamped it. */
 export type UnstampedEvent = WithoutStamp<RunEvent>;
 
-/** What the shell must do; each comes back as an event. */
+/** The event of a model call's result. */
+export function modelCallEvent(
+  callId: string,
+  result: CallModelResult | ModelCallHeldBack,
+): UnstampedEvent {
+  return 'heldBack' in result
+    ? { type: 'model-call-held-back', callId, result }
+    : { type: 'model-call-completed', callId, result };
+}
+
+/** Activity id of the preparation of a run. */
+export const prepareCallId = 'prepare';
+
+/** What the shell must do; each activity, timer, and subagent returns as an event. */
 export type RunCommand =
-  | { readonly type: 'prepare-run'; readonly input: PrepareRunInput }
+  | { readonly type: 'prepare-run'; readonly input: RunRequest }
   | {
       readonly type: 'call-model';
       readonly callId: string;

@@ -1,8 +1,7 @@
-/** Takes a state over from an earlier segment, perhaps written by an earlier release. */
-import { initialSlices } from './initial-slices';
+/** Restores the state that a segment passed on. */
 import { invariant } from '../invariant';
-import { withEveryLimit } from '../limits-upgrade';
 import type { RunState } from './state';
+import { initialSlices } from './state';
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -19,16 +18,13 @@ function isRunState(value: Record<string, unknown>): value is Record<string, unk
 }
 
 /**
- * Restores the state that a segment handed on.
+ * The state of the next segment. A slice that a later version adds starts with its first value.
  *
- * Contract: a state of an unknown version fails the workflow task, so that a worker with the right release takes it.
+ * Contract: a state of an unknown version fails the workflow task, so that a worker with the right version takes it.
  */
 export function restoreRunState(value: unknown): RunState {
-  invariant(isRecord(value), 'the state handed on by the segment before is not an object');
+  invariant(isRecord(value), 'the state of the previous segment is not an object');
   const version = JSON.stringify(value['schemaVersion']);
-  invariant(isRunState(value), `this release reads state of schema version 1, not ${version}`);
-  const whole: RunState = { ...initialSlices, ...value };
-  return whole.snapshot === undefined
-    ? whole
-    : { ...whole, snapshot: withEveryLimit(whole.snapshot) };
+  invariant(isRunState(value), `this version reads state of schema version 1, not ${version}`);
+  return { ...initialSlices, ...value };
 }

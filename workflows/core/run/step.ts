@@ -1,45 +1,107 @@
-/** The shape in which the core's parts hand on their work: a new state and the commands so far. */
+/** A decision of the core: a new state, what the shell must do, and which stage of the loop comes next. */
+import type { AgentError, Failure } from '../failure';
+import type { JsonValue } from '../json';
+import { defined } from '../json';
+import type { Head } from '../message';
+import type { ProposedToolCall } from '../tools/ports';
+import type { RuntimeCall } from '../tools/state';
+import type { CountersSlice } from './account';
+import type { Stop } from './outcome';
 import type { RunCommand, TimelineEntry } from './protocol';
-import type { RunState } from './state';
 
-/** A state and what the shell must do, in order. */
-export interface Step {
-  readonly state: RunState;
+/** The stage of the loop that a decision leads to (`loop.ts`). */
+export type NextStage =
+  | { readonly type: 'prepare' }
+  | { readonly type: 'begin-iteration' }
+  | { readonly type: 'call-model' }
+  /** Nothing of a reply can run; `calls` are the calls that it made. */
+  | {
+      readonly type: 'reject-reply';
+      readonly errors: readonly AgentError[];
+      readonly calls: readonly ProposedToolCall[];
+    }
+  /** At least one call of a reply can run or wait. `head` holds the reply. */
+  | {
+      readonly type: 'admit-calls';
+      readonly calls: readonly ProposedToolCall[];
+      readonly head: Head;
+      readonly recovery?: RuntimeCall;
+    }
+  /** Calls of the current reply became ready. */
+  | { readonly type: 'run-calls' }
+  /** A call of the current reply has its result. */
+  | { readonly type: 'settle' }
+  /** The run reached its goal. */
+  | { readonly type: 'complete'; readonly answer: string; readonly output?: JsonValue }
+  /** The runtime ends the run. */
+  | ({ readonly type: 'fail'; readonly failure?: Failure } & Stop);
+
+/** A decision about a state. */
+export interface Step<State> {
+  readonly state: State;
   readonly commands: readonly RunCommand[];
+  readonly next?: NextStage;
 }
 
-/** A step that changes only the state. */
-export function step(state: RunState, ...commands: readonly RunCommand[]): Step {
+/** A decision after which the run rests until the next event. */
+export function step<State>(state: State, ...commands: readonly RunCommand[]): Step<State> {
   return { state, commands };
 }
 
-/** Runs `next` on the step's state and keeps the commands of both, in order. */
-export function andThen(before: Step, next: (state: RunState) => Step): Step {
-  const after = next(before.state);
-  return { state: after.state, commands: [...before.commands, ...after.commands] };
+/** A decision after which the loop goes on with a stage. */
+export function goTo<State>(
+  next: NextStage['type'] & ('prepare' | 'begin-iteration' | 'call-model' | 'run-calls' | 'settle'),
+  state: State,
+  ...commands: readonly RunCommand[]
+): Step<State> {
+  return { state, commands, next: { type: next } };
+}
+
+/** A decision to end the run: always with a reason that a person can read. */
+export function fail<State>(state: State, stop: Stop, failure?: Failure): Step<State> {
+  return { state, commands: [], next: { type: 'fail', ...stop, ...defined({ failure }) } };
+}
+
+/** Decides further about the state of a step; keeps the commands of both, in order. */
+export function andThen<State>(
+  before: Step<State>,
+  decide: (state: State) => Step<State>,
+): Step<State> {
+  const after = decide(before.state);
+  const next = after.next ?? before.next;
+  return {
+    state: after.state,
+    commands: [...before.commands, ...after.commands],
+    ...defined({ next }),
+  };
+}
+
+/** The step with commands before its own. */
+export function precededBy<State>(
+  commands: readonly RunCommand[],
+  decided: Step<State>,
+): Step<State> {
+  return { ...decided, commands: [...commands, ...decided.commands] };
 }
 
 type WithoutStamp<Entry> = Entry extends unknown ? Omit<Entry, 'atMs' | 'iteration'> : never;
 
 /** A timeline entry, stamped with time and iteration. */
 export function publish(
-  state: RunState,
+  { counters }: CountersSlice,
   atMs: number,
   entry: WithoutStamp<TimelineEntry>,
 ): RunCommand {
-  const stamp = { atMs, iteration: state.counters.iterations };
-  return { type: 'publish', entry: { ...stamp, ...entry } };
+  return { type: 'publish', entry: { atMs, iteration: counters.iterations, ...entry } };
 }
 
-/** Adds to counters. */
-export function count(state: RunState, changes: Partial<RunState['counters']>): RunState {
-  return { ...state, counters: { ...state.counters, ...changes } };
+/** Commands that stop these timers. */
+export function cancelTimers(timerIds: readonly string[]): readonly RunCommand[] {
+  return timerIds.map((timerId) => ({ type: 'cancel-timer', timerId }));
 }
 
-/** Newest lines of the report; older ones are dropped. */
-const reportLines = 20;
-
-/** Appends a line to a bounded list. */
-export function appendLine(lines: readonly string[], line: string): readonly string[] {
-  return [...lines, line].slice(-reportLines);
+/** When something happens, and whether the server wants a new segment. */
+export interface Moment {
+  readonly atMs: number;
+  readonly rollOverSuggested?: boolean;
 }

@@ -1,143 +1,113 @@
 /** The core: one pure, total, synchronous function that decides everything a run does. */
-import { charge, chargeFailure, chargeReply } from '../budget/budget';
-import { initialCircuitBreaker } from '../errors/circuit-breaker';
-import { clockActive } from './active-clock';
-import { keepActiveTimer, onActiveTimer } from './active-timer';
-import { endAfterLanding, endNow } from './ending';
-import { landTool } from './landing';
-import { onDecisionTimer } from '../people/decisions';
-import { onEditChecked, uncheckable } from '../people/edit-approval';
-import type { InfraError } from '../failure';
-import { followUp, heard } from './follow-up';
-import { initialSlices } from './initial-slices';
-import type { Moment } from './loop';
-import { withEveryLimit } from '../limits-upgrade';
-import { beginIteration, endWait, prepareCallId, prepareRun } from './loop';
-import { onModelReplied } from '../model-call/reply';
-import { onNotified } from '../people/notifications';
-import {
-  onAnswer,
-  onApproval,
-  onEscalationRequested,
-  onMessageAdded,
-  onSignalDropped,
-  resumeSegment,
-} from '../people/messages';
+import { charge, chargeFailure } from '../budget/budget';
 import {
   keepCompaction,
   onCompacted,
   onCompactionFailed,
-  onModelCallHeldBack,
   takeAppended,
 } from '../context/compaction-phase';
-import type { CallModelResult, ModelCallHeldBack } from '../model-call/ports';
-import type { CompactResult } from '../context/ports';
-import type { PlanRecoveryResult } from '../recovery/ports';
-import type { RunToolResult } from '../tools/ports';
+import { noSpend } from '../budget/spend';
+import { skipsRoute } from '../context/gate';
+import { onContextOverflow } from '../context/overflow';
+import { withContext } from '../context/size';
+import { infraPolicy } from '../errors/failure-policy';
+import { failInfra, failOver, recordInfraError } from '../failover/provider-failure';
+import type { InfraError } from '../failure';
+import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '../guard/clock';
+import { without } from '../json';
+import { keepReply } from '../model-call/reply';
+import { callingModel } from '../model-call/state';
+import { onNotified } from '../notifications/notifications';
+import { onDecisionTimer } from '../people/decisions';
+import { onEditChecked, uncheckable } from '../people/edit-approval';
+import { onMessageAdded, onSignalDropped } from '../people/messages';
 import {
   chargePlan,
   onRecoveryPlanFailed,
   onRecoveryPlanned,
   onRecoveryTimer,
 } from '../recovery/carry-out';
-import { recoveryStage } from '../recovery/state';
-import { initialProviderHealth } from '../failover/provider-health';
-import { goalForPeople, shownGoalOf, withShownReason } from '../people/shown-text';
-import { onModelCallFailed, onPreparationFailed } from '../failover/provider-failure';
-import type { RunCommand, RunEvent } from './protocol';
-import type { RunState } from './state';
-import type { Step } from './step';
+import { currentStage, recoveryStage } from '../recovery/state';
+import { stageTimer } from '../recovery/waits';
+import { goalForPeople, shownGoalOf, withShownReason } from '../secrets/shown-text';
 import { landSubagent, onSubagentEnded } from '../subagents/return';
-import { andThen, count, publish, step } from './step';
-import { findCall, onToolCallCompleted, onToolCallFailed, resumePausedCall } from '../tools/phase';
-import { noUsage } from '../budget/usage';
+import { callTimer, onToolCallCompleted, onToolCallFailed, resumePausedCall } from '../tools/calls';
+import { callsOf, findCall } from '../tools/state';
+import { count } from './account';
+import { awaitedCall, endAfterLanding, landTool, returned } from './ending';
+import { reply, runLoop } from './loop';
+import { onAnswer, onApproval, onEscalationRequested } from './people-input';
+import type { RunCommand, RunEvent } from './protocol';
+import { prepareCallId } from './protocol';
+import type { RunState } from './state';
+import { initialSlices } from './state';
+import type { Step } from './step';
+import { andThen, goTo, publish, step } from './step';
+import { endWait, storeAnswered, waitForStore, waitTimer } from './waiting';
 
 /** A new state and what the shell must do, in order. */
 export type Transition = readonly [state: RunState, commands: readonly RunCommand[]];
 
+type EventType = RunEvent['type'];
+type EventOf<Type extends EventType> = Extract<RunEvent, { type: Type }>;
+type Handler<Type extends EventType> = (state: RunState, event: EventOf<Type>) => Step<RunState>;
+
 /** Begins a run. */
-export function initialTransition(event: Extract<RunEvent, { type: 'run-started' }>): Transition {
+export function initialTransition(event: EventOf<'run-started'>): Transition {
   const state: RunState = {
+    ...initialSlices,
     schemaVersion: 1,
     runKey: event.runKey,
     request: event.request,
     ...shownGoalOf(event.request.goal),
     startedAtMs: event.atMs,
-    phase: { type: 'preparing' },
-    next: { pendingResults: [] },
-    inbox: [],
-    counters: {
-      iterations: 0,
-      modelCalls: 0,
-      events: 1,
-      toolCalls: 0,
-      toolCallsSucceeded: 0,
-      toolCallsFailed: 0,
-      failovers: 0,
-      segments: 1,
-      timers: 0,
-      callsThisIteration: 0,
-    },
-    usage: noUsage,
-    contextTokens: 0,
-    breaker: initialCircuitBreaker,
-    health: initialProviderHealth,
-    activeMs: 0,
     activeSinceMs: event.atMs,
-    providerWaitMs: 0,
-    outputRaised: false,
-    worked: [],
-    didNotWork: [],
-    unhealed: [],
-    healed: {},
-    failedOver: [],
-    lastText: '',
-    ...initialSlices,
+    phase: { type: 'preparing' },
   };
-  const announced = step(
-    state,
-    publish(state, event.atMs, {
-      type: 'RunStartedEvent',
-      agent: event.request.agent,
-      goal: goalForPeople(state, 500),
-    }),
-  );
-  const { state: after, commands } = andThen(announced, prepareRun);
+  const announced = publish(state, event.atMs, {
+    type: 'RunStartedEvent',
+    agent: event.request.agent,
+    goal: goalForPeople(state, 500),
+  });
+  const { state: after, commands } = runLoop(state, goTo('prepare', state, announced), event);
   return [after, commands];
 }
 
 /**
  * Decides what a run does next.
  *
- * Contract: pure and total: any event in any state gives a state and never throws; an event that cannot apply changes only
- * the event counter and the clock of active time. The state stays equal to its JSON round trip.
- * Replay: a change in the order or the kind of commands needs an entry in `patches.ts`.
+ * Contract: pure and total: any event in any state gives a state and never throws; an event that cannot apply changes only the
+ * event counter and the clock of active time. The state stays equal to its JSON round trip.
+ * Replay: a change in the order or the kind of commands needs a flag (`workflows/flags.ts`).
  */
 export function transition(state: RunState, event: RunEvent): Transition {
   if (state.phase.type === 'ended') return [state, []];
-  const clocked = clockActive(state, event);
-  const counted = isOwnEvent(event)
+  const clocked = countActiveTime(state, event);
+  const counted = isBookkeeping(event)
     ? clocked
     : count(clocked, { events: state.counters.events + 1 });
-  const decided = followUp(counted, decide(heard(counted, event), withShownReason(event)), event);
+  const decided = runLoop(counted, handle(counted, withShownReason(event)), event);
   const rolled = rollOverIfIdle(decided, event);
-  const timed = keepActiveTimer(rolled, event, isActive(rolled.state));
-  return [stampActive(timed.state, event.atMs), timed.commands];
+  const isWorking = isActive(rolled.state);
+  const timed = keepActiveTimer(rolled, event, isWorking && rolled.state.phase.type !== 'ending');
+  return [setActive(timed.state, isWorking, event.atMs), timed.commands];
 }
 
-/**
- * Whether an event is only the runtime's own bookkeeping. A new segment, a timer, or a store that is down for a day must
- * not use up the events that the guard allows.
- */
-function isOwnEvent(event: RunEvent): boolean {
-  const { type } = event;
-  if (type === 'timer-fired' || type === 'segment-started' || type === 'signal-dropped')
-    return true;
-  if (type === 'notification-completed' || type === 'notification-failed') return true;
-  return 'failure' in event && event.failure.code === 'store_unavailable';
+/** Whether an event does not count against the guard's limit: timers, new segments, notifications, and a store that is down. */
+function isBookkeeping(event: RunEvent): boolean {
+  switch (event.type) {
+    case 'timer-fired':
+    case 'segment-started':
+    case 'signal-dropped':
+    case 'notification-completed':
+    case 'notification-failed':
+      return true;
+    default:
+      return 'failure' in event && event.failure.code === 'store_unavailable';
+  }
 }
 
-/** Whether a run works, rather than waits for a person, a cooldown or the store. */
+/** Whether a run works, rather than waits for a person, a cooldown, or the store. */
 function isActive(state: RunState): boolean {
   const { phase } = state;
   switch (phase.type) {
@@ -159,273 +129,249 @@ function isActive(state: RunState): boolean {
   }
 }
 
-function stampActive(state: RunState, atMs: number): RunState {
-  const { activeSinceMs: _clock, ...rest } = state;
-  return isActive(state) ? { ...rest, activeSinceMs: atMs } : rest;
-}
-
 /**
  * A run that only waits rolls over between events.
  *
- * Contract: timers are started all the same, since a word of a person may still come in before the segment ends.
+ * Contract: timers are started all the same, since a person's message may still arrive before the segment ends.
  */
-function rollOverIfIdle(decided: Step, moment: Moment): Step {
+function rollOverIfIdle(decided: Step<RunState>, event: RunEvent): Step<RunState> {
   const { state, commands } = decided;
-  if (moment.rollOverSuggested !== true || isActive(state)) return decided;
+  if (event.rollOverSuggested !== true || isActive(state)) return decided;
   const { type } = state.phase;
   if (type !== 'waiting' && type !== 'running-tools' && type !== 'recovering') return decided;
-  if (hasSubagents(state)) return decided;
-  return { state, commands: [...commands, { type: 'roll-over' }] };
+  // A new segment could not wait for subagents that the previous one started.
+  if (callsOf(state).some(({ status }) => status.type === 'delegated')) return decided;
+  return { ...decided, commands: [...commands, { type: 'roll-over' }] };
 }
 
-/** A new segment could not wait for runs that the one before it started. */
-function hasSubagents({ phase }: RunState): boolean {
-  return (
-    phase.type === 'running-tools' && phase.calls.some(({ status }) => status.type === 'delegated')
-  );
-}
-
-function decide(state: RunState, event: RunEvent): Step {
-  switch (event.type) {
-    case 'run-started':
-      return step(state);
-    case 'segment-started':
-      return onSegmentStarted(state, event);
-    case 'run-prepared':
-      return onPrepared(state, event);
-    case 'run-preparation-failed':
-      return onNotPrepared(state, event.failure, event.atMs);
-    case 'model-call-completed':
-      return onModelResult(state, event.callId, { result: event.result }, event);
-    case 'model-call-held-back':
-      return onHeldBack(state, event.callId, event.result, event);
-    case 'compaction-completed':
-      return onCompaction(state, event.callId, { result: event.result }, event);
-    case 'compaction-failed':
-      return onCompaction(state, event.callId, { failure: event.failure }, event);
-    case 'model-call-failed':
-      return onModelResult(state, event.callId, { failure: event.failure }, event);
-    case 'tool-call-completed':
-      return onToolResult(state, event.toolCallId, { result: event.result }, event);
-    case 'tool-call-failed':
-      return onToolResult(state, event.toolCallId, { failure: event.failure }, event);
-    case 'notification-completed':
-    case 'notification-failed':
-      return onNotified(state, event);
-    case 'recovery-planned':
-    case 'recovery-plan-failed':
-      return onPlanResult(state, event.callId, event, event);
-    case 'subagent-ended':
-      return onSubagentReturned(state, event);
-    case 'timer-fired':
-      return onTimerFired(state, event);
-    case 'message-added':
-      return onMessageAdded(state, event.text, event.atMs);
-    case 'approval-resolved':
-      return onApproval(state, event);
-    case 'question-answered':
-      return onAnswer(state, event, event);
-    case 'edit-checked':
-      return isEnding(state)
-        ? returned(state, event.callId, event.atMs)
-        : onEditChecked(state, event.callId, event.result, event);
-    case 'edit-check-failed':
-      return isEnding(state)
-        ? returned(state, event.callId, event.atMs)
-        : onEditChecked(state, event.callId, uncheckable(event.failure), event);
-    case 'signal-dropped':
-      return onSignalDropped(state, event);
-    case 'escalation-requested':
-      return isEnding(state) ? step(state) : onEscalationRequested(state, event.reason, event.atMs);
-    case 'stop-requested':
-      return endAfterLanding(state, { status: 'stopped', reason: event.reason }, event.atMs);
-    case 'cancel-requested':
-      return endAfterLanding(state, { status: 'cancelled', reason: event.reason }, event.atMs);
-  }
-}
-
-function isEnding(state: RunState): boolean {
-  return state.phase.type === 'ending';
-}
-
-function onSegmentStarted(state: RunState, event: RunEvent): Step {
-  const segments = state.counters.segments + 1;
-  const counted = count(state, { segments });
-  const announced = step(
-    counted,
-    publish(counted, event.atMs, { type: 'SegmentStartedEvent', segment: segments }),
-  );
-  return andThen(announced, (after) => resumeSegment(after, event));
-}
-
-function onPrepared(state: RunState, event: Extract<RunEvent, { type: 'run-prepared' }>): Step {
-  const { snapshot, head, spend } = event.result;
-  const paid = spend === undefined ? state : charge(state, prepareCallId, spend);
-  if (isEnding(state)) return returned(paid, prepareCallId, event.atMs);
-  if (state.phase.type !== 'preparing') return step(state);
-  const { storeWaitMs: _recovered, ...rest } = paid;
-  return beginIteration(
-    { ...rest, snapshot: withEveryLimit(snapshot), head, phase: { type: 'ready' } },
-    event,
-  );
-}
-
-function onNotPrepared(state: RunState, failure: InfraError, atMs: number): Step {
-  const paid = failure.spend === undefined ? state : charge(state, prepareCallId, failure.spend);
-  if (isEnding(state)) return returned(paid, prepareCallId, atMs);
-  return state.phase.type === 'preparing' ? onPreparationFailed(paid, failure, atMs) : step(state);
-}
-
-type Came<Result> = { readonly result: Result } | { readonly failure: InfraError };
-
-function onModelResult(
-  state: RunState,
-  callId: string,
-  came: Came<CallModelResult>,
-  event: RunEvent,
-): Step {
-  const { phase } = state;
-  if (phase.type === 'ending')
-    return phase.outstanding.includes(callId)
-      ? returned(keepReply(state, callId, came), callId, event.atMs)
+/** What each event leads to. An event that does not belong to the current phase changes nothing. */
+const handlers = {
+  'run-started': (state) => step(state),
+  'segment-started': onSegmentStarted,
+  'run-prepared': onPrepared,
+  'run-preparation-failed': onPreparationFailed,
+  'model-call-completed': (state, { callId, result, atMs }) => {
+    const calling = callingModel(state);
+    return calling?.callId === callId ? reply(state, calling, result, atMs) : step(state);
+  },
+  'model-call-held-back': onModelCallHeldBack,
+  'model-call-failed': onModelCallFailed,
+  'compaction-completed': (state, { callId, result, atMs }) => {
+    const { phase } = state;
+    return phase.type === 'compacting' && phase.callId === callId
+      ? onCompacted(state, phase, result, atMs)
       : step(state);
-  if (phase.type !== 'calling-model' || phase.callId !== callId) return step(state);
-  return 'result' in came
-    ? onModelReplied(state, phase, came.result, event)
-    : onModelCallFailed(
-        chargeFailure(state, callId, came.failure),
-        phase.routeIndex,
-        came.failure,
-        event,
-      );
-}
+  },
+  'compaction-failed': (state, { callId, failure, atMs }) => {
+    const { phase } = state;
+    return phase.type === 'compacting' && phase.callId === callId
+      ? onCompactionFailed(state, phase, failure, atMs)
+      : step(state);
+  },
+  'tool-call-completed': (state, { toolCallId, result, atMs }) => {
+    const progress = findCall(state, toolCallId, 'running');
+    return progress === undefined
+      ? step(state)
+      : onToolCallCompleted(state, progress, result, atMs);
+  },
+  'tool-call-failed': (state, { toolCallId, failure, atMs }) => {
+    const progress = findCall(state, toolCallId, 'running');
+    return progress === undefined ? step(state) : onToolCallFailed(state, progress, failure, atMs);
+  },
+  'notification-completed': onNotified,
+  'notification-failed': onNotified,
+  'recovery-planned': (state, { callId, result, atMs }) => {
+    const stage = recoveryStage(state, 'planning');
+    return stage?.callId === callId
+      ? onRecoveryPlanned(chargePlan(state, callId, { result }), stage, result, atMs)
+      : step(state);
+  },
+  'recovery-plan-failed': (state, { callId, failure, atMs }) => {
+    const stage = recoveryStage(state, 'planning');
+    return stage?.callId === callId
+      ? onRecoveryPlanFailed(chargePlan(state, callId, { failure }), stage, failure, atMs)
+      : step(state);
+  },
+  'subagent-ended': (state, { toolCallId, end, atMs }) =>
+    onSubagentEnded(state, toolCallId, end, atMs),
+  'timer-fired': onTimerFired,
+  'message-added': (state, { text, atMs }) => onMessageAdded(state, text, atMs),
+  'approval-resolved': onApproval,
+  'question-answered': onAnswer,
+  'edit-checked': (state, { callId, result, atMs }) => onEditChecked(state, callId, result, atMs),
+  'edit-check-failed': (state, { callId, failure, atMs }) =>
+    onEditChecked(state, callId, uncheckable(failure), atMs),
+  'signal-dropped': onSignalDropped,
+  'escalation-requested': onEscalationRequested,
+  'stop-requested': (state, { reason, atMs }) =>
+    endAfterLanding(state, { status: 'stopped', reason }, atMs),
+  'cancel-requested': (state, { reason, atMs }) =>
+    endAfterLanding(state, { status: 'cancelled', reason }, atMs),
+} satisfies { readonly [Type in EventType]: Handler<Type> };
 
-function onHeldBack(
-  state: RunState,
-  callId: string,
-  result: ModelCallHeldBack,
-  { atMs }: RunEvent,
-): Step {
-  const { phase } = state;
-  if (phase.type === 'ending' && phase.outstanding.includes(callId))
-    return returned(takeAppended(state, result.headBefore, 0), callId, atMs);
-  if (phase.type !== 'calling-model' || phase.callId !== callId) return step(state);
-  return onModelCallHeldBack(state, phase, result, atMs);
-}
-
-function onCompaction(
-  state: RunState,
-  callId: string,
-  came: Came<CompactResult>,
-  { atMs }: RunEvent,
-): Step {
-  const { phase } = state;
-  if (phase.type === 'ending' && phase.outstanding.includes(callId))
-    return returned(
-      'result' in came
-        ? keepCompaction(state, callId, came.result)
-        : chargeFailure(state, callId, came.failure),
-      callId,
-      atMs,
+/** What returns while the run ends: its result and its cost are kept. The other events are handled as usual. */
+const landings = {
+  'run-prepared': (state, { result, atMs }) =>
+    returned(charge(state, prepareCallId, result.spend ?? noSpend), prepareCallId, atMs),
+  'run-preparation-failed': (state, { failure, atMs }) =>
+    returned(charge(state, prepareCallId, failure.spend ?? noSpend), prepareCallId, atMs),
+  'model-call-completed': (state, { callId, result, atMs }) =>
+    land(state, callId, atMs, (before) => keepReply(before, callId, result)),
+  'model-call-held-back': (state, { callId, result, atMs }) =>
+    land(state, callId, atMs, (before) => takeAppended(before, result.headBefore, 0)),
+  'model-call-failed': landFailure,
+  'compaction-completed': (state, { callId, result, atMs }) =>
+    land(state, callId, atMs, (before) => keepCompaction(before, callId, result)),
+  'compaction-failed': landFailure,
+  'tool-call-completed': (state, { toolCallId, result, atMs }) =>
+    landCall(state, toolCallId, { result }, atMs),
+  'tool-call-failed': (state, { toolCallId, failure, atMs }) =>
+    landCall(state, toolCallId, { failure }, atMs),
+  'recovery-planned': (state, { callId, result, atMs }) =>
+    land(state, callId, atMs, (before) => chargePlan(before, callId, { result })),
+  'recovery-plan-failed': landFailure,
+  'subagent-ended': (state, { toolCallId, end, atMs }) => {
+    const landed = awaitedCall(state, toolCallId);
+    if (landed?.runId === undefined) return step(state);
+    const { call, callId, runId } = landed;
+    return andThen(landSubagent(state, { call, callId, runId }, end, atMs), (after) =>
+      returned(after, callId, atMs),
     );
-  if (phase.type !== 'compacting' || phase.callId !== callId) return step(state);
-  return 'result' in came
-    ? onCompacted(state, phase, came.result, atMs)
-    : onCompactionFailed(state, phase, came.failure, atMs);
+  },
+  'edit-checked': (state, { callId, atMs }) => returned(state, callId, atMs),
+  'edit-check-failed': (state, { callId, atMs }) => returned(state, callId, atMs),
+  'escalation-requested': (state) => step(state),
+} satisfies { readonly [Type in EventType]?: Handler<Type> };
+
+function handle<Type extends EventType>(state: RunState, event: EventOf<Type>): Step<RunState> {
+  const landing: { readonly [Each in EventType]?: Handler<Each> } = landings;
+  const table: { readonly [Each in EventType]: Handler<Each> } = handlers;
+  const type = event.type as Type;
+  const handler: Handler<Type> =
+    (state.phase.type === 'ending' ? landing[type] : undefined) ?? table[type];
+  return handler(state, event);
 }
 
-/** A reply that lands while the run ends is still the best partial text that there is. */
-function keepReply(state: RunState, callId: string, came: Came<CallModelResult>): RunState {
-  if (!('result' in came)) return chargeFailure(state, callId, came.failure);
-  const { headBefore, textPreview } = came.result;
-  const route = state.snapshot?.chain[state.lastRouteIndex ?? -1];
-  return {
-    ...takeAppended(chargeReply(state, callId, came.result, route?.price), headBefore, 0),
-    lastText: textPreview === '' ? state.lastText : textPreview,
-  };
-}
-
-function onToolResult(
+/** Keeps what returned, if the run waits for it. */
+function land(
   state: RunState,
-  toolCallId: string,
-  came: Came<RunToolResult>,
-  event: RunEvent,
-): Step {
-  if (state.phase.type === 'ending') return onToolReturned(state, toolCallId, came, event.atMs);
-  const call = findCall(state, toolCallId, 'running');
-  if (call === undefined) return step(state);
-  return 'result' in came
-    ? onToolCallCompleted(state, call, came.result, event)
-    : onToolCallFailed(state, call, came.failure, event);
-}
-
-/** A tool that comes back while the run ends is reported, so that people know what was done. */
-function onToolReturned(
-  state: RunState,
-  toolCallId: string,
-  came: Came<RunToolResult>,
+  callId: string,
   atMs: number,
-): Step {
-  const { phase } = state;
-  if (phase.type !== 'ending') return step(state);
-  const landed = phase.landing.find(({ call }) => call.toolCallId === toolCallId);
-  if (landed === undefined || !phase.outstanding.includes(landed.callId)) return step(state);
-  return returned(landTool(state, landed.call, came), landed.callId, atMs);
+  keep: (state: RunState) => RunState,
+): Step<RunState> {
+  const isAwaited = state.phase.type === 'ending' && state.phase.outstanding.includes(callId);
+  return isAwaited ? returned(keep(state), callId, atMs) : step(state);
 }
 
-/** A subagent that comes back while the run ends is paid for and reported like any other. */
-function onSubagentReturned(
+function landFailure(
   state: RunState,
-  event: Extract<RunEvent, { type: 'subagent-ended' }>,
-): Step {
+  { callId, failure, atMs }: { callId: string; failure: InfraError; atMs: number },
+): Step<RunState> {
+  return land(state, callId, atMs, (before) => chargeFailure(before, callId, failure));
+}
+
+/** A tool that returns while the run ends is recorded, so that people know what was done. */
+function landCall(
+  state: RunState,
+  toolCallId: string,
+  outcome: Parameters<typeof landTool>[2],
+  atMs: number,
+): Step<RunState> {
+  const landed = awaitedCall(state, toolCallId);
+  if (landed === undefined) return step(state);
+  return returned(landTool(state, landed.call, outcome), landed.callId, atMs);
+}
+
+/** Goes on where the previous segment ended: begins the next iteration, or starts the timers of a wait again. */
+function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>): Step<RunState> {
+  const segments = before.counters.segments + 1;
+  const state = count(before, { segments });
+  const entry = publish(state, atMs, { type: 'SegmentStartedEvent', segment: segments });
   const { phase } = state;
-  if (phase.type !== 'ending') return onSubagentEnded(state, event.toolCallId, event.end, event);
-  const landed = phase.landing.find(({ call }) => call.toolCallId === event.toolCallId);
-  if (landed?.runId === undefined || !phase.outstanding.includes(landed.callId)) return step(state);
-  return andThen(landSubagent(state, landed, landed.runId, event.end, event.atMs), (after) =>
-    returned(after, landed.callId, event.atMs),
+  if (phase.type === 'ready') return goTo('begin-iteration', state, entry);
+  if (phase.type === 'waiting') return step(state, entry, ...waitTimer(phase, atMs));
+  const stage = currentStage(state);
+  if (stage !== undefined && stage.type !== 'planning')
+    return step(state, entry, stageTimer(stage, stage.type, atMs));
+  return step(state, entry, ...callsOf(state).flatMap((each) => callTimer(each, atMs)));
+}
+
+function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Step<RunState> {
+  const { snapshot, head, spend = noSpend } = result;
+  if (state.phase.type !== 'preparing') return step(state);
+  const paid = storeAnswered(charge(state, prepareCallId, spend));
+  return goTo('begin-iteration', { ...paid, snapshot, head, phase: { type: 'ready' } });
+}
+
+function onPreparationFailed(
+  state: RunState,
+  { failure, atMs }: EventOf<'run-preparation-failed'>,
+): Step<RunState> {
+  if (state.phase.type !== 'preparing') return step(state);
+  const paid = charge(state, prepareCallId, failure.spend ?? noSpend);
+  return andThen(recordInfraError(paid, failure, atMs), (noted) =>
+    infraPolicy(failure).action === 'wait-for-store'
+      ? waitForStore(noted, failure.message, 'prepare', atMs)
+      : failInfra(noted, failure),
   );
 }
 
-/** Something in flight came back; when it was the last, the run ends. */
-function returned(state: RunState, callId: string, atMs: number): Step {
-  const { phase } = state;
-  if (phase.type !== 'ending') return step(state);
-  const outstanding = phase.outstanding.filter((id) => id !== callId);
-  if (outstanding.length > 0) return step({ ...state, phase: { ...phase, outstanding } });
-  return endNow(state, phase, atMs);
+/** The request was measured, did not fit, and was not sent. */
+function onModelCallHeldBack(
+  state: RunState,
+  { callId, result }: EventOf<'model-call-held-back'>,
+): Step<RunState> {
+  const calling = callingModel(state);
+  if (calling?.callId !== callId) return step(state);
+  const unspent = charge(state, callId, noSpend);
+  const appended = takeAppended(unspent, result.headBefore, calling.sentTexts);
+  return goTo('call-model', withContext(appended, { due: result.heldBack, pendingChars: 0 }));
 }
 
-function onTimerFired(state: RunState, event: Extract<RunEvent, { type: 'timer-fired' }>): Step {
-  const limit = onActiveTimer(state, event.timerId, event.atMs);
-  if (limit !== undefined) return limit;
+/** The model call failed for good: fail over, wait, ask for less, or end the run with the cause. */
+function onModelCallFailed(
+  before: RunState,
+  { callId, failure, atMs }: EventOf<'model-call-failed'>,
+): Step<RunState> {
+  const calling = callingModel(before);
+  if (calling?.callId !== callId) return step(before);
+  const { routeIndex } = calling;
+  const state = chargeFailure(before, callId, failure);
+  if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
+  return andThen(recordInfraError(state, failure, atMs), (noted) => {
+    // The vendor may have refused the larger limit that the core asked for after a cut reply: ask with the usual one.
+    if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
+      return goTo('call-model', { ...noted, next: without(noted.next, 'maxOutputTokens') });
+    switch (infraPolicy(failure).action) {
+      case 'shrink':
+        return onContextOverflow(noted, routeIndex, failure);
+      case 'fail-run':
+        return failInfra(noted, failure);
+      case 'wait-for-store':
+        return waitForStore(noted, failure.message, 'call-model', atMs);
+      case 'fail-over':
+        return failOver(noted, routeIndex, failure, skipsRoute(noted), atMs);
+    }
+  });
+}
+
+function onTimerFired(state: RunState, { timerId, atMs }: EventOf<'timer-fired'>): Step<RunState> {
+  const active = takeActiveTimer(state, timerId);
+  if (active !== undefined) {
+    const { stop } = active;
+    if (stop === undefined) return step(active.state);
+    const plan = { status: 'failed', reason: stop.message, failureReason: stop.reason } as const;
+    return endAfterLanding(active.state, plan, atMs);
+  }
   const { phase } = state;
-  if (phase.type === 'waiting' && phase.timerId === event.timerId) {
-    const { delayMs } = phase;
-    const remembered =
-      phase.on === 'store' && delayMs !== undefined ? { ...state, storeWaitMs: delayMs } : state;
-    return endWait(remembered, event);
+  if (phase.type === 'waiting' && phase.timerId === timerId) {
+    const { delayMs, on } = phase;
+    const isStore = on === 'store' && delayMs !== undefined;
+    return endWait(isStore ? { ...state, storeWaitMs: delayMs } : state, phase, atMs);
   }
   return (
-    onDecisionTimer(state, event.timerId, event) ??
-    onRecoveryTimer(state, event.timerId, event) ??
-    resumePausedCall(state, event.timerId, event)
+    onDecisionTimer(state, timerId, atMs) ??
+    onRecoveryTimer(state, timerId, atMs) ??
+    resumePausedCall(state, timerId)
   );
-}
-
-function onPlanResult(
-  state: RunState,
-  callId: string,
-  came: Came<PlanRecoveryResult>,
-  event: RunEvent,
-): Step {
-  const { phase } = state;
-  const charged = chargePlan(state, callId, came);
-  if (phase.type === 'ending')
-    return phase.outstanding.includes(callId) ? returned(charged, callId, event.atMs) : step(state);
-  const stage = recoveryStage(state, 'planning');
-  if (stage?.callId !== callId) return step(state);
-  return 'result' in came
-    ? onRecoveryPlanned(charged, stage, came.result, event)
-    : onRecoveryPlanFailed(charged, stage, came.failure, event);
 }

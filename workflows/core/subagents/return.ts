@@ -1,91 +1,93 @@
 /** Takes a subagent back: counts what it consumed, and gives its answer, or why there is none, to the model. */
-import { charge, chargeReservation } from '../budget/budget';
-import { addGuardCounts } from '../guard/counts';
-import type { Moment } from '../run/loop';
-import { usdOf } from '../budget/model-price';
-import type { RunState, ToolCallProgress } from '../run/state';
-import { appendLine, count, publish, step } from '../run/step';
+import { charge, chargeReservation, release } from '../budget/budget';
+import { usdOf } from '../budget/spend';
+import type { BudgetSlice } from '../budget/state';
+import type { GuardSlice } from '../guard/state';
+import { addGuardCounts } from '../guard/state';
+import { defined } from '../json';
+import { addFailureLine, count, countFailure } from '../run/account';
+import type { SubagentRecord } from '../run/outcome';
+import { toolPolicy } from '../run/ports';
 import type { Step } from '../run/step';
-import { andThen } from '../run/step';
-import type { SubagentEnd, SubagentRecord } from './subagent';
-import { subagentError } from './subagent';
-import { activityIdAt } from '../tools/activity-id';
-import { collectAnswer, failSubagentCall } from '../tools/phase';
+import { andThen, goTo, publish, step } from '../run/step';
+import type { CallingState } from '../tools/calls';
+import { settleFailedCall } from '../tools/calls';
+import type { ProposedToolCall } from '../tools/ports';
+import type { PhaseSlice } from '../tools/state';
+import { activityIdAt, callsOf, changeToolPhase, replaceCall, runningTools } from '../tools/state';
+import type { SubagentEnd } from './outcome';
+import { subagentError } from './outcome';
 
-/** Subagents that the report names, newest last. */
+/** The slice of subagents. */
+export interface SubagentsSlice {
+  /** Subagents that returned, newest last, bounded. */
+  readonly subagents: readonly SubagentRecord[];
+}
+
+type ReturningState = SubagentsSlice & BudgetSlice & CallingState & GuardSlice;
+
+/** Subagents that the report names. */
 const recordedSubagents = 20;
 
-function chargeEnd(state: RunState, callId: string, end: SubagentEnd): RunState {
+/** Charges and counts what a subagent consumed. */
+function chargeEnd<State extends ReturningState>(
+  state: State,
+  callId: string,
+  end: SubagentEnd,
+): State {
   switch (end.type) {
     case 'ended': {
       const { spend, unpricedCalls, toolCalls, events, guard } = end.consumed;
       const charged = addGuardCounts(charge(state, callId, spend), guard);
+      const { budget, counters } = charged;
       return count(
-        {
-          ...charged,
-          budget: {
-            ...charged.budget,
-            unpricedCalls: charged.budget.unpricedCalls + unpricedCalls,
-          },
-        },
-        {
-          toolCalls: charged.counters.toolCalls + toolCalls,
-          events: charged.counters.events + events,
-        },
+        { ...charged, budget: { ...budget, unpricedCalls: budget.unpricedCalls + unpricedCalls } },
+        { toolCalls: counters.toolCalls + toolCalls, events: counters.events + events },
       );
     }
     case 'lost':
       return chargeReservation(state, callId);
-    case 'not-started': {
-      const { [callId]: _released, ...reserved } = state.budget.reserved;
-      return { ...state, budget: { ...state.budget, reserved } };
-    }
+    case 'not-started':
+      return release(state, callId);
   }
 }
 
-/**
- * Subagents that run side by side take the time of the longest of them.
- *
- * Contract: only what goes beyond the longest one so far is added.
- */
-function countTime(state: RunState, end: SubagentEnd): RunState {
+/** Counts active time: subagents that run side by side take the time of the longest of them. */
+function countTime<State extends GuardSlice & PhaseSlice>(state: State, end: SubagentEnd): State {
   const ownMs = end.type === 'ended' ? end.consumed.activeMs : 0;
-  if (state.phase.type !== 'running-tools') return { ...state, activeMs: state.activeMs + ownMs };
-  const longestMs = state.phase.subagentMs ?? 0;
+  const longestMs = runningTools(state)?.subagentMs ?? 0;
   if (ownMs <= longestMs) return state;
-  return {
-    ...state,
-    activeMs: state.activeMs + ownMs - longestMs,
-    phase: { ...state.phase, subagentMs: ownMs },
-  };
+  return changeToolPhase({ ...state, activeMs: state.activeMs + ownMs - longestMs }, (phase) => ({
+    ...phase,
+    subagentMs: ownMs,
+  }));
 }
 
 function recordOf(runId: string, agent: string, end: SubagentEnd): SubagentRecord {
   if (end.type !== 'ended') return { runId, agent, status: 'lost' };
-  const { nanoUsd } = end.consumed.spend;
-  return {
-    runId,
-    agent,
-    status: end.status,
-    ...(end.reason === undefined ? {} : { reason: end.reason }),
-    ...(nanoUsd === undefined || nanoUsd === 0 ? {} : { usd: usdOf(nanoUsd) }),
-  };
+  const { nanoUsd = 0 } = end.consumed.spend;
+  const usd = nanoUsd === 0 ? undefined : usdOf(nanoUsd);
+  return { runId, agent, status: end.status, ...defined({ reason: end.reason, usd }) };
 }
 
-function agentOf(state: RunState, toolName: string): string {
-  return state.snapshot?.tools.find(({ name }) => name === toolName)?.subagent?.agent ?? toolName;
+/** A subagent at work: its call, the call's activity id, and its run id. */
+interface Delegated {
+  readonly call: ProposedToolCall;
+  readonly callId: string;
+  readonly runId: string;
 }
 
-/** Charges, counts, records and announces a subagent that came back. */
-function account(
-  state: RunState,
-  { call, callId, runId }: { call: ToolCallProgress['call']; callId: string; runId: string },
+/** Charges, counts, records, and publishes a subagent that returned. */
+function account<State extends ReturningState>(
+  state: State,
+  { call, callId, runId }: Delegated,
   end: SubagentEnd,
   atMs: number,
-): Step {
-  const record = recordOf(runId, agentOf(state, call.name), end);
+): Step<State> {
+  const agent = toolPolicy(state, call.name)?.subagent?.agent ?? call.name;
+  const record = recordOf(runId, agent, end);
   const counted = countTime(chargeEnd(state, callId, end), end);
-  const kept: RunState = {
+  const kept: State = {
     ...counted,
     subagents: [...counted.subagents, record].slice(-recordedSubagents),
   };
@@ -97,54 +99,45 @@ function account(
       runId,
       status: record.status,
       message: end.message,
-      ...(record.usd === undefined ? {} : { usd: record.usd }),
+      ...defined({ usd: record.usd }),
     }),
   );
 }
 
-/** Answers `subagent-ended` of a call whose subagent is at work. */
-export function onSubagentEnded(
-  state: RunState,
+/** Takes the end of a subagent at work. */
+export function onSubagentEnded<State extends ReturningState>(
+  state: State,
   toolCallId: string,
   end: SubagentEnd,
-  moment: Moment,
-): Step {
-  const { phase } = state;
-  if (phase.type !== 'running-tools') return step(state);
-  const index = phase.calls.findIndex(({ call }) => call.toolCallId === toolCallId);
-  const progress = phase.calls[index];
+  atMs: number,
+): Step<State> {
+  const calls = callsOf(state);
+  const index = calls.findIndex(({ call }) => call.toolCallId === toolCallId);
+  const progress = calls[index];
   if (progress?.status.type !== 'delegated') return step(state);
   const { call, status } = progress;
   const { runId } = status;
-  const callId = activityIdAt(state, index);
-  return andThen(account(state, { call, callId, runId }, end, moment.atMs), (after) => {
+  const delegated = { call, callId: activityIdAt(state, index), runId };
+  return andThen(account(state, delegated, end, atMs), (after) => {
     if (end.type !== 'ended' || end.status !== 'completed' || end.head === undefined)
-      return failSubagentCall(after, call, subagentError(call.name, end), moment);
-    return collectAnswer(after, { ...call, answer: { runId, head: end.head } }, index);
+      return settleFailedCall(after, call, subagentError(call.name, end), atMs);
+    const answered = { ...call, answer: { runId, head: end.head } };
+    return goTo(
+      'run-calls',
+      replaceCall(after, { call: answered, status: { type: 'ready', isResumed: true } }),
+    );
   });
 }
 
-/** Takes a subagent back that was asked to stop with the run. Returns the state before the call is struck off. */
-export function landSubagent(
-  state: RunState,
-  landed: { call: ToolCallProgress['call']; callId: string },
-  runId: string,
+/** Takes the end of a subagent that was stopped with the run. */
+export function landSubagent<State extends ReturningState>(
+  state: State,
+  landed: Delegated,
   end: SubagentEnd,
   atMs: number,
-): Step {
-  const { message } = end;
-  return andThen(account(state, { ...landed, runId }, end, atMs), (after) =>
-    step(
-      count(
-        {
-          ...after,
-          didNotWork: appendLine(
-            after.didNotWork,
-            `${landed.call.name}: stopped with the run: ${message}`.slice(0, 300),
-          ),
-        },
-        { toolCallsFailed: after.counters.toolCallsFailed + 1 },
-      ),
-    ),
+): Step<State> {
+  const line = `${landed.call.name}: stopped with the run: ${end.message}`;
+  return andThen(account(state, landed, end, atMs), (after) =>
+    step(countFailure(addFailureLine(after, line))),
   );
 }

@@ -1,46 +1,48 @@
-/** Starts the subagents of a reply: each gets a share of what the run has left, so that all together never pass it. */
+/** Starts the subagents of a reply: each gets a share of what the run has left, so that together they never pass it (R-SUB). */
 import { budgetLeft, reserve } from '../budget/budget';
+import type { Allowance } from '../budget/spend';
+import type { BudgetSlice } from '../budget/state';
 import type { AgentError } from '../failure';
 import { handedCaps, waitingCalls, waitingSubagents } from '../guard/handed-caps';
+import type { GuardSlice } from '../guard/state';
 import { invariant } from '../invariant';
-import type { Limits } from '../limits';
-import type { ProposedToolCall } from '../tools/ports';
-import { publish, step } from '../run/step';
+import { defined } from '../json';
+import type { HandedLimits, Limits } from '../limits';
+import type { CountersSlice } from '../run/account';
+import type { RequestSlice, RunRequest, SnapshotSlice } from '../run/ports';
+import { prepared, toolPolicy } from '../run/ports';
 import type { Step } from '../run/step';
-import type { RunCommand, RunRequest } from '../run/protocol';
-import type { RunState, ToolCallProgress } from '../run/state';
-import type { Allowance } from '../budget/spend';
-import type { HandedLimits, SubagentPolicy } from './subagent';
-import { settleWithError } from '../tools/admission';
+import { andThen, publish, step } from '../run/step';
+import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
+import type { PhaseSlice } from '../tools/state';
+import { callsOf, replaceCall, settleWithError } from '../tools/state';
 
-/** A call that is to start a subagent. */
-export interface SubagentCall {
+type StartingState = BudgetSlice &
+  CountersSlice &
+  GuardSlice &
+  PhaseSlice &
+  RequestSlice &
+  SnapshotSlice;
+
+/** A call that starts a subagent. */
+interface SubagentCall {
   readonly call: ProposedToolCall;
-  /** Activity id of the call, which is the end of the subagent's id too. */
+  /** Activity id of the call; the subagent's run id ends with it. */
   readonly callId: string;
   readonly policy: SubagentPolicy;
 }
 
-/** Share of what is left that a subagent gets where its definition says nothing (ADR 0021). */
+/** Share of what is left that a subagent gets by default (ADR 0021). */
 const defaultShare = 0.5;
-/** What is left is never given away as a whole: the run must be able to read the answers (ADR 0021). */
+/** The most that subagents get of what is left: the run must be able to read the answers (ADR 0021). */
 const greatestShare = 0.8;
-
-/** The policy of a call that is a subagent and has not answered yet. */
-export function subagentPolicy(
-  state: RunState,
-  call: ProposedToolCall,
-): SubagentPolicy | undefined {
-  if (call.answer !== undefined) return undefined;
-  return state.snapshot?.tools.find((tool) => tool.name === call.name)?.subagent;
-}
 
 function wantedShare({ share, budget }: SubagentPolicy): number {
   return share ?? (budget === undefined ? defaultShare : 1);
 }
 
 /** What each of the calls may spend. An absent field has no limit. */
-function allotments(state: RunState, calls: readonly SubagentCall[]): readonly Allowance[] {
+function allotments(state: StartingState, calls: readonly SubagentCall[]): readonly Allowance[] {
   const left = budgetLeft(state);
   const wanted = calls.reduce((sum, { policy }) => sum + wantedShare(policy), 0);
   const scale = Math.min(1, greatestShare / wanted);
@@ -50,25 +52,21 @@ function allotments(state: RunState, calls: readonly SubagentCall[]): readonly A
       ofRun === undefined ? own : Math.min(Math.floor(ofRun * share), own ?? Infinity);
     const nanoUsd = part(left.nanoUsd, policy.budget?.nanoUsd);
     const tokens = part(left.tokens, policy.budget?.tokens);
-    return {
-      ...(nanoUsd === undefined ? {} : { nanoUsd }),
-      ...(tokens === undefined ? {} : { tokens }),
-    };
+    return defined({ nanoUsd, tokens });
   });
 }
 
-/** What subagents in flight were handed of a limit. */
-function handedOut(state: RunState, limit: 'maxEvents' | 'maxToolCalls'): number {
-  if (state.phase.type !== 'running-tools') return 0;
-  return state.phase.calls.reduce(
+/** What subagents at work were given of a limit. */
+function handedOut(state: PhaseSlice, limit: 'maxEvents' | 'maxToolCalls'): number {
+  return callsOf(state).reduce(
     (sum, { status }) => sum + (status.type === 'delegated' ? status.limits[limit] : 0),
     0,
   );
 }
 
-/** What is left of the run's limits, divided by the subagents of the reply, those that wait for approval too; time is not, since they run side by side. */
+/** What is left of the run's limits, divided among the subagents of the reply, including those that wait for approval; time is not divided, since they run side by side. */
 function handedLimits(
-  state: RunState,
+  state: StartingState,
   limits: Limits,
   calls: readonly SubagentCall[],
 ): readonly HandedLimits[] {
@@ -77,7 +75,7 @@ function handedLimits(
     Math.max(Math.floor((limits[limit] - used - handedOut(state, limit)) / count), 0);
   const shared = {
     maxEvents: Math.max(part('maxEvents', state.counters.events), 1),
-    maxToolCalls: part('maxToolCalls', state.counters.toolCalls + waitingCalls(state)),
+    maxToolCalls: part('maxToolCalls', state.counters.toolCalls + waitingCalls(state).length),
     maxActiveMs: Math.max(limits.maxActiveMs - state.activeMs, 1),
     maxSubagentDepth: limits.maxSubagentDepth,
   };
@@ -85,13 +83,13 @@ function handedLimits(
   return handedCaps(state, policies).map((caps) => ({ ...shared, ...caps }));
 }
 
-/** How many runs are above this one. */
-function depthOf(state: RunState): number {
-  return state.request.parent?.depth ?? 0;
+/** How many runs lead to this one. */
+function depthOf({ request }: RequestSlice): number {
+  return request.parent?.depth ?? 0;
 }
 
 function refusal(
-  state: RunState,
+  state: RequestSlice,
   { call }: SubagentCall,
   allotment: Allowance,
   limits: Limits,
@@ -107,7 +105,7 @@ function refusal(
   const depth = depthOf(state);
   if (depth >= limits.maxSubagentDepth)
     return refused(
-      `The subagent was not started: runs may nest ${limits.maxSubagentDepth} deep (limits.maxSubagentDepth), and ${depth} are above this one.`,
+      `The subagent was not started: runs may nest ${limits.maxSubagentDepth} deep (limits.maxSubagentDepth), and this run is at depth ${depth}.`,
       'Do the work yourself.',
     );
   const isBroke = (allotment.nanoUsd ?? 1) <= 0 || (allotment.tokens ?? 1) <= 0;
@@ -117,12 +115,12 @@ function refusal(
 }
 
 /** The id of the run that a call starts: that of this run, and the call's place in it. */
-function runIdOf(state: RunState, callId: string): string {
+function runIdOf(state: RequestSlice, callId: string): string {
   return `${ownRunId(state)}/${callId}`;
 }
 
 /** The workflow id: the run key without the id of its first execution. */
-function ownRunId({ runKey }: RunState): string {
+function ownRunId({ runKey }: RequestSlice): string {
   return runKey.slice(0, runKey.lastIndexOf('/'));
 }
 
@@ -130,84 +128,83 @@ function ownRunId({ runKey }: RunState): string {
 const longTask = '(a long task, kept in the store)';
 
 function requestOf(
-  state: RunState,
+  state: RequestSlice & SnapshotSlice,
   { call, policy }: SubagentCall,
   handed: HandedLimits,
   allowance: Allowance | undefined,
 ): RunRequest {
-  const { snapshot } = state;
-  invariant(snapshot !== undefined, 'a run with calls is prepared');
+  const { storeId, workspace } = prepared(state).snapshot;
   const task = call.input?.['task'];
   return {
     agent: policy.agent,
     goal: typeof task === 'string' ? task : longTask,
-    storeId: snapshot.storeId,
-    ...(snapshot.workspace === undefined ? {} : { workspace: snapshot.workspace }),
-    ...(policy.limits === undefined ? {} : { limits: policy.limits }),
-    ...(state.request.tenant === undefined ? {} : { tenant: state.request.tenant }),
+    storeId,
+    ...defined({ workspace, limits: policy.limits, tenant: state.request.tenant }),
     parent: {
       runId: ownRunId(state),
       depth: depthOf(state) + 1,
       limits: handed,
-      ...(allowance === undefined ? {} : { allowance }),
-      ...(call.inputBlob === undefined ? {} : { taskBlob: call.inputBlob }),
+      ...defined({ allowance, taskBlob: call.inputBlob }),
     },
   };
 }
 
-function replace(state: RunState, next: ToolCallProgress): RunState {
-  if (state.phase.type !== 'running-tools') return state;
-  const calls = state.phase.calls.map((progress) =>
-    progress.call.toolCallId === next.call.toolCallId ? next : progress,
+/** Starts one subagent, or settles its call with an error where it may not start. */
+function startSubagent<State extends StartingState>(
+  state: State,
+  start: SubagentCall,
+  allotment: Allowance,
+  handed: HandedLimits,
+  atMs: number,
+): Step<State> {
+  const { call, callId, policy } = start;
+  const { limits } = prepared(state).snapshot;
+  const refused = refusal(state, start, allotment, limits);
+  if (refused !== undefined) return step(replaceCall(state, settleWithError(call, refused)));
+  const reserved = reserve(state, callId, allotment);
+  const runId = runIdOf(state, callId);
+  const started = replaceCall(reserved.state, {
+    call,
+    status: { type: 'delegated', runId, limits: handed },
+  });
+  const request = requestOf(started, start, handed, reserved.allowance);
+  const { toolCallId } = call;
+  return step(
+    started,
+    publish(started, atMs, {
+      type: 'SubagentStartedEvent',
+      toolCallId,
+      runId,
+      agent: policy.agent,
+      task: request.goal.slice(0, 200),
+    }),
+    { type: 'run-subagent', toolCallId, callId, runId, request },
   );
-  return { ...state, phase: { ...state.phase, calls } };
 }
 
-/** Starts subagents that one reply asked for. Those that may not start are settled with an error instead. */
-export function startSubagents(
-  state: RunState,
-  calls: readonly SubagentCall[],
+/** Whether a call starts a subagent: it names an agent, and has no answer yet. */
+export function startsSubagent(state: SnapshotSlice, call: ProposedToolCall): boolean {
+  return call.answer === undefined && toolPolicy(state, call.name)?.subagent !== undefined;
+}
+
+/** Starts the subagents among ready calls. */
+export function startSubagents<State extends StartingState>(
+  state: State,
+  ready: readonly { readonly call: ProposedToolCall; readonly callId: string }[],
   atMs: number,
-): Step {
-  const { snapshot } = state;
-  if (snapshot === undefined || calls.length === 0) return step(state);
-  const shares = allotments(state, calls);
-  const limits = handedLimits(state, snapshot.limits, calls);
-  let current = state;
-  const commands: RunCommand[] = [];
-  calls.forEach((start, index) => {
-    const { call, callId, policy } = start;
-    const allotment = shares[index] ?? {};
-    const handed = limits[index];
-    invariant(handed !== undefined, 'each subagent is handed limits');
-    const refused = refusal(current, start, allotment, snapshot.limits);
-    if (refused !== undefined) {
-      current = replace(current, settleWithError(call, refused));
-      return;
-    }
-    const reserved = reserve(current, callId, allotment);
-    const runId = runIdOf(current, callId);
-    current = replace(reserved.state, {
-      call,
-      status: { type: 'delegated', runId, limits: handed },
-    });
-    const request = requestOf(state, start, handed, reserved.allowance);
-    commands.push(
-      publish(current, atMs, {
-        type: 'SubagentStartedEvent',
-        toolCallId: call.toolCallId,
-        runId,
-        agent: policy.agent,
-        task: request.goal.slice(0, 200),
-      }),
-      {
-        type: 'run-subagent',
-        toolCallId: call.toolCallId,
-        callId,
-        runId,
-        request,
-      },
-    );
+): Step<State> {
+  const calls = ready.flatMap(({ call, callId }): readonly SubagentCall[] => {
+    const policy = toolPolicy(state, call.name)?.subagent;
+    return policy === undefined ? [] : [{ call, callId, policy }];
   });
-  return step(current, ...commands);
+  if (calls.length === 0) return step(state);
+  const shares = allotments(state, calls);
+  const limits = handedLimits(state, prepared(state).snapshot.limits, calls);
+  return calls.reduce<Step<State>>((before, start, index) => {
+    const handed = limits[index];
+    invariant(handed !== undefined, 'each subagent is given limits');
+    return andThen(before, (after) =>
+      startSubagent(after, start, shares[index] ?? {}, handed, atMs),
+    );
+  }, step(state));
 }

@@ -1,39 +1,15 @@
-/** Takes each call of a reply in: it runs at once, waits for a person, or never runs. */
-import { toToolResponse } from '../errors/error-context';
+/** Decides about each call of a reply: it may start, waits for a person, or never runs. */
 import type { AgentError } from '../failure';
-import type { PendingResult, ProposedToolCall } from './ports';
+import { newPrivileges } from '../people/privileged-parameters';
+import type { PeopleSlice } from '../people/state';
+import { shownText } from '../secrets/shown-text';
+import type { ProposedToolCall } from './ports';
 import { askUserTool, completeTaskTool } from './ports';
-import { newPrivileges } from './privileged-parameters';
-import type { RunState, ToolCallProgress } from '../run/state';
-import { shownText } from '../people/shown-text';
+import type { ToolCallProgress } from './state';
+import { settleWithError } from './state';
 
-/** A call with its result; `ran` tells whether the tool really ran, or a person answered. */
-export function settle(
-  call: ProposedToolCall,
-  text: string,
-  error: AgentError | undefined,
-  ran: boolean,
-): ToolCallProgress {
-  const pending: PendingResult = {
-    toolCallId: call.toolCallId,
-    name: call.name,
-    text,
-    isError: error !== undefined,
-    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
-  };
-  return {
-    call,
-    status: { type: 'settled', pending, ran, ...(error === undefined ? {} : { error }) },
-  };
-}
-
-/** A call that never ran, and why. */
-export function settleWithError(call: ProposedToolCall, error: AgentError): ToolCallProgress {
-  return settle(call, toToolResponse(error), error, false);
-}
-
-/** `complete_task` beside other calls, or with a message of a person waiting, does not end the run. */
-function prematureEnd(call: ProposedToolCall, state: RunState): AgentError {
+/** Beside other calls, or while a person's message waits, `complete_task` does not end the run. */
+function prematureEnd(call: ProposedToolCall, state: PeopleSlice): AgentError {
   const personWaits = state.inbox.length > 0;
   if (!personWaits && state.escalation !== undefined)
     return {
@@ -68,8 +44,8 @@ const unreadableQuestion: AgentError = {
   toolName: askUserTool,
 };
 
-/** Whether a call runs at once, waits for a person, or never runs. */
-export function admitCall(call: ProposedToolCall, state: RunState): ToolCallProgress {
+/** The first status of a call. */
+export function admitCall(call: ProposedToolCall, state: PeopleSlice): ToolCallProgress {
   if (call.error !== undefined) return settleWithError(call, call.error);
   if (call.name === completeTaskTool) return settleWithError(call, prematureEnd(call, state));
   if (call.name === askUserTool) {
@@ -83,5 +59,5 @@ export function admitCall(call: ProposedToolCall, state: RunState): ToolCallProg
   }
   if (call.approvalDigest !== undefined || newPrivileges(state, call).length > 0)
     return { call, status: { type: 'awaiting-approval' } };
-  return { call, status: { type: 'running' } };
+  return { call, status: { type: 'ready' } };
 }

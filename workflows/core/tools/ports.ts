@@ -2,8 +2,9 @@
 import type { ActivityTimes } from '../activity-times';
 import type { AgentError } from '../failure';
 import type { JsonObject } from '../json';
-import type { ContentHash } from '../message';
-import type { SubagentAnswer, SubagentPolicy } from '../subagents/subagent';
+import type { Allowance } from '../budget/spend';
+import type { Limits } from '../limits';
+import type { ContentHash, Head } from '../message';
 
 /** What a repeat of a tool call does to the world. */
 export type ToolEffect = 'read' | 'keyed' | 'reconcilable' | 'irreversible';
@@ -17,6 +18,17 @@ export interface DecisionPolicy {
 
 /** `reject`: the model is told that nobody decided. `escalate`: marked, and waits on. `wait`: reminds, and waits on. */
 export type ExpiryAction = 'reject' | 'escalate' | 'wait';
+
+/** What the core must know of a tool that is a subagent. */
+export interface SubagentPolicy {
+  readonly agent: string;
+  /** Share of what is left of the run's budget, above 0 and at most 1. */
+  readonly share?: number;
+  readonly budget?: Allowance;
+  readonly limits?: Partial<Limits>;
+  /** Tools of the agent and of its own subagents. */
+  readonly tools: readonly string[];
+}
 
 /** What the core must know of a tool. Its description and schema stay in the definition blob. */
 export interface ToolPolicy {
@@ -56,6 +68,13 @@ export interface RuntimeResult {
   readonly pending: PendingResult;
   /** What the model is told of it, before the result. */
   readonly introduction: string;
+}
+
+/** Where the answer of a subagent is stored. */
+export interface SubagentAnswer {
+  readonly runId: string;
+  /** Transcript that ends with the answer. */
+  readonly head: Head;
 }
 
 /** A tool call of a reply, already checked against its schema. */

@@ -1,6 +1,7 @@
 /** How full the window is, for people. */
-import { contextBounds } from '../context/state';
-import type { RunState } from '../run/state';
+import type { Sized } from '../context/size';
+import { contextBounds } from '../context/size';
+import type { FailoverSlice } from '../failover/state';
 
 /** Size of the conversation against its window. */
 export interface ContextView {
@@ -12,7 +13,7 @@ export interface ContextView {
 }
 
 /** The size of a run's conversation; undefined before the first reply. */
-export function contextView(state: RunState): ContextView | undefined {
+export function contextView(state: Sized & FailoverSlice): ContextView | undefined {
   const route = state.snapshot?.chain[state.lastRouteIndex ?? 0];
   if (route === undefined || state.contextTokens <= 0) return undefined;
   const { windowTokens } = contextBounds(state, route);

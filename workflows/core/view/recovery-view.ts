@@ -1,16 +1,19 @@
-/** What people see of progress and recovery: in the queries, in the Web UI and on the command line. */
-import type { ProgressEstimate, RecoveryPolicy } from '../recovery/action';
-import { activePolicy, loopOf } from '../recovery/gate';
+/** Progress and recovery as people see them: in the queries, in the Web UI, and on the command line. */
+import type { ProgressEstimate } from '../recovery/action';
+import { findLoop } from '../guard/loop-detector';
+import type { GuardSlice } from '../guard/state';
+import { defined } from '../json';
 import { estimateProgress } from '../recovery/progress';
-import type { RecoveryStage, RecoveryState } from '../recovery/state';
+import type { RecoverySlice, RecoveryStage, RecoveryState } from '../recovery/state';
+import { activePolicy, currentStage } from '../recovery/state';
+import type { SnapshotSlice } from '../run/ports';
+import type { PhaseSlice } from '../tools/state';
 import { actionSummary } from '../recovery/text';
-import type { RunState } from '../run/state';
-import type { PendingItem } from './status';
 
 /** What recovery did so far. */
 export interface RecoveryView {
   readonly mode: 'observe' | 'auto';
-  /** Where on the ladder the run stands; absent where it works. */
+  /** The stage of recovery; absent where the run works. */
   readonly stage?: RecoveryStage['type'];
   readonly healed: number;
   readonly failed: number;
@@ -18,57 +21,11 @@ export interface RecoveryView {
   readonly last?: NonNullable<RecoveryState['last']>;
 }
 
-function limitOf(
-  { untilMs }: { readonly untilMs: number },
-  policy: RecoveryPolicy | undefined,
-): Pick<PendingItem, 'expiresAtMs' | 'onExpiry'> {
-  return {
-    expiresAtMs: untilMs,
-    ...(policy === undefined ? {} : { onExpiry: policy.onExpiry }),
-  };
-}
-
-/** What waits for a person. */
-export function recoveryItems(
-  stage: RecoveryStage,
-  policy: RecoveryPolicy | undefined,
-): readonly PendingItem[] {
-  switch (stage.type) {
-    case 'planning':
-    case 'backing-off':
-      return [];
-    case 'escalated':
-      return [
-        {
-          type: 'question',
-          questionId: stage.questionId,
-          question: stage.question,
-          ...limitOf(stage, policy),
-        },
-      ];
-    case 'asking': {
-      const { action, digest, call } = stage.plan;
-      const { toolName, parameters } = action.action;
-      return [
-        {
-          type: 'approval',
-          approvalId: stage.approvalId,
-          digest,
-          tool: toolName === '' ? action.strategy : toolName,
-          label: `recovery: ${actionSummary(action)}`.slice(0, 80),
-          ...(parameters === undefined || call === undefined ? {} : { input: parameters }),
-          ...limitOf(stage, policy),
-        },
-      ];
-    }
-  }
-}
-
-/** What a run does on the ladder, in a few words. */
+/** What a run does in a stage of recovery, in a few words. */
 export function recoveryWork(stage: RecoveryStage): string {
   switch (stage.type) {
     case 'planning':
-      return stage.purpose === 'plan' ? 'stuck: planning a way out' : 'estimating the progress';
+      return stage.purpose === 'plan' ? 'stuck: planning a recovery' : 'estimating the progress';
     case 'backing-off':
       return `stuck: a pause before ${actionSummary(stage.plan.action)}`;
     case 'asking':
@@ -93,22 +50,21 @@ export function recoveryReason(stage: RecoveryStage): string | undefined {
 }
 
 /** The fields of the status that recovery fills. */
-export function recoveryFields(state: RunState): {
+export function recoveryFields(state: RecoverySlice & GuardSlice & PhaseSlice & SnapshotSlice): {
   progress?: ProgressEstimate;
   recovery?: RecoveryView;
 } {
   const policy = activePolicy(state);
   if (policy === undefined || policy.mode === 'off') return {};
-  const progress = estimateProgress(state.progress, loopOf(state));
+  const progress = estimateProgress(state.progress, findLoop(state.guard.evidence));
   const { healed, failed, last } = state.recovery;
-  const stage = state.phase.type === 'recovering' ? state.phase.stage.type : undefined;
+  const stage = currentStage(state)?.type;
   if (last === undefined && stage === undefined) return { progress };
   const recovery: RecoveryView = {
     mode: policy.mode,
-    ...(stage === undefined ? {} : { stage }),
     healed,
     failed,
-    ...(last === undefined ? {} : { last }),
+    ...defined({ stage, last }),
   };
   return { progress, recovery };
 }

@@ -1,11 +1,12 @@
-/** A run's status as labelled rows: the same words in the Web UI's details and on the command line. */
+/** A run's status as labeled rows: the same words in the Web UI's details and on the command line. */
 import { contextText } from './context-view';
 import { costText } from '../budget/cost';
+import { ringSize } from '../errors/circuit-breaker';
 import { recoveryLine } from './recovery-view';
 import type { RunStatusView } from './status';
-import { cachedText } from '../budget/usage';
+import { cachedText } from '../budget/spend';
 
-/** A label and what it says. */
+/** A label and its value. */
 export type StatusRow = readonly [label: string, value: string];
 
 type Rows = readonly (readonly [string, string | undefined])[];
@@ -24,7 +25,7 @@ function iterationText({ iteration, maxIterations }: RunStatusView): string {
 
 function tokenText({ usage, cachedShare, cost }: RunStatusView): string {
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  const budget = cost?.budgetTokens === undefined ? '' : `; budget ${cost.budgetTokens} in all`;
+  const budget = cost.budgetTokens === undefined ? '' : `; budget ${cost.budgetTokens} in all`;
   return `${input} in${cachedText(cachedShare)}, ${usage.outputTokens} out${budget}`;
 }
 
@@ -44,7 +45,7 @@ function workRows(view: RunStatusView): Rows {
     ['Provider', route && `${route}${isFallback ? ' (fallback)' : ''}`],
     ['Tool calls', `${view.toolCallsSucceeded} succeeded, ${view.toolCallsFailed} failed`],
     ['Tokens', tokenText(view)],
-    ['Cost', view.cost && costText(view.cost)],
+    ['Cost', costText(view.cost)],
     ['Context', view.context && contextText(view.context)],
   ];
 }
@@ -63,7 +64,7 @@ function healthRows(view: RunStatusView): Rows {
     ['Recovery', recovery && recoveryLine(recovery)],
     ['Healed', healed.length === 0 ? undefined : healed.join(', ')],
     ['Failovers', unlessZero(view.failovers)],
-    ['Error ring', view.ring.length === 0 ? undefined : `${view.ring.length} of 5`],
+    ['Error ring', view.ring.length === 0 ? undefined : `${view.ring.length} of ${ringSize}`],
     ['Last error', view.lastError],
     ['Decided', decisions?.map(({ id, what }) => `${id} ${what}`).join('; ')],
     ['Segments', view.segments > 1 ? String(view.segments) : undefined],

@@ -1,23 +1,23 @@
-/** What people see of a run: the answer of the queries, the search attributes' values and the Web UI's current details. */
+/** The status of a run, as the query `status` answers it. */
+import { costOf } from '../budget/budget';
+import type { RunCost } from '../budget/cost';
+import type { Usage } from '../budget/spend';
+import { cachedShareOf } from '../budget/spend';
+import { routeName } from '../failover/provider-health';
+import { defined } from '../json';
+import { decisionText } from '../people/state';
+import type { ProgressEstimate } from '../recovery/action';
+import type { RunState } from '../run/state';
+import { goalForPeople } from '../secrets/shown-text';
+import type { ToolCallProgress } from '../tools/state';
+import { callSummary } from '../tools/state';
 import type { ContextView } from './context-view';
 import { contextView } from './context-view';
-import { costOf } from '../budget/budget';
-import { decisionText } from '../people/decisions-made';
-import { digestOf, policyOf } from '../people/decision-wait';
-import type { ExpiryAction } from '../tools/ports';
-import { routeName } from '../failover/provider-health';
-import type { RunCost } from '../budget/cost';
-import type { ProgressEstimate, RecoveryExpiry } from '../recovery/action';
+import { pendingItems } from './pending';
 import type { RecoveryView } from './recovery-view';
-import { recoveryFields, recoveryItems, recoveryReason, recoveryWork } from './recovery-view';
-import type { DecisionWait, RunPhase, RunState, ToolCallProgress } from '../run/state';
-import { goalForPeople } from '../people/shown-text';
-import type { Usage } from '../budget/usage';
-import type { StatusRow } from './rows';
-import { statusRows } from './rows';
-import { cachedShareOf } from '../budget/usage';
+import { recoveryFields, recoveryReason, recoveryWork } from './recovery-view';
 
-/** One word for where a run is, as search attribute `HoldfastStatus`. */
+/** The status in one word, as search attribute `HoldfastStatus`. */
 export type RunStatusWord =
   'running' | 'waiting' | 'completed' | 'stopped' | 'failed' | 'cancelled';
 
@@ -35,7 +35,7 @@ export interface RunStatusView {
   readonly doing: string;
   /** Why it waits or how it ended. */
   readonly reason?: string;
-  /** The answer of a completed run, or what a failed one failed of, in words. */
+  /** The answer of a completed run, or why a failed one failed. */
   readonly ending?: string;
   readonly lastError?: string;
   readonly toolCallsSucceeded: number;
@@ -45,13 +45,13 @@ export interface RunStatusView {
   readonly usage: Usage;
   /** Share of the input tokens that came from the vendors' prompt caches; absent where nothing was sent. */
   readonly cachedShare?: number;
-  /** What it has cost so far, and of which budget; absent from workers of release 0.1.0. */
-  readonly cost?: RunCost;
+  /** What it has cost so far, and of which budget. */
+  readonly cost: RunCost;
   /** Size of the conversation; absent before the first reply. */
   readonly context?: ContextView;
   readonly segments: number;
   readonly ring: readonly string[];
-  /** How far the run is; absent for a run that does not recover. */
+  /** Progress; absent for a run that does not recover. */
   readonly progress?: ProgressEstimate;
   /** What recovery did; absent where it had nothing to do. */
   readonly recovery?: RecoveryView;
@@ -78,103 +78,10 @@ const shownDecisions = 8;
 function decisionViews(state: RunState): readonly DecisionView[] {
   return state.approvals.made.slice(-shownDecisions).map((made) => ({
     id: made.id,
-    ...(made.digest === undefined ? {} : { digest: made.digest }),
+    ...defined({ digest: made.digest }),
     what: decisionText(made),
     atMs: made.atMs,
   }));
-}
-
-/** One thing that waits for a person: an entry of the query `pending`. */
-export type PendingItem =
-  | ({
-      readonly type: 'approval';
-      readonly approvalId: string;
-      readonly digest: string;
-      readonly tool: string;
-      readonly label?: string;
-      readonly input?: unknown;
-      /** Blob with the input, where it is too long to travel. */
-      readonly inputBlob?: string;
-      /** Parameters that the tool's schema marks privileged. */
-      readonly privileged?: readonly string[];
-      /** Changed arguments are being checked. */
-      readonly checkingEdit?: true;
-    } & Limited)
-  | ({
-      readonly type: 'question';
-      readonly questionId: string;
-      readonly question: string;
-    } & Limited);
-
-/** The limit of a wait, where it has one. */
-interface Limited {
-  /** Milliseconds since the epoch at which the wait expires. */
-  readonly expiresAtMs?: number;
-  /** What happens then. */
-  readonly onExpiry?: ExpiryAction | RecoveryExpiry;
-  /** Nobody decided in time. It can still be decided. */
-  readonly escalated?: true;
-}
-
-/** Id of the question that an escalated run asks. */
-export const escalationQuestionId = 'escalation';
-
-function limitOf(state: RunState, progress: ToolCallProgress, wait: DecisionWait): Limited {
-  const { expiry, escalated } = wait;
-  const onExpiry = policyOf(state, progress)?.onExpiry;
-  return {
-    ...(expiry === undefined ? {} : { expiresAtMs: expiry.atMs }),
-    ...(expiry === undefined || onExpiry === undefined ? {} : { onExpiry }),
-    ...(escalated === undefined ? {} : { escalated }),
-  };
-}
-
-function callItem(state: RunState, progress: ToolCallProgress): PendingItem[] {
-  const { call, status } = progress;
-  switch (status.type) {
-    case 'awaiting-approval':
-    case 'checking-edit':
-      return [
-        {
-          type: 'approval',
-          approvalId: call.toolCallId,
-          digest: digestOf(call),
-          tool: call.name,
-          ...(call.label === undefined ? {} : { label: call.label }),
-          ...(call.input === undefined ? {} : { input: call.input }),
-          ...(call.inputBlob === undefined ? {} : { inputBlob: call.inputBlob }),
-          ...(call.privileged === undefined
-            ? {}
-            : { privileged: call.privileged.parameters.map(({ name }) => name) }),
-          ...(status.type === 'checking-edit' ? { checkingEdit: true } : {}),
-          ...limitOf(state, progress, status),
-        },
-      ];
-    case 'awaiting-answer':
-      return [
-        {
-          type: 'question',
-          questionId: call.toolCallId,
-          question: status.question,
-          ...limitOf(state, progress, status),
-        },
-      ];
-    case 'running':
-    case 'delegated':
-    case 'paused':
-    case 'settled':
-      return [];
-  }
-}
-
-/** Everything that waits for a person. */
-export function pendingItems(state: RunState): readonly PendingItem[] {
-  const { phase } = state;
-  if (phase.type === 'running-tools') return phase.calls.flatMap((call) => callItem(state, call));
-  if (phase.type === 'recovering') return recoveryItems(phase.stage, state.snapshot?.recovery);
-  if (phase.type === 'waiting' && phase.on === 'person')
-    return [{ type: 'question', questionId: escalationQuestionId, question: phase.reason }];
-  return [];
 }
 
 function isAtWork({ status }: ToolCallProgress): boolean {
@@ -192,9 +99,9 @@ function statusWord(state: RunState): RunStatusWord {
 
 function toolWork(calls: readonly ToolCallProgress[]): string {
   const words = calls.flatMap(({ call, status }) => {
-    const what = call.label === undefined ? call.name : `${call.name} ${call.label}`;
+    const what = callSummary(call);
     if (status.type === 'settled') return [];
-    if (status.type === 'running') return [what];
+    if (status.type === 'running' || status.type === 'ready') return [what];
     if (status.type === 'delegated') return [`${what} (run ${status.runId})`];
     if (status.type === 'awaiting-approval' || status.type === 'checking-edit')
       return [`approval of ${what}`];
@@ -239,12 +146,12 @@ function doing(state: RunState): string {
   }
 }
 
-function routeIndex(phase: RunPhase): number | undefined {
+function routeIndex({ phase }: RunState): number | undefined {
   return phase.type === 'calling-model' ? phase.routeIndex : undefined;
 }
 
 function currentRoute(state: RunState): string | undefined {
-  const index = routeIndex(state.phase) ?? state.lastRouteIndex;
+  const index = routeIndex(state) ?? state.lastRouteIndex;
   const route = index === undefined ? undefined : state.snapshot?.chain[index];
   return route === undefined ? undefined : routeName(route);
 }
@@ -272,77 +179,36 @@ function endingFields({ phase }: RunState): { readonly ending?: string } {
   return outcome.status === 'failed' ? { ending: outcome.message.slice(0, endingChars) } : {};
 }
 
-function cachedFields(usage: Usage): { readonly cachedShare?: number } {
-  const cachedShare = cachedShareOf(usage);
-  return cachedShare === undefined ? {} : { cachedShare };
-}
-
 /** Builds the answer of the query `status`. */
 export function statusView(state: RunState): RunStatusView {
-  const route = currentRoute(state);
-  const why = reason(state);
-  const context = contextView(state);
+  const { counters, snapshot } = state;
   return {
     status: statusWord(state),
     agent: state.request.agent,
     goal: goalForPeople(state, 500),
-    iteration: state.counters.iterations,
-    ...(state.snapshot === undefined ? {} : { maxIterations: state.snapshot.limits.maxIterations }),
-    ...(route === undefined ? {} : { route }),
-    isFallback: (routeIndex(state.phase) ?? state.lastRouteIndex ?? 0) > 0,
+    iteration: counters.iterations,
+    isFallback: (routeIndex(state) ?? state.lastRouteIndex ?? 0) > 0,
     doing: doing(state),
-    ...(why === undefined ? {} : { reason: why }),
     ...endingFields(state),
-    ...(state.lastError === undefined ? {} : { lastError: state.lastError }),
-    toolCallsSucceeded: state.counters.toolCallsSucceeded,
-    toolCallsFailed: state.counters.toolCallsFailed,
-    failovers: state.counters.failovers,
+    toolCallsSucceeded: counters.toolCallsSucceeded,
+    toolCallsFailed: counters.toolCallsFailed,
+    failovers: counters.failovers,
     healed: state.healed,
     usage: state.usage,
-    ...cachedFields(state.usage),
     cost: costOf(state),
-    ...(context === undefined ? {} : { context }),
-    segments: state.counters.segments,
+    segments: counters.segments,
     ring: state.breaker.ring,
     ...recoveryFields(state),
-    ...(state.head === undefined ? {} : { head: state.head }),
-    ...(state.snapshot === undefined ? {} : { storeId: state.snapshot.storeId }),
-    ...(state.approvals.made.length === 0 ? {} : { decisions: decisionViews(state) }),
+    ...defined({
+      maxIterations: snapshot?.limits.maxIterations,
+      route: currentRoute(state),
+      reason: reason(state),
+      lastError: state.lastError,
+      cachedShare: cachedShareOf(state.usage),
+      context: contextView(state),
+      head: state.head,
+      storeId: snapshot?.storeId,
+      decisions: state.approvals.made.length === 0 ? undefined : decisionViews(state),
+    }),
   };
-}
-
-/** Longest value of one line of the Web UI's details, in characters. */
-const detailChars = 500;
-
-/** Characters of what a person is asked: the command that answers must stay on the line. */
-const wantedChars = 350;
-
-/** Text as one line of Markdown in which nothing of it is markup. */
-export function escapeMarkdown(text: string): string {
-  const line = text.slice(0, detailChars).replace(/\s+/g, ' ');
-  return line.replace(/[\\`*_<>[\]|#~$]/g, (character) => `\\${character}`);
-}
-
-/** What a person is asked, and the command that answers; the page itself names the run. */
-function wantedRow(item: PendingItem): StatusRow {
-  if (item.type === 'question')
-    return ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer RUN TEXT`];
-  const input = JSON.stringify(item.input ?? 'arguments in the store').slice(0, wantedChars);
-  return [
-    'Wants approval',
-    `${item.tool} ${input} -- holdfast approve RUN ${item.approvalId}, or reject`,
-  ];
-}
-
-/** How it ended; the command line tells it at greater length. */
-function endingRow({ status, ending }: RunStatusView): readonly StatusRow[] {
-  return ending === undefined ? [] : [[status === 'completed' ? 'Answer' : 'Message', ending]];
-}
-
-/** The Web UI's current details: what a person wants to know of a run at one look, in Markdown. */
-export function statusMarkdown(state: RunState): string {
-  const view = statusView(state);
-  const rows = [...statusRows(view), ...endingRow(view), ...pendingItems(state).map(wantedRow)];
-  const lines = rows.map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
-  return [`### ${view.status}`, ...lines].join('\n');
 }

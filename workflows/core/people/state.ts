@@ -1,4 +1,4 @@
-/** What people have decided in a run, so that the same decision twice is one decision and a contradiction is told who was first. */
+/** The slices of people: decisions that took effect, texts that wait for the model, and a run that a person takes over. */
 import { shortHash } from '../errors/fingerprint';
 import type { JsonObject } from '../json';
 
@@ -22,25 +22,39 @@ interface RefusedEdit {
   readonly problems: string;
 }
 
-/** Slice of the state. */
+/** The slice of decisions on approvals. */
+export interface ApprovalsSlice {
+  readonly approvals: ApprovalsState;
+}
+
+/** Decisions of a run, and what people must be asked for. */
 export interface ApprovalsState {
   /** Newest last, bounded. */
   readonly made: readonly DecisionMade[];
   /** Newest last, bounded: the answers of updates that wait for them. */
   readonly refusedEdits: readonly RefusedEdit[];
-  /** Something went wrong in this run: from now on new privileged parameters need approval. */
+  /** An error occurred: new privileged parameters need approval. */
   readonly afterError: boolean;
   /** Privileged parameters with their values that were seen or approved, newest last, bounded. */
   readonly privilegedSeen: readonly string[];
 }
 
-/** Nothing decided, nothing seen. */
-export const initialApprovals: ApprovalsState = {
-  made: [],
-  refusedEdits: [],
-  afterError: false,
-  privilegedSeen: [],
+/** The slice of what people want of a run, beside decisions on approvals. */
+export interface PeopleSlice extends ApprovalsSlice {
+  /** People's texts that wait for the next model call. */
+  readonly inbox: readonly string[];
+  /** Why a person takes the run over; honored at the start of the next iteration. */
+  readonly escalation?: string;
+}
+
+/** Nothing said, nothing decided. */
+export const initialPeople: PeopleSlice = {
+  approvals: { made: [], refusedEdits: [], afterError: false, privilegedSeen: [] },
+  inbox: [],
 };
+
+/** Id of the question that an escalated run asks. */
+export const escalationQuestionId = 'escalation';
 
 /** Decisions that a run remembers: as many calls as one reply may ask for (ADR 0022). */
 const rememberedDecisions = 64;
@@ -59,7 +73,7 @@ export function answerKey(answer: string): string {
   return `answer:${shortHash(answer)}`;
 }
 
-/** Remembers a decision. */
+/** Records a decision that took effect. */
 export function recordDecision(
   approvals: ApprovalsState,
   made: Omit<DecisionMade, 'by'> & { readonly by?: string | undefined },
@@ -72,7 +86,7 @@ export function recordDecision(
   return { ...approvals, made: [...approvals.made, record].slice(-rememberedDecisions) };
 }
 
-/** Remembers why an edit cannot run. */
+/** Records why an edit cannot run. */
 export function recordRefusedEdit(approvals: ApprovalsState, refused: RefusedEdit): ApprovalsState {
   return {
     ...approvals,
@@ -97,4 +111,9 @@ export function decisionText({ decision, by }: DecisionMade): string {
   };
   const what = Object.hasOwn(words, kind) ? (words[kind] ?? kind) : kind;
   return by === undefined ? what : `${what} by ${by}`;
+}
+
+/** An error occurred: from now on new privileged parameters need approval. */
+export function requireNewPrivileges<State extends ApprovalsSlice>(state: State): State {
+  return { ...state, approvals: { ...state.approvals, afterError: true } };
 }

@@ -1,18 +1,12 @@
-/** What a summary of the conversation must hold whatever a model leaves out: read off the run's state. */
-import { blockerText } from '../recovery/progress';
+/** What every summary of the conversation must hold, whatever the model leaves out. */
+import type { OpenMatters } from '../context/ports';
+import type { ErrorsSlice } from '../errors/state';
 import type { FailedCall } from '../recovery/action';
-import type { RunState } from '../run/state';
-import { pendingItems } from '../view/status';
-
-/** Matters of a run that are open now. Every text is bounded. */
-export interface OpenMatters {
-  /** Head of the goal, word for word. */
-  readonly goal: string;
-  /** What waits for a person, in words. */
-  readonly approvals: readonly string[];
-  /** Errors that nothing has healed yet. */
-  readonly errors: readonly string[];
-}
+import { blockerText } from '../recovery/progress';
+import type { RecoverySlice } from '../recovery/state';
+import type { RequestSlice } from '../run/ports';
+import type { PendingState } from './pending';
+import { pendingItems } from './pending';
 
 /** Characters of the goal that every summary repeats (ADR 0024); the whole stays readable in the store. */
 const goalHeadChars = 4_000;
@@ -20,15 +14,17 @@ const goalHeadChars = 4_000;
 const mostErrors = 8;
 const matterChars = 300;
 
-/** Failures of tools that no success of the same tool has mended; a mistake in a reply is mended by anything that works. */
-function openFailures({ progress, unhealed }: RunState): readonly FailedCall[] {
+/** Failures of tools that no success of the same tool has healed; a mistake in a reply is healed by anything that works. */
+function openFailures({ progress, unhealed }: RecoverySlice & ErrorsSlice): readonly FailedCall[] {
   return progress.memory.failures.filter(
     ({ tool, code }) => unhealed.includes(code) || (tool !== '' && code !== 'invalid_tool'),
   );
 }
 
 /** Reads the open matters. Contract: pure; at most about 10,000 characters. */
-export function openMatters(state: RunState): OpenMatters {
+export function openMatters(
+  state: RecoverySlice & ErrorsSlice & RequestSlice & PendingState,
+): OpenMatters {
   const errors = openFailures(state).slice(-mostErrors).map(blockerText);
   const approvals = pendingItems(state).map((item) =>
     item.type === 'approval'

@@ -1,16 +1,21 @@
-/** Tells people, by the notifiers that the run was prepared with, that the run has begun to wait for one of them. */
-import type { Limits } from '../limits';
+/** Notifies people, by the notifiers that the run was prepared with, that the run waits for one of them. */
+import type { FailoverSlice } from '../failover/state';
 import { routeName } from '../failover/provider-health';
-import type { NotifyInput, PersonNotice } from './ports';
+import { defined } from '../json';
+import type { Limits } from '../limits';
+import type { NotifyInput, PersonNotice } from '../people/ports';
+import type { AccountSlice } from '../run/account';
 import type { RunCommand, RunEvent } from '../run/protocol';
-import type { RunState } from '../run/state';
-import { goalForPeople } from './shown-text';
-import type { PendingItem } from '../view/status';
-import { pendingItems } from '../view/status';
-import type { Step } from '../run/step';
+import type { NextStage, Step } from '../run/step';
 import { publish, step } from '../run/step';
+import { waitingPhase } from '../run/waiting';
+import type { GoalSlice } from '../secrets/shown-text';
+import { goalForPeople } from '../secrets/shown-text';
+import { runningTools } from '../tools/state';
+import type { PendingItem, PendingState } from '../view/pending';
+import { pendingItems } from '../view/pending';
 
-/** A notification that has not come back yet. */
+/** A notification in flight. */
 interface NotificationInFlight {
   readonly callId: string;
   /** Identity of what waits. */
@@ -18,14 +23,23 @@ interface NotificationInFlight {
   readonly input: NotifyInput;
 }
 
-/** The slice of the state that notifications own. */
+/** Notifications of a run. */
 export interface NotificationState {
   readonly count: number;
   readonly inFlight: readonly NotificationInFlight[];
 }
 
+/** The slice. */
+export interface NotificationsSlice {
+  readonly notifications: NotificationState;
+}
+
 /** Nothing was sent. */
-export const initialNotifications: NotificationState = { count: 0, inFlight: [] };
+export const initialNotifications: NotificationsSlice = {
+  notifications: { count: 0, inFlight: [] },
+};
+
+type NotifyingState = NotificationsSlice & AccountSlice & FailoverSlice & GoalSlice & PendingState;
 
 /** Characters of what is asked, of the goal, and of one line of what was tried; lines of each kind (ADR 0027). */
 const askedChars = 1_000;
@@ -33,18 +47,19 @@ const goalChars = 300;
 const lineChars = 200;
 const triedLines = 5;
 
-/** Notifications in flight; further ones wait for nothing and are not sent, since so many people's waits are one flood (ADR 0027). */
+/** The most notifications in flight; further ones are not sent (ADR 0027). */
 const mostInFlight = 16;
 
-/** Identity of something that waits: an escalation has the same id each time, so its beginning tells them apart. */
-function identityOf(item: PendingItem, state: RunState): string {
+/** Identity of something that waits: an escalation has the same id each time, so its start distinguishes them. */
+function identityOf(item: PendingItem, state: PendingState): string {
   const id = item.type === 'approval' ? item.approvalId : item.questionId;
-  return state.phase.type === 'waiting' ? `${id}@${state.phase.sinceMs}` : id;
+  const wait = waitingPhase(state);
+  return wait === undefined ? id : `${id}@${wait.sinceMs}`;
 }
 
-function kindOf(item: PendingItem, state: RunState): PersonNotice['kind'] {
+function kindOf(item: PendingItem, state: PendingState): PersonNotice['kind'] {
   if (item.type === 'approval') return 'approval';
-  return state.phase.type === 'running-tools' ? 'question' : 'escalation';
+  return runningTools(state) === undefined ? 'escalation' : 'question';
 }
 
 function askedText(item: PendingItem): string {
@@ -52,7 +67,7 @@ function askedText(item: PendingItem): string {
   return `Approve or reject: ${item.tool}${item.label === undefined ? '' : ` ${item.label}`}`;
 }
 
-function noticeOf(state: RunState, item: PendingItem, atMs: number): PersonNotice {
+function noticeOf(state: NotifyingState, item: PendingItem, atMs: number): PersonNotice {
   const route = state.snapshot?.chain[state.lastRouteIndex ?? 0];
   const lines = (from: readonly string[]): readonly string[] =>
     from.slice(-triedLines).map((line) => line.slice(0, lineChars));
@@ -62,11 +77,13 @@ function noticeOf(state: RunState, item: PendingItem, atMs: number): PersonNotic
     agent: state.request.agent,
     goal: goalForPeople(state, goalChars),
     asked: askedText(item).slice(0, askedChars),
-    ...(state.lastError === undefined ? {} : { lastError: state.lastError.slice(0, lineChars) }),
     worked: lines(state.worked),
     didNotWork: lines(state.didNotWork),
     iteration: state.counters.iterations,
-    ...(route === undefined ? {} : { route: routeName(route) }),
+    ...defined({
+      lastError: state.lastError?.slice(0, lineChars),
+      route: route && routeName(route),
+    }),
     sinceMs: atMs,
   };
 }
@@ -84,7 +101,11 @@ function notifyCommand(
   };
 }
 
-function begin(state: RunState, item: PendingItem, atMs: number): Step {
+function send<State extends NotifyingState>(
+  state: State,
+  item: PendingItem,
+  atMs: number,
+): Step<State> {
   const { snapshot, notifications } = state;
   if (snapshot?.notifiers === undefined) return step(state);
   const notice = noticeOf(state, item, atMs);
@@ -109,8 +130,11 @@ function begin(state: RunState, item: PendingItem, atMs: number): Step {
   );
 }
 
-/** Notifications about what no longer waits are called back. */
-function callBack(state: RunState, waiting: ReadonlySet<string>): Step {
+/** Cancels notifications about what no longer waits. */
+function cancelMoot<State extends NotifyingState>(
+  state: State,
+  waiting: ReadonlySet<string>,
+): Step<State> {
   const { notifications } = state;
   const moot = notifications.inFlight.filter(({ about }) => !waiting.has(about));
   if (moot.length === 0) return step(state);
@@ -122,53 +146,62 @@ function callBack(state: RunState, waiting: ReadonlySet<string>): Step {
 }
 
 /**
- * Adds to a decision what people must be told of it: whatever waits now and did not before.
+ * Adds to a decision the notifications about what waits now and did not before.
  *
- * Contract: a run without notifiers gets no command of it. A new segment sends again what was in flight, under the same id and
- * key, since the segment's end has taken it back.
+ * Contract: a run without notifiers gets no command. A new segment sends again what was in flight, under the same id and key,
+ * since the segment's end cancelled it.
  */
-export function announcePending(before: RunState, decided: Step, event: RunEvent): Step {
+export function notifyAboutWaits<State extends NotifyingState>(
+  before: State,
+  decided: Step<State>,
+  cause: RunEvent | NextStage,
+  atMs: number,
+): Step<State> {
   const { state, commands } = decided;
   const { snapshot } = state;
   if (snapshot?.notifiers === undefined || state.phase.type === 'ended') return decided;
   const again =
-    event.type === 'segment-started'
+    cause.type === 'segment-started'
       ? state.notifications.inFlight.map((flying) => notifyCommand(flying, snapshot.limits))
       : [];
   const known = new Set(pendingItems(before).map((item) => identityOf(item, before)));
   const items = pendingItems(state);
-  let told = callBack(state, new Set(items.map((item) => identityOf(item, state))));
+  let sent = cancelMoot(state, new Set(items.map((item) => identityOf(item, state))));
   for (const item of items) {
     if (known.has(identityOf(item, state))) continue;
-    const begun = begin(told.state, item, event.atMs);
-    told = { state: begun.state, commands: [...told.commands, ...begun.commands] };
+    const begun = send(sent.state, item, atMs);
+    sent = { state: begun.state, commands: [...sent.commands, ...begun.commands] };
   }
-  return { state: told.state, commands: [...commands, ...again, ...told.commands] };
+  return {
+    ...decided,
+    state: sent.state,
+    commands: [...commands, ...again, ...sent.commands],
+  };
 }
 
-/** A notification came back: people see in the timeline who was told, and who could not be. */
-export function onNotified(
-  state: RunState,
-  came: Extract<RunEvent, { type: 'notification-completed' | 'notification-failed' }>,
-): Step {
+/** Takes the result of a notification: the timeline shows who was notified, and who could not be. */
+export function onNotified<State extends NotifyingState>(
+  state: State,
+  event: Extract<RunEvent, { type: 'notification-completed' | 'notification-failed' }>,
+): Step<State> {
   const { notifications } = state;
-  const { callId, atMs } = came;
+  const { callId, atMs } = event;
   const flying = notifications.inFlight.find((candidate) => candidate.callId === callId);
   if (flying === undefined) return step(state);
   const inFlight = notifications.inFlight.filter((candidate) => candidate !== flying);
-  const landed: RunState = { ...state, notifications: { ...notifications, inFlight } };
+  const landed: State = { ...state, notifications: { ...notifications, inFlight } };
   const about = flying.input.notice.kind;
-  if (came.type === 'notification-failed')
+  if (event.type === 'notification-failed')
     return step(
       landed,
       publish(landed, atMs, {
         type: 'NotificationFailedEvent',
         about,
         notifiers: flying.input.notifiers,
-        message: came.failure.message.slice(0, lineChars),
+        message: event.failure.message.slice(0, lineChars),
       }),
     );
-  const { delivered, failed } = came.result;
+  const { delivered, failed } = event.result;
   return step(
     landed,
     ...(delivered.length === 0

@@ -1,0 +1,143 @@
+/** How large the next request may be and probably is: the bounds of a route, and the vendor's last count with what is new. */
+import { routeName } from '../failover/provider-health';
+import { defined } from '../json';
+import type { CallModelResult, RouteConfig } from '../model-call/ports';
+import type { PeopleSlice } from '../people/state';
+import type { SnapshotSlice } from '../run/ports';
+import type { NextRequestSlice } from '../tools/state';
+import type { CompactionConfig } from './compaction-config';
+import { defaultCompaction } from './compaction-config';
+import type { ContextBounds } from './measure';
+import type { ContextSlice, ContextState } from './state';
+import type { CountedContext } from './token-factors';
+import { weighTextTokens } from './token-factors';
+
+/** What the bounds of a request depend on. */
+export type Sized = ContextSlice & SnapshotSlice & NextRequestSlice;
+
+/** Thresholds of a run. */
+export function compactionOf({ snapshot }: SnapshotSlice): CompactionConfig {
+  return snapshot?.compaction ?? defaultCompaction;
+}
+
+/** The same state with other fields of its context. */
+export function withContext<State extends ContextSlice>(
+  state: State,
+  changes: Partial<ContextState>,
+): State {
+  return { ...state, context: { ...state.context, ...changes } };
+}
+
+/** Share of what the window leaves beside the reserve that a request may fill: estimates are right within 5 % (ADR 0028). */
+const usableShare = 0.95;
+
+/** Share of the window that a reserve takes at most (ADR 0024). */
+const greatestReserveShare = 0.5;
+
+/** Least tokens kept free for a reply: a sixteenth of the window, 1,024 at least (ADR 0024). */
+function leastReserve(windowTokens: number, wantedTokens: number): number {
+  const least = Math.max(1_024, Math.floor(windowTokens / 16));
+  return Math.min(wantedTokens, least, Math.floor(windowTokens * greatestReserveShare));
+}
+
+/**
+ * What a request to this route may hold.
+ *
+ * Source: R-CTX-2, R-CTX-3.
+ */
+export function contextBounds(
+  state: Sized,
+  route: RouteConfig,
+  reserve: 'usual' | 'least' = 'usual',
+): ContextBounds {
+  const { context } = state;
+  const name = routeName(route);
+  const { warnShare, compactShare } = compactionOf(state);
+  const windowTokens = Math.min(route.windowTokens, context.windows[name] ?? Infinity);
+  const wanted = state.next.maxOutputTokens ?? route.maxOutputTokens;
+  const isLeast = reserve === 'least' || context.lowered.includes(name);
+  const reserveTokens = isLeast
+    ? leastReserve(windowTokens, wanted)
+    : Math.min(wanted, Math.floor(windowTokens * greatestReserveShare));
+  const usable = Math.max(0, Math.floor((windowTokens - reserveTokens) * usableShare));
+  const maxBytes = context.maxBytes[name];
+  return {
+    windowTokens,
+    reserveTokens,
+    warnTokens: Math.min(usable, Math.floor(windowTokens * warnShare)),
+    compactTokens: Math.min(usable, Math.floor(windowTokens * compactShare)),
+    ...defined({ maxBytes }),
+  };
+}
+
+/** The vendor's count for the transcript as it is now; undefined where there is none. */
+export function countedNow(state: ContextSlice & SnapshotSlice): CountedContext | undefined {
+  const { counted } = state.context;
+  if (counted === undefined) return undefined;
+  if (counted.head === state.head) return counted.context;
+  if (counted.headBefore !== state.head) return undefined;
+  const { route, messages, tokens } = counted.context;
+  return { route, messages: messages - 1, tokens: Math.max(0, tokens - counted.replyTokens) };
+}
+
+/** Characters per token by which the core guesses; the activity measures. */
+const charactersPerToken = 4;
+
+type Foreseeing = ContextSlice & SnapshotSlice & Pick<PeopleSlice, 'inbox'>;
+
+/** What the next request to a route will probably hold; undefined where no vendor has counted the transcript. */
+export function probableTokens(state: Foreseeing, route: string): number | undefined {
+  const counted = countedNow(state);
+  if (counted === undefined) return undefined;
+  const texts = state.inbox.reduce((chars, text) => chars + text.length, 0);
+  const words = (state.context.pendingChars + texts) / charactersPerToken;
+  const factors = state.context.factors[route];
+  const newTokens = { words, marks: 0, scripts: 0 };
+  return (
+    counted.tokens + Math.ceil(factors === undefined ? words : weighTextTokens(newTokens, factors))
+  );
+}
+
+/** Takes what a reply says about the conversation's size. */
+export function noteContext(
+  context: ContextState,
+  result: CallModelResult,
+  route: string,
+): ContextState {
+  const { counted: _count, prepared: _prepared, due: _due, ...rest } = context;
+  const { counted, tokenFactors, measure } = result;
+  const isKept = result.head !== result.headBefore;
+  return {
+    ...rest,
+    ...defined({
+      counted: counted && {
+        head: result.head,
+        headBefore: result.headBefore,
+        context: counted,
+        replyTokens: isKept ? result.usage.outputTokens : 0,
+      },
+      prepared: measure,
+    }),
+    factors:
+      tokenFactors === undefined ? context.factors : { ...context.factors, [route]: tokenFactors },
+    pendingChars: 0,
+    ...(result.stopReason === 'context-full'
+      ? {}
+      : { refused: false, done: [], overflows: 0, noSummary: [] }),
+  };
+}
+
+/** Characters of one result that the model gets at once (ADR 0003), with its fence. */
+const shownResultChars = 16_500;
+
+/** Notes that a tool result waits for the next request. */
+export function notePendingResult<State extends ContextSlice>(state: State, bytes: number): State {
+  const pendingChars = state.context.pendingChars + Math.min(bytes, shownResultChars);
+  return { ...state, context: { ...state.context, pendingChars } };
+}
+
+/** The transcript was replaced: what was counted and measured of it says nothing any more. */
+export function withoutCounts(context: ContextState): ContextState {
+  const { counted: _counted, prepared: _prepared, due: _due, ...rest } = context;
+  return { ...rest, pendingChars: 0 };
+}

@@ -1,0 +1,46 @@
+/** The slice of the routes that a run calls: their health, and what failover has done. */
+import type { FailoverReason } from '../limits';
+
+/** Health record of one route (R-FAIL-3). */
+export interface RouteHealth {
+  readonly status: 'healthy' | 'degraded' | 'down';
+  readonly errorCount: number;
+  readonly lastError?: string;
+  readonly lastErrorReason?: FailoverReason;
+  readonly lastSuccessAtMs?: number;
+  /** Milliseconds since the epoch; 0 = not cooling. */
+  readonly cooldownUntilMs: number;
+  /** Milliseconds since the epoch from which one prober may try the route again. */
+  readonly probeFromMs: number;
+}
+
+/** Health by route name; a route without a record is healthy. */
+export interface ProviderHealthState {
+  readonly routes: { readonly [route: string]: RouteHealth };
+}
+
+/** The slice that failover owns. */
+export interface FailoverSlice {
+  readonly health: ProviderHealthState;
+  /** Reasons for which this iteration moved to another route, bounded. */
+  readonly failedOver: readonly string[];
+  /** Milliseconds that the run has waited for cooling routes. */
+  readonly providerWaitMs: number;
+  /** Place of the last called route in the chain. */
+  readonly lastRouteIndex?: number;
+}
+
+/** Nothing is known, and nothing was called. */
+export const initialFailover: FailoverSlice = {
+  health: { routes: {} },
+  failedOver: [],
+  providerWaitMs: 0,
+};
+
+/** Reasons that are kept of one iteration. */
+const keptReasons = 8;
+
+/** Notes that the iteration moves to another route, for this reason. */
+export function noteFailover<State extends FailoverSlice>(state: State, reason: string): State {
+  return { ...state, failedOver: [...state.failedOver, reason].slice(-keptReasons) };
+}

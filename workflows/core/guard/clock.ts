@@ -1,0 +1,117 @@
+/** The clock of active time: counts the time that a run works, and ends its limit also in the middle of an activity. */
+import { without } from '../json';
+import type { CountersSlice } from '../run/account';
+import type { Stop } from '../run/outcome';
+import type { SnapshotSlice } from '../run/ports';
+import { prepared } from '../run/ports';
+import type { RunCommand, RunEvent } from '../run/protocol';
+import type { Step } from '../run/step';
+import { guardActiveTime } from './limits-reached';
+import type { GuardSlice } from './state';
+import { withGuard } from './state';
+
+type Clocked = GuardSlice & SnapshotSlice;
+
+function queuedMsOf(event: RunEvent): number {
+  return 'result' in event && 'queuedMs' in event.result ? (event.result.queuedMs ?? 0) : 0;
+}
+
+/**
+ * Milliseconds of a stretch in which a worker was alive.
+ *
+ * The timer of active time fires at the limit wherever a worker is alive. An event that comes later than that by more than a
+ * heartbeat's timeout shows that none was: of such a stretch only that timeout counts.
+ */
+function workedMs({ snapshot, activeMs }: Clocked, event: RunEvent, spentMs: number): number {
+  if (snapshot === undefined) return spentMs;
+  const { maxActiveMs, heartbeatTimeoutMs } = snapshot.limits;
+  const countedMs = Math.max(spentMs - queuedMsOf(event), 0);
+  const isLate = activeMs + countedMs > maxActiveMs + heartbeatTimeoutMs;
+  return isLate ? Math.min(countedMs, heartbeatTimeoutMs) : countedMs;
+}
+
+/**
+ * Counts the time since the last event as active, if the run worked.
+ *
+ * Contract: waits for a person, a cooldown, or the store do not count, nor does time without a live worker or in the queue.
+ */
+export function countActiveTime<State extends Clocked>(state: State, event: RunEvent): State {
+  if (state.activeSinceMs === undefined) return state;
+  const spentMs = Math.max(event.atMs - state.activeSinceMs, 0);
+  const activeMs = state.activeMs + workedMs(state, event, spentMs);
+  return { ...state, activeMs, activeSinceMs: event.atMs };
+}
+
+/** Starts or stops the clock. */
+export function setActive<State extends GuardSlice>(
+  state: State,
+  isActive: boolean,
+  atMs: number,
+): State {
+  return isActive ? { ...state, activeSinceMs: atMs } : without(state, 'activeSinceMs');
+}
+
+function withoutTimer<State extends GuardSlice>(state: State): State {
+  return { ...state, guard: without(state.guard, 'activeTimer') };
+}
+
+function startTimer<State extends Clocked>({ state, commands }: Step<State>): Step<State> {
+  const { maxActiveMs } = prepared(state).snapshot.limits;
+  const activeTimers = state.guard.activeTimers + 1;
+  const activeTimer = `active-${activeTimers}`;
+  const start: RunCommand = {
+    type: 'start-timer',
+    timerId: activeTimer,
+    delayMs: Math.max(maxActiveMs - state.activeMs, 1),
+    summary: 'limit of active time',
+  };
+  return {
+    state: withGuard(state, { activeTimer, activeTimers }),
+    commands: [...commands, start],
+  };
+}
+
+/** Cancels the timer before whatever ends the segment or the run. */
+function stopTimer<State extends GuardSlice>(
+  { state, commands }: Step<State>,
+  timerId: string,
+): Step<State> {
+  const last = commands.findIndex(({ type }) => type === 'end-run' || type === 'roll-over');
+  const place = last < 0 ? commands.length : last;
+  const cancel: RunCommand = { type: 'cancel-timer', timerId };
+  return {
+    state: withoutTimer(state),
+    commands: [...commands.slice(0, place), cancel, ...commands.slice(place)],
+  };
+}
+
+/**
+ * Starts the timer of active time where the run begins to work, and stops it where it no longer does.
+ *
+ * Contract: two events per stretch of work and none per activity; a timer of an earlier segment is gone with it.
+ */
+export function keepActiveTimer<State extends Clocked>(
+  decided: Step<State>,
+  event: RunEvent,
+  wantsTimer: boolean,
+): Step<State> {
+  if (decided.state.snapshot === undefined) return decided;
+  const isNewSegment = event.type === 'segment-started';
+  const current = isNewSegment ? { ...decided, state: withoutTimer(decided.state) } : decided;
+  const { activeTimer } = current.state.guard;
+  if (wantsTimer && activeTimer === undefined) return startTimer(current);
+  if (!wantsTimer && activeTimer !== undefined) return stopTimer(current, activeTimer);
+  return current;
+}
+
+/** Takes a fired timer of active time, and why the run must end, if its time is used up; undefined for any other timer. */
+export function takeActiveTimer<State extends Clocked & CountersSlice>(
+  state: State,
+  timerId: string,
+): { readonly state: State; readonly stop?: Stop } | undefined {
+  if (state.guard.activeTimer !== timerId) return undefined;
+  const fired = withoutTimer(state);
+  const { limits } = prepared(fired).snapshot;
+  const stop = guardActiveTime(limits, fired.counters, fired.activeMs);
+  return { state: fired, ...(stop === undefined ? {} : { stop }) };
+}

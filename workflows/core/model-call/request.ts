@@ -1,0 +1,67 @@
+/** Builds the request of a model call from what the run holds. */
+import type { Allowance } from '../budget/spend';
+import type { Sized } from '../context/size';
+import { contextBounds, countedNow } from '../context/size';
+import { shortHash } from '../errors/fingerprint';
+import { isRecovering, routeName } from '../failover/provider-health';
+import type { FailoverSlice } from '../failover/state';
+import { invariant } from '../invariant';
+import { defined } from '../json';
+import { textsPerCallChars } from '../limits';
+import type { PeopleSlice } from '../people/state';
+import type { CountersSlice } from '../run/account';
+import type { RequestSlice } from '../run/ports';
+import { prepared } from '../run/ports';
+import type { CallModelInput } from './ports';
+
+type RequestState = Sized & CountersSlice & FailoverSlice & PeopleSlice & RequestSlice;
+
+/** Activity id of the next model call: its iteration, and its number in it. */
+export function nextCallId({ counters }: CountersSlice): string {
+  const { iterations, callsThisIteration } = counters;
+  return callsThisIteration === 0 ? `m${iterations}` : `m${iterations}.${callsThisIteration}`;
+}
+
+/** How many of the waiting texts one call can carry: at least one, where there is one. */
+export function textsThatFit(inbox: readonly string[]): number {
+  let chars = 0;
+  const tooMany = inbox.findIndex((text, index) => {
+    chars += text.length;
+    return index > 0 && chars > textsPerCallChars;
+  });
+  return tooMany < 0 ? inbox.length : tooMany;
+}
+
+/** The input of a model call on this route. */
+export function modelInput(
+  state: RequestState,
+  routeIndex: number,
+  allowance: Allowance | undefined,
+): CallModelInput {
+  const { snapshot, head } = prepared(state);
+  const route = snapshot.chain[routeIndex];
+  invariant(route !== undefined, 'a decided route is in the chain');
+  const { pendingResults, runtimeResults, note, maxOutputTokens } = state.next;
+  const userTexts = state.inbox.slice(0, textsThatFit(state.inbox));
+  const name = routeName(route);
+  return {
+    storeId: snapshot.storeId,
+    definition: snapshot.definition,
+    head,
+    routeIndex,
+    ...(isRecovering(state.health, name) ? { probe: true } : {}),
+    iteration: state.counters.iterations,
+    idPrefix: shortHash(state.runKey),
+    bounds: contextBounds(state, route),
+    ...defined({
+      pendingResults: pendingResults.length === 0 ? undefined : pendingResults,
+      runtimeResults,
+      note,
+      maxOutputTokens,
+      counted: countedNow(state),
+      tokenFactors: state.context.factors[name],
+      userTexts: userTexts.length === 0 ? undefined : userTexts,
+      allowance,
+    }),
+  };
+}

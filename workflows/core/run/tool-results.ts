@@ -1,0 +1,40 @@
+/** Counts what tool calls came to, and tells people. */
+import type { AgentError } from '../failure';
+import { previewChars } from '../limits';
+import type { AccountSlice, CountersSlice } from './account';
+import { addSuccess, countFailure } from './account';
+import type { Step } from './step';
+import { publish, step } from './step';
+import type { ProposedToolCall } from '../tools/ports';
+import { callSummary } from '../tools/state';
+
+/** Counts and publishes a call's success. */
+export function noteSuccess<State extends AccountSlice>(
+  state: State,
+  call: ProposedToolCall,
+  preview: string,
+  atMs: number,
+): Step<State> {
+  const summary = callSummary(call);
+  const noted = addSuccess(state, summary);
+  return step(
+    noted,
+    publish(noted, atMs, {
+      type: 'ToolCallSucceededEvent',
+      toolCallId: call.toolCallId,
+      summary,
+      preview: preview.slice(0, previewChars),
+    }),
+  );
+}
+
+/** Counts and publishes a call's failure. */
+export function noteFailure<State extends CountersSlice>(
+  state: State,
+  { toolCallId }: ProposedToolCall,
+  error: AgentError,
+  atMs: number,
+): Step<State> {
+  const noted = countFailure(state);
+  return step(noted, publish(noted, atMs, { type: 'ToolResultErrorEvent', toolCallId, error }));
+}

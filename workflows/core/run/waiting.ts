@@ -1,0 +1,125 @@
+/** The phase in which a run waits for a provider, the store, or a person: a durable timer, or nothing but a person's answer. */
+import { without } from '../json';
+import type { PeopleSlice } from '../people/state';
+import type { RunCommand } from './protocol';
+import type { CountersSlice } from './account';
+import { count } from './account';
+import type { PhaseSlice } from '../tools/state';
+import type { Step } from './step';
+import { goTo, publish, step } from './step';
+
+/** The phase. */
+export interface Waiting {
+  readonly type: 'waiting';
+  readonly on: 'provider' | 'store' | 'person';
+  readonly reason: string;
+  /** Absent for a wait that only a person ends. */
+  readonly timerId?: string;
+  readonly untilMs?: number;
+  readonly sinceMs: number;
+  /** The stage of the loop that follows the wait. */
+  readonly then: 'prepare' | 'call-model' | 'begin-iteration';
+  /** Milliseconds of this wait's timer, doubled when the wait did not help. */
+  readonly delayMs?: number;
+}
+
+/** The slice of a wait for the store. */
+export interface StoreWaitSlice {
+  /** Milliseconds of the last wait for the store; absent while the store answers. */
+  readonly storeWaitMs?: number;
+}
+
+function isWaiting(phase: PhaseSlice['phase']): phase is Waiting {
+  return phase.type === 'waiting';
+}
+
+/** The phase, if the run waits. */
+export function waitingPhase({ phase }: PhaseSlice): Waiting | undefined {
+  return isWaiting(phase) ? phase : undefined;
+}
+
+/** The timer of a wait; nothing where only a person ends it. */
+export function waitTimer(wait: Waiting, atMs: number): readonly RunCommand[] {
+  const { timerId, untilMs, on, reason } = wait;
+  if (timerId === undefined || untilMs === undefined) return [];
+  const summary = `wait for ${on}: ${reason}`.slice(0, 200);
+  return [{ type: 'start-timer', timerId, delayMs: Math.max(untilMs - atMs, 1), summary }];
+}
+
+/** Starts a durable wait that a timer ends. */
+export function startWait<State extends PhaseSlice & CountersSlice>(
+  state: State,
+  atMs: number,
+  wait: Pick<Waiting, 'reason' | 'then'> & {
+    readonly on: 'provider' | 'store';
+    readonly delayMs: number;
+  },
+): Step<State> {
+  const timers = state.counters.timers + 1;
+  const phase: Waiting = {
+    type: 'waiting',
+    ...wait,
+    timerId: `${wait.on}-${timers}`,
+    untilMs: atMs + wait.delayMs,
+    sinceMs: atMs,
+  };
+  const waiting = count({ ...state, phase }, { timers });
+  return step(
+    waiting,
+    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `${wait.on}: ${wait.reason}` }),
+    ...waitTimer(phase, atMs),
+  );
+}
+
+/** Hands the run over to a person, and waits durably for the answer. */
+export function waitForPerson<
+  State extends PhaseSlice & CountersSlice & Pick<PeopleSlice, 'escalation'>,
+>(state: State, reason: string, atMs: number): Step<State> {
+  const phase: Waiting = {
+    type: 'waiting',
+    on: 'person',
+    reason,
+    sinceMs: atMs,
+    then: 'begin-iteration',
+  };
+  const waiting = { ...without(state, 'escalation'), phase };
+  return step(
+    waiting,
+    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }),
+  );
+}
+
+/** Milliseconds of the first wait for a store, doubled each time up to the longest one (ADR 0008). */
+const firstStoreWaitMs = 2_000;
+const longestStoreWaitMs = 60_000;
+
+/** Milliseconds of the store wait that follows one of `beforeMs` that did not help. */
+export function nextStoreWaitMs(beforeMs: number | undefined): number {
+  return beforeMs === undefined ? firstStoreWaitMs : Math.min(beforeMs * 2, longestStoreWaitMs);
+}
+
+/** Waits for the store; then the loop goes on with a stage. */
+export function waitForStore<State extends PhaseSlice & CountersSlice & StoreWaitSlice>(
+  state: State,
+  reason: string,
+  then: Waiting['then'],
+  atMs: number,
+): Step<State> {
+  const delayMs = nextStoreWaitMs(state.storeWaitMs);
+  return startWait(state, atMs, { on: 'store', reason, delayMs, then });
+}
+
+/** The state once the store has answered. */
+export function storeAnswered<State extends StoreWaitSlice>(state: State): State {
+  return without(state, 'storeWaitMs');
+}
+
+/** Ends a wait, and goes on with what it was for. */
+export function endWait<State extends PhaseSlice & CountersSlice>(
+  state: State,
+  { on, reason, then }: Waiting,
+  atMs: number,
+): Step<State> {
+  const waitedFor = `${on}: ${reason}`;
+  return goTo(then, state, publish(state, atMs, { type: 'WaitEndedEvent', waitedFor }));
+}

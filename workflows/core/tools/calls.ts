@@ -1,0 +1,282 @@
+/** The tool calls of one reply: starts those that are ready, and takes their results and failures. */
+import { notePendingResult } from '../context/size';
+import type { ContextSlice } from '../context/state';
+import { toToolResponse } from '../errors/error-context';
+import { recordInfraError } from '../failover/provider-failure';
+import type { AgentError, InfraError } from '../failure';
+import { defined } from '../json';
+import { failureMessageChars } from '../limits';
+import { rearmed, timersOfCall, waitText, withoutExpiry } from '../people/decision-wait';
+import type { PeopleSlice } from '../people/state';
+import { requireNewPrivileges } from '../people/state';
+import { noteCallResult } from '../recovery/trial';
+import type { RecoverySlice } from '../recovery/state';
+import type { AccountSlice, CountersSlice } from '../run/account';
+import { count } from '../run/account';
+import type { RequestSlice, SnapshotSlice } from '../run/ports';
+import { prepared, toolPolicy } from '../run/ports';
+import type { RunCommand } from '../run/protocol';
+import type { Step } from '../run/step';
+import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
+import { noteFailure, noteSuccess } from '../run/tool-results';
+import type { StoreWaitSlice } from '../run/waiting';
+import { nextStoreWaitMs } from '../run/waiting';
+import type { ProposedToolCall, ResultIdentity, RunToolResult } from './ports';
+import type { PhaseSlice, ToolCallProgress } from './state';
+import {
+  abandoned,
+  activityIdAt,
+  callSummary,
+  callsOf,
+  changeToolPhase,
+  pendingResult,
+  replaceCall,
+  runningTools,
+  settle,
+} from './state';
+import { questionAboutOutcome } from './unknown-outcome';
+
+/** What running tool calls reads and changes. */
+export type CallingState = AccountSlice &
+  ContextSlice &
+  PeopleSlice &
+  PhaseSlice &
+  RecoverySlice &
+  RequestSlice &
+  SnapshotSlice &
+  StoreWaitSlice;
+
+/** Activity time limit in milliseconds of a tool that the snapshot does not know (ADR 0007). */
+const unknownToolTimeoutMs = 60_000;
+
+/** A call with its place in the reply. */
+export interface PlacedCall {
+  readonly call: ProposedToolCall;
+  readonly index: number;
+}
+
+/** The calls that may start. */
+export function readyCalls(state: PhaseSlice): readonly (PlacedCall & { isResumed: boolean })[] {
+  return callsOf(state).flatMap(({ call, status }, index) =>
+    status.type === 'ready' ? [{ call, index, isResumed: status.isResumed === true }] : [],
+  );
+}
+
+/** Starts a call as an activity. */
+export function startCall<State extends CallingState>(
+  state: State,
+  { call, index }: PlacedCall,
+): Step<State> {
+  const { snapshot } = prepared(state);
+  const running = replaceCall(state, { call, status: { type: 'running' } });
+  return step(running, {
+    type: 'run-tool',
+    toolCallId: call.toolCallId,
+    callId: activityIdAt(state, index),
+    summary: callSummary(call),
+    timeoutMs: toolPolicy(state, call.name)?.timeoutMs ?? unknownToolTimeoutMs,
+    heartbeatTimeoutMs: snapshot.limits.heartbeatTimeoutMs,
+    input: {
+      storeId: snapshot.storeId,
+      definition: snapshot.definition,
+      toolCallId: call.toolCallId,
+      name: call.name,
+      ...defined({ input: call.input, inputBlob: call.inputBlob, answer: call.answer }),
+      idempotencyKey: `${state.runKey}/${call.toolCallId}`,
+    },
+  });
+}
+
+/** Publishes that a call starts. */
+export function publishStart(
+  state: CountersSlice,
+  call: ProposedToolCall,
+  atMs: number,
+): RunCommand {
+  const { toolCallId } = call;
+  return publish(state, atMs, {
+    type: 'ToolCallStartedEvent',
+    toolCallId,
+    summary: callSummary(call),
+  });
+}
+
+/** Publishes which calls wait for a person. */
+export function announceWaits(
+  state: PhaseSlice & CountersSlice,
+  atMs: number,
+): readonly RunCommand[] {
+  return callsOf(state).flatMap((progress) => {
+    const { type } = progress.status;
+    return type === 'awaiting-approval' || type === 'awaiting-answer'
+      ? [publish(state, atMs, { type: 'WaitStartedEvent', waitingFor: waitText(progress) })]
+      : [];
+  });
+}
+
+/** What the loop detector must keep of a result. */
+function resultIdentity({
+  fingerprint,
+  sketch,
+  outage,
+  saysFailed,
+}: RunToolResult): ResultIdentity {
+  return { fingerprint, ...defined({ sketch, outage, saysFailed }) };
+}
+
+/** Takes the result of a running call. */
+export function onToolCallCompleted<State extends CallingState>(
+  state: State,
+  { call }: ToolCallProgress,
+  result: RunToolResult,
+  atMs: number,
+): Step<State> {
+  const question = questionAboutOutcome(state, call, result);
+  if (question !== undefined) return askAboutOutcome(state, call, question, atMs);
+  const { error } = result;
+  // An output in the form of an error counts as one here: its text may ask for more rights too.
+  const noted = result.saysFailed === true ? requireNewPrivileges(state) : state;
+  const settled = replaceCall(notePendingResult(noted, result.bytes), {
+    call,
+    status: {
+      type: 'settled',
+      pending: pendingResult(call, result),
+      ran: true,
+      ...defined({ error }),
+      identity: resultIdentity(result),
+    },
+  });
+  const published =
+    error === undefined
+      ? noteSuccess(settled, call, result.preview, atMs)
+      : noteFailure(settled, call, error, atMs);
+  return andThen(published, (after) => goTo('settle', noteCallResult(after, call, result)));
+}
+
+function askAboutOutcome<State extends CallingState>(
+  state: State,
+  call: ProposedToolCall,
+  question: string,
+  atMs: number,
+): Step<State> {
+  const asking = replaceCall(state, { call, status: { type: 'awaiting-answer', question } });
+  const waitingFor = `an answer: ${question}`;
+  return step(asking, publish(asking, atMs, { type: 'WaitStartedEvent', waitingFor }));
+}
+
+/** Takes a failure that only people can fix: the other calls return, then the run ends with the cause. */
+export function onToolCallFailed<State extends CallingState>(
+  state: State,
+  { call }: ToolCallProgress,
+  failure: InfraError,
+  atMs: number,
+): Step<State> {
+  const fails = runningTools(state)?.failure !== undefined;
+  if (failure.code === 'store_unavailable' && !fails) return pauseCall(state, call, failure, atMs);
+  const error: AgentError = {
+    kind: 'agent',
+    code: 'tool_execution_failed',
+    message: failure.message.slice(0, failureMessageChars),
+    recoverable: false,
+    toolName: call.name,
+  };
+  const settled = replaceCall(state, settle(call, toToolResponse(error), error, true));
+  const noted = andThen(recordInfraError(settled, failure, atMs), (after) =>
+    noteFailure(after, call, error, atMs),
+  );
+  const failed = andThen(noted, (after) => abandonWaits(after, failure));
+  return andThen(failed, (after) => goTo('settle', after));
+}
+
+/** Settles a call that ran and failed without a result of its own. */
+export function settleFailedCall<State extends CallingState>(
+  state: State,
+  call: ProposedToolCall,
+  error: AgentError,
+  atMs: number,
+): Step<State> {
+  const failed = replaceCall(state, settle(call, toToolResponse(error), error, true));
+  return andThen(noteFailure(failed, call, error, atMs), (after) => goTo('settle', after));
+}
+
+/** The run will fail: calls that have not started never do, and nobody is asked for anything any more. */
+function abandonWaits<State extends CallingState>(state: State, failure: InfraError): Step<State> {
+  const calls = callsOf(state);
+  const failed = changeToolPhase(state, (phase) => ({
+    ...phase,
+    calls: phase.calls.map((progress) => {
+      const { type } = progress.status;
+      if (type === 'running' || type === 'delegated' || type === 'settled') return progress;
+      return type === 'checking-edit' ? withoutExpiry(progress) : abandoned(progress.call);
+    }),
+    failure: phase.failure ?? failure,
+  }));
+  const subagents = calls.flatMap(({ status }, index) =>
+    status.type === 'delegated' ? [activityIdAt(state, index)] : [],
+  );
+  const stop: readonly RunCommand[] =
+    subagents.length === 0 ? [] : [{ type: 'cancel-activities', callIds: subagents }];
+  return step(failed, ...cancelTimers(calls.flatMap(timersOfCall)), ...stop);
+}
+
+/** The timer of a call: when a paused one runs again, or a person's time to decide is over. */
+export function callTimer(progress: ToolCallProgress, atMs: number): readonly RunCommand[] {
+  const { call, status } = progress;
+  if (status.type !== 'paused') return rearmed(progress, atMs);
+  const { timerId, untilMs } = status;
+  const delayMs = Math.max(untilMs - atMs, 1);
+  const summary = `wait for store, then ${callSummary(call)}`.slice(0, 200);
+  return [{ type: 'start-timer', timerId, delayMs, summary }];
+}
+
+/** When a paused call tries the store again: calls of one outage try together, and it counts once. */
+function nextTry(
+  state: PhaseSlice & StoreWaitSlice,
+  atMs: number,
+): { readonly untilMs: number; readonly storeWaitMs: number } {
+  const { storeWaitMs } = state;
+  const pauses = callsOf(state).flatMap(({ status }) =>
+    status.type === 'paused' ? [status.untilMs] : [],
+  );
+  const untilMs = pauses.find((dueMs) => dueMs > atMs);
+  if (untilMs !== undefined && storeWaitMs !== undefined) return { untilMs, storeWaitMs };
+  const waitMs = nextStoreWaitMs(storeWaitMs);
+  return { untilMs: atMs + waitMs, storeWaitMs: waitMs };
+}
+
+/** The store is down: the call runs again, under the same key, when it may be back. */
+function pauseCall<State extends CallingState>(
+  state: State,
+  call: ProposedToolCall,
+  failure: InfraError,
+  atMs: number,
+): Step<State> {
+  const timers = state.counters.timers + 1;
+  const timerId = `store-${timers}`;
+  const { untilMs, storeWaitMs } = nextTry(state, atMs);
+  const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, untilMs } };
+  const paused = count({ ...replaceCall(state, waiting), storeWaitMs }, { timers });
+  return andThen(recordInfraError(paused, failure, atMs), (noted) =>
+    step(
+      noted,
+      publish(noted, atMs, { type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
+      ...callTimer(waiting, atMs),
+    ),
+  );
+}
+
+/** Makes a paused call ready again. */
+export function resumePausedCall<State extends CallingState>(
+  state: State,
+  timerId: string,
+): Step<State> {
+  const paused = callsOf(state).find(
+    ({ status }) => status.type === 'paused' && status.timerId === timerId,
+  );
+  if (paused === undefined) return step(state);
+  const { call } = paused;
+  return goTo(
+    'run-calls',
+    replaceCall(state, { call, status: { type: 'ready', isResumed: true } }),
+  );
+}

@@ -1,0 +1,219 @@
+/** The phase in which the tool calls of one reply run, and the state of each call. */
+import { toToolResponse } from '../errors/error-context';
+import type { AgentError, InfraError } from '../failure';
+import type { HandedLimits } from '../limits';
+import { maxCallsPerReply } from '../limits';
+import type { CountersSlice } from '../run/account';
+import type {
+  PendingResult,
+  ProposedToolCall,
+  ResultIdentity,
+  RuntimeResult,
+  RunToolResult,
+} from './ports';
+
+/** A wait for a person's decision on one call. */
+export interface DecisionWait {
+  /** When the wait expires, where it does. */
+  readonly expiry?: { readonly timerId: string; readonly atMs: number };
+  /** Nobody decided in time, and the policy escalated the wait. */
+  readonly escalated?: true;
+  /** How often people were reminded. */
+  readonly reminders?: number;
+  /** Edits of this call that were checked so far, for activity ids. */
+  readonly checks?: number;
+}
+
+/** A tool call of the current reply and its status. */
+export interface ToolCallProgress {
+  readonly call: ProposedToolCall;
+  readonly status:
+    /** May start: the loop starts it before it rests. `isResumed`: it had started before, and was counted then. */
+    | { readonly type: 'ready'; readonly isResumed?: true }
+    | ({ readonly type: 'awaiting-approval' } & DecisionWait)
+    /** A person approved with other arguments, which are being checked. */
+    | ({
+        readonly type: 'checking-edit';
+        readonly callId: string;
+        /** Identity of the decision: `edit:<hash>`. */
+        readonly decision: string;
+        readonly by?: string;
+      } & DecisionWait)
+    | ({ readonly type: 'awaiting-answer'; readonly question: string } & DecisionWait)
+    | { readonly type: 'running' }
+    /** A subagent works on it. */
+    | { readonly type: 'delegated'; readonly runId: string; readonly limits: HandedLimits }
+    /** The store is down; the call runs again when the timer fires. */
+    | { readonly type: 'paused'; readonly timerId: string; readonly untilMs: number }
+    | SettledStatus;
+}
+
+/** A call that has its result. */
+export interface SettledStatus {
+  readonly type: 'settled';
+  readonly pending: PendingResult;
+  /** The tool ran, or a person answered. A call that did not run leaves no trace in the transcript by itself. */
+  readonly ran: boolean;
+  readonly error?: AgentError;
+  /** What the loop detector needs of the result; absent where no tool ran. */
+  readonly identity?: ResultIdentity;
+}
+
+/** A tool call that the runtime makes on its own, to recover. */
+export interface RuntimeCall {
+  readonly call: ProposedToolCall;
+  readonly introduction: string;
+}
+
+/** The phase. */
+export interface RunningTools {
+  readonly type: 'running-tools';
+  readonly calls: readonly ToolCallProgress[];
+  /** A call met a failure that only people can fix: the others return, then the run ends. */
+  readonly failure?: InfraError;
+  /** The only call is the runtime's own. */
+  readonly recovery?: RuntimeCall;
+  /** Active milliseconds of the longest subagent so far. */
+  readonly subagentMs?: number;
+}
+
+/** The slice that holds the phase, as rooms see it that own one phase only. */
+export interface PhaseSlice {
+  readonly phase: { readonly type: string };
+}
+
+/** What the next model call sends beside the transcript. */
+export interface NextRequest {
+  readonly pendingResults: readonly PendingResult[];
+  /** Results of the runtime's own calls. */
+  readonly runtimeResults?: readonly RuntimeResult[];
+  /** Ephemeral: sent once, never stored. */
+  readonly note?: string;
+  readonly maxOutputTokens?: number;
+}
+
+/** The slice of the next model call. */
+export interface NextRequestSlice {
+  readonly next: NextRequest;
+}
+
+/** Adds a text to the note of the next request, after what it already says. */
+export function addNote<State extends NextRequestSlice>(state: State, text: string): State {
+  const { note } = state.next;
+  const all = note === undefined ? text : `${note}\n\n${text}`;
+  return { ...state, next: { ...state.next, note: all } };
+}
+
+function isRunningTools(phase: PhaseSlice['phase']): phase is RunningTools {
+  return phase.type === 'running-tools';
+}
+
+/** The phase, if tools are running. */
+export function runningTools({ phase }: PhaseSlice): RunningTools | undefined {
+  return isRunningTools(phase) ? phase : undefined;
+}
+
+/** The tool calls of the current reply; none in any other phase. */
+export function callsOf(state: PhaseSlice): readonly ToolCallProgress[] {
+  return runningTools(state)?.calls ?? [];
+}
+
+/** The call of this id, if it has the given status. */
+export function findCall(
+  state: PhaseSlice,
+  toolCallId: string,
+  status: ToolCallProgress['status']['type'],
+): ToolCallProgress | undefined {
+  return callsOf(state).find(
+    (progress) => progress.call.toolCallId === toolCallId && progress.status.type === status,
+  );
+}
+
+/** The state with other fields of the phase; unchanged where no tools run. */
+export function changeToolPhase<State extends PhaseSlice>(
+  state: State,
+  change: (phase: RunningTools) => RunningTools,
+): State {
+  const phase = runningTools(state);
+  return phase === undefined ? state : { ...state, phase: change(phase) };
+}
+
+/** The state with one call replaced. */
+export function replaceCall<State extends PhaseSlice>(state: State, next: ToolCallProgress): State {
+  return changeToolPhase(state, (phase) => ({
+    ...phase,
+    calls: phase.calls.map((progress) =>
+      progress.call.toolCallId === next.call.toolCallId ? next : progress,
+    ),
+  }));
+}
+
+/** Name and label of a call, as people read it. */
+export function callSummary({ name, label }: ProposedToolCall): string {
+  return label === undefined ? name : `${name} ${label}`;
+}
+
+/** A settled call whose result is a text of the core's own. */
+export function settle(
+  call: ProposedToolCall,
+  text: string,
+  error: AgentError | undefined,
+  ran: boolean,
+): ToolCallProgress {
+  const pending: PendingResult = {
+    toolCallId: call.toolCallId,
+    name: call.name,
+    text,
+    isError: error !== undefined,
+    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
+  };
+  return {
+    call,
+    status: { type: 'settled', pending, ran, ...(error === undefined ? {} : { error }) },
+  };
+}
+
+/** A settled call that never ran, and why. */
+export function settleWithError(call: ProposedToolCall, error: AgentError): ToolCallProgress {
+  return settle(call, toToolResponse(error), error, false);
+}
+
+/** A call that never runs, because the run fails. */
+export function abandoned(call: ProposedToolCall): ToolCallProgress {
+  return settleWithError(call, {
+    kind: 'agent',
+    code: 'tool_denied',
+    message: 'The call was not run, because the run ended with a system error.',
+    recoverable: false,
+    toolName: call.name,
+  });
+}
+
+/** The result of a call that ran, to append to the transcript. */
+export function pendingResult(call: ProposedToolCall, result: RunToolResult): PendingResult {
+  return {
+    toolCallId: call.toolCallId,
+    name: call.name,
+    ...(result.result === undefined
+      ? { text: result.text ?? result.preview }
+      : { result: result.result }),
+    isError: result.error !== undefined,
+    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
+  };
+}
+
+/** Activity id of a tool call: its iteration and its place in the reply, such as `t3.0`. */
+export function toolCallActivityId(iteration: number, index: number): string {
+  return `t${iteration}.${index}`;
+}
+
+/** Place of a call in its activity id: the runtime's own call comes after all that a reply can hold. */
+export function activityIndex(phase: PhaseSlice['phase'], index: number): number {
+  const isOwn = isRunningTools(phase) && phase.recovery !== undefined;
+  return isOwn ? maxCallsPerReply + 1 + index : index;
+}
+
+/** Activity id of a call by its place in the phase. */
+export function activityIdAt(state: PhaseSlice & CountersSlice, index: number): string {
+  return toolCallActivityId(state.counters.iterations, activityIndex(state.phase, index));
+}

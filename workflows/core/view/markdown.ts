@@ -1,0 +1,40 @@
+/** A run's status as Markdown, for the Web UI's current details. */
+import type { PendingItem } from './pending';
+import type { StatusRow } from './rows';
+import { statusRows } from './rows';
+import type { RunStatusView } from './status';
+
+/** Longest value of one line of the Web UI's details, in characters. */
+const detailChars = 500;
+
+/** Characters of what a person is asked: the command that answers must stay on the line. */
+const wantedChars = 350;
+
+/** Text as one line of Markdown in which nothing of it is markup. */
+export function escapeMarkdown(text: string): string {
+  const line = text.slice(0, detailChars).replace(/\s+/g, ' ');
+  return line.replace(/[\\`*_<>[\]|#~$]/g, (character) => `\\${character}`);
+}
+
+/** What a person is asked, and the command that answers; the page itself names the run. */
+function wantedRow(item: PendingItem): StatusRow {
+  if (item.type === 'question')
+    return ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer RUN TEXT`];
+  const input = JSON.stringify(item.input ?? 'arguments in the store').slice(0, wantedChars);
+  return [
+    'Wants approval',
+    `${item.tool} ${input} -- holdfast approve RUN ${item.approvalId}, or reject`,
+  ];
+}
+
+/** How the run ended; the command line says it at greater length. */
+function endingRow({ status, ending }: RunStatusView): readonly StatusRow[] {
+  return ending === undefined ? [] : [[status === 'completed' ? 'Answer' : 'Message', ending]];
+}
+
+/** The Web UI's current details: what a person wants to know about a run at a glance, in Markdown. */
+export function statusMarkdown(view: RunStatusView, pending: readonly PendingItem[]): string {
+  const rows = [...statusRows(view), ...endingRow(view), ...pending.map(wantedRow)];
+  const lines = rows.map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
+  return [`### ${view.status}`, ...lines].join('\n');
+}

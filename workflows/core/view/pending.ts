@@ -1,0 +1,150 @@
+/** What waits for a person: the answer of the query `pending`. */
+import { defined } from '../json';
+import { digestOf, policyOf } from '../people/decision-wait';
+import { escalationQuestionId } from '../people/state';
+import type { RecoveryExpiry, RecoveryPolicy } from '../recovery/action';
+import type { RecoveryStage } from '../recovery/state';
+import { currentStage } from '../recovery/state';
+import { actionSummary } from '../recovery/text';
+import type { SnapshotSlice } from '../run/ports';
+import { waitingPhase } from '../run/waiting';
+import type { ExpiryAction } from '../tools/ports';
+import type { DecisionWait, PhaseSlice, ToolCallProgress } from '../tools/state';
+import { callsOf } from '../tools/state';
+
+/** One thing that waits for a person: an entry of the query `pending`. */
+export type PendingItem =
+  | ({
+      readonly type: 'approval';
+      readonly approvalId: string;
+      readonly digest: string;
+      readonly tool: string;
+      readonly label?: string;
+      readonly input?: unknown;
+      /** Blob with the input, where it is too long to travel. */
+      readonly inputBlob?: string;
+      /** Parameters that the tool's schema marks privileged. */
+      readonly privileged?: readonly string[];
+      /** Changed arguments are being checked. */
+      readonly checkingEdit?: true;
+    } & Limited)
+  | ({
+      readonly type: 'question';
+      readonly questionId: string;
+      readonly question: string;
+    } & Limited);
+
+/** The limit of a wait, where it has one. */
+interface Limited {
+  /** Milliseconds since the epoch at which the wait expires. */
+  readonly expiresAtMs?: number;
+  /** What happens then. */
+  readonly onExpiry?: ExpiryAction | RecoveryExpiry;
+  /** Nobody decided in time. It can still be decided. */
+  readonly escalated?: true;
+}
+
+/** What the view of waits reads. */
+export type PendingState = PhaseSlice & SnapshotSlice;
+
+function limitOf(state: SnapshotSlice, progress: ToolCallProgress, wait: DecisionWait): Limited {
+  const { expiry, escalated } = wait;
+  const onExpiry = policyOf(state, progress)?.onExpiry;
+  return defined({
+    expiresAtMs: expiry?.atMs,
+    onExpiry: expiry === undefined ? undefined : onExpiry,
+    escalated,
+  });
+}
+
+function callItem(state: SnapshotSlice, progress: ToolCallProgress): PendingItem[] {
+  const { call, status } = progress;
+  switch (status.type) {
+    case 'awaiting-approval':
+    case 'checking-edit':
+      return [
+        {
+          type: 'approval',
+          approvalId: call.toolCallId,
+          digest: digestOf(call),
+          tool: call.name,
+          ...defined({
+            label: call.label,
+            input: call.input,
+            inputBlob: call.inputBlob,
+            privileged: call.privileged?.parameters.map(({ name }) => name),
+          }),
+          ...(status.type === 'checking-edit' ? { checkingEdit: true } : {}),
+          ...limitOf(state, progress, status),
+        },
+      ];
+    case 'awaiting-answer':
+      return [
+        {
+          type: 'question',
+          questionId: call.toolCallId,
+          question: status.question,
+          ...limitOf(state, progress, status),
+        },
+      ];
+    case 'ready':
+    case 'running':
+    case 'delegated':
+    case 'paused':
+    case 'settled':
+      return [];
+  }
+}
+
+function stageLimit(
+  { untilMs }: { readonly untilMs: number },
+  policy: RecoveryPolicy | undefined,
+): Limited {
+  return { expiresAtMs: untilMs, ...defined({ onExpiry: policy?.onExpiry }) };
+}
+
+/** What recovery asks of a person. */
+function recoveryItems(
+  stage: RecoveryStage,
+  policy: RecoveryPolicy | undefined,
+): readonly PendingItem[] {
+  switch (stage.type) {
+    case 'planning':
+    case 'backing-off':
+      return [];
+    case 'escalated':
+      return [
+        {
+          type: 'question',
+          questionId: stage.questionId,
+          question: stage.question,
+          ...stageLimit(stage, policy),
+        },
+      ];
+    case 'asking': {
+      const { action, digest, call } = stage.plan;
+      const { toolName, parameters } = action.action;
+      return [
+        {
+          type: 'approval',
+          approvalId: stage.approvalId,
+          digest,
+          tool: toolName === '' ? action.strategy : toolName,
+          label: `recovery: ${actionSummary(action)}`.slice(0, 80),
+          ...defined({ input: call && parameters }),
+          ...stageLimit(stage, policy),
+        },
+      ];
+    }
+  }
+}
+
+/** Everything that waits for a person. */
+export function pendingItems(state: PendingState): readonly PendingItem[] {
+  const stage = currentStage(state);
+  if (stage !== undefined) return recoveryItems(stage, state.snapshot?.recovery);
+  const wait = waitingPhase(state);
+  if (wait?.on === 'person')
+    return [{ type: 'question', questionId: escalationQuestionId, question: wait.reason }];
+  return callsOf(state).flatMap((call) => callItem(state, call));
+}

@@ -1,0 +1,20 @@
+/**
+ * Changes of the workflow's behavior that runs in flight must not see. A run keeps the flags of the code that started it, in its
+ * snapshot; the core asks `hasFlag` and gets them as data. CONTRIBUTING, "Changing a workflow safely", says when to add one.
+ */
+
+/** One change. */
+interface Flag {
+  /** What the workflow does differently with the flag. */
+  readonly change: string;
+  /** First version with the flag. */
+  readonly since: string;
+  /** When flag and old behavior may be removed. */
+  readonly removable: string;
+}
+
+/** The flags by name. */
+const flags: Readonly<Record<string, Flag>> = {};
+
+/** Names of the flags that this version knows: recorded in the snapshot of each run that it starts. */
+export const flagNames: readonly string[] = Object.keys(flags);
