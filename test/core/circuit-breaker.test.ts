@@ -6,7 +6,7 @@ import {
   resetErrors,
   trackError,
 } from '../../workflows/core/errors/circuit-breaker';
-import { aSnapshot, anAgentError, anInfraError } from '../support/builders';
+import { aLimits, aSnapshot, anAgentError, anInfraError } from '../support/builders';
 import type { RunDriver, ScriptedToolResult } from '../support/run-driver';
 import type { ScriptedReply } from '../support/scripted-reply';
 import { drive } from '../support/run-driver';
@@ -22,7 +22,8 @@ const fails = (message: string): ScriptedToolResult => ({ error: anAgentError({ 
 /** A run whose tool gives these results, one per iteration, and whose model then answers. */
 const runWith = (results: readonly ScriptedToolResult[]): RunDriver =>
   drive([...results.map(() => divide), { text: 'I cannot divide by zero.' }], {
-    prepare: () => aSnapshot({ limits: { ...aSnapshot().limits, maxIterations: 20 } }),
+    // No loop ends the run before the breaker.
+    prepare: () => aSnapshot({ limits: aLimits({ maxIterations: 20, maxSameCalls: 20 }) }),
     tool: (_input, call) => results[call - 1] ?? { output: 'ok' },
   });
 
