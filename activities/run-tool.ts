@@ -16,7 +16,7 @@ import { keepTrying } from './lifecycle/retry-for';
 import { countedAttempt } from './lifecycle/lost-workers';
 import { resultIdentityOf } from './identity/result-identity';
 import { boundBytes, boundText, sanitiseText } from './untrusted/sanitizer';
-import { saysFailed } from './tool-call/reported-failure';
+import { reportsFailure } from './tool-call/reported-failure';
 import type { Store, ToolRecord } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { putResult } from './tool-call/stored-result';
@@ -62,7 +62,8 @@ async function contentOf(
 function errorOf(
   execution: Execution,
 ): Pick<RunToolResult, 'error' | 'isOutcomeUnknown' | 'saysFailed'> {
-  if (execution.type === 'output') return saysFailed(execution.text) ? { saysFailed: true } : {};
+  if (execution.type === 'output')
+    return reportsFailure(execution.text) ? { saysFailed: true } : {};
   const { error, isOutcomeUnknown } = execution;
   return { error, ...(isOutcomeUnknown === true ? { isOutcomeUnknown } : {}) };
 }

@@ -8,7 +8,7 @@ import { isRuntimeText } from '../untrusted/runtime-text';
 import type { Store } from '../stores/store';
 import type { ContextSummary } from './context-summary';
 import { parseSummary } from './context-summary';
-import { personsDecision } from './persons-results';
+import { hasChangedNothing, personsDecision } from './result-reading';
 
 function textOf(message: UserMessage): string {
   return message.blocks
@@ -47,9 +47,6 @@ function callsOf(messages: readonly Message[]): readonly ToolCallBlock[] {
   );
 }
 
-/** How the core begins the result of a call that may have done its work though it failed (`toToolResponse`). */
-const maybeDone = /^\{"error":true,"code":"(?:tool_timeout|outcome_unknown)"/;
-
 function changedFiles(
   messages: readonly Message[],
   policies: readonly ToolPolicy[],
@@ -57,9 +54,7 @@ function changedFiles(
   const failed = new Set(
     messages.flatMap((message) =>
       message.role === 'tool'
-        ? message.results.flatMap(({ isError, content, toolCallId }) =>
-            isError && !maybeDone.test(content) ? [toolCallId] : [],
-          )
+        ? message.results.filter(hasChangedNothing).map(({ toolCallId }) => toolCallId)
         : [],
     ),
   );

@@ -9,7 +9,7 @@ import type {
 } from '../../workflows/core/message';
 import { fenceToolOutput } from '../untrusted/fence';
 import { wellFormedText } from '../providers/request/well-formed';
-import { isPersonsWord } from './persons-results';
+import { isPersonsWord } from './result-reading';
 
 /** Gives the ref under which a text can be read again. */
 export type RefOf = (text: string, blob: string | undefined) => string;

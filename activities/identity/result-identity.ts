@@ -3,8 +3,10 @@ import { normaliseResult, shortHash } from '../../workflows/core/errors/fingerpr
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
 import type { ResultIdentity } from '../../workflows/core/tools/ports';
-import { callLikeness, isCommand, isOnlyEcho } from './call-likeness';
-import { saysFailed } from '../tool-call/reported-failure';
+import { callLikeness, commandOf } from './call-likeness';
+import { isOnlyEcho } from './command-text';
+import { isStatusOfOutage, mentionsOutage } from '../tool-call/outage';
+import { reportsFailure } from '../tool-call/reported-failure';
 import type { Execution } from '../tool-call/tool-execution';
 import type { Tool } from '../tools/tool';
 
@@ -18,41 +20,31 @@ const endChars = 8_192;
 const sketchLines = 12;
 const fewestLines = 5;
 
-/** How a service says that it is down or that it throttles. */
-const outageWords =
-  /\b(?:ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|EPIPE|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UND_ERR_\w+)\b|connection (?:refused|reset|timed out)|failed to connect|could not connect|couldn't connect|socket hang up|timed? ?out\b|service unavailable|bad gateway|gateway time-?out|temporarily unavailable|(?:too many|rate.?limit\w*) requests?|rate.?limit(?:ed|s? exceeded)|overloaded|internal server error|\b(?:HTTP|status(?: code)?|code|error)[ :=/"']{0,4}(?:\d\.\d )?(?:429|5\d\d|529)\b/i;
-
-/** An output that is nothing but such a status: `HTTP 503 ...`, `{"status":503,...}`. */
-const outageOutput =
-  /^\s*(?:(?:HTTP\/?[\d.]* |error:? |status:? )?(?:429|50[0234]|529)\b(?! \w*(?:ms|bytes|lines|items))|\{[^{}]{0,200}"(?:status|statusCode|status_code|code)":\s*(?:429|50[0234]|529)\b)/i;
-
 /** An output that `run_command` and its kin give for a command that failed. */
 const failedCommand = /^\s*(?:exit code|exited with(?: code)?|exit status):? (?!0\b)\d/i;
 
 /** Characters of an output that is searched for the signs of an outage. */
 const searchedChars = 2_000;
 
-/** Characters up to which an output in words is nothing but a message; what is longer only speaks of errors. */
+/** Characters up to which an output in words is nothing but a message; a longer one may only discuss errors. */
 const messageChars = 300;
 
-/** Whether an output is an error's message, in words or as JSON, that names an outage. */
-function tellsOutage(text: string): boolean {
+/** Whether an output is an error's message, in words or as JSON, that mentions an outage. */
+function reportsOutage(text: string): boolean {
   const isMessage = text.length <= messageChars || /^\s*\{/.test(text);
-  return isMessage && saysFailed(text) && outageWords.test(text);
+  return isMessage && reportsFailure(text) && mentionsOutage(text);
 }
 
 function isOutage(execution: Execution, input: JsonObject): boolean {
   if (execution.type === 'error') {
     const { code, message } = execution.error;
     if (code === 'rate_limit' || code === 'tool_timeout') return true;
-    return outageWords.test(
-      `${message}\n${(execution.output?.text ?? '').slice(0, searchedChars)}`,
-    );
+    return mentionsOutage(`${message}\n${(execution.output?.text ?? '').slice(0, searchedChars)}`);
   }
   const head = execution.text.slice(0, searchedChars);
-  if (failedCommand.test(head)) return outageWords.test(head);
+  if (failedCommand.test(head)) return mentionsOutage(head);
   if (execution.text.length > searchedChars) return false;
-  return outageOutput.test(head) || (!isCommand(input) && tellsOutage(head));
+  return isStatusOfOutage(head) || (commandOf(input) === undefined && reportsOutage(head));
 }
 
 function textOf(execution: Execution): string {
@@ -87,7 +79,7 @@ export function resultIdentityOf(
   execution: Execution,
 ): ResultIdentity {
   const text = textOf(execution);
-  const said = isOnlyEcho(input) ? text.replace(/\d+/g, '0') : text;
+  const said = isOnlyEcho(commandOf(input) ?? '') ? text.replace(/\d+/g, '0') : text;
   const movesWindow = callLikeness(tool, input).alike?.window !== undefined;
   const sketch = movesWindow && execution.type === 'output' ? sketchOf(text) : undefined;
   return {

@@ -3,13 +3,13 @@ import { literalPattern } from '../../workflows/core/literal-pattern';
 import type { AgentError, AgentErrorCode } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { shapeOf } from '../tools/value-shape';
+import { mentionsOutage } from '../tool-call/outage';
 import { isJsonObject } from '../tools/input-schema';
 import type { ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
 
+/** Words of tools for a file or a thing that is not there. */
 const notFound =
-  /ENOENT|no such file|not found|does not exist|doesn't exist|cannot find|could not find|unknown file|\b404\b/i;
-const outOfOrder =
-  /ECONN|EAI_AGAIN|ETIMEDOUT|unavailable|out of order|refused|timed? ?out|overloaded|\b50[0234]\b/i;
+  /ENOENT|no such file|not found|does(?: not|n't) exist|(?:cannot|could not) find|unknown file|\b404\b/i;
 
 const serviceCodes: ReadonlySet<AgentErrorCode> = new Set([
   'tool_timeout',
@@ -57,7 +57,7 @@ export function hintFromKnowledge(
   const known = relevant(knowledge.hints[tool] ?? [], error, input);
   if (known !== undefined) return known.hint;
   const others = knowledge.alternatives[tool] ?? [];
-  const isService = serviceCodes.has(error.code) || outOfOrder.test(error.message);
+  const isService = serviceCodes.has(error.code) || mentionsOutage(error.message);
   return isService && others.length > 0
     ? `Other tools for the same purpose: ${others.join(', ')}.`
     : undefined;

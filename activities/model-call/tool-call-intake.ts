@@ -10,7 +10,6 @@ import type { ToolCallBlock } from '../../workflows/core/message';
 import type { ProposedToolCall } from '../../workflows/core/tools/ports';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { actionDigest, callIdentity } from '../identity/call-identity';
-import { meantTool } from '../knowledge/tool-purpose';
 import type { RawToolCall } from '../providers/provider';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
@@ -19,6 +18,7 @@ import type { Store } from '../stores/store';
 import { canonicalJson } from '../stores/content-hash';
 import { editedFileOf } from '../tools/edits-file';
 import { isJsonObject } from '../tools/input-schema';
+import { onlyNearestName } from '../tools/nearest-name';
 import type { ToolsOfRun } from '../tool-call/tool-of-run';
 import { refusedInputHint, toolOfRun } from '../tool-call/tool-of-run';
 import type { ApprovalContext, Tool } from '../tools/tool';
@@ -105,7 +105,7 @@ function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
 
 /** Which tool was probably meant by a name that none has. */
 function meantHint({ config }: ToolsOfRun, name: string): string | undefined {
-  const meant = meantTool(
+  const meant = onlyNearestName(
     name,
     config.tools.map((tool) => tool.name),
   );

@@ -1,12 +1,27 @@
-/** Whether an output says of itself that the call failed: what it asks for is then to be trusted as little as an error's words. */
+/** Whether an output reports that the call failed: it is then trusted as little as an error's message. */
 import { isJsonObject } from '../tools/input-schema';
 
-/** Characters of an output that are read as JSON, and of its beginning that are read as words. */
+/** Characters of an output that are parsed as JSON, and of its beginning that are searched for words. */
 const jsonChars = 200_000;
 const headChars = 200;
 
-const failureWords =
-  /\b(?:errors?|exception|fail(?:ed|ure)|fatal|denied|unauthori[sz]ed|forbidden|not (?:permitted|allowed|authori[sz]ed)|insufficient \w+|HTTP\/?[\d.]* [45]\d\d)\b/i;
+/** Words of an error's message, as programs and services write them. */
+const failureWords = new RegExp(
+  `\\b(?:${[
+    'errors?',
+    'exception',
+    'fail(?:ed|ure)',
+    'fatal',
+    'denied',
+    'unauthori[sz]ed',
+    'forbidden',
+    'not (?:permitted|allowed|authori[sz]ed)',
+    'insufficient \\w+',
+    'HTTP/?[\\d.]* [45]\\d\\d',
+  ].join('|')})\\b`,
+  'i',
+);
+/** Values of a status field that say that the call failed. */
 const failureStatus =
   /^(?:error|fail(?:ed|ure)?|denied|unauthori[sz]ed|forbidden|rejected|[45]\d\d)$/i;
 
@@ -15,7 +30,7 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false && value !== '' && value !== 0;
 }
 
-function saysSo(value: unknown): boolean {
+function hasFailureField(value: unknown): boolean {
   if (!isJsonObject(value)) return false;
   const { error, errors, isError, is_error, success, ok, status, statusCode, code } = value;
   if ([error, errors, isError, is_error].some(isSet)) return true;
@@ -38,10 +53,10 @@ function parsed(text: string): unknown {
 /**
  * Whether an output has the form of an error, in JSON or in the words of its beginning.
  *
- * Contract: never throws; in doubt it says so, since all that follows is that a person is asked about new rights.
- * Source: R-SAFE-3, R-PEOPLE-7; ADR 0022.
+ * Contract: never throws. In doubt it returns true: all that follows is that a person is asked about new rights (ADR 0022).
+ * Source: R-SAFE-3, R-PEOPLE-7.
  */
-export function saysFailed(text: string): boolean {
+export function reportsFailure(text: string): boolean {
   const value = parsed(text);
-  return value === undefined ? failureWords.test(text.slice(0, headChars)) : saysSo(value);
+  return value === undefined ? failureWords.test(text.slice(0, headChars)) : hasFailureField(value);
 }

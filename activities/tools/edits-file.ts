@@ -5,6 +5,7 @@ import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import type { ProposedToolCall, ToolEffect } from '../../workflows/core/tools/ports';
 import type { Tool } from './tool';
+import { deedOf, wordsOf } from './tool-verbs';
 import { foldedName } from './workspace-path';
 
 const fileNames: readonly string[] = [
@@ -22,16 +23,15 @@ export function fileField(names: readonly string[]): string | undefined {
   return fileNames.find((name) => names.includes(name));
 }
 
-const editingTool =
-  /(?=.*file)(?=.*(?:edit|write|patch|replace|append|insert|update|modify|create|overwrite))/i;
-
-/** The input that names the edited file, for a changing tool whose own name says that it edits files. */
+/** The input that names the edited file, for a changing tool whose own name says that it changes files. */
 export function editedFileField(
   name: string,
   effect: ToolEffect,
   inputNames: readonly string[],
 ): string | undefined {
-  return effect !== 'read' && editingTool.test(name) ? fileField(inputNames) : undefined;
+  const words = wordsOf(name);
+  const changesFiles = words.includes('file') && words.some((word) => deedOf(word) === 'change');
+  return effect !== 'read' && changesFiles ? fileField(inputNames) : undefined;
 }
 
 /** Links followed where the file behind them is not there yet. */

@@ -1,6 +1,7 @@
 /** Says in words for the model what is wrong with a tool call's input. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { isJsonObject, resolveReference } from './input-schema';
+import { nearestName } from './nearest-name';
 
 /** One thing that is wrong with an input, and where. */
 export interface InputProblem {
@@ -46,38 +47,6 @@ function shown(value: unknown): string {
   return `${type} ${text.length > shownChars ? `${text.slice(0, shownChars)}…` : text}`;
 }
 
-/** Letters that must change to make one word of the other. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
-}
-
-const bare = (word: string): string => word.toLowerCase().replace(/[^a-z0-9]/g, '');
-
-/** The known word that was most likely meant: equal but for case and separators, or few letters away, or a part of it. */
-export function nearest(word: string, known: readonly string[]): string | undefined {
-  const wanted = bare(word.slice(0, 64));
-  const rated = known
-    .map((name) => {
-      const other = bare(name);
-      const isPart =
-        Math.min(wanted.length, other.length) >= 3 &&
-        (other.includes(wanted) || wanted.includes(other));
-      return { name, cost: isPart ? 1 : distance(wanted, other) };
-    })
-    .filter(({ cost }) => cost <= Math.max(1, Math.floor(wanted.length / 3)))
-    .sort((a, b) => a.cost - b.cost);
-  return rated[0]?.name;
-}
-
 function matchesType(value: unknown, type: JsonValue): boolean {
   const actual = typeOf(value);
   return actual === type || (type === 'number' && actual === 'integer');
@@ -119,7 +88,7 @@ function wrongValue(schema: JsonObject, value: unknown, path: string): InputProb
     return [];
   }
   const names = allowed.filter((item): item is string => typeof item === 'string');
-  const meant = typeof value === 'string' ? nearest(value, names) : undefined;
+  const meant = typeof value === 'string' ? nearestName(value, names) : undefined;
   const list = allowed.slice(0, 30).map((item) => JSON.stringify(item));
   const guess = meant === undefined ? '' : `; nearest is ${JSON.stringify(meant)}`;
   const expected = list.length === 1 ? list.join() : `one of ${list.join(', ')}`;
@@ -168,7 +137,7 @@ function objectProblems(
 }
 
 function unknownParameter(path: string, name: string, known: readonly string[]): InputProblem {
-  const meant = nearest(name, known);
+  const meant = nearestName(name, known);
   const advice =
     meant === undefined
       ? `known are ${known.join(', ') || 'none'}`

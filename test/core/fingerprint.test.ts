@@ -1,5 +1,10 @@
 /** What is volatile in an error cannot defeat the breaker; what tells errors apart stays. */
-import { normaliseText, shortHash } from '../../workflows/core/errors/fingerprint';
+import {
+  normaliseText,
+  shortHash,
+  volatileInErrors,
+  volatileInResults,
+} from '../../workflows/core/errors/fingerprint';
 import { fc } from '../support/properties';
 
 describe('normaliseText: volatile parts', () => {
@@ -140,3 +145,52 @@ describe('shortHash', () => {
     expect(shortHash('')).toBe('wvjl67o803');
   });
 });
+
+/** An example of each row of the tables. A row without one fails the test below. */
+const examples: Readonly<Record<string, string>> = {
+  'ISO date, with or without time': '2026-11-28T02:13:48.123Z',
+  'day, month, year': 'Tue, 26 Mar 2024 19:59:59 GMT',
+  'month, day, year': 'Sat Nov 28 02:13:48 UTC 2026',
+  'date with slashes': '11/28/2026, 10:11:12',
+  'time with seconds': '12:00:01.123',
+  'time with am or pm': '9:05 pm',
+  'time after "at"': 'at 12:05',
+  'temporary folder of macOS': '/var/folders/ab/c1/T/run-1',
+  'folder in /tmp': '/tmp/run-x/a.ts',
+  'random file in /tmp': '/tmp/tmp.Ez5ATL',
+  'temporary folder of Windows': 'C:\\Users\\ann\\Temp\\x1',
+  UUID: '3f2c1d4e-0000-4abc-9def-1234567890ab',
+  'id with a prefix: a name, then at least 8 characters with a digit and a letter': 'req_8f3k2m1q',
+  'base62: a digit and letters of both cases': 'aB3dE5gH7jK9mN1p',
+  'ULID: digits and capitals': '01HZX3V5K9QW2E4R6T8Y0U1I3O',
+  'hash in hexadecimal': '9fceb02',
+  'address in memory, unless it is an error code': 'fault at 0x7ffe1234abcd',
+  IPv4: '10.0.0.7:5432',
+  IPv6: '2001:db8:0:0:1:0:0:1',
+  'shortened IPv6': 'fe80::1',
+  'identity of an object': 'Object@1b6d3586',
+  'port of localhost': 'localhost:8080',
+  'port that the system hands out': 'port 49321',
+  duration: '1532ms',
+  percentage: '45 %',
+  fraction: '2/5',
+  'n of m': '2 of 5',
+  'number of attempts': '3 times',
+  'number after a word that counts': 'attempt 3',
+  'delay of a retry': 'Retry-After: 30',
+  'number after #': '#17',
+  'process id in brackets': 'node[4711]',
+  'long number, unless it is an error code': '4711471147',
+  'id after a word that names a request': 'request_id: 9f8e7d6c',
+  'long address in memory': '0x7ffe1234abcd',
+  'Unix time': '1764295628',
+  'number of an attempt, a process or a duration': 'attempt: 3',
+};
+
+test.each([...new Set([...volatileInErrors, ...volatileInResults])])(
+  'the row "%s" finds its example',
+  (what, pattern, placeholder) => {
+    const example = examples[what] ?? '';
+    expect(example.replace(pattern, placeholder)).toContain(placeholder);
+  },
+);

@@ -4,7 +4,7 @@ import { hintFromKnowledge, withKnownHint } from '../../activities/knowledge/hin
 import { knowledgeByModel } from '../../activities/knowledge/model-knowledge';
 import type { KnownTool } from '../../activities/definitions/tool-knowledge';
 import { knowledgeByRules } from '../../activities/knowledge/knowledge-by-rules';
-import { meantTool } from '../../activities/knowledge/tool-purpose';
+import { onlyNearestName } from '../../activities/tools/nearest-name';
 import { defineTool } from '../../activities/tools/define-tool';
 import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';
 import { scriptedProvider } from '../../testing/scripted-provider';
@@ -91,7 +91,9 @@ test.each([
   ['launch_rocket', undefined],
   ['', undefined],
 ])('by %j the tool %s is meant', (name, meant) => {
-  expect(meantTool(name, ['read_file', 'search_files', 'write_file', 'show_file'])).toBe(meant);
+  expect(onlyNearestName(name, ['read_file', 'search_files', 'write_file', 'show_file'])).toBe(
+    meant,
+  );
 });
 
 describe('knowledge by a model', () => {

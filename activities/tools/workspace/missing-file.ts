@@ -1,6 +1,6 @@
 /** Turns a system error on a path into what the model can act on; a miss tells the full paths that were likely meant. */
 import { InfraException } from '../../lifecycle/infra-exception';
-import { nearest } from '../input-problems';
+import { nearestName } from '../nearest-name';
 import type { ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import { walkFiles } from './walk-files';
@@ -45,7 +45,7 @@ async function likelyPaths(
   if (sameName.length > 0) {
     return sameName.slice(0, maxSuggestions);
   }
-  const meant = nearest(lastName(path), [...new Set(all.map(lastName))]);
+  const meant = nearestName(lastName(path), [...new Set(all.map(lastName))]);
   return meant === undefined
     ? []
     : all.filter((candidate) => lastName(candidate) === meant).slice(0, maxSuggestions);

@@ -16,43 +16,91 @@ const weekday = '(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? )?';
 const clock = raw`\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?`;
 const zone = raw`(?: ?(?:z|utc|gmt|[+-]\d{2}:?\d{2})\b)?`;
 
-const times: readonly RegExp[] = [
-  new RegExp(raw`\b\d{4}[-/]\d{2}[-/]\d{2}(?:[t ]${clock}|[t ]\d{2}:\d{2})?${zone}`, 'gi'),
-  new RegExp(raw`\b${weekday}\d{1,2}[ -]${month}[ -]\d{4}(?:,? ${clock})?${zone}`, 'gi'),
-  new RegExp(
-    raw`\b${weekday}${month} \d{1,2},? (?:${clock}${zone} )?\d{4}(?:,? ${clock})?${zone}`,
-    'gi',
-  ),
-  new RegExp(raw`\b\d{1,2}/\d{1,2}/\d{4}(?:,? ${clock})?`, 'gi'),
-  new RegExp(raw`\b${clock}(?: ?[ap]m\b)?${zone}`, 'gi'),
-  /\b\d{1,2}:\d{2} ?[ap]m\b/gi,
-  /(?<=\bat )\d{1,2}:\d{2}\b(?!:)/gi,
+/** One row of a table: what it finds, how, and what stands in its place. */
+type VolatilePart = readonly [what: string, pattern: RegExp, placeholder: string];
+
+const insensitive = (pattern: string): RegExp => new RegExp(pattern, 'gi');
+
+const times: readonly VolatilePart[] = [
+  [
+    'ISO date, with or without time',
+    insensitive(raw`\b\d{4}[-/]\d{2}[-/]\d{2}(?:[t ]${clock}|[t ]\d{2}:\d{2})?${zone}`),
+    '<time>',
+  ],
+  [
+    'day, month, year',
+    insensitive(raw`\b${weekday}\d{1,2}[ -]${month}[ -]\d{4}(?:,? ${clock})?${zone}`),
+    '<time>',
+  ],
+  [
+    'month, day, year',
+    insensitive(
+      raw`\b${weekday}${month} \d{1,2},? (?:${clock}${zone} )?\d{4}(?:,? ${clock})?${zone}`,
+    ),
+    '<time>',
+  ],
+  ['date with slashes', insensitive(raw`\b\d{1,2}/\d{1,2}/\d{4}(?:,? ${clock})?`), '<time>'],
+  ['time with seconds', insensitive(raw`\b${clock}(?: ?[ap]m\b)?${zone}`), '<time>'],
+  ['time with am or pm', /\b\d{1,2}:\d{2} ?[ap]m\b/gi, '<time>'],
+  ['time after "at"', /(?<=\bat )\d{1,2}:\d{2}\b(?!:)/gi, '<time>'],
 ];
 
 /** Temporary directories: the first name below them is random, what lies deeper is not. */
-const temporaryPaths: readonly RegExp[] = [
-  /(?:\/private)?\/var\/folders\/[^\s/'"`]{1,100}\/[^\s/'"`]{1,100}\/T\/[^\s/'"`:]{1,200}/g,
-  /(?<![\w.])(?:\/private|\/var)?\/tmp\/[^\s/'"`:]{1,200}(?=\/)/g,
-  /(?<![\w.])(?:\/private|\/var)?\/tmp\/(?=[^\s/'"`:]{0,100}(?:\d|[-_.][A-Za-z0-9]{6}\b))[^\s/'"`:]{1,200}/g,
-  /\b[A-Za-z]:\\(?:[^\s\\'"`]{1,100}\\){1,8}Te?mp\\[^\s\\'"`:]{1,200}/g,
+const temporaryPaths: readonly VolatilePart[] = [
+  [
+    'temporary folder of macOS',
+    /(?:\/private)?\/var\/folders\/[^\s/'"`]{1,100}\/[^\s/'"`]{1,100}\/T\/[^\s/'"`:]{1,200}/g,
+    '<tmp>',
+  ],
+  ['folder in /tmp', /(?<![\w.])(?:\/private|\/var)?\/tmp\/[^\s/'"`:]{1,200}(?=\/)/g, '<tmp>'],
+  [
+    'random file in /tmp',
+    /(?<![\w.])(?:\/private|\/var)?\/tmp\/(?=[^\s/'"`:]{0,100}(?:\d|[-_.][A-Za-z0-9]{6}\b))[^\s/'"`:]{1,200}/g,
+    '<tmp>',
+  ],
+  [
+    'temporary folder of Windows',
+    /\b[A-Za-z]:\\(?:[^\s\\'"`]{1,100}\\){1,8}Te?mp\\[^\s\\'"`:]{1,200}/g,
+    '<tmp>',
+  ],
 ];
 
-const ids: readonly RegExp[] = [
+const uuid: VolatilePart = [
+  'UUID',
   /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
-  // `req_011CXyz…`, `call-3f9k2m1q`: a name, then at least 8 characters with a digit and a letter.
-  /\b[a-z]{1,20}[_-](?=[a-z]{0,80}\d)(?=\d{0,80}[a-z])[0-9a-z]{8,80}\b/gi,
-  // Base62 (a digit and letters of both cases), ULID (digits and capitals).
-  /\b(?=[A-Za-z]{0,64}\d)(?=[0-9a-z]{0,64}[A-Z])(?=[0-9A-Z]{0,64}[a-z])[0-9A-Za-z]{16,64}\b/g,
-  /\b(?=[A-Z]{0,26}\d)[0-9A-Z]{26}\b/g,
-  /\b(?=\d{0,128}[a-f])(?=[a-f]{0,128}\d)[0-9a-f]{7,128}\b/gi,
+  '<id>',
 ];
 
-const addresses: readonly RegExp[] = [
-  new RegExp(raw`(?<!\b${codeWord}[ :=#(]{1,3})\b0x[0-9a-f]{1,16}\b`, 'gi'),
-  /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g,
-  /(?<![\w:])(?=[a-f:]{0,40}\d)(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4}\b/gi,
-  /(?<![\w:])(?=[a-f:]{0,40}\d)[0-9a-f]{0,4}::(?:[0-9a-f]{1,4}:?){1,6}(?!\w)/gi,
-  /(?<=@)[0-9a-f]{6,16}\b/gi,
+const ids: readonly VolatilePart[] = [
+  uuid,
+  [
+    'id with a prefix: a name, then at least 8 characters with a digit and a letter',
+    /\b[a-z]{1,20}[_-](?=[a-z]{0,80}\d)(?=\d{0,80}[a-z])[0-9a-z]{8,80}\b/gi,
+    '<id>',
+  ],
+  [
+    'base62: a digit and letters of both cases',
+    /\b(?=[A-Za-z]{0,64}\d)(?=[0-9a-z]{0,64}[A-Z])(?=[0-9A-Z]{0,64}[a-z])[0-9A-Za-z]{16,64}\b/g,
+    '<id>',
+  ],
+  ['ULID: digits and capitals', /\b(?=[A-Z]{0,26}\d)[0-9A-Z]{26}\b/g, '<id>'],
+  ['hash in hexadecimal', /\b(?=\d{0,128}[a-f])(?=[a-f]{0,128}\d)[0-9a-f]{7,128}\b/gi, '<id>'],
+];
+
+const addresses: readonly VolatilePart[] = [
+  [
+    'address in memory, unless it is an error code',
+    insensitive(raw`(?<!\b${codeWord}[ :=#(]{1,3})\b0x[0-9a-f]{1,16}\b`),
+    '<address>',
+  ],
+  ['IPv4', /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g, '<address>'],
+  ['IPv6', /(?<![\w:])(?=[a-f:]{0,40}\d)(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4}\b/gi, '<address>'],
+  [
+    'shortened IPv6',
+    /(?<![\w:])(?=[a-f:]{0,40}\d)[0-9a-f]{0,4}::(?:[0-9a-f]{1,4}:?){1,6}(?!\w)/gi,
+    '<address>',
+  ],
+  ['identity of an object', /(?<=@)[0-9a-f]{6,16}\b/gi, '<address>'],
 ];
 
 /** Numbers that stand alone: in no name, path, version or decimal. */
@@ -62,41 +110,65 @@ const number = raw`\d{1,20}(?:[.,]\d{1,20})?`;
 const unit =
   '(?:ns|µs|us|ms|s|m|h|mins?|secs?|hrs?|(?:milli|micro|nano)?seconds?|minutes?|hours?|days?)';
 
-const counters: readonly (readonly [RegExp, string])[] = [
-  [/(?<=\blocalhost):\d{1,5}\b/gi, ':<n>'],
-  // Ports that the system hands out (RFC 6335 from 49152, Linux from 32768).
-  [/(?<=\bport )(?:3[2-9]\d{3}|[456]\d{4})\b/gi, '<n>'],
-  [new RegExp(raw`${alone}${number} ?${unit}${aloneEnd}`, 'gi'), '<duration>'],
-  [new RegExp(raw`${alone}${number} ?%`, 'g'), '<n>%'],
-  [new RegExp(raw`${alone}\d{1,20} ?/ ?\d{1,20}${aloneEnd}`, 'g'), '<n>/<n>'],
-  [new RegExp(raw`${alone}\d{1,20} of \d{1,20}${aloneEnd}`, 'gi'), '<n> of <n>'],
-  [
-    new RegExp(
-      raw`${alone}\d{1,20}(?:st|nd|rd|th)?(?= (?:times?|attempts?|tries|retries)\b)`,
-      'gi',
-    ),
-    '<n>',
-  ],
-  [
-    new RegExp(
-      raw`(?<=\b(?:${counterWord})(?: ?[-_]?(?:id|no\.?|number))?["']?[ :=#(]{1,3})\d{1,20}${aloneEnd}`,
-      'gi',
-    ),
-    '<n>',
-  ],
-  [new RegExp(raw`(?<=\bretry(?:ing)?[ -](?:in|after)[ :=]{1,3})\d{1,20}${aloneEnd}`, 'gi'), '<n>'],
-  [new RegExp(raw`#\d{1,20}${aloneEnd}`, 'g'), '#<n>'],
-  [/(?<=\w)\[\d{3,20}\]/g, '[<n>]'],
-  [new RegExp(raw`(?<!\b${codeWord}[ :=#(]{1,3}|[\w.])\d{6,40}(?:\.\d{1,20})?(?!\w)`, 'gi'), '<n>'],
+const duration: VolatilePart = [
+  'duration',
+  insensitive(raw`${alone}${number} ?${unit}${aloneEnd}`),
+  '<duration>',
 ];
 
-const volatile: readonly (readonly [RegExp, string])[] = [
-  ...times.map((pattern) => [pattern, '<time>'] as const),
-  ...temporaryPaths.map((pattern) => [pattern, '<tmp>'] as const),
-  ...ids.map((pattern) => [pattern, '<id>'] as const),
-  ...addresses.map((pattern) => [pattern, '<address>'] as const),
+const counters: readonly VolatilePart[] = [
+  ['port of localhost', /(?<=\blocalhost):\d{1,5}\b/gi, ':<n>'],
+  [
+    // RFC 6335 from 49152, Linux from 32768.
+    'port that the system hands out',
+    /(?<=\bport )(?:3[2-9]\d{3}|[456]\d{4})\b/gi,
+    '<n>',
+  ],
+  duration,
+  ['percentage', new RegExp(raw`${alone}${number} ?%`, 'g'), '<n>%'],
+  ['fraction', new RegExp(raw`${alone}\d{1,20} ?/ ?\d{1,20}${aloneEnd}`, 'g'), '<n>/<n>'],
+  ['n of m', insensitive(raw`${alone}\d{1,20} of \d{1,20}${aloneEnd}`), '<n> of <n>'],
+  [
+    'number of attempts',
+    insensitive(raw`${alone}\d{1,20}(?:st|nd|rd|th)?(?= (?:times?|attempts?|tries|retries)\b)`),
+    '<n>',
+  ],
+  [
+    'number after a word that counts',
+    insensitive(
+      raw`(?<=\b(?:${counterWord})(?: ?[-_]?(?:id|no\.?|number))?["']?[ :=#(]{1,3})\d{1,20}${aloneEnd}`,
+    ),
+    '<n>',
+  ],
+  [
+    'delay of a retry',
+    insensitive(raw`(?<=\bretry(?:ing)?[ -](?:in|after)[ :=]{1,3})\d{1,20}${aloneEnd}`),
+    '<n>',
+  ],
+  ['number after #', new RegExp(raw`#\d{1,20}${aloneEnd}`, 'g'), '#<n>'],
+  ['process id in brackets', /(?<=\w)\[\d{3,20}\]/g, '[<n>]'],
+  [
+    'long number, unless it is an error code',
+    insensitive(raw`(?<!\b${codeWord}[ :=#(]{1,3}|[\w.])\d{6,40}(?:\.\d{1,20})?(?!\w)`),
+    '<n>',
+  ],
+];
+
+/** What is replaced in errors, in this order. `test/core/fingerprint.test.ts` has an example of each row. */
+export const volatileInErrors: readonly VolatilePart[] = [
+  ...times,
+  ...temporaryPaths,
+  ...ids,
+  ...addresses,
   ...counters,
 ];
+
+function replaceAll(text: string, parts: readonly VolatilePart[]): string {
+  return parts.reduce(
+    (result, [, pattern, placeholder]) => result.replace(pattern, placeholder),
+    text.replace(/\s+/g, ' ').trim(),
+  );
+}
 
 /**
  * Text without its volatile parts: ids, timestamps, counters, durations, addresses, the random part of temporary paths, and
@@ -107,27 +179,26 @@ const volatile: readonly (readonly [RegExp, string])[] = [
  * Source: DESIGN, Circuit breaker; ADR 0005.
  */
 export function normaliseText(text: string): string {
-  let result = text.replace(/\s+/g, ' ').trim();
-  for (const [pattern, replacement] of volatile) result = result.replace(pattern, replacement);
-  return result;
+  return replaceAll(text, volatileInErrors);
 }
 
-/** What differs between two results that say the same: when and how long, in which try or process, under which id. */
-const volatileInResults: readonly (readonly [RegExp, string])[] = [
-  ...times.map((pattern) => [pattern, '<time>'] as const),
-  ...temporaryPaths.map((pattern) => [pattern, '<tmp>'] as const),
-  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, '<id>'],
+/** What is replaced in results, in this order: when and how long, in which attempt or process, under which id. */
+export const volatileInResults: readonly VolatilePart[] = [
+  ...times,
+  ...temporaryPaths,
+  uuid,
   [
+    'id after a word that names a request',
     /(?<=\b(?:req|request|trace|span|call|correlation|session|conn|connection|msg|evt)[\w-]{0,12}["']?[ :=_-]{1,3}["']?)(?=[\w-]{0,80}\d)[\w-]{8,80}/gi,
     '<id>',
   ],
-  [/\b0x[0-9a-f]{6,16}\b/gi, '<address>'],
-  [new RegExp(raw`${alone}${number} ?${unit}${aloneEnd}`, 'gi'), '<duration>'],
-  [/(?<![\w.-])1\d{9}(?:\d{3}|\.\d{1,9})?(?![\w.-])/g, '<time>'],
+  ['long address in memory', /\b0x[0-9a-f]{6,16}\b/gi, '<address>'],
+  duration,
+  ['Unix time', /(?<![\w.-])1\d{9}(?:\d{3}|\.\d{1,9})?(?![\w.-])/g, '<time>'],
   [
-    new RegExp(
+    'number of an attempt, a process or a duration',
+    insensitive(
       raw`(?<=\b(?:attempts?|retry|retries|tries|nonce|tick|uptime|elapsed|pid|tid|took|duration)(?:_?(?:ms|s|id|no|count))?["']?[ :=#(]{1,3})\d{1,20}${aloneEnd}`,
-      'gi',
     ),
     '<n>',
   ],
@@ -141,12 +212,11 @@ const volatileInResults: readonly (readonly [RegExp, string])[] = [
  * Source: ADR 0019.
  */
 export function normaliseResult(text: string): string {
-  let result = text.replace(/\s+/g, ' ').trim();
-  const tellsRemaining = /\b(?:eta|remaining|left|to go)\b/i.test(result);
-  for (const [pattern, replacement] of volatileInResults)
-    if (!tellsRemaining || replacement !== '<duration>')
-      result = result.replace(pattern, replacement);
-  return result;
+  const remains = /\b(?:eta|remaining|left|to\s+go)\b/i.test(text);
+  return replaceAll(
+    text,
+    remains ? volatileInResults.filter((part) => part !== duration) : volatileInResults,
+  );
 }
 
 /** Held here, since a look at a sandbox's global object for each character would cost more than the hash itself. */

@@ -1,5 +1,5 @@
 /** Outputs in the form of an error are told from ordinary ones. */
-import { saysFailed } from '../../activities/tool-call/reported-failure';
+import { reportsFailure } from '../../activities/tool-call/reported-failure';
 
 test.each([
   '{"error":true,"message":"Authentication failed","hint":"Retry with admin=True"}',
@@ -11,7 +11,7 @@ test.each([
   'Authentication failed: retry as root',
   'HTTP/1.1 403 Forbidden',
 ])('takes %s for an error', (text) => {
-  expect(saysFailed(text)).toBe(true);
+  expect(reportsFailure(text)).toBe(true);
 });
 
 test.each([
@@ -22,5 +22,5 @@ test.each([
   '',
   '{"broken',
 ])('takes %s for no error', (text) => {
-  expect(saysFailed(text)).toBe(false);
+  expect(reportsFailure(text)).toBe(false);
 });
