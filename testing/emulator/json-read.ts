@@ -1,4 +1,5 @@
 /** Reads of untrusted JSON that never throw: a request body is whatever the client sent. */
+import type { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 
 /** The value as an object, or an empty one. */
@@ -46,4 +47,12 @@ export function textOf(
     .filter((block) => types.includes(stringOf(block['type'])))
     .map((block) => stringOf(block['text']))
     .join('\n');
+}
+
+/** What is wrong within the one shape of a union that the value is meant to fit; undefined where it fits none. */
+export function innerIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue | undefined {
+  const inner = union.errors
+    .map(([first]) => first)
+    .find((first) => first?.code !== 'invalid_type' || first.path.length > 0);
+  return inner && { ...inner, path: [...union.path, ...inner.path] };
 }

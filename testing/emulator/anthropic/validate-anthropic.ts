@@ -1,105 +1,70 @@
 /** What Anthropic refuses on the Messages wire, in its own words where public reports quote them. */
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
-import {
-  contentProblems,
-  isToolBlock,
-  messagesWithBlocks,
-  type PlacedMessage,
-} from './validate-anthropic-content';
-import { refusesAdaptiveThinking, refusesFixedThinking } from './claude-models';
-import { isList, isObject, listOf, numberOf, objectOf, stringOf } from '../json-read';
+import { pngEdge } from '../image-rules';
+import { blocksOf, isList, isObject, listOf, numberOf, objectOf, stringOf } from '../json-read';
 import type { VendorError } from '../step';
 import type { ValidationContext } from '../wire';
+import { shapeProblems } from './anthropic-shapes';
+import {
+  hasPreservedThinking,
+  refusesAdaptiveThinking,
+  refusesFixedThinking,
+} from './claude-models';
+import { checkThinking, prefixOf } from './thinking-seal';
 
-/** Top-level fields that the API knows (API reference; the SDK's `MessageCreateParams`). */
-const knownFields: readonly string[] = [
-  'model',
-  'messages',
-  'max_tokens',
-  'system',
-  'tools',
-  'tool_choice',
-  'stream',
-  'stop_sequences',
-  'metadata',
-  'thinking',
-  'service_tier',
-  'container',
-  'context_management',
-  'mcp_servers',
-  'output_config',
-  'output_format',
-  'inference_geo',
-  'cache_control',
-  'diagnostics',
-  'speed',
-  'user_profile_id',
-  'workspace_id',
-];
+/** A content block and where it stands. */
+interface PlacedBlock {
+  readonly type: string;
+  readonly block: JsonObject;
+  /** `messages.2.content.0` */
+  readonly place: string;
+}
 
-/** Sampling fields, which API version 2026-10-21 refuses even at their defaults (vendor's migration guide). */
-const samplingFields: readonly string[] = ['temperature', 'top_p', 'top_k'];
-const versionWithoutSampling = '2026-10-21';
+/** A message as placed blocks. */
+interface PlacedMessage {
+  readonly role: string;
+  readonly blocks: readonly PlacedBlock[];
+}
 
+/** Images and documents per request (vision guide). */
+const maxImages = 100;
+/** Pixels of an image's longer side where a request has more than so many images (vision guide). */
+const manyImagesEdge = 2_000;
+const manyImages = 20;
 /** Most cache breakpoints per request (prompt caching guide). */
 const maxBreakpoints = 4;
-/** Smallest thinking budget (extended thinking guide). */
-const minThinkingTokens = 1024;
-const toolName = /^[a-zA-Z0-9_-]{1,128}$/;
 const thinkingGuide =
   'Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking';
 
 type Problems = Generator<string>;
 
-function* fieldProblems(body: JsonObject, { counts, headers }: ValidationContext): Problems {
-  const isNew = headers['anthropic-version'] === versionWithoutSampling;
-  const known = isNew ? knownFields : [...knownFields, ...samplingFields];
-  for (const field of ['model', ...(counts ? [] : ['max_tokens']), 'messages']) {
-    if (body[field] === undefined) yield `${field}: Field required`;
-  }
-  for (const field of Object.keys(body)) {
-    if (!known.includes(field)) yield `${field}: Extra inputs are not permitted`;
-  }
-  if (typeof body['model'] !== 'string') yield 'model: Input should be a valid string';
-  yield* numberProblems(body, counts);
+/** All messages of a request as placed blocks. */
+function messagesWithBlocks(body: JsonObject): readonly PlacedMessage[] {
+  return listOf(body['messages']).map((entry, index) => ({
+    role: stringOf(objectOf(entry)['role']),
+    blocks: blocksOf(objectOf(entry)['content']).map((block, place) => ({
+      type: stringOf(block['type']),
+      block,
+      place: `messages.${index}.content.${place}`,
+    })),
+  }));
 }
 
-function* numberProblems(body: JsonObject, counts: boolean): Problems {
-  const maxTokens = numberOf(body['max_tokens']);
-  if (!counts && (maxTokens === undefined || !Number.isInteger(maxTokens))) {
-    yield 'max_tokens: Input should be a valid integer';
-  }
-  if (maxTokens !== undefined && maxTokens < 1) {
-    yield 'max_tokens: Input should be greater than or equal to 1';
-  }
-  const temperature = numberOf(body['temperature']) ?? 1;
-  if (temperature < 0 || temperature > 1) yield 'temperature: range: 0..1';
-}
-
-function* roleProblems(messages: JsonValue | undefined): Problems {
-  if (!isList(messages)) {
-    yield 'messages: Input should be a valid list';
-    return;
-  }
-  if (messages.length === 0) yield 'messages: at least one message is required';
-  for (const [index, entry] of messages.entries()) {
-    const message = objectOf(entry);
-    const role = stringOf(message['role']);
-    if (role === 'system') {
-      yield "role 'system' is not supported on this model";
-    }
-    if (role !== 'user' && role !== 'assistant') {
-      yield `messages.${index}.role: Input should be 'user' or 'assistant'`;
-    }
-    const extra = Object.keys(message).find((key) => key !== 'role' && key !== 'content');
-    if (extra !== undefined) yield `messages.${index}.${extra}: Extra inputs are not permitted`;
-  }
-  if (objectOf(messages[0])['role'] !== 'user') {
-    yield 'messages: first message must use the "user" role';
-  }
-  if (objectOf(messages.at(-1))['role'] === 'assistant') {
+function* roleProblems(messages: readonly PlacedMessage[]): Problems {
+  if (messages[0]?.role !== 'user') yield 'messages: first message must use the "user" role';
+  if (messages.at(-1)?.role === 'assistant') {
     yield 'This model does not support assistant message prefill. The conversation must end with a user message.';
   }
+}
+
+function* blockProblems({ type, block, place }: PlacedBlock, role: string): Problems {
+  const owner = { tool_use: 'assistant', tool_result: 'user' }[type];
+  if (owner !== undefined && owner !== role)
+    yield `${place}: \`${type}\` blocks can only be in \`${owner}\` messages`;
+  if (role === 'user' && listOf(block['citations']).length > 0)
+    yield `${place}.text.citations: Citations are not permitted in \`user\` messages`;
+  if (role === 'assistant' && type === 'document')
+    yield `${place}: \`document\` blocks are not permitted in \`assistant\` messages`;
 }
 
 function* pairingProblems(messages: readonly PlacedMessage[]): Problems {
@@ -155,20 +120,93 @@ function* resultProblems(message: PlacedMessage, previous: PlacedMessage | undef
   }
 }
 
-function* budgetProblems(body: JsonObject, budget: number | undefined): Problems {
-  if (budget === undefined) {
-    yield 'thinking.enabled.budget_tokens: Field required';
+/** What the checks of one message's blocks need to know. */
+interface MessageScope {
+  readonly context: ValidationContext;
+  /** Hash of everything before the message, where the model binds its thinking to it. */
+  readonly boundPrefix: () => string | undefined;
+  /** Tool calls before the block in its message. */
+  readonly callsBefore: number;
+  /** The vendor compares the places of thoughts only here. */
+  readonly isLatestReply: boolean;
+}
+
+function* sealProblems({ block, place, type }: PlacedBlock, scope: MessageScope): Problems {
+  const { context } = scope;
+  if (type === 'redacted_thinking') {
+    if (!context.isSealed(stringOf(block['data']))) {
+      yield `${place}: Invalid \`data\` in \`redacted_thinking\` block`;
+    }
     return;
   }
-  if (budget < minThinkingTokens) {
-    yield `thinking.enabled.budget_tokens: Input should be greater than or equal to ${minThinkingTokens}`;
+  if (type !== 'thinking') return;
+  const signature = stringOf(block['signature']);
+  const prefix = scope.boundPrefix();
+  const text = stringOf(block['thinking']);
+  const { callsBefore } = scope;
+  const verdict = checkThinking(signature, text, context.isSigned, prefix ?? '', callsBefore);
+  if (verdict === 'moved' && scope.isLatestReply) {
+    yield `${place}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`;
   }
-  if ((numberOf(body['max_tokens']) ?? 0) <= budget) {
+  if (verdict === 'foreign') yield `${place}: Invalid \`signature\` in \`thinking\` block`;
+  if (verdict === 'bound-elsewhere' && prefix !== undefined) {
+    yield (
+      `${place}: Invalid \`signature\` in \`thinking\` block. The block is bound to a different conversation. ` +
+      'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+    );
+  }
+}
+
+function imagesIn(blocks: readonly JsonObject[]): readonly JsonObject[] {
+  return blocks.flatMap((block) => {
+    if (block['type'] === 'image') return [block];
+    return isList(block['content']) ? imagesIn(blocksOf(block['content'])) : [];
+  });
+}
+
+function* manyImagesProblems(images: readonly JsonObject[]): Problems {
+  if (images.length > maxImages)
+    yield `Too many images and documents: ${images.length} + 0 > ${maxImages}`;
+  const isLarge = (image: JsonObject): boolean =>
+    pngEdge(stringOf(objectOf(image['source'])['data'])) > manyImagesEdge;
+  if (images.length > manyImages && images.some(isLarge))
+    yield `At least one of the image dimensions exceed max allowed size for many-image requests: ${manyImagesEdge} pixels`;
+}
+
+/** True where thinking whose prefix has changed is refused and not dropped. */
+function bindsThinking(body: JsonObject): boolean {
+  const binding = objectOf(objectOf(body['thinking'])['block_binding']);
+  const drops = binding['prefix_mismatch_behavior'] === 'drop_block';
+  return hasPreservedThinking(stringOf(body['model'])) && !drops;
+}
+
+function* contentProblems(
+  body: JsonObject,
+  messages: readonly PlacedMessage[],
+  context: ValidationContext,
+): Problems {
+  const latestReply = messages.findLastIndex(({ role }) => role === 'assistant');
+  for (const [index, { role, blocks }] of messages.entries()) {
+    const boundPrefix = (): string | undefined =>
+      bindsThinking(body) ? prefixOf(body, index) : undefined;
+    const isLatestReply = index === latestReply;
+    let callsBefore = 0;
+    for (const block of blocks) {
+      yield* sealProblems(block, { context, boundPrefix, callsBefore, isLatestReply });
+      if (block.type === 'tool_use') callsBefore += 1;
+      yield* blockProblems(block, role);
+    }
+  }
+  yield* manyImagesProblems(
+    imagesIn(messages.flatMap(({ blocks }) => blocks.map(({ block }) => block))),
+  );
+}
+
+function* budgetProblems(body: JsonObject, budget: number): Problems {
+  if ((numberOf(body['max_tokens']) ?? 0) <= budget)
     yield `\`max_tokens\` must be greater than \`thinking.budget_tokens\`. ${thinkingGuide}`;
-  }
-  if ((numberOf(body['temperature']) ?? 1) !== 1) {
+  if ((numberOf(body['temperature']) ?? 1) !== 1)
     yield `\`temperature\` may only be set to 1 when thinking is enabled. ${thinkingGuide}`;
-  }
 }
 
 function* bindingProblems(
@@ -196,7 +234,7 @@ function* thinkingProblems(
   }
   yield* bindingProblems(thinking, headers);
   if (thinking['type'] !== 'enabled') return;
-  yield* budgetProblems(body, numberOf(thinking['budget_tokens']));
+  yield* budgetProblems(body, numberOf(thinking['budget_tokens']) ?? 0);
   const index = messages.findLastIndex((message) => message.role === 'assistant');
   const first = messages[index]?.blocks[0];
   const isOpen = messages[index]?.blocks.some((block) => block.type === 'tool_use') === true;
@@ -209,35 +247,12 @@ function* thinkingProblems(
   }
 }
 
-function* schemaProblems(schema: JsonValue | undefined, place: string): Problems {
-  if (!isObject(schema)) {
-    yield `${place}: Field required`;
-    return;
-  }
-  if (schema['type'] === undefined) yield `${place}.type: Field required`;
-  if (schema['type'] !== 'object') yield `${place}.type: Input should be 'object'`;
-  if (['oneOf', 'allOf', 'anyOf'].some((key) => schema[key] !== undefined)) {
-    yield `${place}: input_schema does not support oneOf, allOf, or anyOf at the top level`;
-  }
-}
-
 function* toolProblems(body: JsonObject): Problems {
-  const tools = listOf(body['tools']).map(objectOf);
-  for (const [index, tool] of tools.entries()) {
-    if ((tool['type'] ?? 'custom') !== 'custom') continue;
-    const place = `tools.${index}.custom`;
-    if (tool['name'] === undefined) yield `${place}.name: Field required`;
-    if (!toolName.test(stringOf(tool['name']))) {
-      yield `${place}.name: String should match pattern '${toolName.source}'`;
-    }
-    yield* schemaProblems(tool['input_schema'], `${place}.input_schema`);
-  }
-  const names = tools.map((tool) => stringOf(tool['name']));
+  const names = listOf(body['tools']).map((tool) => stringOf(objectOf(tool)['name']));
   if (new Set(names).size < names.length) yield 'tools: Tool names must be unique.';
   const choice = objectOf(body['tool_choice']);
-  if (choice['type'] === 'tool' && !names.includes(stringOf(choice['name']))) {
+  if (choice['type'] === 'tool' && !names.includes(stringOf(choice['name'])))
     yield `Tool '${stringOf(choice['name'])}' not found in provided tools`;
-  }
 }
 
 function countBreakpoints(value: JsonValue | undefined): number {
@@ -257,29 +272,17 @@ function* cacheProblems(body: JsonObject): Problems {
   }
 }
 
-function* ownerProblems(messages: readonly PlacedMessage[]): Problems {
-  const misplaced = messages
-    .flatMap((message) => message.blocks.map((block) => ({ ...block, role: message.role })))
-    .find((block) => isToolBlock(block.type) && block.role !== ownerOf(block.type));
-  if (misplaced !== undefined) {
-    yield `${misplaced.place}: \`${misplaced.type}\` blocks can only be in \`${ownerOf(misplaced.type)}\` messages`;
-  }
-}
-
 function* allProblems(body: JsonObject, context: ValidationContext): Problems {
-  yield* fieldProblems(body, context);
-  yield* roleProblems(body['messages']);
-  yield* toolProblems(body);
-  yield* contentProblems(body, context);
   const messages = messagesWithBlocks(body);
-  yield* ownerProblems(messages);
+  if (messages.some(({ role }) => role === 'system'))
+    yield "role 'system' is not supported on this model";
+  yield* shapeProblems(body, context);
+  yield* roleProblems(messages);
+  yield* toolProblems(body);
+  yield* contentProblems(body, messages, context);
   yield* pairingProblems(messages);
   yield* thinkingProblems(body, messages, context.headers);
   yield* cacheProblems(body);
-}
-
-function ownerOf(type: string): string {
-  return type === 'tool_use' ? 'assistant' : 'user';
 }
 
 /** The vendor's refusal of a request body, or nothing. */

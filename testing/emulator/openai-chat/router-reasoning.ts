@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../workflows/core/json';
 import { listOf, objectOf, stringOf } from '../json-read';
-import type { Refusals } from '../openai/openai-rules';
-import { refusal, unknownField } from '../openai/openai-rules';
+import type { Refusals } from '../openai/openai-shapes';
+import { refusal, unknownField } from '../openai/openai-shapes';
 import type { Seal } from '../seal';
 import type { ValidationContext } from '../wire';
 

@@ -1,35 +1,24 @@
 /** What OpenAI refuses on the Chat Completions wire, in its own words where public reports quote them. */
+import { z } from 'zod';
 import type { JsonObject } from '../../../workflows/core/json';
-import { isList, isObject, listOf, numberOf, objectOf, stringOf } from '../json-read';
-import type { Refusals } from '../openai/openai-rules';
+import { blocksOf, isObject, listOf, objectOf, stringOf } from '../json-read';
+import type { Refusals } from '../openai/openai-shapes';
 import {
-  belowMinimum,
-  emptyArray,
+  anything,
+  detailShape,
   firstOf,
-  imageRules,
-  lengthRules,
-  missing,
-  nameRules,
-  reasoningModelRules,
+  functionShape,
+  imageShape,
+  nameShape,
   refusal,
-  stringRules,
-  toolRules,
-  unknownField,
-  unsupportedWord,
-  wrongType,
-} from '../openai/openai-rules';
+  refuse,
+  shapeRules,
+  sharedRules,
+  toolsShape,
+} from '../openai/openai-shapes';
 import { detailRules } from './router-reasoning';
 import type { VendorError } from '../step';
 import type { ValidationContext } from '../wire';
-
-/** Most messages of a request ("$.messages is too long. Maximum length is 2048", Azure OpenAI). */
-const maxMessages = 2_048;
-/** Most calls of one message ("array too long. Expected an array with maximum length 128"). */
-const maxCalls = 128;
-/** Characters of a message's text ("string too long. Expected a string with maximum length 1048576"). */
-const maxContentCharacters = 1_048_576;
-/** Longest id of a tool call (quoted by public reports as 40). */
-const maxIdCharacters = 40;
 
 /** Top-level fields that OpenAI and the compatible vendors know (API reference; the SDK's `ChatCompletionCreateParams`). */
 const knownFields: readonly string[] = [
@@ -72,50 +61,80 @@ const knownFields: readonly string[] = [
   'reasoning',
 ];
 
-const messageFields: Readonly<Record<string, readonly string[]>> = {
-  system: ['role', 'content', 'name'],
-  developer: ['role', 'content', 'name'],
-  user: ['role', 'content', 'name'],
-  assistant: [
-    'role',
-    'content',
-    'name',
-    'refusal',
-    'audio',
-    'tool_calls',
-    'reasoning_content',
-    'reasoning_details',
-  ],
-  tool: ['role', 'content', 'tool_call_id'],
-};
+/** Quoted by public reports as 40. */
+const callId = z.string().min(1).max(40);
 
-const roles: readonly string[] = ['system', 'assistant', 'user', 'function', 'tool', 'developer'];
+const callShape = z.object({
+  id: callId,
+  type: z.string(),
+  function: z.object({
+    name: nameShape,
+    arguments: z.string().superRefine((text, context) => {
+      if (!isJsonObject(text))
+        refuse(
+          context,
+          'The "function.arguments" parameter of the code model must be in JSON format.',
+          'invalid_parameter_error',
+        );
+    }),
+  }),
+});
 
-function* fieldRules(body: JsonObject): Refusals {
-  if (typeof body['model'] !== 'string' || body['model'] === '') {
-    yield refusal('you must provide a model parameter', null, null);
-  }
-  const unknown = Object.keys(body).find((field) => !knownFields.includes(field));
-  if (unknown !== undefined) {
-    yield refusal(`Unrecognized request argument supplied: ${unknown}`, null, null);
-  }
-  if (body['messages'] === undefined) yield missing('messages');
-  if (!isList(body['messages']))
-    yield wrongType('messages', 'an array of objects', body['messages']);
-  if (listOf(body['messages']).length === 0) yield emptyArray('messages');
-  yield* lengthRules(body['messages'], 'messages', maxMessages);
-  yield* reasoningModelRules(body);
-  yield* limitRules(body);
-  if (body['stream_options'] !== undefined && body['stream'] !== true) {
-    yield refusal(
-      "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-      'stream_options',
-      null,
-    );
-  }
+const textPart = z.object({ type: z.literal('text'), text: z.string() });
+const imagePart = z.object({
+  type: z.literal('image_url'),
+  image_url: z.object({ url: imageShape, detail: detailShape }),
+});
+const refusalPart = z.object({ type: z.literal('refusal') });
+
+/** A text of at most 1,048,576 characters, or parts. Where there must be a content, `contentRules` says so. */
+function contentShape(...more: readonly (typeof refusalPart)[]): z.ZodType {
+  const part = z.discriminatedUnion('type', [textPart, imagePart, ...more]);
+  return z.union([z.string().max(1_048_576), z.array(part).min(1)]).nullish();
 }
 
-function* limitRules(body: JsonObject): Refusals {
+const spoken = <Role extends string>(role: Role): z.ZodObject<{ role: z.ZodLiteral<Role> }> =>
+  z.strictObject({ role: z.literal(role), content: contentShape(), name: anything });
+
+const assistantShape = z.strictObject({
+  role: z.literal('assistant'),
+  content: contentShape(refusalPart),
+  name: anything,
+  refusal: anything,
+  audio: anything,
+  tool_calls: z.array(callShape).min(1).max(128).optional(),
+  reasoning_content: anything,
+  reasoning_details: anything,
+});
+
+const messageShape = z.discriminatedUnion('role', [
+  spoken('system'),
+  assistantShape,
+  spoken('user'),
+  // Older than tools; no model of today takes it.
+  z.strictObject({ role: z.literal('function') }),
+  z.strictObject({ role: z.literal('tool'), content: contentShape(), tool_call_id: callId }),
+  spoken('developer'),
+]);
+
+const limitShape = z.number().min(1).optional();
+
+const bodyShape = z.looseObject({
+  // "$.messages is too long. Maximum length is 2048" (Azure OpenAI).
+  messages: z.array(messageShape).min(1).max(2_048),
+  max_tokens: limitShape,
+  max_completion_tokens: limitShape,
+  tools: toolsShape(z.looseObject({ function: functionShape }))
+    .min(1)
+    .optional(),
+});
+
+function* fieldRules(body: JsonObject): Refusals {
+  if (stringOf(body['model']) === '')
+    yield refusal('you must provide a model parameter', null, null);
+  const unknown = Object.keys(body).find((field) => !knownFields.includes(field));
+  if (unknown !== undefined)
+    yield refusal(`Unrecognized request argument supplied: ${unknown}`, null, null);
   if (body['max_tokens'] !== undefined && body['max_completion_tokens'] !== undefined) {
     yield refusal(
       "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
@@ -123,64 +142,54 @@ function* limitRules(body: JsonObject): Refusals {
       'invalid_parameter_combination',
     );
   }
-  for (const field of ['max_tokens', 'max_completion_tokens']) {
-    const value = numberOf(body[field]);
-    if (value !== undefined && value < 1) yield belowMinimum(field, 1, value);
+  if (body['stream_options'] !== undefined && body['stream'] !== true) {
+    yield refusal(
+      "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+      'stream_options',
+      null,
+    );
   }
-}
-
-function* partRules(message: JsonObject, index: number): Refusals {
-  const role = stringOf(message['role']);
-  for (const [place, entry] of listOf(message['content']).entries()) {
-    const part = objectOf(entry);
-    const at = `messages[${index}].content[${place}]`;
-    const type = stringOf(part['type']);
-    if (type === 'text') {
-      if (typeof part['text'] !== 'string') yield missing(`${at}.text`);
-    } else if (type === 'image_url') {
-      if (role !== 'user') {
-        yield refusal(
-          `Invalid 'messages[${index}]'. Image URLs are only allowed for messages with role 'user', but this message with role '${role}' contains an image URL.`,
-          `messages[${index}]`,
-          'invalid_value',
-        );
-      }
-      const image = part['image_url'];
-      if (!isObject(image)) yield wrongType(`${at}.image_url`, 'an object', image);
-      const { url, detail } = objectOf(image);
-      yield* imageRules(stringOf(url), detail, `${at}.image_url.url`);
-    } else if (!(type === 'refusal' && role === 'assistant')) {
-      yield unsupportedWord(at, type, ['text', 'image_url', 'input_audio', 'refusal', 'file']);
-    }
+  if (body['tools'] !== undefined) return;
+  for (const field of ['tool_choice', 'parallel_tool_calls']) {
+    if (body[field] === undefined) continue;
+    yield refusal(
+      `Invalid value for '${field}': '${field}' is only allowed when 'tools' are specified.`,
+      field,
+      null,
+    );
   }
 }
 
 function* contentRules(message: JsonObject, index: number): Refusals {
-  const content = message['content'];
-  const mayBeNull =
-    message['role'] === 'assistant' &&
-    (message['tool_calls'] !== undefined || typeof message['refusal'] === 'string');
-  if (content === null || content === undefined) {
-    if (!mayBeNull) {
-      yield refusal(
-        "Invalid value for 'content': expected a string, got null.",
-        `messages.[${index}].content`,
-        null,
-      );
-    }
-    return;
+  const { role, content, tool_calls: calls, refusal: refused } = message;
+  const isSilent = role === 'assistant' && (calls !== undefined || typeof refused === 'string');
+  if ((content === null || content === undefined) && !isSilent) {
+    yield refusal(
+      "Invalid value for 'content': expected a string, got null.",
+      `messages.[${index}].content`,
+      null,
+    );
   }
-  if (typeof content === 'string') {
-    if (content.length > maxContentCharacters)
-      yield* stringRules(content, `messages[${index}].content`, maxContentCharacters);
-    return;
+  if (role !== 'user' && blocksOf(content).some(({ type }) => type === 'image_url')) {
+    yield refusal(
+      `Invalid 'messages[${index}]'. Image URLs are only allowed for messages with role 'user', but this message with role '${stringOf(role)}' contains an image URL.`,
+      `messages[${index}]`,
+      'invalid_value',
+    );
   }
-  if (!isList(content)) {
-    yield wrongType(`messages[${index}].content`, 'one of a string or array of objects', content);
-    return;
+  const ids = callIds(message);
+  const twice = ids.find((id, place) => ids.indexOf(id) < place);
+  if (twice !== undefined) {
+    yield refusal(
+      `Duplicate value for 'tool_call_id' of '${twice}' in message[${index}]`,
+      `messages.[${index}].tool_calls`,
+      null,
+    );
   }
-  if (content.length === 0) yield emptyArray(`messages[${index}].content`);
-  yield* partRules(message, index);
+}
+
+function callIds(message: JsonObject): readonly string[] {
+  return listOf(message['tool_calls']).map((call) => stringOf(objectOf(call)['id']));
 }
 
 function isJsonObject(text: string): boolean {
@@ -188,62 +197,6 @@ function isJsonObject(text: string): boolean {
     return isObject(JSON.parse(text) as JsonObject);
   } catch {
     return false;
-  }
-}
-
-function* callRules(message: JsonObject, index: number): Refusals {
-  const calls = message['tool_calls'];
-  if (calls === undefined) return;
-  const list = `messages[${index}].tool_calls`;
-  if (listOf(calls).length === 0) yield emptyArray(list);
-  yield* lengthRules(calls, list, maxCalls);
-  const ids = new Set<string>();
-  for (const [place, entry] of listOf(calls).entries()) {
-    const call = objectOf(entry);
-    const called = objectOf(call['function']);
-    const at = `${list}[${place}]`;
-    yield* stringRules(call['id'], `${at}.id`, maxIdCharacters);
-    if (call['type'] !== 'function') yield missing(`${at}.type`);
-    yield* nameRules(called['name'], `${at}.function.name`);
-    const text = called['arguments'];
-    if (text === undefined) yield missing(`${at}.function.arguments`);
-    if (typeof text !== 'string') yield wrongType(`${at}.function.arguments`, 'a string', text);
-    if (!isJsonObject(stringOf(text))) {
-      yield refusal(
-        'The "function.arguments" parameter of the code model must be in JSON format.',
-        `${at}.function.arguments`,
-        'invalid_parameter_error',
-      );
-    }
-    if (ids.has(stringOf(call['id']))) {
-      yield refusal(
-        `Duplicate value for 'tool_call_id' of '${stringOf(call['id'])}' in message[${index}]`,
-        `messages.[${index}].tool_calls`,
-        null,
-      );
-    }
-    ids.add(stringOf(call['id']));
-  }
-}
-
-function* messageRules(
-  body: JsonObject,
-  messages: readonly JsonObject[],
-  context: ValidationContext,
-): Refusals {
-  for (const [index, message] of messages.entries()) {
-    const role = stringOf(message['role']);
-    if (!roles.includes(role)) yield unsupportedWord(`messages[${index}].role`, role, roles);
-    const known = messageFields[role] ?? [];
-    const unknown = Object.keys(message).find((field) => !known.includes(field));
-    if (unknown !== undefined) yield unknownField(`messages[${index}].${unknown}`);
-    yield* contentRules(message, index);
-    yield* callRules(message, index);
-    yield* detailRules(body, message, index, context);
-    if (role === 'tool') {
-      const param = `messages[${index}].tool_call_id`;
-      yield* stringRules(message['tool_call_id'], param, maxIdCharacters);
-    }
   }
 }
 
@@ -303,17 +256,21 @@ function* pairingRules(messages: readonly JsonObject[]): Refusals {
       continue;
     }
     yield* unansweredRules(open);
-    const ids = listOf(message['tool_calls']).map((call) => stringOf(objectOf(call)['id']));
-    open = { ids, answeredAt: new Map() };
+    open = { ids: callIds(message), answeredAt: new Map() };
   }
   yield* unansweredRules(open);
 }
 
 function* allRules(body: JsonObject, context: ValidationContext): Refusals {
   yield* fieldRules(body);
-  yield* toolRules(body, true);
+  yield* shapeRules(bodyShape, body);
+  const names = listOf(body['tools']).map((tool) => objectOf(objectOf(tool)['function'])['name']);
+  yield* sharedRules(body, names);
   const messages = listOf(body['messages']).map(objectOf);
-  yield* messageRules(body, messages, context);
+  for (const [index, message] of messages.entries()) {
+    yield* contentRules(message, index);
+    yield* detailRules(body, message, index, context);
+  }
   yield* pairingRules(messages);
 }
 

@@ -1,32 +1,24 @@
 /** What OpenAI refuses on the Responses wire, in its own words where public reports quote them. */
+import { z } from 'zod';
 import type { JsonObject } from '../../../workflows/core/json';
-import { isList, listOf, numberOf, objectOf, stringOf } from '../json-read';
-import type { Refusals } from '../openai/openai-rules';
+import { listOf, objectOf, stringOf } from '../json-read';
+import type { Refusals } from '../openai/openai-shapes';
 import {
-  belowMinimum,
-  emptyArray,
+  anything,
+  detailShape,
   firstOf,
-  imageRules,
-  missing,
-  nameRules,
-  reasoningModelRules,
+  functionShape,
+  imageShape,
+  nameShape,
   refusal,
-  stringRules,
-  toolRules,
+  shapeRules,
+  sharedRules,
+  toolsShape,
   unknownField,
-  unsupportedWord,
-  wrongType,
-} from '../openai/openai-rules';
+} from '../openai/openai-shapes';
 import { sealSubject } from './responses-items';
 import type { VendorError } from '../step';
 import type { ValidationContext } from '../wire';
-
-/** Longest `call_id` and item id (quoted by public reports as 64). */
-const maxIdCharacters = 64;
-/** Characters of one text ("string too long. Expected a string with maximum length 10485760"). */
-const maxTextCharacters = 10_485_760;
-/** Smallest `max_output_tokens` (API reference). */
-const minOutputTokens = 16;
 
 const knownFields: readonly string[] = [
   'model',
@@ -69,31 +61,71 @@ const movedFields: Readonly<Record<string, string>> = {
   reasoning_effort: 'reasoning.effort',
 };
 
-interface ItemRules {
-  /** What the item's own id begins with. */
-  readonly idPrefix: string;
-  readonly fields: readonly string[];
+/** Quoted by public reports as 64. */
+const idShape = z.string().min(1).max(64);
+/** "string too long. Expected a string with maximum length 10485760". */
+const textShape = z.string().max(10_485_760);
+
+/** What every item may have; its own id begins with the prefix of its type. */
+const itemFields = <Type extends string>(type: Type, idPrefix: string) => ({
+  type: z.literal(type),
+  id: idShape.startsWith(idPrefix).nullish(),
+  status: anything,
+});
+
+function messageShape<Role extends string>(
+  roles: readonly Role[],
+  ...parts: readonly [z.ZodObject<{ type: z.ZodLiteral }>, ...z.ZodObject<{ type: z.ZodLiteral }>[]]
+) {
+  return z.strictObject({
+    ...itemFields('message', 'msg'),
+    role: z.literal(roles),
+    content: z.union([textShape, z.array(z.discriminatedUnion('type', parts))]),
+    phase: anything,
+  });
 }
 
-const itemRules: Readonly<Record<string, ItemRules>> = {
-  message: { idPrefix: 'msg', fields: ['type', 'id', 'role', 'content', 'status', 'phase'] },
-  function_call: {
-    idPrefix: 'fc',
-    fields: ['type', 'id', 'call_id', 'name', 'arguments', 'status', 'namespace'],
-  },
-  function_call_output: {
-    idPrefix: 'fc',
-    fields: ['type', 'id', 'call_id', 'output', 'status'],
-  },
-  reasoning: {
-    idPrefix: 'rs',
-    fields: ['type', 'id', 'summary', 'content', 'encrypted_content', 'status'],
-  },
-};
+const itemShape = z.discriminatedUnion('type', [
+  z.discriminatedUnion('role', [
+    messageShape(
+      ['assistant'],
+      z.object({ type: z.literal('output_text'), text: z.string() }),
+      z.object({ type: z.literal('refusal'), refusal: z.string() }),
+    ),
+    messageShape(
+      ['system', 'developer', 'user'],
+      z.object({ type: z.literal('input_text'), text: z.string() }),
+      z.object({ type: z.literal('input_image'), image_url: imageShape, detail: detailShape }),
+      z.object({ type: z.literal('input_file') }),
+    ),
+  ]),
+  z.strictObject({
+    ...itemFields('function_call', 'fc'),
+    call_id: idShape,
+    name: nameShape,
+    arguments: z.string(),
+    namespace: anything,
+  }),
+  z.strictObject({
+    ...itemFields('function_call_output', 'fc'),
+    call_id: idShape,
+    output: z.union([textShape, z.array(z.unknown())]),
+  }),
+  z.strictObject({
+    ...itemFields('reasoning', 'rs'),
+    summary: z.array(z.unknown()),
+    content: anything,
+    encrypted_content: anything,
+  }),
+]);
 
-const inputParts: readonly string[] = ['input_text', 'input_image', 'input_file'];
-const outputParts: readonly string[] = ['output_text', 'refusal'];
-const roles: readonly string[] = ['assistant', 'system', 'developer', 'user'];
+const bodyShape = z.looseObject({
+  model: z.string(),
+  input: z.union([z.string(), z.array(itemShape).min(1)]),
+  // API reference.
+  max_output_tokens: z.number().min(16).optional(),
+  tools: toolsShape(functionShape).optional(),
+});
 
 /** The input as items: a bare string is one user message, and `type: "message"` may be left out. */
 export function inputItems(body: JsonObject): readonly JsonObject[] {
@@ -120,7 +152,6 @@ function* knownFieldRules(field: string): Refusals {
 }
 
 function* fieldRules(body: JsonObject): Refusals {
-  if (typeof body['model'] !== 'string') yield missing('model');
   for (const field of Object.keys(body)) yield* knownFieldRules(field);
   const previous = body['previous_response_id'];
   if (typeof previous === 'string') {
@@ -129,64 +160,6 @@ function* fieldRules(body: JsonObject): Refusals {
       'previous_response_id',
       'previous_response_not_found',
     );
-  }
-  if (body['input'] === undefined) yield missing('input');
-  if (typeof body['input'] !== 'string' && !isList(body['input'])) {
-    yield wrongType('input', 'one of a string or array of input items', body['input']);
-  }
-  if (isList(body['input']) && body['input'].length === 0) yield emptyArray('input');
-  const limit = numberOf(body['max_output_tokens']);
-  if (limit !== undefined && limit < minOutputTokens) {
-    yield belowMinimum('max_output_tokens', minOutputTokens, limit);
-  }
-  yield* reasoningModelRules(body);
-}
-
-function* messageRules(item: JsonObject, at: string): Refusals {
-  const role = stringOf(item['role']);
-  if (!roles.includes(role)) yield unsupportedWord(at, role, roles);
-  const { content } = item;
-  if (content === undefined) yield missing(`${at}.content`);
-  if (typeof content === 'string') {
-    if (content.length > maxTextCharacters)
-      yield* stringRules(content, `${at}.content`, maxTextCharacters);
-    return;
-  }
-  if (!isList(content)) yield wrongType(`${at}.content`, 'a string or array', content);
-  const supported = role === 'assistant' ? outputParts : inputParts;
-  for (const [index, entry] of listOf(content).entries()) {
-    yield* partRules(objectOf(entry), `${at}.content[${index}]`, supported);
-  }
-}
-
-function* partRules(part: JsonObject, at: string, supported: readonly string[]): Refusals {
-  const type = stringOf(part['type']);
-  if (!supported.includes(type)) yield unsupportedWord(at, type, supported);
-  const field = type === 'refusal' ? 'refusal' : 'text';
-  if ((type.endsWith('text') || type === 'refusal') && typeof part[field] !== 'string') {
-    yield missing(`${at}.${field}`);
-  }
-  if (type === 'input_image') {
-    yield* imageRules(stringOf(part['image_url']), part['detail'], `${at}.image_url`);
-  }
-}
-
-function* callRules(item: JsonObject, at: string): Refusals {
-  yield* stringRules(item['call_id'], `${at}.call_id`, maxIdCharacters);
-  if (item['type'] === 'function_call_output') {
-    const { output } = item;
-    if (output === undefined) yield missing(`${at}.output`);
-    if (typeof output !== 'string' && !isList(output)) {
-      yield wrongType(`${at}.output`, 'one of a string or array of objects', output);
-    }
-    if (stringOf(output).length > maxTextCharacters)
-      yield* stringRules(output, `${at}.output`, maxTextCharacters);
-    return;
-  }
-  yield* nameRules(item['name'], `${at}.name`);
-  if (item['arguments'] === undefined) yield missing(`${at}.arguments`);
-  if (typeof item['arguments'] !== 'string') {
-    yield wrongType(`${at}.arguments`, 'a string', item['arguments']);
   }
 }
 
@@ -197,13 +170,11 @@ function isSealedElse(sealed: string, id: string, { isSealed }: ValidationContex
 
 function* reasoningRules(
   item: JsonObject,
-  at: string,
   next: JsonObject | undefined,
   context: ValidationContext,
 ): Refusals {
   const id = stringOf(item['id']);
   const sealed = item['encrypted_content'];
-  if (!isList(item['summary'])) yield missing(`${at}.summary`);
   if (typeof sealed !== 'string') {
     yield {
       ...refusal(
@@ -232,40 +203,6 @@ function* reasoningRules(
       null,
     );
   }
-}
-
-function* idRules(item: JsonObject, at: string, prefix: string): Refusals {
-  const { id } = item;
-  if (id === undefined || id === null) return;
-  yield* stringRules(id, `${at}.id`, maxIdCharacters);
-  if (!stringOf(id).startsWith(prefix)) {
-    yield refusal(
-      `Invalid '${at}.id': '${stringOf(id)}'. Expected an ID that begins with '${prefix}'.`,
-      `${at}.id`,
-      'invalid_value',
-    );
-  }
-}
-
-function* oneItemRules(
-  items: readonly JsonObject[],
-  index: number,
-  context: ValidationContext,
-): Refusals {
-  const item = items[index] ?? {};
-  const at = `input[${index}]`;
-  const type = stringOf(item['type']);
-  const rules = itemRules[type];
-  if (rules === undefined) {
-    yield unsupportedWord(at, type, Object.keys(itemRules));
-    return;
-  }
-  const unknown = Object.keys(item).find((field) => !rules.fields.includes(field));
-  if (unknown !== undefined) yield unknownField(`${at}.${unknown}`);
-  yield* idRules(item, at, rules.idPrefix);
-  if (type === 'message') yield* messageRules(item, at);
-  else if (type === 'reasoning') yield* reasoningRules(item, at, items[index + 1], context);
-  else yield* callRules(item, at);
 }
 
 function* pairingRules(items: readonly JsonObject[]): Refusals {
@@ -312,9 +249,14 @@ function* duplicateRules(items: readonly JsonObject[]): Refusals {
 
 function* allRules(body: JsonObject, context: ValidationContext): Refusals {
   yield* fieldRules(body);
-  yield* toolRules(body, false);
   const items = inputItems(body);
-  for (const index of items.keys()) yield* oneItemRules(items, index, context);
+  yield* shapeRules(bodyShape, Array.isArray(body['input']) ? { ...body, input: items } : body);
+  yield* sharedRules(
+    body,
+    listOf(body['tools']).map((tool) => objectOf(tool)['name']),
+  );
+  for (const [index, item] of items.entries())
+    if (item['type'] === 'reasoning') yield* reasoningRules(item, items[index + 1], context);
   yield* duplicateRules(items);
   yield* pairingRules(items);
 }
