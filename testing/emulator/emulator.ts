@@ -12,15 +12,21 @@ import type { PlanContext } from './faults';
 import { planError, planFault, planReply } from './faults';
 import type { ParsedBody, Route } from './http-intake';
 import { nearestWire, parseBody, pathOf, readBody, redactedHeaders, routeOf } from './http-intake';
-import { RecordedRequest } from './recorded-request';
+import { RecordedRequest, RequestLog } from './recorded-request';
 import type { PriceList } from './price-list';
 import type { ReplyStep, Step, VendorError } from './step';
 import type { ScriptKey, ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
 import { Seal } from './seal';
 import type { PromptBlock, ReplyContext, WireName } from './wire';
-import { vendorPrompt, vendorTextTokens } from './vendor-counting';
 import { producedText } from './wire';
+
+/** Counts tokens as a vendor does. */
+export interface TokenCounting {
+  /** The prompt with a count on each block. */
+  prompt(wire: WireName, model: string, blocks: readonly PromptBlock[]): readonly PromptBlock[];
+  textTokens(wire: WireName, model: string, text: string): number;
+}
 
 /** How an emulator behaves. */
 export interface EmulatorOptions {
@@ -34,8 +40,8 @@ export interface EmulatorOptions {
   readonly apiKeys?: readonly string[];
   /** Default true: requests are checked as strictly as the vendors do. */
   readonly validate?: boolean;
-  /** `vendor`: tokens as the real vendors were seen to count them. Default `table`: o200k on every wire. */
-  readonly counting?: 'table' | 'vendor';
+  /** How tokens are counted. Default: by the table o200k on every wire. */
+  readonly counting?: TokenCounting;
   /** Shortest prompt prefix that Anthropic's cache takes, in tokens; default 0 (real: 1,024 and more, by model). */
   readonly cacheMinimumTokens?: number;
   /** The newest requests keep their bodies up to so many bytes together, the last one always; default 64 MB. */
@@ -52,9 +58,6 @@ export interface EmulatorOptions {
   readonly maxBodyBytes?: number;
 }
 
-/** Enough for any test; bounded, so that a run of thousands of iterations does not fill the memory. */
-const defaultRecordedBodyBytes = 64 * 1024 * 1024;
-
 interface Waiter {
   readonly isMet: () => boolean;
   readonly resolve: () => void;
@@ -66,19 +69,18 @@ export class VendorEmulator {
   readonly bill: Bill;
   readonly #options: EmulatorOptions;
   readonly #server: Server;
-  readonly #requests: RecordedRequest[] = [];
+  readonly #log: RequestLog;
   readonly #scripts = new ScriptQueue();
   readonly #cache: PromptCache;
   readonly #seed: string;
   readonly #waiters = new Set<Waiter>();
   #ids = 0;
-  #keptBytes = 0;
-  #oldestKept = 0;
   readonly #strays: string[] = [];
 
   private constructor(options: EmulatorOptions) {
     this.#options = options;
     this.bill = new Bill(options.prices);
+    this.#log = new RequestLog(options.recordedBodyBytes, options.recordedBodies);
     this.#seed = options.seed ?? randomUUID();
     this.#cache = new PromptCache(options.cacheMinimumTokens ?? 0);
     this.#server = createServer((request, response) => {
@@ -137,28 +139,25 @@ export class VendorEmulator {
 
   /** Every request so far, in order of arrival. */
   get requests(): readonly RecordedRequest[] {
-    return this.#requests;
+    return this.#log.requests;
   }
 
   /** Requests that the vendor would have refused as malformed, with its words. */
   get refusals(): readonly { readonly request: RecordedRequest; readonly error: VendorError }[] {
-    return this.#requests.flatMap((request) =>
+    return this.#log.requests.flatMap((request) =>
       request.answer.type === 'refused' ? [{ request, error: request.answer.error }] : [],
     );
   }
 
   /** Requests for which no step was left. */
   get unplanned(): readonly RecordedRequest[] {
-    return this.#requests.filter((request) => request.answer.type === 'unplanned');
+    return this.#log.requests.filter((request) => request.answer.type === 'unplanned');
   }
 
   /** Fails unless every step was asked for and every request had a step. Errors: names each leftover and each surplus. */
   assertDrained(): void {
     const problems = [
-      ...this.#scripts.leftover.map(
-        ({ key, steps }) =>
-          `${steps.length} step(s) never asked for${describeKey(key)}: ${steps.map(describeStep).join(', ')}`,
-      ),
+      ...this.#scripts.leftover,
       ...this.unplanned.map(
         (request) => `unplanned request ${request.index} (${request.path}, ${request.model})`,
       ),
@@ -177,8 +176,8 @@ export class VendorEmulator {
 
   /** Resolves with the request of that index as soon as it has arrived. */
   async waitForRequest(index: number): Promise<RecordedRequest> {
-    await this.waitFor((emulator) => emulator.#requests.length > index);
-    const request = this.#requests[index];
+    await this.waitFor((emulator) => emulator.requests.length > index);
+    const request = this.#log.requests[index];
     if (request === undefined) throw new Error(`Request ${index} has not arrived.`);
     return request;
   }
@@ -207,7 +206,7 @@ export class VendorEmulator {
     if (route === undefined) return this.#refuseStray(request, response);
     const parsed = parseBody(text);
     const recorded = new RecordedRequest({
-      index: this.#requests.length,
+      index: this.#log.requests.length,
       atMs: Date.now(),
       wire: route.wire,
       mount: route.mount,
@@ -216,28 +215,13 @@ export class VendorEmulator {
       body: parsed.body,
       bodyBytes: text?.length ?? 0,
     });
-    this.#record(recorded);
+    this.#log.add(recorded);
+    this.#notify();
     const refusal =
       this.#refuseKey(route, request) ?? refuseText(route, parsed) ?? this.#refuse(route, recorded);
     return refusal === undefined
       ? this.#answer(route, recorded, response)
       : this.#refuseWith(route, recorded, response, refusal);
-  }
-
-  #record(request: RecordedRequest): void {
-    this.#requests.push(request);
-    this.#keptBytes += request.bodyBytes;
-    const limit = this.#options.recordedBodyBytes ?? defaultRecordedBodyBytes;
-    const count = this.#options.recordedBodies ?? Infinity;
-    const isOver = (): boolean =>
-      this.#keptBytes > limit || request.index - this.#oldestKept >= count;
-    while (isOver() && this.#oldestKept < request.index) {
-      const oldest = this.#requests[this.#oldestKept];
-      this.#oldestKept += 1;
-      this.#keptBytes -= oldest?.bodyBytes ?? 0;
-      oldest?.forgetBody();
-    }
-    this.#notify();
   }
 
   #refuseKey(route: Route, request: IncomingMessage): VendorError | undefined {
@@ -270,13 +254,14 @@ export class VendorEmulator {
 
   #prompt({ wire }: Route, { body, model }: RecordedRequest): readonly PromptBlock[] {
     const blocks = wire.promptBlocks(body);
-    return this.#options.counting === 'vendor' ? vendorPrompt(wire.name, model, blocks) : blocks;
+    return this.#options.counting?.prompt(wire.name, model, blocks) ?? blocks;
   }
 
   #count(request: RecordedRequest | undefined, text: string): number {
-    return request !== undefined && this.#options.counting === 'vendor'
-      ? vendorTextTokens(request.wire, request.model, text)
-      : countTokens(text);
+    const { counting } = this.#options;
+    return request === undefined || counting === undefined
+      ? countTokens(text)
+      : counting.textTokens(request.wire, request.model, text);
   }
 
   async #refuseStray(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -407,14 +392,4 @@ export class VendorEmulator {
 function refuseText(route: Route, { problem }: ParsedBody): VendorError | undefined {
   if (problem === undefined) return undefined;
   return problem === 'too-large' ? { status: 413 } : route.wire.refuseText(problem);
-}
-
-function describeKey(key: ScriptKey): string {
-  const parts = Object.entries(key).map(([name, value]) => `${name} ${String(value)}`);
-  return parts.length === 0 ? '' : ` by ${parts.join(', ')}`;
-}
-
-function describeStep(step: Step): string {
-  if (step.type === 'reply') return `reply (${step.stop})`;
-  return step.type === 'stream-fault' ? `stream fault (${step.act.type})` : step.type;
 }

@@ -144,3 +144,33 @@ export class RecordedRequest {
     return turns.slice(turns.findLastIndex((turn) => turn.role === 'assistant') + 1);
   }
 }
+
+/** Enough for any test; bounded, so that a run of thousands of iterations does not fill the memory. */
+const defaultRecordedBodyBytes = 64 * 1024 * 1024;
+
+/** All requests so far. Old ones lose their bodies: the newest keep theirs, up to a number of bytes and of requests, the last one always. */
+export class RequestLog {
+  readonly requests: RecordedRequest[] = [];
+  readonly #maxBytes: number;
+  readonly #maxBodies: number;
+  #keptBytes = 0;
+  #oldestKept = 0;
+
+  constructor(maxBytes = defaultRecordedBodyBytes, maxBodies = Infinity) {
+    this.#maxBytes = maxBytes;
+    this.#maxBodies = maxBodies;
+  }
+
+  add(request: RecordedRequest): void {
+    this.requests.push(request);
+    this.#keptBytes += request.bodyBytes;
+    const isOver = (): boolean =>
+      this.#keptBytes > this.#maxBytes || request.index - this.#oldestKept >= this.#maxBodies;
+    while (isOver() && this.#oldestKept < request.index) {
+      const oldest = this.requests[this.#oldestKept];
+      this.#oldestKept += 1;
+      this.#keptBytes -= oldest?.bodyBytes ?? 0;
+      oldest?.forgetBody();
+    }
+  }
+}

@@ -78,18 +78,30 @@ export class ScriptQueue {
     return undefined;
   }
 
-  /** Steps that nobody asked for, by key; rules are never left over. */
-  get leftover(): readonly { readonly key: ScriptKey; readonly steps: readonly Step[] }[] {
-    return this.#queues
-      .map((queue) => ({
-        key: queue.key,
-        steps: queue.entries.flatMap((entry) => (entry.type === 'step' ? [entry.step] : [])),
-      }))
-      .filter((queue) => queue.steps.length > 0);
+  /** Steps that no request asked for, in words, one line per key. Rules are never left over. */
+  get leftover(): readonly string[] {
+    return this.#queues.flatMap(({ key, entries }) => {
+      const steps = entries.flatMap((entry) =>
+        entry.type === 'step' ? [describeStep(entry.step)] : [],
+      );
+      return steps.length === 0
+        ? []
+        : [`${steps.length} step(s) never asked for${describeKey(key)}: ${steps.join(', ')}`];
+    });
   }
 
   /** Forgets all scripts. */
   clear(): void {
     this.#queues.length = 0;
   }
+}
+
+function describeKey(key: ScriptKey): string {
+  const parts = Object.entries(key).map(([name, value]) => `${name} ${String(value)}`);
+  return parts.length === 0 ? '' : ` by ${parts.join(', ')}`;
+}
+
+function describeStep(step: Step): string {
+  if (step.type === 'reply') return `reply (${step.stop})`;
+  return step.type === 'stream-fault' ? `stream fault (${step.act.type})` : step.type;
 }

@@ -1,9 +1,10 @@
 /** Counts a prompt as the real vendors were seen to count it: by other tokenizers than the table, with additions of their own. */
-import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import { countTokens } from './billing';
-import { usesNewTokenizer } from './anthropic/claude-models';
-import { isList, isObject, listOf, objectOf, stringOf } from './json-read';
-import type { PromptBlock, WireName } from './wire';
+import type { JsonObject, JsonValue } from '../../../workflows/core/json';
+import { countTokens } from '../../../testing/emulator/billing';
+import { usesNewTokenizer } from '../../../testing/emulator/anthropic/claude-models';
+import { isList, isObject, listOf, objectOf, stringOf } from '../../../testing/emulator/json-read';
+import type { TokenCounting } from '../../../testing/emulator/emulator';
+import type { PromptBlock, WireName } from '../../../testing/emulator/wire';
 
 /**
  * Tokens of a text on a wire.
@@ -12,7 +13,7 @@ import type { PromptBlock, WireName } from './wire';
  * English prose, 1.13 to 1.36 on code, 1.06 on digits, 1.00 on Chinese (sol.ava.dev and claudecodecamp, both of 2026-04, by the
  * vendor's own count_tokens; arXiv 2505.13348 for the older one).
  */
-export function vendorTextTokens(wire: WireName, model: string, text: string): number {
+function textTokens(wire: WireName, model: string, text: string): number {
   const table = countTokens(text);
   if (wire !== 'anthropic' || table === 0) return table;
   const latin = shareOf(text, /[A-Za-z ]/g);
@@ -51,7 +52,7 @@ const additions: Readonly<Record<WireName, Additions>> = {
 };
 
 /** The prompt with the vendor's own count on each block. */
-export function vendorPrompt(
+function prompt(
   wire: WireName,
   model: string,
   blocks: readonly PromptBlock[],
@@ -70,7 +71,7 @@ function blockTokens(wire: WireName, model: string, block: PromptBlock): number 
   const added = additions[wire];
   const { content } = block;
   if (block.text.startsWith('tool:')) {
-    return added.tool + vendorTextTokens(wire, model, schemaText(content));
+    return added.tool + textTokens(wire, model, schemaText(content));
   }
   const isToolBlock =
     ['tool_use', 'tool_result', 'function_call', 'function_call_output'].includes(
@@ -80,7 +81,7 @@ function blockTokens(wire: WireName, model: string, block: PromptBlock): number 
   return (
     added.block +
     (isToolBlock ? added.toolBlock : calls * added.toolBlock) +
-    vendorTextTokens(wire, model, visibleText(content).join('\n')) +
+    textTokens(wire, model, visibleText(content).join('\n')) +
     imagesOf(content).reduce((sum, url) => sum + imageTokens(wire, model, url), 0)
   );
 }
@@ -150,3 +151,6 @@ function pngSize(url: string): readonly [number, number] {
   const isPng = bytes.toString('latin1', 1, 4) === 'PNG' && bytes.length >= 24;
   return isPng ? [bytes.readUInt32BE(16), bytes.readUInt32BE(20)] : [1_092, 1_092];
 }
+
+/** Tokens as the real vendors were seen to count them. */
+export const vendorCounting: TokenCounting = { prompt, textTokens };
