@@ -11,7 +11,7 @@ export type SearchAttributeTypeName = 'Keyword' | 'Int';
 /**
  * What a run shows in lists and can be found by.
  *
- * Source: issue LOOP (status, agent, provider, reason, iteration).
+ * Source: R-RUN-9.
  */
 export const holdfastSearchAttributes: Readonly<Record<string, SearchAttributeTypeName>> = {
   [searchAttributes.status]: 'Keyword',

@@ -22,7 +22,7 @@ import type { RouteCall } from '../model-call/shared-health';
 import { CallMeter } from '../model-call/call-meter';
 import type { Store } from '../stores/store';
 
-/** Tokens of a plan and its variance (seed 003). */
+/** Token limit and temperature of a plan (R-REC-3). */
 const planTokens = 600;
 const planTemperature = 0.2;
 
@@ -159,7 +159,7 @@ function spendOfQuestion({ spend }: CallMeter): Pick<PlannerReply, 'spend'> {
  *
  * Contract: resolves whatever the provider does; rejects only when the activity is cancelled or the worker shuts down. Requests
  * that failed, and those of workers that died, are part of `spend`.
- * Source: seed 003 (temperature 0.2, 600 tokens); the adapter leaves the temperature out where its API refuses one.
+ * Source: R-REC-3. The adapter omits the temperature if its API refuses one.
  */
 export async function askPlanner(question: PlannerQuestion): Promise<PlannerReply> {
   const { store, provider, route, limits, clock, allowance } = question;

@@ -66,7 +66,7 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   readonly editsFile?: string;
   /** Inputs that are mere labels: calls that differ only in them are the same call. */
   readonly cosmetic?: readonly string[];
-  /** Calls per run. Default by name from `call-caps.ts` (seed 001 caps high-risk tools), else none. */
+  /** Calls per run. High-risk tools have a default by name (R-GUARD-4), others none. */
   readonly maxCalls?: number;
   /**
    * Who decides when nobody knows whether a call took effect. Default `tell-model`: the model gets the evidence as an error;

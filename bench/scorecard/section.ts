@@ -19,7 +19,7 @@ export interface JudgedRow {
 
 /** What a section found. */
 export interface SectionScore {
-  /** The section's line for programs; holds only what its issue names. */
+  /** The section's line for programs; its fields are listed in docs/results.md. */
   readonly summary: JsonObject;
   readonly rows: readonly JudgedRow[];
 }

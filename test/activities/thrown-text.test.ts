@@ -1,4 +1,4 @@
-/** Public case surface-01 and its kin: what each common client throws tells the model why, and nobody the key. */
+/** Case surface-01 and similar ones: errors of common clients tell the model why they failed, and reveal no key. */
 import { thrownText } from '../../activities/tool-call/error-text';
 
 const key = 'TESTKEYabcdef0123456789';

@@ -75,6 +75,13 @@ describe('citations in code and documents', () => {
     );
   }
 
+  test('name nothing that is not in the repository', () => {
+    const papers = cited(
+      /(\b[Ss]eeds? 00\d\b|\bDESIGN(?:'s|, |\.md)|\bSTYLE(?:'s| \d|\.md)|\b(?:issue|issues) [A-Z]{3,}\b|\bbrief of\b)/g,
+    );
+    expect(papers).toEqual([]);
+  });
+
   test.each([
     ['decisions', /\bADR (\d{4})\b/g, decisionNumbers],
     ['rules', /\b(R-[A-Z]+-\d+)\b/g, specRules()],

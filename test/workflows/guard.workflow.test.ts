@@ -135,7 +135,7 @@ test.each([
   ['with one title', () => 'noop', 4],
   ['with a counter in its title', (call: number) => `noop${call}`, 4],
 ])(
-  'public case loop-01, %s, is warned of once and stopped',
+  'case loop-01, %s, is warned of once and stopped',
   async (_what, title: (call: number) => string, calls) => {
     const call = (at: number) => ({ command: 'echo noop', title: title(at) });
     const reordered = (at: number) => ({ title: title(at), command: 'echo  noop ' });

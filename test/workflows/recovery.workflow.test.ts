@@ -74,7 +74,7 @@ const charge = defineTool({
   },
 });
 
-/** Public case loop-01, as it was recorded. */
+/** Case loop-01, as it was recorded. */
 const loopCase = readFileSync(
   path.join(__dirname, '..', 'fixtures', 'cases', 'cases.jsonl'),
   'utf8',
@@ -414,7 +414,7 @@ function loopForEver(): void {
   });
 }
 
-describe('public case loop-01 under the defaults', () => {
+describe('case loop-01 under the defaults', () => {
   test('is handed to a person, who sees what happened and what was tried, and a stop keeps what was done', async () => {
     loopForEver();
     const handle = await world.start({ agent: 'looper', goal: 'Set the project up.' });

@@ -1,4 +1,4 @@
-/** Public case surface-01: a tool throws an HTTP client's error with the key in it; the model learns what matters, nobody the key. */
+/** Case surface-01: a tool throws an HTTP client's error that contains a key; the model reads what matters, nobody reads the key. */
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
 import { reply } from '../../testing/emulator/script';

@@ -16,25 +16,25 @@ export type FailoverReason =
 
 /** Limits of one run. People set them; nothing that a model says can. */
 export interface Limits {
-  /** Model calls with their tool calls, per run. Default 10 for completion `text` (seed 004), 50 for `tool` (ADR 0006). */
+  /** Model calls with their tool calls, per run. Default 10 for completion `text`, 50 for `tool` (R-GUARD-8). */
   readonly maxIterations: number;
-  /** Facts that the core has digested, its own timers and waits for the store not counted, per run. Default 2,000 (seed 001, events per task). */
+  /** Events that the core processes per run, except its own timers and waits for the store. Default 2,000 (R-GUARD-1). */
   readonly maxEvents: number;
-  /** Tool executions per run. Default 400 (seed 001). */
+  /** Tool calls per run. Default 400 (R-GUARD-2). */
   readonly maxToolCalls: number;
-  /** Rounds of the same calls with the same results that end the run. Default 4 (seed 001, tool loop). */
+  /** Rounds of the same calls with the same results that end the run. Default 4 (R-GUARD-5). */
   readonly maxSameCalls: number;
-  /** Edits of one file per run; the next one ends it. Default 4 (seed 001, file edit loop). */
+  /** Edits of one file per run; the next one ends it. Default 4 (R-GUARD-6). */
   readonly maxEditsPerFile: number;
-  /** Milliseconds of work, waits for people and cooldowns not counted. Default 600,000 (seed 001, 10 minutes). */
+  /** Milliseconds of active time, without waits for people, cooldowns, and the store. Default 600,000 (R-GUARD-3). */
   readonly maxActiveMs: number;
-  /** Runs that may be nested below a run as subagents of subagents. Default 3 (ADR 0021). */
+  /** Levels of subagents below the first run. Default 3 (R-SUB-4). */
   readonly maxSubagentDepth: number;
-  /** Workers that may be lost while they run one tool call; then it is not run again. Default 25 (ADR 0004). */
+  /** Workers that one tool call may lose; then it does not run again. Default 25 (ADR 0004). */
   readonly maxLostWorkers: number;
-  /** Retries of one model call on the same route. Default 2 (seed 001). */
+  /** Retries of one model call on the same route. Default 2 (R-STREAM-2). */
   readonly streamRetries: number;
-  /** First retry delay in milliseconds, doubled each time. Default 1,500 (seed 001). */
+  /** First retry delay in milliseconds, doubled each time. Default 1,500 (R-STREAM-3). */
   readonly streamRetryBaseMs: number;
   /** Milliseconds until the vendor's first byte. Default 120,000 (ADR 0007). */
   readonly firstByteMs: number;
@@ -46,15 +46,15 @@ export interface Limits {
   readonly modelCallTimeoutMs: number;
   /** Milliseconds after which an activity without heartbeat counts as lost with its worker. Default 20,000 (ADR 0007). */
   readonly heartbeatTimeoutMs: number;
-  /** Milliseconds that a run may wait in all for cooling providers before it fails with every provider's reason. Default 86,400,000 (ADR 0007). */
+  /** Milliseconds that a run may wait in all for routes that cool down; then it fails with each route's reason. Default 86,400,000 (R-FAIL-8). */
   readonly maxProviderWaitMs: number;
-  /** Milliseconds before a cooldown's end from which one prober may try the route. Default 30,000 (seed 001). */
+  /** Milliseconds before a cooldown's end from which one prober may try the route. Default 30,000 (R-FAIL-5). */
   readonly probeLeadMs: number;
-  /** Milliseconds that a prober keeps the others away from the route, if it does not report. Default 30,000 (ADR 0017). */
+  /** Milliseconds of a prober's lease, if it does not report. Default 30,000 (R-FAIL-5). */
   readonly probeLeaseMs: number;
   /** Milliseconds that a recovery plan may take, its retries included. Default 60,000 (ADR 0026). */
   readonly recoveryPlanTimeoutMs: number;
-  /** Milliseconds a route rests after a failure, by reason (seed 001); 0 = no cooldown and no failover. */
+  /** Cooldown of a route in milliseconds, by reason; 0 = no cooldown and no failover (R-FAIL-1). */
   readonly cooldownMs: { readonly [Reason in FailoverReason]: number };
 }
 
@@ -111,10 +111,10 @@ export const defaultToolCompletionIterations = 50;
 /** Characters of a preview kept in state and history (ADR 0003). */
 export const previewChars = 200;
 
-/** Bytes of JSON up to which tool input travels inline; above, by reference (DESIGN, The shape 2). */
+/** Bytes of JSON up to which tool input travels inline; above, by reference (R-TOOL-11). */
 export const inlineInputBytes = 4_096;
 
-/** Characters of a failure's message (STYLE 3.4). */
+/** Characters of a failure's message (R-TOOL-2). */
 export const failureMessageChars = 500;
 
 /** Characters of a goal, added message or answer that a person sends (ADR 0003). */

@@ -2,19 +2,19 @@
 
 /** Thresholds of compaction. People set them per agent; nothing that a model says can. */
 export interface CompactionConfig {
-  /** Share of the window from which people are warned and the compaction is prepared. Default 0.8 (seed 001). */
+  /** Share of the window from which people are warned and the compaction is prepared. Default 0.8 (R-CTX-2). */
   readonly warnShare: number;
-  /** Share of the window from which the conversation is compacted. Default 0.9 (seed 001). */
+  /** Share of the window from which the conversation is compacted. Default 0.9 (R-CTX-3). */
   readonly compactShare: number;
-  /** Newest messages that are never summarised; more where a tool call and its results would be parted. Default 4 (seed 001). */
+  /** Newest messages that are never summarized; more if a tool call and its results would be separated. Default 4 (R-CTX-4). */
   readonly keptTail: number;
-  /** Messages that a conversation must have before any of it is summarised. Default 6 (seed 001). */
+  /** Messages that a conversation must have before any of it is summarized. Default 6 (R-CTX-5). */
   readonly minMessages: number;
-  /** Characters up to which an old tool result is left as it is. Default 200 (seed 001). */
+  /** Characters up to which an old tool result stays. Default 200 (R-CTX-1). */
   readonly stripChars: number;
   /** Share of its tokens by which a compaction must shrink the request, or the next tier follows. Default 0.1 (ADR 0024). */
   readonly minShrinkShare: number;
-  /** Compactions without a reply of the model in between. Default 3 (case compaction-01). */
+  /** Compactions between two replies of the model. Default 3 (R-CTX-7). */
   readonly maxCompactions: number;
 }
 

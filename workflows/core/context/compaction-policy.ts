@@ -7,7 +7,7 @@ import { fitsBounds } from './measure';
  * Tier of a compaction: 1 strips old tool results, 2 summarises everything before the kept tail in overlapping chunks, 3
  * summarises the oldest half, 4 describes it in plain text without a model.
  *
- * Source: seed 001, whose tier 0 is no compaction.
+ * Source: R-CTX-1, whose tier 0 is no compaction.
  */
 export type CompactionTier = 1 | 2 | 3 | 4;
 
@@ -65,7 +65,7 @@ function shrunkShare(done: DoneCompaction): number {
  * Contract: pure and total; after at most `maxCompactions` compactions it says something else. The mildest tier that can help
  * comes first: 1 where stripping frees the set share, then 3 where the oldest half's summary leaves room, else 2; 4 where no
  * route can summarise. The last compaction of all is kept for shortening the tail's tool results.
- * Source: seed 001 (tiers, thresholds, scenario 3), case compaction-01, ADR 0024.
+ * Source: R-CTX-6, R-CTX-7; case compaction-01; ADR 0024.
  */
 export function decideCompaction(facts: CompactionFacts): CompactionDecision {
   const { measure, bounds, done, config, refused, largerRoute } = facts;

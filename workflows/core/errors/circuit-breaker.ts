@@ -1,7 +1,7 @@
-/** Ends a run that makes the same agent error again and again (seed 000). Provider and infra errors never enter. */
+/** Opens when a run makes the same agent error again and again (R-BREAKER-1). Infra errors never enter. */
 import { normaliseText } from './fingerprint';
 
-/** Slots of the ring (seed 000: fixed at 5). */
+/** Slots of the ring, fixed (R-BREAKER-1). */
 export const ringSize = 5;
 
 /** Newest last; at most `ringSize` entries, already normalised. */
@@ -15,7 +15,7 @@ export const initialCircuitBreaker: CircuitBreakerState = { ring: [] };
 /**
  * Adds one agent error to the ring.
  *
- * Source: seed 000 (ring of 5). Compared after normalisation, so that a clock or an id in the text cannot defeat it.
+ * Source: R-BREAKER-3: errors are normalized, so that a clock or an id in the text cannot defeat the breaker.
  */
 export function trackError(state: CircuitBreakerState, message: string): CircuitBreakerState {
   return { ring: [...state.ring, normaliseText(message)].slice(-ringSize) };

@@ -41,7 +41,7 @@ function unique(lines: readonly string[]): readonly string[] {
  * Builds the recovery message for the errors of one iteration.
  *
  * Contract: `errors` is not empty; messages are already sanitised; hints come from trusted code only.
- * Source: frame and instructions as seed 000 fixes them; the provenance line is DESIGN's.
+ * Source: R-ERR-2, R-ERR-3, R-ERR-4.
  */
 export function buildErrorRecoveryMessage(
   errors: readonly AgentError[],
@@ -62,13 +62,13 @@ export function buildErrorRecoveryMessage(
   ].join('\n');
 }
 
-/** Advice when an error brings none (seed 004). */
+/** The hint of an error without one (R-TOOL-3). */
 export const defaultHint = 'Please check your parameters and try again.';
 
 /**
- * An agent error as a tool's response that the model can read.
+ * An agent error as a tool result that the model can read.
  *
- * Source: shape and default hint from seed 004.
+ * Source: R-TOOL-3.
  */
 export function toToolResponse(error: AgentError): string {
   return JSON.stringify({

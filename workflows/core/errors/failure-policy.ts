@@ -17,7 +17,7 @@ type InfraAction =
 /** Policy of one infrastructure code. */
 export interface InfraPolicy {
   readonly action: InfraAction;
-  /** Temporal may retry it on the same route (seed 001, transient). */
+  /** Temporal may retry it on the same route (R-STREAM-1). */
   readonly transient: boolean;
   /** Waiting can cure it. */
   readonly healsByWaiting: boolean;
@@ -30,7 +30,7 @@ const failOver = (transient: boolean, healsByWaiting: boolean): InfraPolicy => (
 });
 const failRun: InfraPolicy = { action: 'fail-run', transient: false, healsByWaiting: false };
 
-/** Source: seed 001 (transient, permanent, cooldowns); DESIGN, Errors. */
+/** Policy of each infra error (R-STREAM-1, R-FAIL-1, R-TOOL-6). */
 export const infraPolicies = {
   auth: failOver(false, false),
   billing: failOver(false, false),
@@ -74,9 +74,9 @@ function isFailoverReason(code: InfraError['code']): code is FailoverReason {
 }
 
 /**
- * What the model is told to do about each agent error, after the error itself.
+ * What the recovery message tells the model to do about each agent error.
  *
- * Source: seed 000 fixes the first four kinds; the others follow its form. `{tools}` is replaced by the tools' names.
+ * Source: R-ERR-3 fixes four of them; the others follow their form. `{tools}` is replaced by the tools' names.
  */
 export const recoveryInstructions = {
   no_tool_call: 'You must provide a tool call in your response.',

@@ -176,7 +176,7 @@ function replaceAll(text: string, parts: readonly VolatilePart[]): string {
  *
  * Contract: what tells one error from another stays: names, paths, status and exit codes, lines, versions, values, and every
  * number of which nothing says that it counts. Time grows with the length of the text only.
- * Source: DESIGN, Circuit breaker; ADR 0005.
+ * Source: R-BREAKER-3; ADR 0005.
  */
 export function normaliseText(text: string): string {
   return replaceAll(text, volatileInErrors);

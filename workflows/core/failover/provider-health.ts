@@ -23,10 +23,10 @@ export interface Rest {
 }
 
 /**
- * How long a route rests after a failure.
+ * How long a route cools down after a failure.
  *
- * Source: seed 001 (cooldown by reason, probe 30 s before its end); a longer Retry-After wins, and no probe comes before it;
- * a short cooldown is probed at half of it, else its probe would be an immediate retry (ADR 0017).
+ * Source: R-FAIL-1, R-FAIL-5, R-FAIL-6. A short cooldown is probed at half of it: at its start the probe would be an
+ * immediate retry (ADR 0017).
  */
 export function restAfter(
   reason: FailoverReason,
@@ -57,7 +57,7 @@ export function recordRouteSuccess(
 /**
  * Records a failure and starts the reason's cooldown; a longer Retry-After wins.
  *
- * Source: seed 001, cooldowns; DESIGN, Layer 1.
+ * Source: R-FAIL-1, R-FAIL-6.
  */
 export function recordRouteFailure(
   state: ProviderHealthState,

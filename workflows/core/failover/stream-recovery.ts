@@ -16,8 +16,8 @@ export const longestRetryDelayMs = 30_000;
 /**
  * Decides about the `failuresBefore + 1`th failure of one model call on one route.
  *
- * Contract: only failures of the provider count; a worker's death does not. A vendor that refuses a retry gets none.
- * Source: seed 001 (2 retries, 1.5 s x 2^n); a Retry-After longer than the backoff wins (DESIGN, Layer 2).
+ * Contract: only failures of the provider count; a worker's death does not. There is no retry if the vendor refuses one.
+ * Source: R-STREAM-1, R-STREAM-2, R-STREAM-3.
  */
 export function decideRetry(
   failure: InfraError,

@@ -16,10 +16,10 @@ export interface DetectedLoop {
   readonly fails: boolean;
 }
 
-/** Longest period that is looked for (DESIGN, Stuck). */
+/** Longest period of a loop (R-PROG-3). */
 export const maxLoopPeriod = 6;
 
-/** Rounds from which a repetition counts as a loop (DESIGN, Stuck). */
+/** Rounds from which a repetition is a loop (R-PROG-3). */
 export const loopRepeats = 3;
 
 /** Rounds that weigh as one where only the gist is the same, and where the model waits between them (ADR 0019). */
@@ -146,7 +146,7 @@ function repliesOf(evidence: readonly CallEvidence[]): readonly (readonly CallEv
  *
  * Contract: pure; `repeats` of the result is at least `atLeast`. Of several readings the one with most rounds wins, then the
  * shortest.
- * Source: periods 1 to 6 and 3 rounds (DESIGN, Stuck); results decide as well as calls (DESIGN, Safety guard).
+ * Source: R-PROG-3, R-GUARD-5, R-GUARD-11.
  */
 export function findLoop(
   evidence: readonly CallEvidence[],

@@ -2,16 +2,16 @@
 import type { AgentErrorCode } from '../failure';
 import type { JsonObject } from '../json';
 
-/** What gets a run out of a rut, so that it can be learned (seed 003); `escalate` asks a person a specific question. */
+/** Strategies that can resolve what a run is stuck on, so that they can be learned; `escalate` asks a person (R-REC-1). */
 export const remedies = ['retry', 'alternative-tool', 'parameter-adjustment', 'escalate'] as const;
 
-/** All that a recovery may do (seed 003); `give-up` accepts the failure, with an explanation. */
+/** All strategies of a recovery; `give-up` accepts the failure, with an explanation (R-REC-1). */
 export const recoveryStrategies = [...remedies, 'give-up'] as const;
 
 /** What a recovery does. */
 export type RecoveryStrategy = (typeof recoveryStrategies)[number];
 
-/** One way out of a rut (seed 003). */
+/** One way out when a run is stuck (R-REC-1). */
 export interface RecoveryAction {
   readonly strategy: RecoveryStrategy;
   /** Why this one. */
@@ -35,7 +35,7 @@ export type RecoverySource = 'pattern' | 'model' | 'heuristic';
 /** What is done with an action. */
 export type RecoveryDecision = 'observes' | 'acts' | 'asks' | 'escalates' | 'gives up';
 
-/** How far a run is, and whether it goes on (seed 003). */
+/** How far a run is, and whether it is stuck (R-PROG-6). */
 export interface ProgressEstimate {
   /** 0 to 100. */
   readonly progressPercent: number;
@@ -108,9 +108,9 @@ export type RecoveryExpiry = 'give-up' | 'continue';
 export interface RecoveryPolicy {
   /** `observe` plans and publishes, and executes nothing. */
   readonly mode: 'off' | 'observe' | 'auto';
-  /** From this confidence on an action is carried out (seed 003: 0.8). */
+  /** Confidence from which an action is carried out (R-REC-4). */
   readonly actAt: number;
-  /** From this confidence on a person is asked to approve; below, a person takes over (seed 003: 0.5). */
+  /** Confidence from which a person is asked to approve; below, a person takes over (R-REC-4). */
   readonly askAt: number;
   /** Plans per run; a person's answer begins anew. */
   readonly maxPerRun: number;

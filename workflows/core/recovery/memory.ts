@@ -197,7 +197,7 @@ export interface CorrectedPath {
 /**
  * The input with the one parameter that names a file by less than its path, in full, as a result named it before.
  *
- * Contract: undefined where nothing, or more than one thing, fits. Source: seed 003, `fs:read` of `file.ts`.
+ * Contract: undefined unless exactly one path fits. Source: R-REC-7.
  */
 export function correctPath(
   memory: ExecutionMemory,

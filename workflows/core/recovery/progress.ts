@@ -5,7 +5,7 @@ import type { AgentError } from '../failure';
 import type { JsonObject } from '../json';
 import type { FailedCall, ProgressEstimate, StuckCode } from './action';
 
-/** Steps without anything new after which a run is stuck (seed 003). */
+/** Steps without progress after which a run is stuck (R-PROG-2). */
 export const stuckSteps = 3;
 
 /** Failing steps by the same tool with the same error after which a blocker makes a run stuck, whatever else works (ADR 0026). */
@@ -196,8 +196,7 @@ function percentOf(state: ProgressState): number {
 /**
  * Estimates the progress from what the run has seen.
  *
- * Source: seed 003 (`ProgressEstimate`; stuck after 3 steps without progress, by a loop, a blocker, or low progress after many
- * steps). Only steps count, so neither an outage nor a wait for a person makes a run stuck.
+ * Source: R-PROG-2 to R-PROG-7. Only steps count, so neither an outage nor a wait for a person makes a run stuck.
  */
 export function estimateProgress(
   state: ProgressState,

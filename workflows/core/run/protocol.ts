@@ -216,7 +216,7 @@ export type ActivityCommand = Extract<
   }
 >;
 
-/** One line of a run's story. Names of the first three are fixed by seed 000. */
+/** One event of a run's timeline. */
 export type TimelineEntry = { readonly atMs: number; readonly iteration: number } & (
   | { readonly type: 'ErrorEvent'; readonly failure: Failure }
   | { readonly type: 'NoToolCallEvent'; readonly error: AgentError }
