@@ -258,7 +258,7 @@ describe('special places', () => {
   test('does not wait for a pipe', async () => {
     execFileSync('mkfifo', [join(ws.root, 'pipe')]);
     const error = await toolErrorOf(callTool(readFile, { path: 'pipe' }, ws.context));
-    expect(error.message).toContain('no regular file');
+    expect(error.message).toContain('not a regular file');
     expect(await callTool(searchFiles, { query: 'zzz' }, ws.context)).toContain('Nothing matches');
   });
 
@@ -354,7 +354,7 @@ describe('what is no regular text file', () => {
       () => callTool(editFile, { path: 'odd', old_text: 'a', new_text: 'b' }, ws.context),
       () => callTool(writeFile, { path: 'odd', content: 'x' }, ws.context),
     ])
-      expect((await toolErrorOf(call())).message).toContain('no regular file');
+      expect((await toolErrorOf(call())).message).toContain('not a regular file');
     expect(await callTool(listFiles, {}, ws.context)).toContain('odd');
   });
 

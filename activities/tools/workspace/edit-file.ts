@@ -1,39 +1,38 @@
-/** Tool `edit_file`: replaces a text that stands exactly once in a file. */
+/** Tool `edit_file`: replaces a text that occurs exactly once in a file. */
 import { z } from 'zod';
 import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
 import { defineTool } from '../define-tool';
 import type { ProbeAnswer, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
-import { writeAtomically } from './atomic-write';
-import { withFileLock } from './file-lock';
-import { explainingPath } from './missing-file';
+import { changeFile, changesOneFile, pathInput, writeAtomically } from './change-file';
 import { readTextFile } from './text-file';
 import type { TextFile } from './text-file';
-import { refuseGitFolder } from '../workspace-path';
-import { workspaceOf } from './workspace-of';
-import { withPlace } from './workspace-root';
+import { withPlace, workspaceOf } from './workspace-root';
 
 const input = z.object({
-  path: z.string().min(1).describe('Full path relative to the workspace root.'),
+  path: pathInput,
   old_text: z
     .string()
     .min(1)
-    .describe('Text to replace, exactly as in the file, blanks included. Must occur exactly once.'),
+    .describe(
+      'Text to replace, exactly as in the file, with its white space. Must occur exactly once.',
+    ),
   new_text: z.string().describe('Text to put in its place.'),
 });
 type EditInput = z.output<typeof input>;
 
-/** Attempts to edit a file that others change meanwhile. */
+/** Attempts to edit a file that others change at the same time. */
 const maxRaces = 5;
-/** Line numbers told where a text occurs too often. */
-const maxLinesTold = 20;
+/** Line numbers that are listed if a text occurs too often. */
+const maxLinesListed = 20;
 
-/** Matches looked for; one more than one is already too many. */
+/** Matches that are counted; more than one is already too many. */
 const maxMatches = 1_000;
 
-const withPlainLineEnds = (text: string): string => text.replace(/\r\n/g, '\n');
+/** The text with `\n` at each line end. */
+const normalized = (text: string): string => text.replace(/\r\n/g, '\n');
 
-/** Where an offset of the text with plain line ends lies in the text itself. */
+/** The offset in a text of an offset in its normalized form. */
 function offsetInFile(file: string, plainOffset: number): number {
   let offset = plainOffset;
   for (let at = file.indexOf('\r\n'); at >= 0 && at < offset; at = file.indexOf('\r\n', at + 2)) {
@@ -42,10 +41,10 @@ function offsetInFile(file: string, plainOffset: number): number {
   return offset;
 }
 
-/** Where a text stands in a file, whatever the line ends on both sides. */
+/** Where a text occurs in a file, whatever the line ends of both. */
 function matchesOf(file: string, text: string): readonly { at: number; length: number }[] {
-  const plainFile = withPlainLineEnds(file);
-  const plain = withPlainLineEnds(text);
+  const plainFile = normalized(file);
+  const plain = normalized(text);
   const found: { at: number; length: number }[] = [];
   // Overlapping matches count too: "aa" stands twice in "aaa".
   let at = plain === '' ? -1 : plainFile.indexOf(plain);
@@ -59,7 +58,7 @@ function matchesOf(file: string, text: string): readonly { at: number; length: n
 
 const lineAt = (text: string, at: number): number => text.slice(0, at).split('\n').length;
 
-/** Lines that are the wanted ones but for blanks at their ends or a mark in place of a secret. */
+/** Where lines equal the wanted ones except for white space at their ends. */
 function nearMiss(file: string, text: string): string | undefined {
   const lines = file.split(/\r?\n/);
   const wanted = text.split(/\r?\n/).map((line) => line.trim());
@@ -75,7 +74,7 @@ function nearMiss(file: string, text: string): string | undefined {
 function noMatch(path: string, file: string, { old_text: text }: EditInput): ToolError {
   if (text.includes(redactionMark)) {
     return new ToolError(
-      `old_text holds ${redactionMark}, which stands for a secret in "${path}"`,
+      `old_text contains ${redactionMark}, which replaces a secret in "${path}"`,
       {
         hint: 'Leave the lines with the secret out of old_text and new_text.',
       },
@@ -89,11 +88,11 @@ function noMatch(path: string, file: string, { old_text: text }: EditInput): Too
 }
 
 function manyMatches(path: string, file: string, found: readonly { at: number }[]): ToolError {
-  const lines = found.slice(0, maxLinesTold).map(({ at }) => lineAt(file, at));
-  const more = found.length > maxLinesTold ? ', …' : '';
+  const lines = found.slice(0, maxLinesListed).map(({ at }) => lineAt(file, at));
+  const more = found.length > maxLinesListed ? ', …' : '';
   return new ToolError(
     `old_text occurs ${found.length} times in "${path}", at lines ${lines.join(', ')}${more}; it must occur once`,
-    { hint: 'Take in the lines before or after, so that the text is unique.' },
+    { hint: 'Include the lines before or after, so that the text is unique.' },
   );
 }
 
@@ -121,7 +120,7 @@ function checkEdit({ old_text: before, new_text: after }: EditInput): void {
   }
   if (after.includes(redactionMark) && !before.includes(redactionMark)) {
     throw new ToolError(
-      `new_text holds ${redactionMark}, which stands for a secret and is no text`,
+      `new_text contains ${redactionMark}, which replaces a secret and is not part of a file`,
       {
         code: 'invalid_params',
         hint: 'Leave the lines with the secret out of the edit.',
@@ -130,16 +129,16 @@ function checkEdit({ old_text: before, new_text: after }: EditInput): void {
   }
 }
 
-async function editOnce(root: string, edit: EditInput, key: string): Promise<string | undefined> {
-  return withPlace(root, edit.path, async (place) => {
-    refuseGitFolder(place.path);
+/** Returns the answer to the model; undefined if the file changed in the meantime. */
+function editOnce(edit: EditInput, context: ToolContext): Promise<string | undefined> {
+  return changeFile(edit.path, context, async (place) => {
     const file = await readTextFile(place);
     const { text, line } = edited(place.path, file, edit);
     const isWritten = await writeAtomically(place, {
       bytes: Buffer.from(`${file.hasBom ? '\ufeff' : ''}${text}`),
       mode: file.mode,
-      key,
-      expected: { version: file.version },
+      key: context.idempotencyKey,
+      version: file.version,
     });
     const lines = edit.new_text.split('\n').length;
     return isWritten
@@ -149,62 +148,46 @@ async function editOnce(root: string, edit: EditInput, key: string): Promise<str
 }
 
 async function execute(edit: EditInput, context: ToolContext): Promise<string> {
-  const root = workspaceOf(context);
   checkEdit(edit);
-  return explainingPath(edit.path, root, context, () =>
-    withFileLock(root, async () => {
-      for (let race = 0; race < maxRaces; race++) {
-        context.signal.throwIfAborted();
-        const done = await editOnce(root, edit, context.idempotencyKey);
-        if (done !== undefined) {
-          return done;
-        }
-      }
-      throw new ToolError(`"${edit.path}" is being changed by something else all the time`, {
-        hint: 'Stop the program that writes the file, then edit it again.',
-      });
-    }),
-  );
+  for (let race = 0; race < maxRaces; race++) {
+    context.signal.throwIfAborted();
+    const done = await editOnce(edit, context);
+    if (done !== undefined) return done;
+  }
+  throw new ToolError(`Another program keeps changing "${edit.path}"`, {
+    hint: 'Stop the program that writes the file, then edit it again.',
+  });
 }
 
-/** By content: the new text stands there and the old one does not, but inside the new. */
+/** By content: applied if the new text occurs and the old one does not, except inside the new. */
 async function probe(_key: string, edit: EditInput, context: ToolContext): Promise<ProbeAnswer> {
-  const root = workspaceOf(context);
-  const text = await withPlace(root, edit.path, readTextFile)
-    .then((file) => file.text)
-    .catch(() => undefined);
-  if (text === undefined) {
-    return { type: 'not-applied' };
-  }
-  const olds = matchesOf(text, edit.old_text).length;
-  const hasNew = edit.new_text === '' || matchesOf(text, edit.new_text).length > 0;
-  if (olds === 0 && hasNew) {
-    return { type: 'applied', output: `Edited ${edit.path} (found done after a restart).` };
-  }
-  if (olds === 1 && (edit.new_text === '' || !hasNew)) {
-    return { type: 'not-applied' };
-  }
+  const file = await withPlace(workspaceOf(context), edit.path, readTextFile).catch(
+    () => undefined,
+  );
+  if (file === undefined) return { type: 'not-applied' };
+  const applied = {
+    type: 'applied',
+    output: `Edited ${edit.path} (found done after a restart).`,
+  } as const;
+  const olds = matchesOf(file.text, edit.old_text).length;
+  const hasNew = edit.new_text === '' || matchesOf(file.text, edit.new_text).length > 0;
+  if (olds === 0 && hasNew) return applied;
+  if (!hasNew || (olds === 1 && edit.new_text === '')) return { type: 'not-applied' };
   const oldsInNew = matchesOf(edit.new_text, edit.old_text).length;
-  if (hasNew && oldsInNew > 0 && olds === oldsInNew) {
-    return { type: 'applied', output: `Edited ${edit.path} (found done after a restart).` };
-  }
-  return hasNew
-    ? {
-        type: 'unknown',
-        evidence: `In ${edit.path} the old text occurs ${olds} times and the new text stands there too.`,
-      }
-    : { type: 'not-applied' };
+  if (oldsInNew > 0 && olds === oldsInNew) return applied;
+  return {
+    type: 'unknown',
+    evidence: `In ${edit.path} the old text occurs ${olds} times, and the new text occurs too.`,
+  };
 }
 
 /** Edits a text file of the workspace. */
 export const editFile: Tool = defineTool({
   name: 'edit_file',
   description:
-    'Replaces one text in a file of the workspace. old_text must occur exactly once, so take in enough lines around it. The rest of the file, its line ends and its mode stay as they are.',
+    'Replaces one text in a file of the workspace. old_text must occur exactly once, so include enough lines around it. The rest of the file stays as it is.',
   input,
-  effect: 'reconcilable',
-  label: 'path',
-  editsFile: 'path',
+  ...changesOneFile,
   execute,
   probe,
 });

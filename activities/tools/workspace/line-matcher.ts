@@ -1,8 +1,9 @@
 /** Finds lines by text or by regular expression; a pattern that never ends is stopped in its own thread. */
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { ToolError } from '../tool-error';
 
-/** Milliseconds that a regular expression may work on one file. */
+/** Milliseconds that a regular expression may take for one file. */
 const maxPatternMs = 2_000;
 
 /** A line that matches. */
@@ -29,25 +30,20 @@ function shownLine(line: string, at: number): string {
 
 /** Matches a literal text. */
 export function textMatcher(query: string, ignoresCase: boolean): LineMatcher {
-  const wanted = ignoresCase ? query.toLowerCase() : query;
+  const folded = (text: string): string => (ignoresCase ? text.toLowerCase() : text);
+  const wanted = folded(query);
+  const match = (text: string, limit: number): readonly LineMatch[] => {
+    if (!folded(text).includes(wanted)) return [];
+    const found: LineMatch[] = [];
+    for (const [index, line] of text.split(/\r?\n/).entries()) {
+      const at = folded(line).indexOf(wanted);
+      if (at >= 0) found.push({ line: index + 1, text: shownLine(line, at) });
+      if (found.length >= limit) break;
+    }
+    return found;
+  };
   return {
-    match: (text, limit) => {
-      const found: LineMatch[] = [];
-      const all = ignoresCase ? text.toLowerCase() : text;
-      if (!all.includes(wanted)) {
-        return Promise.resolve(found);
-      }
-      for (const [index, line] of text.split(/\r?\n/).entries()) {
-        const at = (ignoresCase ? line.toLowerCase() : line).indexOf(wanted);
-        if (at >= 0) {
-          found.push({ line: index + 1, text: shownLine(line, at) });
-        }
-        if (found.length >= limit) {
-          break;
-        }
-      }
-      return Promise.resolve(found);
-    },
+    match: (text, limit) => Promise.resolve(match(text, limit)),
     close: () => Promise.resolve(),
   };
 }
@@ -90,33 +86,19 @@ export function patternMatcher(source: string, ignoresCase: boolean): LineMatche
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new ToolError(`The regular expression is not valid: ${reason.slice(0, 200)}`, {
       code: 'invalid_params',
-      hint: 'Mend the pattern, or search for a plain text with regex false.',
+      hint: 'Correct the pattern, or search for a plain text with regex false.',
     });
   }
   const thread = new Worker(threadSource, { eval: true, workerData: { source, flags }, env: {} });
-  const match = (text: string, limit: number): Promise<readonly LineMatch[]> =>
-    new Promise((resolve, reject) => {
-      const settle = (): void => {
-        clearTimeout(timer);
-        thread.off('message', onMessage);
-        thread.off('error', onError);
-      };
-      const onMessage = (found: readonly [number, string, number][]): void => {
-        settle();
-        resolve(found.map(([line, whole, at]) => ({ line, text: shownLine(whole, at) })));
-      };
-      const onError = (error: Error): void => {
-        settle();
-        reject(error);
-      };
-      const timer = setTimeout(() => {
-        settle();
-        reject(tooSlow(source));
-      }, maxPatternMs);
-      thread.on('message', onMessage);
-      thread.on('error', onError);
-      thread.postMessage({ text, limit });
+  const match = async (text: string, limit: number): Promise<readonly LineMatch[]> => {
+    thread.postMessage({ text, limit });
+    const inTime = AbortSignal.timeout(maxPatternMs);
+    const message = once(thread, 'message', { signal: inTime }).catch((thrown: unknown) => {
+      throw inTime.aborted ? tooSlow(source) : thrown;
     });
+    const [found] = (await message) as [readonly [number, string, number][]];
+    return found.map(([line, whole, at]) => ({ line, text: shownLine(whole, at) }));
+  };
   return {
     match,
     close: async () => {

@@ -1,11 +1,11 @@
-/** Tool `list_files`: full relative paths of what a folder holds. */
+/** Tool `list_files`: full relative paths of the entries of a folder. */
 import { z } from 'zod';
 import { defineTool } from '../define-tool';
 import type { Tool } from '../tool';
-import { explainingPath } from './missing-file';
+import { explainingPath } from './path-errors';
 import { walkFiles } from './walk-files';
 import { pathParts } from '../workspace-path';
-import { workspaceOf } from './workspace-of';
+import { workspaceOf } from './workspace-root';
 
 /** Paths in one answer; breadth first, so that the upper levels are whole. */
 const maxListed = 500;
@@ -16,7 +16,7 @@ const marks = { file: '', folder: '/', link: ' (link)', 'ignored-folder': '/ (co
 export const listFiles: Tool = defineTool({
   name: 'list_files',
   description:
-    'Lists files and folders of the workspace, one full relative path a line. Folders of programs (node_modules, .git, dist, …) are named but not entered unless asked for.',
+    'Lists files and folders of the workspace, one full relative path per line. Generated folders (node_modules, .git, dist, …) are listed, but not their contents unless you ask for them.',
   input: z.object({
     path: z
       .string()
@@ -34,17 +34,10 @@ export const listFiles: Tool = defineTool({
   effect: 'read',
   label: 'path',
   execute: async ({ path, recursive, include_ignored: includeIgnored }, context) => {
-    const root = workspaceOf(context);
-    const from = pathParts(root, path).join('/');
+    const from = pathParts(workspaceOf(context), path).join('/');
     const lines: string[] = [];
-    await explainingPath(path, root, context, async () => {
-      const walk = walkFiles({
-        root,
-        from,
-        includeIgnored,
-        isRecursive: recursive,
-        signal: context.signal,
-      });
+    await explainingPath(path, context, async () => {
+      const walk = walkFiles(context, from, { includeIgnored, isRecursive: recursive });
       for await (const entry of walk) {
         if (lines.length >= maxListed) {
           lines.push(`[… more than ${maxListed} entries; list a folder further down]`);

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { defineTool } from '../define-tool';
 import type { Tool } from '../tool';
 import { ToolError } from '../tool-error';
-import { explainingPath } from './missing-file';
+import { pathInput } from './change-file';
+import { explainingPath } from './path-errors';
 import { readTextFile } from './text-file';
-import { workspaceOf } from './workspace-of';
-import { withPlace } from './workspace-root';
+import { withPlace, workspaceOf } from './workspace-root';
 
 /** Lines in one answer, where the call names no number. */
 const defaultLines = 2_000;
@@ -23,9 +23,7 @@ function linesFrom(
   let last = start - 1;
   for (const line of lines.slice(start - 1, start - 1 + count)) {
     chars += line.length + 1;
-    if (chars > maxChars && last >= start) {
-      break;
-    }
+    if (chars > maxChars && last >= start) break;
     last += 1;
   }
   const body = lines.slice(start - 1, last).join('\n');
@@ -38,7 +36,7 @@ export const readFile: Tool = defineTool({
   description:
     'Reads a UTF-8 text file of the workspace. Needs the full relative path as list_files and search_files print it (packages/a/src/file.ts), not the file name alone.',
   input: z.object({
-    path: z.string().min(1).describe('Full path relative to the workspace root.'),
+    path: pathInput,
     start_line: z.int().min(1).default(1).describe('First line to read. Default: 1.'),
     max_lines: z
       .int()
@@ -49,23 +47,19 @@ export const readFile: Tool = defineTool({
   effect: 'read',
   label: 'path',
   execute: async ({ path, start_line: start, max_lines: count }, context) => {
-    const root = workspaceOf(context);
-    const file = await explainingPath(path, root, context, () =>
-      withPlace(root, path, async (place) => ({
+    const file = await explainingPath(path, context, () =>
+      withPlace(workspaceOf(context), path, async (place) => ({
         ...(await readTextFile(place)),
         path: place.path,
       })),
     );
     const lines = file.text.split(/\r?\n/);
     const total = lines.at(-1) === '' ? lines.length - 1 : lines.length;
-    if (total === 0) {
-      return `${file.path} is empty.`;
-    }
-    if (start > total) {
+    if (total === 0) return `${file.path} is empty.`;
+    if (start > total)
       throw new ToolError(`"${file.path}" has ${total} lines; line ${start} does not exist`, {
         code: 'invalid_params',
       });
-    }
     const { body, last } = linesFrom(lines.slice(0, total), start, count);
     const more = last < total ? `\n[… read on with start_line ${last + 1}]` : '';
     return `${file.path}, lines ${start}-${last} of ${total}:\n${body}${more}`;

@@ -1,22 +1,21 @@
-/** Tool `search_files`: where a text stands, told with full relative paths. */
+/** Tool `search_files`: the lines in which a text occurs, with full relative paths. */
 import { z } from 'zod';
 import { defineTool } from '../define-tool';
 import type { Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import { patternMatcher, textMatcher } from './line-matcher';
 import type { LineMatcher } from './line-matcher';
-import { explainingPath } from './missing-file';
+import { explainingPath } from './path-errors';
 import { readTextFile } from './text-file';
 import { walkFiles } from './walk-files';
 import { foldedName, pathParts } from '../workspace-path';
-import { workspaceOf } from './workspace-of';
-import { errorCode, withPlace } from './workspace-root';
+import { errorCode, withPlace, workspaceOf } from './workspace-root';
 
 /** Lines in one answer. */
 const maxMatches = 100;
-/** Paths told because their name matches. */
+/** Paths listed because their name matches. */
 const maxNames = 20;
-/** Bytes above which a file is passed over: generated, or data. */
+/** Bytes above which a file is skipped: it is generated, or data. */
 const maxSearchedBytes = 2 * 1024 * 1024;
 
 interface Findings {
@@ -27,28 +26,24 @@ interface Findings {
 }
 
 interface Search {
-  readonly root: string;
   readonly matcher: LineMatcher;
   readonly query: string;
   readonly context: ToolContext;
   readonly findings: Findings;
 }
 
-/** Text of a file, or undefined for what is not searched: binary, large, gone meanwhile, not readable. */
+/** Text of a file; undefined for what is not searched: binary, large, deleted in the meantime, not readable. */
 async function searchableText(root: string, path: string): Promise<string | undefined> {
   try {
     return (await withPlace(root, path, (place) => readTextFile(place, maxSearchedBytes))).text;
   } catch (thrown) {
-    if (thrown instanceof ToolError || errorCode(thrown) !== undefined) {
-      return undefined;
-    }
+    if (thrown instanceof ToolError || errorCode(thrown) !== undefined) return undefined;
     throw thrown;
   }
 }
 
-async function searchFile(search: Search, path: string): Promise<void> {
-  const { findings, matcher, root } = search;
-  const text = await searchableText(root, path);
+async function searchFile({ findings, matcher, context }: Search, path: string): Promise<void> {
+  const text = await searchableText(workspaceOf(context), path);
   if (text === undefined) {
     findings.skipped += 1;
     return;
@@ -56,29 +51,18 @@ async function searchFile(search: Search, path: string): Promise<void> {
   const left = maxMatches - findings.lines.length;
   const found = await matcher.match(text, left + 1);
   findings.isCut = found.length > left;
-  for (const { line, text: shown } of found.slice(0, left)) {
+  for (const { line, text: shown } of found.slice(0, left))
     findings.lines.push(`${path}:${line}: ${shown}`);
-  }
 }
 
 async function searchAll(search: Search, from: string, includeIgnored: boolean): Promise<void> {
-  const { root, context, findings } = search;
-  const walk = walkFiles({ root, from, includeIgnored, isRecursive: true, signal: context.signal });
+  const { findings } = search;
   const wanted = foldedName(search.query);
-  for await (const entry of walk) {
-    if (entry.type !== 'file' && entry.type !== 'link') {
-      continue;
-    }
-    if (
-      findings.names.length < maxNames &&
-      wanted !== '' &&
-      foldedName(entry.path).includes(wanted)
-    ) {
-      findings.names.push(entry.path);
-    }
-    if (!findings.isCut) {
-      await searchFile(search, entry.path);
-    }
+  for await (const { path, type } of walkFiles(search.context, from, { includeIgnored })) {
+    if (type !== 'file' && type !== 'link') continue;
+    const isNamed = wanted !== '' && foldedName(path).includes(wanted);
+    if (isNamed && findings.names.length < maxNames) findings.names.push(path);
+    if (!findings.isCut) await searchFile(search, path);
   }
 }
 
@@ -91,15 +75,10 @@ function report({ lines, names, skipped, isCut }: Findings): string {
       ...lines,
     );
   }
-  if (names.length > 0) {
-    parts.push('Files whose path contains the query:', ...names);
-  }
-  if (parts.length === 0) {
-    parts.push('Nothing matches.');
-  }
-  if (skipped > 0) {
+  if (names.length > 0) parts.push('Files whose path contains the query:', ...names);
+  if (parts.length === 0) parts.push('Nothing matches.');
+  if (skipped > 0)
     parts.push(`(${skipped} files passed over: binary, not readable or larger than 2 MB)`);
-  }
   return parts.join('\n');
 }
 
@@ -131,24 +110,17 @@ export const searchFiles: Tool = defineTool({
   effect: 'read',
   label: 'query',
   execute: async (input, context) => {
-    const root = workspaceOf(context);
-    const from = pathParts(root, input.path).join('/');
-    const matcher = input.regex
-      ? patternMatcher(input.query, input.ignore_case)
-      : textMatcher(input.query, input.ignore_case);
+    const from = pathParts(workspaceOf(context), input.path).join('/');
+    const matcher = (input.regex ? patternMatcher : textMatcher)(input.query, input.ignore_case);
     const findings: Findings = { lines: [], names: [], skipped: 0, isCut: false };
-    const search = { root, matcher, query: input.query, context, findings };
+    const search = { matcher, query: input.query, context, findings };
     try {
-      await explainingPath(input.path, root, context, async () => {
-        try {
-          await searchAll(search, from, input.include_ignored);
-        } catch (thrown) {
-          if (errorCode(thrown) !== 'ENOTDIR') {
-            throw thrown;
-          }
-          await searchFile(search, from);
-        }
-      });
+      await explainingPath(input.path, context, () =>
+        searchAll(search, from, input.include_ignored).catch((thrown: unknown) => {
+          if (errorCode(thrown) !== 'ENOTDIR') throw thrown;
+          return searchFile(search, from);
+        }),
+      );
     } finally {
       await matcher.close();
     }

@@ -1,7 +1,7 @@
 /** Text of a file as the model sees it, and back to the bytes that the file keeps: BOM, line ends, encoding. */
 import type { FileHandle } from 'node:fs/promises';
 import { ToolError } from '../tool-error';
-import { openFile } from './workspace-root';
+import { fileVersion, openFile } from './workspace-root';
 import type { Place } from './workspace-root';
 
 /** Bytes of a file that tools read whole. */
@@ -26,28 +26,21 @@ const pieceBytes = 64 * 1024;
 /** Permission bits that a new content keeps. */
 const keptBits = 0o777;
 
-/** Bytes looked at to tell text from binary, as git does. */
+/** Bytes in which a NUL tells binary from text, as in git. */
 const sniffedBytes = 8_000;
 
-/** True if bytes are no text: a NUL near the start. */
-function isBinary(bytes: Buffer): boolean {
-  return bytes.subarray(0, sniffedBytes).includes(0);
-}
-
 function decode(path: string, bytes: Buffer): string {
-  const isUtf16 = bytes.length >= 2 && [0xfeff, 0xfffe].includes(bytes.readUInt16BE(0));
-  if (isUtf16 || isBinary(bytes)) {
-    throw new ToolError(
-      `"${path}" is ${isUtf16 ? 'UTF-16 text' : 'a binary file'} (${bytes.length} bytes), not UTF-8 text`,
-      { hint: 'Only UTF-8 text files can be read and edited.' },
-    );
-  }
+  const notText = (what: string): ToolError =>
+    new ToolError(`"${path}" is ${what}, not UTF-8 text (${bytes.length} bytes)`, {
+      hint: 'Only UTF-8 text files can be read and edited.',
+    });
+  if (bytes.length >= 2 && [0xfeff, 0xfffe].includes(bytes.readUInt16BE(0)))
+    throw notText('UTF-16 text');
+  if (bytes.subarray(0, sniffedBytes).includes(0)) throw notText('a binary file');
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new ToolError(`"${path}" is not UTF-8 text (${bytes.length} bytes)`, {
-      hint: 'Only UTF-8 text files can be read and edited.',
-    });
+    throw notText('in another encoding');
   }
 }
 
@@ -99,7 +92,7 @@ export async function readTextFile(place: Place, limitBytes = maxFileBytes): Pro
       hasBom,
       lineEnd: mostUsedLineEnd(text),
       mode: stats.mode & keptBits,
-      version: [stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(),
+      version: fileVersion(stats),
     };
   } finally {
     await handle.close();

@@ -1,9 +1,11 @@
 /** Walks the files below a folder of the workspace, nearest first, without following links to folders. */
+import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { isTemporaryName } from './atomic-write';
-import { errorCode, withFolder } from './workspace-root';
+import { posix } from 'node:path';
+import type { ToolContext } from '../tool';
+import { errorCode, isTemporaryName, withFolder, workspaceOf } from './workspace-root';
 
-/** Folders that are left out unless asked for: made by programs, and large. */
+/** Folders that are skipped unless asked for: written by programs, and large. */
 const ignoredFolders: ReadonlySet<string> = new Set([
   '.git',
   'node_modules',
@@ -18,84 +20,68 @@ const ignoredFolders: ReadonlySet<string> = new Set([
   '__pycache__',
 ]);
 
-/** Entries looked at in one walk, so that it ends in about a second; a walk over more says that it stopped. */
+/** Entries of one walk, so that it ends in about a second. */
 const maxEntries = 50_000;
 
 /** One entry of a walk. */
 export interface WalkedEntry {
   /** Full path relative to the root. */
   readonly path: string;
-  readonly name: string;
   readonly type: 'file' | 'folder' | 'link' | 'ignored-folder';
 }
 
-/** What a walk looks at. */
+/** Which entries a walk yields. */
 export interface WalkOptions {
-  readonly root: string;
-  /** Folder to begin at, relative to the root. */
-  readonly from: string;
-  readonly includeIgnored: boolean;
-  readonly isRecursive: boolean;
-  readonly signal: AbortSignal;
+  /** Also enter the ignored folders. Default false. */
+  readonly includeIgnored?: boolean;
+  /** Also enter folders further down. Default true. */
+  readonly isRecursive?: boolean;
 }
 
-function typeOf(
-  entry: { isDirectory(): boolean; isSymbolicLink(): boolean },
-  isIgnored: boolean,
-): WalkedEntry['type'] {
-  if (entry.isDirectory()) {
-    return isIgnored ? 'ignored-folder' : 'folder';
-  }
-  return entry.isSymbolicLink() ? 'link' : 'file';
-}
-
-async function entriesOf(options: WalkOptions, folder: string): Promise<readonly WalkedEntry[]> {
-  const found = await withFolder(options.root, folder === '' ? '.' : folder, ({ place }) =>
+async function entriesOf(
+  root: string,
+  folder: string,
+  includeIgnored: boolean,
+): Promise<readonly WalkedEntry[]> {
+  const found = await withFolder(root, folder === '' ? '.' : folder, ({ place }) =>
     readdir(place, { withFileTypes: true }),
   );
+  const typeOf = (entry: Dirent): WalkedEntry['type'] => {
+    if (!entry.isDirectory()) return entry.isSymbolicLink() ? 'link' : 'file';
+    return !includeIgnored && ignoredFolders.has(entry.name) ? 'ignored-folder' : 'folder';
+  };
   return found
     .filter(({ name }) => !isTemporaryName(name))
-    .map((entry) => ({
-      path: folder === '' ? entry.name : `${folder}/${entry.name}`,
-      name: entry.name,
-      type: typeOf(entry, !options.includeIgnored && ignoredFolders.has(entry.name)),
-    }))
+    .map((entry) => ({ path: posix.join(folder, entry.name), type: typeOf(entry) }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /**
- * Yields entries breadth first, sorted within each folder; ends early, with `true` returned, after 50,000 entries.
+ * Yields entries below a folder of the workspace, breadth first, sorted within each folder; ends after 50,000 entries.
  *
- * Errors: those of `withFolder` for the first folder; folders further down that cannot be opened are passed over. Rejects with
- * the signal's reason when it is aborted.
+ * Errors: those of `withFolder` for the first folder; folders further down that cannot be opened are skipped. Rejects with the
+ * signal's reason when it is aborted.
  */
-export async function* walkFiles(options: WalkOptions): AsyncGenerator<WalkedEntry, boolean> {
-  const start = options.from
-    .split('/')
-    .filter((part) => part !== '' && part !== '.')
-    .join('/');
+export async function* walkFiles(
+  context: Pick<ToolContext, 'workspace' | 'signal'>,
+  from: string,
+  { includeIgnored = false, isRecursive = true }: WalkOptions = {},
+): AsyncGenerator<WalkedEntry, void> {
   let seen = 0;
-  const open = [start];
+  const open = [from];
   for (const folder of open) {
-    options.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     let entries: readonly WalkedEntry[] = [];
     try {
-      entries = await entriesOf(options, folder);
+      entries = await entriesOf(workspaceOf(context), folder, includeIgnored);
     } catch (thrown) {
-      if (folder === start || errorCode(thrown) === undefined) {
-        throw thrown;
-      }
+      if (folder === from || errorCode(thrown) === undefined) throw thrown;
     }
     for (const entry of entries) {
       seen += 1;
-      if (seen > maxEntries) {
-        return true;
-      }
+      if (seen > maxEntries) return;
       yield entry;
-      if (entry.type === 'folder' && options.isRecursive) {
-        open.push(entry.path);
-      }
+      if (entry.type === 'folder' && isRecursive) open.push(entry.path);
     }
   }
-  return false;
 }

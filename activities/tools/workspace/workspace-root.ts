@@ -1,14 +1,29 @@
-/** Opens files below a root, folder by folder without following links, so that nothing swapped in between leads out. */
+/** Opens files below a root, folder by folder and without following links, so that nothing swapped in meanwhile leads out. */
 import { constants, existsSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { InfraException } from '../../lifecycle/infra-exception';
+import type { ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import { pathParts, refuseGitFolder, relativePathHint } from '../workspace-path';
 
-/** Links followed in one path, as Linux does. */
+/**
+ * Absolute path of the run's workspace.
+ *
+ * Errors: `InfraException` `workspace_missing` if the run was started without one.
+ */
+export function workspaceOf({ workspace }: Pick<ToolContext, 'workspace'>): string {
+  if (workspace !== undefined) return workspace;
+  throw new InfraException({
+    code: 'workspace_missing',
+    message:
+      'The agent has workspace tools but the run has no workspace; start it with the option workspace (an absolute path).',
+  });
+}
+
+/** Links followed in one path, as in Linux. */
 const maxLinks = 40;
 
 /** With `/proc`, a name below an open folder is opened relative to that folder, whatever its path has become. */
@@ -23,7 +38,7 @@ export interface OpenFolder {
   readonly place: string;
 }
 
-/** Where an entry stands: its folder, open, and its name. */
+/** An entry: its open folder and its name. */
 export interface Place {
   readonly folder: OpenFolder;
   readonly name: string;
@@ -31,20 +46,31 @@ export interface Place {
   readonly path: string;
 }
 
+/** Changes whenever the file does. */
+export function fileVersion({ dev, ino, size, mtimeMs, ctimeMs }: Stats): string {
+  return [dev, ino, size, mtimeMs, ctimeMs].join();
+}
+
+/** Name of the unfinished file of a write, by a digest of 16 hex digits. */
+export function temporaryName(digest: string): string {
+  return `.holdfast-${digest}.tmp`;
+}
+
+/** True for the unfinished file of a write that was interrupted. */
+export function isTemporaryName(name: string): boolean {
+  return /^\.holdfast-[0-9a-f]{16}\.tmp$/.test(name);
+}
+
 /** Path of an entry of an open folder, for system calls. */
 export function entryPath(folder: OpenFolder, name: string): string {
   return join(folder.place, name);
 }
 
-/** `code` of a system error. By shape, not by class: another realm's errors (a test runner's, a thread's) are no `Error` here. */
+/** `code` of a system error. By shape, not by class: errors of another realm (a test runner, a thread) are no `Error` here. */
 export function errorCode(thrown: unknown): string | undefined {
-  return typeof thrown === 'object' &&
-    thrown !== null &&
-    'code' in thrown &&
-    'syscall' in thrown &&
-    typeof thrown.code === 'string'
-    ? thrown.code
-    : undefined;
+  if (typeof thrown !== 'object' || thrown === null) return undefined;
+  const isSystemError = 'code' in thrown && 'syscall' in thrown && typeof thrown.code === 'string';
+  return isSystemError ? String(thrown.code) : undefined;
 }
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -69,7 +95,7 @@ async function openRoot(root: string): Promise<OpenFolder> {
   }
 }
 
-/** The parts that a link stands for, seen from the root. */
+/** The parts of a link's target, seen from the root. */
 async function linkParts(
   root: string,
   folder: OpenFolder,
@@ -84,10 +110,7 @@ async function linkParts(
   if (absolute !== base && !absolute.startsWith(`${base}/`)) {
     throw leadsOut([...folder.parts, name]);
   }
-  return absolute
-    .slice(base.length)
-    .split('/')
-    .filter((part) => part !== '');
+  return absolute.slice(base.length).split('/').filter(Boolean);
 }
 
 function leadsOut(parts: readonly string[]): ToolError {
@@ -97,7 +120,7 @@ function leadsOut(parts: readonly string[]): ToolError {
   });
 }
 
-/** Thrown inside the walk: the path goes on at other parts. */
+/** Thrown inside the walk: the path continues at other parts. */
 class LinkMet extends Error {
   constructor(readonly parts: readonly string[]) {
     super('link');
@@ -124,24 +147,16 @@ async function openChild(
   if (createFolders) {
     refuseGitFolder([...folder.parts, name].join('/'));
     await mkdir(path).catch((thrown: unknown) => {
-      if (errorCode(thrown) !== 'EEXIST') {
-        throw thrown;
-      }
+      if (errorCode(thrown) !== 'EEXIST') throw thrown;
     });
   }
   try {
-    const handle = await open(path, folderFlags);
-    const parts = [...folder.parts, name];
-    return folderAt(handle, path, parts);
+    return folderAt(await open(path, folderFlags), path, [...folder.parts, name]);
   } catch (thrown) {
-    // Linux says ENOTDIR for a link that O_DIRECTORY may not follow, others ELOOP.
-    if (
-      ['ELOOP', 'ENOTDIR', 'EMLINK'].includes(errorCode(thrown) ?? '') &&
-      (await isLink(folder, name))
-    ) {
-      throw new LinkMet([...(await linkParts(root, folder, name)), ...rest]);
-    }
-    throw thrown;
+    // Linux reports ENOTDIR for a link that O_DIRECTORY may not follow, others ELOOP.
+    const mayBeLink = ['ELOOP', 'ENOTDIR', 'EMLINK'].includes(errorCode(thrown) ?? '');
+    if (!mayBeLink || !(await isLink(folder, name))) throw thrown;
+    throw new LinkMet([...(await linkParts(root, folder, name)), ...rest]);
   }
 }
 
@@ -180,9 +195,7 @@ async function openPlace(
         await place.folder.handle.close();
       }
     } catch (thrown) {
-      if (!(thrown instanceof LinkMet)) {
-        throw thrown;
-      }
+      if (!(thrown instanceof LinkMet)) throw thrown;
       parts = thrown.parts;
     }
   }
@@ -194,17 +207,17 @@ async function openPlace(
 
 /** How a place is looked up. */
 export interface PlaceOptions {
-  /** Make missing folders on the way, never in git's own. Default false. */
+  /** Create missing folders on the way, never in git's own. Default false. */
   readonly createFolders?: boolean;
   /** Follow the last part if it is a link (inside the workspace). Default true. */
   readonly followsLast?: boolean;
 }
 
 /**
- * Runs `use` with the open folder in which a path's last part stands.
+ * Runs `use` with the open folder of a path's last part.
  *
- * Contract: the folder is below the root whatever is renamed or linked meanwhile (with `/proc`; elsewhere a swap within the
- * call can be noticed only by `openFile`). It is closed when `use` has settled.
+ * Contract: the folder is below the root, whatever is renamed or linked meanwhile (with `/proc`; elsewhere only `openFile`
+ * notices a swap within the call). It is closed when `use` has settled.
  * Errors: `ToolError` `invalid_params` for paths and links that lead out; `InfraException` `workspace_missing`; system errors as
  * they are.
  */
@@ -231,7 +244,7 @@ export interface OpenFile {
 /**
  * Opens an entry of a folder for reading, without following a link and without waiting for a pipe.
  *
- * Errors: `ToolError` if it is no regular file; system errors as they are.
+ * Errors: `ToolError` if it is not a regular file; system errors as they are.
  */
 export async function openFile({ folder, name, path }: Place): Promise<OpenFile> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -245,7 +258,7 @@ export async function openFile({ folder, name, path }: Place): Promise<OpenFile>
       });
     }
     if (!stats.isFile()) {
-      throw new ToolError(`"${path}" is no regular file`, { code: 'invalid_params' });
+      throw new ToolError(`"${path}" is not a regular file`, { code: 'invalid_params' });
     }
     await checkStillInside(folder, name, stats);
     return { handle, stats };
@@ -255,11 +268,9 @@ export async function openFile({ folder, name, path }: Place): Promise<OpenFile>
   }
 }
 
-/** Where folders are reached by path, finds out afterwards whether a link was swapped in. */
+/** Where folders are reached by path, checks afterwards that no link was swapped in. */
 async function checkStillInside(folder: OpenFolder, name: string, stats: Stats): Promise<void> {
-  if (descriptorFolder !== undefined) {
-    return;
-  }
+  if (descriptorFolder !== undefined) return;
   const path = entryPath(folder, name);
   const now = await lstat(path);
   const isSame = now.ino === stats.ino && now.dev === stats.dev;
@@ -279,9 +290,7 @@ export async function withFolder<Result>(
   use: (folder: OpenFolder) => Promise<Result>,
 ): Promise<Result> {
   return withPlace(root, path, async ({ folder, name, path: real }) => {
-    if (name === '.') {
-      return use(folder);
-    }
+    if (name === '.') return use(folder);
     const handle = await open(entryPath(folder, name), folderFlags);
     try {
       return await use(folderAt(handle, entryPath(folder, name), real.split('/')));

@@ -1,12 +1,16 @@
 /** Runs a program as a process group of its own, and ends the whole group with it, or with the worker. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { delimiter, resolve as resolvePath } from 'node:path';
 import type { Readable } from 'node:stream';
-import { checkProgram } from './find-program';
+import { setTimeout as delay } from 'node:timers/promises';
+import { errorCode } from '../workspace-root';
 
 /** Milliseconds between the polite signal and the final one. */
 const graceMs = 2_000;
-/** Milliseconds that output may still come after the program has ended and its group was killed. */
+/** Milliseconds for the last output after the program has ended and its group was killed. */
 const drainMs = 1_000;
 
 /** What to run, and within which bounds. */
@@ -28,15 +32,15 @@ export type ProgramEnd =
   | { readonly type: 'timed-out' }
   | { readonly type: 'aborted' };
 
-/** Holds the place of the program until its watchdog lives: it becomes the program at the word, and ends without it. */
+/** A gate: waits for a line, then becomes the program; ends if no line comes. So nothing runs before its watchdog does. */
 const gateScript = 'read -r word && exec "$@" </dev/null';
-/** Kills the group `$1` when the worker, which holds the other end of its input, is gone. */
+/** Kills the group `$1` when the worker, which holds the other end of its input, has ended. */
 const watchdogScript = 'read -r word; kill -KILL "-$1"';
 
 /**
- * Starts the program behind a gate, with a watchdog: a worker that is killed cannot clean up, but its pipes close.
+ * Starts the program behind the gate, with a watchdog: a worker that is killed cannot clean up, but its pipes close.
  *
- * Contract: at no moment does the program run without a watchdog; the watchdog is ended with the program.
+ * Contract: the program never runs without a watchdog, which ends with the program.
  */
 function startGuarded(run: ProgramRun): { child: ChildProcess; watchdog: ChildProcess } {
   const child = spawn('/bin/sh', ['-c', gateScript, 'sh', run.program, ...run.programArguments], {
@@ -59,41 +63,50 @@ function startGuarded(run: ProgramRun): { child: ChildProcess; watchdog: ChildPr
   return { child, watchdog };
 }
 
-function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) {
-    return;
+async function checkFile(path: string): Promise<void> {
+  await access(path, constants.X_OK);
+  if (!(await stat(path)).isFile())
+    throw Object.assign(new Error('not a file'), { code: 'EACCES', syscall: 'access' });
+}
+
+/**
+ * Resolves if the program exists and may be run: behind the gate, the system's own error would be lost.
+ *
+ * Errors: system errors as starting it would give them: `ENOENT`, `EACCES`, `ENOTDIR`.
+ */
+async function checkProgram({ program, folder, environment }: ProgramRun): Promise<void> {
+  if (program.includes('/')) return checkFile(resolvePath(folder, program));
+  let problem: unknown = Object.assign(new Error('not found'), { code: 'ENOENT', syscall: 'stat' });
+  for (const place of (environment['PATH'] ?? '').split(delimiter)) {
+    try {
+      await checkFile(resolvePath(folder, place, program));
+      return;
+    } catch (thrown) {
+      if (errorCode(thrown) === 'EACCES') problem = thrown;
+    }
   }
+  throw problem;
+}
+
+function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
   try {
     process.kill(-child.pid, signal);
   } catch {
-    // The group is gone already.
+    // The group has ended already.
   }
 }
 
 async function readAll(stream: Readable | null, take: ProgramRun['onOutput']): Promise<void> {
-  if (stream === null) {
-    return;
-  }
-  for await (const bytes of stream) {
+  for await (const bytes of stream ?? [])
     await take(Buffer.isBuffer(bytes) ? bytes : Buffer.from(String(bytes)));
-  }
-}
-
-/** Waits for a promise, but not longer than a time. */
-async function atMost(work: Promise<unknown>, timeMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, timeMs);
-  });
-  await Promise.race([work, limit]);
-  clearTimeout(timer);
 }
 
 /**
  * Runs a program to its end, to the time limit, or until the signal is aborted.
  *
- * Contract: when it resolves, every process of the group has been killed; so it is when the worker dies, whatever kills it. A
- * process that left the group (`setsid`) is not found.
+ * Contract: when it resolves, or the worker dies, every process of the group has been killed. A process that left the group
+ * (`setsid`) is not found.
  * Errors: the system error if the program cannot be started (`ENOENT`, `EACCES`, `E2BIG`); those of `onOutput`.
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
@@ -132,13 +145,11 @@ export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
     stop('timed-out');
   }, run.timeLimitMs);
   run.signal.addEventListener('abort', onAbort, { once: true });
-  if (run.signal.aborted) {
-    onAbort();
-  }
+  if (run.signal.aborted) onAbort();
   try {
     const end = await exit;
     killGroup(child, 'SIGKILL');
-    await atMost(reading, drainMs);
+    await Promise.race([reading, delay(drainMs, undefined, { ref: false })]);
     return stopped === undefined ? end : { type: stopped };
   } finally {
     clearTimeout(timer);

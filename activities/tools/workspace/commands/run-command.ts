@@ -2,20 +2,19 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { defined } from '../../../../workflows/core/json';
 import { UserError } from '../../../lifecycle/user-error';
 import { defineTool } from '../../define-tool';
 import type { Tool, ToolContext, ToolDefinition } from '../../tool';
 import { ToolError } from '../../tool-error';
-import { commandEnvironment } from './command-environment';
 import { commandWords } from './command-line';
-import { explainingPath } from '../missing-file';
+import { explainingPath } from '../path-errors';
 import { openSpool } from './output-spool';
 import type { OutputSpool } from './output-spool';
 import { runProgram } from './process-group';
 import type { ProgramEnd } from './process-group';
 import { pathParts } from '../../workspace-path';
-import { workspaceOf } from '../workspace-of';
-import { errorCode, withFolder } from '../workspace-root';
+import { errorCode, withFolder, workspaceOf } from '../workspace-root';
 
 /** How commands run; set by people, never by the model. */
 export interface RunCommandOptions {
@@ -27,12 +26,29 @@ export interface RunCommandOptions {
   readonly maxOutputBytes?: number;
   /** Variables added to the allow-list's; do not put secrets here. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** `read` only where all commands may be repeated freely, such as tests. Default `irreversible`. */
+  /** `read` only if all commands may be repeated freely, such as tests. Default `irreversible`. */
   readonly effect?: 'read' | 'irreversible';
   /** Default `never`. */
   readonly approval?: ToolDefinition['approval'];
   /** Calls per run. Default 10 (R-GUARD-4). */
   readonly maxCalls?: number;
+}
+
+/** Variables that pass from the worker to commands: what programs need to run, and none of the worker's secrets. */
+const passedNames = 'PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ TMPDIR SystemRoot'.split(' ');
+
+/** No colors, no questions, no pager. */
+const fixedEnvironment = {
+  TERM: 'dumb',
+  NO_COLOR: '1',
+  CI: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  PAGER: 'cat',
+};
+
+function commandEnvironment(added: Readonly<Record<string, string>>): Record<string, string> {
+  const passed = passedNames.map((name) => [name, process.env[name]]);
+  return defined({ ...Object.fromEntries(passed), ...fixedEnvironment, ...added });
 }
 
 const defaultTimeLimitMs = 120_000;
@@ -54,22 +70,20 @@ const input = z.object({
 type CommandInput = z.output<typeof input>;
 
 function programOf({ command }: CommandInput, usesShell: boolean): readonly string[] {
-  if (usesShell) {
+  if (usesShell)
     return ['/bin/sh', '-c', typeof command === 'string' ? command : command.join(' ')];
-  }
   const words = typeof command === 'string' ? commandWords(command) : command;
-  if (words.some((word) => word.includes('\0'))) {
-    throw new ToolError('The command holds a NUL character', { code: 'invalid_params' });
-  }
+  if (words.some((word) => word.includes('\0')))
+    throw new ToolError('The command contains a NUL character', { code: 'invalid_params' });
   return words;
 }
 
 function notStarted(program: string, thrown: unknown): unknown {
   const code = errorCode(thrown);
   if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOEXEC') {
-    const why = code === 'ENOENT' ? 'was not found' : 'is not a program that may be run';
+    const why = code === 'ENOENT' ? 'was not found' : 'is not executable';
     return new ToolError(`The program "${program.slice(0, 100)}" ${why}`, {
-      hint: 'Check the name; a program of the project is named by its path, such as ./node_modules/.bin/tsc.',
+      hint: 'Check the name. Name a program of the project by its path, such as ./node_modules/.bin/tsc.',
       cause: thrown,
     });
   }
@@ -122,7 +136,7 @@ async function runIn(
       program,
       programArguments,
       folder,
-      environment: commandEnvironment(process.env, options.environment ?? {}),
+      environment: commandEnvironment(options.environment ?? {}),
       timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
       signal: context.signal,
       onOutput: async (bytes) => {
@@ -146,7 +160,7 @@ async function execute(
 ): Promise<string> {
   const root = workspaceOf(context);
   const words = programOf(given, options.shell === true);
-  await explainingPath(given.folder, root, context, () =>
+  await explainingPath(given.folder, context, () =>
     withFolder(root, given.folder, async ({ place }) => stat(place)),
   );
   context.signal.throwIfAborted();
@@ -157,9 +171,9 @@ async function execute(
 /**
  * Makes `run_command`.
  *
- * Contract: it keeps commands from outliving their call and from seeing the worker's environment; it is no sandbox: a program
- * can do what the worker's user can. Run the worker in a container for that.
- * Errors: `UserError` for limits that are no whole numbers.
+ * Contract: commands do not outlive their call and do not see the worker's environment. It is not a sandbox: a program can do
+ * what the worker's user can. Run the worker in a container for that.
+ * Errors: `UserError` for limits that are not whole numbers.
  */
 export function runCommand(options: RunCommandOptions = {}): Tool {
   const {
@@ -182,8 +196,7 @@ export function runCommand(options: RunCommandOptions = {}): Tool {
     effect: options.effect ?? 'irreversible',
     timeoutMs: timeLimitMs + endingMs,
     label: 'command',
-    ...(options.approval !== undefined && { approval: options.approval }),
-    ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
+    ...defined({ approval: options.approval, maxCalls: options.maxCalls }),
     execute: (given, context) => execute(given, options, context),
   });
 }
