@@ -1,12 +1,8 @@
 /** The activity `callModel`: appends what is pending, sends one request, checks the reply and stores it. */
 import type { ContextMeasure } from '../workflows/core/context/measure';
 import type { Head } from '../workflows/core/message';
-import type {
-  CallModelInput,
-  CallModelResult,
-  ModelCallHeldBack,
-  RouteConfig,
-} from '../workflows/core/model-call/ports';
+import type { CallModelInput, CallModelResult, ModelCallHeldBack } from '../workflows/core/model-call/ports';
+import type { RouteConfig } from '../workflows/core/failover/state';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import { defined } from '../workflows/core/json';

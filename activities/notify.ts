@@ -1,6 +1,6 @@
 /** The activity `notify`: tells people by each notifier once, and says who could not be told. */
 import { Context } from '@temporalio/activity';
-import type { NotifyInput, NotifyResult } from '../workflows/core/people/ports';
+import type { NotifyInput, NotifyResult } from '../workflows/core/notifications/ports';
 import { defined } from '../workflows/core/json';
 import type { ActivityDeps } from './definitions/activity-deps';
 import { storeOf } from './definitions/activity-deps';

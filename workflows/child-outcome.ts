@@ -6,8 +6,7 @@ import {
   TerminatedFailure,
   TimeoutFailure,
 } from '@temporalio/common';
-import type { RunOutcome } from './core/run/outcome';
-import type { SubagentEnd } from './core/subagents/outcome';
+import type { RunOutcome, SubagentEnd } from './core/run/outcome';
 import { endOfSubagent } from './core/subagents/outcome';
 
 function isOutcome(value: unknown): value is RunOutcome {

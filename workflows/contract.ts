@@ -1,5 +1,6 @@
 /** Names and types that a client and the workflow `agentRun` share. Plain data, so that both sides may import it. */
 import type { JsonObject } from './core/json';
+import type { RunOutcome } from './core/run/outcome';
 import type { RunRequest } from './core/run/ports';
 import type { RunState } from './core/run/state';
 
@@ -22,6 +23,9 @@ export interface AgentRunInput {
   readonly request: RunRequest;
   readonly state?: RunState;
 }
+
+/** The workflow `agentRun`, for typed starts by name. */
+export type AgentRunWorkflow = (input: AgentRunInput) => Promise<RunOutcome>;
 
 /** Signals: no answer, never rejected; ignored where they cannot apply. */
 export const signalNames = {

@@ -1,8 +1,8 @@
 /** Runs an agent from inside a user's own workflow, as a child with its own history. */
 import type { ChildWorkflowOptions } from '@temporalio/workflow';
 import { executeChild } from '@temporalio/workflow';
-import type { agentRun } from './agent-run';
 import { outcomeOfFailure } from './child-outcome';
+import type { AgentRunWorkflow } from './contract';
 import { agentRunWorkflow } from './contract';
 import type { RunOutcome } from './core/run/outcome';
 import type { RunRequest } from './core/run/ports';
@@ -32,7 +32,7 @@ export async function runAgent(
       ? { typedSearchAttributes: firstAttributes(request.agent) }
       : inheritedSearchAttributes(request.agent);
   try {
-    return await executeChild<typeof agentRun>(agentRunWorkflow, {
+    return await executeChild<AgentRunWorkflow>(agentRunWorkflow, {
       ...(findable === false ? {} : attributes),
       ...options,
       args: [{ request }],

@@ -4,7 +4,7 @@ import {
   ChildWorkflowCancellationType,
   ParentClosePolicy,
 } from '@temporalio/workflow';
-import type { agentRun } from './agent-run';
+import type { AgentRunWorkflow } from './contract';
 import { agentRunWorkflow } from './contract';
 import type { RunCommand } from './core/run/protocol';
 import type { RunOutcome } from './core/run/outcome';
@@ -28,7 +28,7 @@ export function runSubagent({
   runId,
 }: Extract<RunCommand, { type: 'run-subagent' }>): Promise<RunOutcome> {
   const task = shownText(request.goal, taskChars).replace(/\s+/g, ' ').trim();
-  return executeChild<typeof agentRun>(agentRunWorkflow, {
+  return executeChild<AgentRunWorkflow>(agentRunWorkflow, {
     workflowId: runId,
     args: [{ request }],
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -2,7 +2,7 @@
 import { Context } from '@temporalio/activity';
 import { z } from 'zod';
 import type { CompactInput } from '../../workflows/core/context/ports';
-import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { weighTextTokens } from '../../workflows/core/context/token-factors';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';

@@ -5,7 +5,7 @@ import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
-import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { AgentDefinition, KnowledgeSource, RouteDefinition } from './agent';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';

@@ -1,7 +1,7 @@
 /** What optional features do inside the activities of others. */
 import type { ObservedError } from '../../workflows/core/learning/ports';
 import type { Message } from '../../workflows/core/message';
-import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { RecoveryAction, RecoveryTrouble } from '../../workflows/core/recovery/action';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { SubagentAnswer, ToolPolicy } from '../../workflows/core/tools/ports';

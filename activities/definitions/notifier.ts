@@ -1,5 +1,5 @@
 /** How people are notified that a run waits for one of them: pluggable, at least once, never blocking the run. */
-import type { PersonNotice } from '../../workflows/core/people/ports';
+import type { PersonNotice } from '../../workflows/core/notifications/ports';
 
 /** What a notifier delivers. Every text is sanitised and bounded, and may hold what a model or tool wrote: never markup. */
 export interface Notification extends PersonNotice {

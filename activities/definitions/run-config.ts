@@ -5,7 +5,7 @@ import { defaultCompaction } from '../../workflows/core/context/compaction-confi
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';
-import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import { checkCompaction } from './check-compaction';
 import { checkLimits } from './check-limits';
 import { InfraException } from '../lifecycle/infra-exception';

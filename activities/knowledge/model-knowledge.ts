@@ -1,7 +1,7 @@
 /** Knowledge of tools that a model makes of their definitions: one call per set of definitions, kept in the store. */
 import { z } from 'zod';
 import { totalTokens, noSpend } from '../../workflows/core/budget/spend';
-import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
 import { countAllTokens } from '../measure/count-tokens';
 import { InfraException } from '../lifecycle/infra-exception';

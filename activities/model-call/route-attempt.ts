@@ -5,7 +5,7 @@ import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
 import { totalTokens } from '../../workflows/core/budget/spend';
-import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Allowance } from '../../workflows/core/budget/spend';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';

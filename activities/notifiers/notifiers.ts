@@ -1,5 +1,5 @@
 /** The feature notifiers: people are notified when a run waits for one of them. */
-import type { PersonNotice } from '../../workflows/core/people/ports';
+import type { PersonNotice } from '../../workflows/core/notifications/ports';
 import type { Feature } from '../definitions/activity-deps';
 import type { Notifier, NotifierOptions } from '../definitions/notifier';
 import { UserError } from '../lifecycle/user-error';

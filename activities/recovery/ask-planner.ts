@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
 import { totalTokens, noSpend } from '../../workflows/core/budget/spend';
-import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';

@@ -1,6 +1,6 @@
 /** The feature subagents: tools that are runs of other agents (ADR 0021). */
 import type { AssistantMessage } from '../../workflows/core/message';
-import type { RouteConfig } from '../../workflows/core/model-call/ports';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { SubagentAnswer, ToolPolicy } from '../../workflows/core/tools/ports';
 import { completeTaskTool } from '../../workflows/core/tools/ports';
 import type { Feature } from '../definitions/activity-deps';

@@ -6,7 +6,7 @@ import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { ProposedToolCall } from '../../workflows/core/tools/ports';
 import type { RunState } from '../../workflows/core/run/state';
 import type { HandedLimits } from '../../workflows/core/limits';
-import type { SubagentEnd } from '../../workflows/core/subagents/outcome';
+import type { SubagentEnd } from '../../workflows/core/run/outcome';
 import { noUsage } from '../../workflows/core/budget/spend';
 import {
   aCall,

@@ -1,5 +1,5 @@
 /** Whom a run tells that it waits for a person, when, and how often. */
-import type { PersonNotice } from '../../workflows/core/people/ports';
+import type { PersonNotice } from '../../workflows/core/notifications/ports';
 import type { RunCommand } from '../../workflows/core/run/protocol';
 import type { ScriptedReply } from '../support/scripted-reply';
 import { drive, RunDriver } from '../support/run-driver';

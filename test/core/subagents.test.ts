@@ -1,7 +1,7 @@
 /** Subagents in the core: what they are given, what comes back, and when the run may not roll over. */
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { RunCommand } from '../../workflows/core/run/protocol';
-import type { SubagentEnd } from '../../workflows/core/subagents/outcome';
+import type { SubagentEnd } from '../../workflows/core/run/outcome';
 import { noUsage } from '../../workflows/core/budget/spend';
 import {
   aCall,

@@ -5,25 +5,15 @@ import type { AgentError, InfraError } from '../../workflows/core/failure';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
 import { prepareCallId, modelCallEvent } from '../../workflows/core/run/protocol';
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
-import type {
-  CallModelInput,
-  CallModelResult,
-  ModelCallHeldBack,
-} from '../../workflows/core/model-call/ports';
+import type { CallModelInput, CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
 import type { CheckEditInput, CheckEditResult } from '../../workflows/core/people/ports';
 import type { CompactInput, CompactResult } from '../../workflows/core/context/ports';
 import type { PendingResult, RunToolInput, RunToolResult } from '../../workflows/core/tools/ports';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/recovery/ports';
 import type { PrepareRunResult } from '../../workflows/core/run/ports';
-import type { RunOutcome } from '../../workflows/core/run/outcome';
-import type {
-  ActivityCommand,
-  RunCommand,
-  RunEvent,
-  TimelineEntry,
-} from '../../workflows/core/run/protocol';
+import type { RunOutcome, SubagentEnd } from '../../workflows/core/run/outcome';
+import type { ActivityCommand, RunCommand, RunEvent, TimelineEntry } from '../../workflows/core/run/protocol';
 import { restoreRunState } from '../../workflows/core/run/restore';
-import type { SubagentEnd } from '../../workflows/core/subagents/outcome';
 import type { RunState } from '../../workflows/core/run/state';
 import { pendingItems } from '../../workflows/core/view/pending';
 import type { ContextMeasure } from '../../workflows/core/context/measure';

@@ -2,7 +2,8 @@
 import type { CompactInput, CompactResult } from './context/ports';
 import type { ExtractionReport, RecordObservationsInput } from './learning/ports';
 import type { CallModelInput, CallModelResult, ModelCallHeldBack } from './model-call/ports';
-import type { CheckEditInput, CheckEditResult, NotifyInput, NotifyResult } from './people/ports';
+import type { CheckEditInput, CheckEditResult } from './people/ports';
+import type { NotifyInput, NotifyResult } from './notifications/ports';
 import type { PlanRecoveryInput, PlanRecoveryResult } from './recovery/ports';
 import type { PrepareRunInput, PrepareRunResult } from './run/ports';
 import type { RunToolInput, RunToolResult } from './tools/ports';

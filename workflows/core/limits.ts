@@ -69,6 +69,17 @@ export interface HandedLimits extends Pick<
   readonly fileEditsLeft: { readonly [fileHash: string]: number };
 }
 
+/** How often, by name. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** What is counted against caps, over a run and its subagents. */
+export interface GuardCounts {
+  /** Calls that ran, by tool. */
+  readonly toolRuns: Counts;
+  /** Edits that ran, by hash of the file. */
+  readonly fileEdits: Counts;
+}
+
 /** Defaults of everything but `maxIterations`, which depends on how the run completes. */
 export const defaultLimits: Limits = {
   maxIterations: 10,

@@ -2,10 +2,9 @@
 import { reserve } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { decideRoute, routeName } from '../failover/provider-health';
-import type { FailoverSlice } from '../failover/state';
+import type { FailoverSlice, RouteConfig } from '../failover/state';
 import { defined, without } from '../json';
 import type { Head } from '../message';
-import type { RouteConfig } from '../model-call/ports';
 import type { PeopleSlice } from '../people/state';
 import type { AccountSlice } from '../run/account';
 import { count } from '../run/account';

@@ -1,9 +1,8 @@
 /** What the core does when a vendor refuses a request as too long: corrects its bounds, asks for less, or compacts. */
 import { noteFailover } from '../failover/state';
-import type { FailoverSlice } from '../failover/state';
+import type { FailoverSlice, RouteConfig } from '../failover/state';
 import { routeName } from '../failover/provider-health';
 import type { ContextOverflow, InfraError } from '../failure';
-import type { RouteConfig } from '../model-call/ports';
 import type { Step } from '../run/step';
 import { fail, goTo } from '../run/step';
 import type { ContextMeasure } from './measure';

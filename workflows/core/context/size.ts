@@ -1,7 +1,8 @@
 /** How large the next request may be and probably is: the bounds of a route, and the vendor's last count with what is new. */
 import { routeName } from '../failover/provider-health';
 import { defined } from '../json';
-import type { CallModelResult, RouteConfig } from '../model-call/ports';
+import type { CallModelResult } from '../model-call/ports';
+import type { RouteConfig } from '../failover/state';
 import type { PeopleSlice } from '../people/state';
 import type { SnapshotSlice } from '../run/ports';
 import type { NextRequestSlice } from '../tools/state';

@@ -5,7 +5,7 @@ import { failoverReason } from '../errors/failure-policy';
 import type { InfraError } from '../failure';
 import type { ActiveTimeSlice } from '../guard/state';
 import { invariant } from '../invariant';
-import type { RouteConfig } from '../model-call/ports';
+import type { RouteConfig, FailoverSlice } from './state';
 import type { AccountSlice } from '../run/account';
 import { addFailureLine, count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
@@ -13,7 +13,6 @@ import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { fail, goTo, publish, step } from '../run/step';
 import { decideRoute, recordRouteFailure, routeName } from './provider-health';
-import type { FailoverSlice } from './state';
 import { noteFailover } from './state';
 
 /** The state of a run that meets a failure. */

@@ -1,8 +1,7 @@
 /** Health of each route of the chain: cooldown by reason, the next route, the earliest time one can be tried again. */
 import type { FailoverReason, Limits } from '../limits';
 import type { InfraError } from '../failure';
-import type { RouteConfig } from '../model-call/ports';
-import type { ProviderHealthState, RouteHealth } from './state';
+import type { RouteConfig, ProviderHealthState, RouteHealth } from './state';
 
 /** `provider/model`, the name of a route in health, events and search attributes. */
 export function routeName(route: Pick<RouteConfig, 'provider' | 'model'>): string {

@@ -1,5 +1,20 @@
 /** The slice of the routes that a run calls: their health, and what failover has done. */
+import type { ModelPrice } from '../budget/spend';
 import type { FailoverReason } from '../limits';
+
+/** One model at one provider: what fails over, cools down and is probed. */
+export interface RouteConfig {
+  /** Name of a provider that the worker was given, such as `anthropic`. */
+  readonly provider: string;
+  readonly model: string;
+  /** `text` for models without native tool calls. */
+  readonly toolProtocol: 'native' | 'text';
+  readonly maxOutputTokens: number;
+  readonly windowTokens: number;
+  readonly temperature?: number;
+  /** Absent where nobody knows what the model costs. */
+  readonly price?: ModelPrice;
+}
 
 /** Health record of one route (R-FAIL-3). */
 export interface RouteHealth {

@@ -1,4 +1,5 @@
 /** What the guard has counted and seen in a run: carried over every roll-over, untouched by compaction. */
+import type { Counts, GuardCounts } from '../limits';
 import type { CallLikeness } from '../tools/ports';
 
 /** One tool call and its result, as identities without their text. */
@@ -20,17 +21,6 @@ export interface CallEvidence {
   /** The model waited on purpose before or with this call. */
   readonly waited?: true;
 }
-
-/** What is counted against caps, over a run and its subagents. */
-export interface GuardCounts {
-  /** Calls that ran, by tool. */
-  readonly toolRuns: Counts;
-  /** Edits that ran, by hash of the file. */
-  readonly fileEdits: Counts;
-}
-
-/** How often, by name. */
-export type Counts = Readonly<Record<string, number>>;
 
 /** The guard's own record. */
 export interface GuardState extends GuardCounts {

@@ -16,6 +16,7 @@ import { endedStatus } from '../run/outcome';
 import type { PhaseSlice, SettledStatus, ToolCallProgress } from '../tools/state';
 import { runningTools } from '../tools/state';
 import type { ObservedError } from './ports';
+import type { Helper, LearningSlice, OpenError } from './state';
 
 /** Open errors that are followed, and resolved ones that wait to be recorded; the oldest go first (ADR 0027). */
 const mostOpen = 8;
@@ -26,43 +27,6 @@ const patienceIterations = 6;
 
 /** Characters of an error's message that are recorded (ADR 0027). */
 const messageChars = 300;
-
-/** Somebody other than the model who stepped in after an error. */
-interface Helper {
-  readonly by: 'person' | 'action';
-  readonly patternId?: string;
-  /** Tool that a recovery action used or advised instead. */
-  readonly tool?: string;
-}
-
-/** An error that nothing has resolved yet. */
-interface OpenError extends Pick<
-  ObservedError,
-  'key' | 'tool' | 'code' | 'message' | 'callId' | 'inputBlob' | 'atMs'
-> {
-  readonly iteration: number;
-  /** Iteration of the first error in a row of the same tool. */
-  readonly sinceIteration: number;
-  readonly helper?: Helper;
-  /** The first call of another tool that worked since. */
-  readonly other?: { readonly tool: string; readonly callId: string };
-}
-
-/** Observations of a run. */
-export interface LearningState {
-  readonly open: readonly OpenError[];
-  readonly waiting: readonly ObservedError[];
-  /** How many of `waiting` the model call in flight carries. */
-  readonly sent: number;
-}
-
-/** The slice. */
-export interface LearningSlice {
-  readonly learning: LearningState;
-}
-
-/** Nothing is open, nothing waits. */
-export const initialLearning: LearningSlice = { learning: { open: [], waiting: [], sent: 0 } };
 
 type LearningRun = LearningSlice & CountersSlice & RequestSlice & SnapshotSlice;
 

@@ -8,20 +8,6 @@ import type { ObservedError } from '../learning/ports';
 import type { ContentHash, Head } from '../message';
 import type { PendingResult, ProposedToolCall, RuntimeResult } from '../tools/ports';
 
-/** One model at one provider: what fails over, cools down and is probed. */
-export interface RouteConfig {
-  /** Name of a provider that the worker was given, such as `anthropic`. */
-  readonly provider: string;
-  readonly model: string;
-  /** `text` for models without native tool calls. */
-  readonly toolProtocol: 'native' | 'text';
-  readonly maxOutputTokens: number;
-  readonly windowTokens: number;
-  readonly temperature?: number;
-  /** Absent where nobody knows what the model costs. */
-  readonly price?: ModelPrice;
-}
-
 /** Input of a model call. */
 export interface CallModelInput {
   readonly storeId: string;

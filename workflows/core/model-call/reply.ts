@@ -16,7 +16,8 @@ import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { publish, step } from '../run/step';
 import { askUserTool, completeTaskTool } from '../tools/ports';
-import type { CallModelResult, RouteConfig } from './ports';
+import type { CallModelResult } from './ports';
+import type { RouteConfig } from '../failover/state';
 import type { CallingModel, ModelCallSlice } from './state';
 
 /** What a reply changes. */

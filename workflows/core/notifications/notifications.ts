@@ -3,7 +3,6 @@ import type { FailoverSlice } from '../failover/state';
 import { routeName } from '../failover/provider-health';
 import { defined } from '../json';
 import type { Limits } from '../limits';
-import type { NotifyInput, PersonNotice } from '../people/ports';
 import type { AccountSlice } from '../run/account';
 import type { RunCommand, RunEvent } from '../run/protocol';
 import type { NextStage, Step } from '../run/step';
@@ -14,30 +13,8 @@ import { goalForPeople } from '../secrets/shown-text';
 import { runningTools } from '../tools/state';
 import type { PendingItem, PendingState } from '../view/pending';
 import { pendingItems } from '../view/pending';
-
-/** A notification in flight. */
-interface NotificationInFlight {
-  readonly callId: string;
-  /** Identity of what waits. */
-  readonly about: string;
-  readonly input: NotifyInput;
-}
-
-/** Notifications of a run. */
-export interface NotificationState {
-  readonly count: number;
-  readonly inFlight: readonly NotificationInFlight[];
-}
-
-/** The slice. */
-export interface NotificationsSlice {
-  readonly notifications: NotificationState;
-}
-
-/** Nothing was sent. */
-export const initialNotifications: NotificationsSlice = {
-  notifications: { count: 0, inFlight: [] },
-};
+import type { PersonNotice } from './ports';
+import type { NotificationInFlight, NotificationsSlice } from './state';
 
 type NotifyingState = NotificationsSlice & AccountSlice & FailoverSlice & GoalSlice & PendingState;
 

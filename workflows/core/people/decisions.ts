@@ -12,12 +12,12 @@ import { noteFailure, noteSuccess } from '../run/tool-results';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
 import type { PhaseSlice, ToolCallProgress } from '../tools/state';
-import { callsOf, replaceCall, settle } from '../tools/state';
+import { callsOf, findCall, replaceCall, settle } from '../tools/state';
 import { armWait, callOfTimer, digestOf, policyOf, timersOfCall, waitText } from './decision-wait';
 import { emptyAnswer, personText, quotedText } from './person-text';
 import { rememberPrivileges } from './privileged-parameters';
 import type { ApprovalsSlice, DecisionMade } from './state';
-import { answerKey, recordDecision } from './state';
+import { recordAnswer, recordDecision } from './state';
 
 /** An event that decides on an approval. */
 export type ApprovalResolved = Extract<RunEvent, { type: 'approval-resolved' }>;
@@ -141,8 +141,8 @@ export function answerText(call: ProposedToolCall, text: string): string {
     : `The call was interrupted, and a person looked into what came of it: ${text}`;
 }
 
-/** Takes the answer to the question of a call. */
-export function onQuestionAnswered<State extends DecidingState>(
+/** Settles the call whose question was answered. */
+function onQuestionAnswered<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   event: { readonly answer: string; readonly by?: string },
@@ -161,15 +161,13 @@ export function onQuestionAnswered<State extends DecidingState>(
   return andThen(noted, (after) => goTo('settle', after));
 }
 
-/** Remembers an answer, so that a repeated one counts once. */
-export function recordAnswer<State extends ApprovalsSlice>(
+/** Takes the answer to a question; it changes nothing where no call asks it. */
+export function onCallAnswered<State extends DecidingState>(
   state: State,
-  id: string,
-  { answer, by }: { readonly answer: string; readonly by?: string },
-  atMs: number,
-): State {
-  const made = { id, decision: answerKey(answer), by, atMs };
-  return { ...state, approvals: recordDecision(state.approvals, made) };
+  event: Extract<RunEvent, { type: 'question-answered' }>,
+): Step<State> {
+  const call = findCall(state, event.questionId, 'awaiting-answer');
+  return call === undefined ? step(state) : onQuestionAnswered(state, call, event, event.atMs);
 }
 
 /** A duration in words. */

@@ -7,10 +7,17 @@ import type { Step } from '../run/step';
 import { andThen, cancelTimers, goTo, precededBy, publish, step } from '../run/step';
 import type { ProposedToolCall } from '../tools/ports';
 import type { ToolCallProgress } from '../tools/state';
-import { abandoned, callSummary, callsOf, replaceCall, runningTools } from '../tools/state';
+import {
+  abandoned,
+  callSummary,
+  callsOf,
+  findCall,
+  replaceCall,
+  runningTools,
+} from '../tools/state';
 import { timersOfCall } from './decision-wait';
 import type { ApprovalResolved, DecidingState } from './decisions';
-import { expireWait, runApproved } from './decisions';
+import { expireWait, onDecided, runApproved } from './decisions';
 import type { CheckEditResult } from './ports';
 import { decisionKey, recordRefusedEdit } from './state';
 
@@ -22,7 +29,7 @@ function checkId(state: DecidingState, progress: ToolCallProgress, checks: numbe
 }
 
 /** Asks for the check of changed arguments. */
-export function onEditApproved<State extends DecidingState>(
+function onEditApproved<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   input: JsonObject,
@@ -124,4 +131,16 @@ export function onEditChecked<State extends DecidingState>(
   if (result.type === 'refused') return waitAgain(state, progress, status, result.problems, atMs);
   const decided = { decision: status.decision, by: status.by };
   return runApproved(state, progress, edited(call, result.call), decided, atMs);
+}
+
+/** Takes a decision on a waiting call; a second decision on it changes nothing. */
+export function onCallDecided<State extends DecidingState>(
+  state: State,
+  event: ApprovalResolved,
+): Step<State> {
+  const call = findCall(state, event.approvalId, 'awaiting-approval');
+  if (call === undefined) return step(state);
+  return event.input === undefined || event.decision === 'reject'
+    ? onDecided(state, call, event)
+    : onEditApproved(state, call, event.input, event);
 }

@@ -6,13 +6,10 @@ import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import { endWait, waitingPhase } from '../run/waiting';
 import { shownText } from '../secrets/shown-text';
-import { findCall } from '../tools/state';
-import type { ApprovalResolved, DecidingState } from './decisions';
-import { onDecided, onQuestionAnswered, recordAnswer } from './decisions';
-import { onEditApproved } from './edit-approval';
+import type { PhaseSlice } from '../tools/state';
 import { emptyAnswer, personText } from './person-text';
 import type { PeopleSlice } from './state';
-import { escalationQuestionId } from './state';
+import { escalationQuestionId, recordAnswer } from './state';
 
 type QuestionAnswered = Extract<RunEvent, { type: 'question-answered' }>;
 type Listening = PeopleSlice & AccountSlice;
@@ -79,7 +76,7 @@ export function hearAnswer<State extends Listening>(
 }
 
 /** Takes the answer to an escalated run; undefined where the answer is to another question. */
-export function onEscalationAnswered<State extends Listening & DecidingState>(
+export function onEscalationAnswered<State extends Listening & PhaseSlice>(
   state: State,
   event: QuestionAnswered,
 ): Step<State> | undefined {
@@ -87,25 +84,4 @@ export function onEscalationAnswered<State extends Listening & DecidingState>(
   const wait = waitingPhase(state);
   if (wait?.on !== 'person') return step(state);
   return andThen(hearAnswer(state, event), (after) => endWait(after, wait, event.atMs));
-}
-
-/** Takes the answer to the question of a call. */
-export function onCallAnswered<State extends DecidingState>(
-  state: State,
-  event: QuestionAnswered,
-): Step<State> {
-  const call = findCall(state, event.questionId, 'awaiting-answer');
-  return call === undefined ? step(state) : onQuestionAnswered(state, call, event, event.atMs);
-}
-
-/** Takes a decision on a waiting call; a second decision on it changes nothing. */
-export function onCallDecided<State extends DecidingState>(
-  state: State,
-  event: ApprovalResolved,
-): Step<State> {
-  const call = findCall(state, event.approvalId, 'awaiting-approval');
-  if (call === undefined) return step(state);
-  return event.input === undefined || event.decision === 'reject'
-    ? onDecided(state, call, event)
-    : onEditApproved(state, call, event.input, event);
 }

@@ -117,3 +117,14 @@ export function decisionText({ decision, by }: DecisionMade): string {
 export function requireNewPrivileges<State extends ApprovalsSlice>(state: State): State {
   return { ...state, approvals: { ...state.approvals, afterError: true } };
 }
+
+/** Records an answer, so that a repeated one counts once. */
+export function recordAnswer<State extends ApprovalsSlice>(
+  state: State,
+  id: string,
+  { answer, by }: { readonly answer: string; readonly by?: string },
+  atMs: number,
+): State {
+  const made = { id, decision: answerKey(answer), by, atMs };
+  return { ...state, approvals: recordDecision(state.approvals, made) };
+}

@@ -13,7 +13,7 @@ import type { ProposedToolCall, RunToolResult } from '../tools/ports';
 import { activityIdAt, callSummary, callsOf, pendingResult, runningTools } from '../tools/state';
 import { stoppedLine } from '../tools/unknown-outcome';
 import { addFailureLine, addSuccess, countFailure } from './account';
-import type { EndingPlan, LandingCall } from './ending-state';
+import type { EndingPlan, LandingCall } from './phases';
 import type { RunOutcome, RunReport, Stop } from './outcome';
 import { prepareCallId } from './protocol';
 import type { RunState } from './state';

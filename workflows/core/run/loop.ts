@@ -56,9 +56,11 @@ import type { Moment, NextStage, Step } from './step';
 import { andThen, fail, goTo, publish, step } from './step';
 import { storeAnswered, waitForPerson } from './waiting';
 
+type StageOf<Type extends NextStage['type']> = Extract<NextStage, { type: Type }>;
+
 type Stage<Type extends NextStage['type']> = (
   state: RunState,
-  next: Extract<NextStage, { type: Type }>,
+  next: StageOf<Type>,
   moment: Moment,
 ) => Step<RunState>;
 
@@ -341,10 +343,10 @@ const stages: { readonly [Type in NextStage['type']]: Stage<Type> } = {
 
 function runStage<Type extends NextStage['type']>(
   state: RunState,
-  next: Extract<NextStage, { type: Type }>,
+  next: StageOf<Type>,
   moment: Moment,
 ): Step<RunState> {
-  const stage: Stage<Type> = stages[next.type as Type];
+  const stage: Stage<Type> = stages[next.type];
   return stage(state, next, moment);
 }
 

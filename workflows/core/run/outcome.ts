@@ -1,7 +1,8 @@
 /** How a run ended, in a form that a person can read and a program can switch on. */
 import type { RunCost } from '../budget/cost';
+import type { CallSpend } from '../budget/spend';
 import type { Failure } from '../failure';
-import type { GuardCounts } from '../guard/state';
+import type { GuardCounts } from '../limits';
 import type { JsonValue } from '../json';
 import type { Head } from '../message';
 import type { Usage } from '../budget/spend';
@@ -95,6 +96,33 @@ export type RunOutcome =
       readonly report: RunReport;
     }
   | { readonly status: 'cancelled'; readonly reason: string; readonly report: RunReport };
+
+/** What a subagent consumed, as its parent run counts it. */
+export interface SubagentConsumption {
+  readonly spend: CallSpend;
+  readonly unpricedCalls: number;
+  readonly toolCalls: number;
+  readonly events: number;
+  readonly activeMs: number;
+  readonly guard: GuardCounts;
+}
+
+/** How a subagent ended. */
+export type SubagentEnd =
+  | {
+      readonly type: 'ended';
+      readonly status: RunOutcome['status'];
+      /** Of a failed run. */
+      readonly reason?: string;
+      readonly message: string;
+      readonly worked: readonly string[];
+      readonly head?: Head;
+      readonly consumed: SubagentConsumption;
+    }
+  /** It is gone without an outcome, for example terminated: what it consumed is unknown. */
+  | { readonly type: 'lost'; readonly message: string }
+  /** It never started. */
+  | { readonly type: 'not-started'; readonly message: string };
 
 /** The phase of a run that has ended. */
 export interface Ended {

@@ -1,5 +1,7 @@
 /** What people send to a run, whichever room it concerns; and whether it can apply, before it enters history. */
-import { onCallAnswered, onCallDecided, onEscalationAnswered } from '../people/messages';
+import { onCallAnswered } from '../people/decisions';
+import { onCallDecided } from '../people/edit-approval';
+import { onEscalationAnswered } from '../people/messages';
 import { otherAction, problemOfAnswer, problemOfCallDecision } from '../people/verdicts';
 import { onRecoveryAnswer, onRecoveryApproval } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';

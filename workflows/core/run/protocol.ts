@@ -4,20 +4,14 @@ import type { AgentError, Failure, InfraError } from '../failure';
 import type { JsonObject } from '../json';
 import type { Limits } from '../limits';
 import type { CallModelInput, CallModelResult, ModelCallHeldBack } from '../model-call/ports';
-import type {
-  CheckEditInput,
-  CheckEditResult,
-  NotifyInput,
-  NotifyResult,
-  PersonNotice,
-} from '../people/ports';
+import type { CheckEditInput, CheckEditResult } from '../people/ports';
+import type { NotifyInput, NotifyResult, PersonNotice } from '../notifications/ports';
 import type { CompactInput, CompactResult } from '../context/ports';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../recovery/ports';
 import type { PrepareRunResult, RunRequest } from './ports';
 import type { RunToolInput, RunToolResult } from '../tools/ports';
 import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from '../recovery/action';
-import type { RunOutcome, SubagentRecord } from './outcome';
-import type { SubagentEnd } from '../subagents/outcome';
+import type { RunOutcome, SubagentRecord, SubagentEnd } from './outcome';
 
 interface Stamped {
   /** Milliseconds since the epoch, by the workflow's clock. */

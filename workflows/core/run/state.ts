@@ -9,24 +9,23 @@ import type { FailoverSlice } from '../failover/state';
 import { initialFailover } from '../failover/state';
 import type { GuardSlice } from '../guard/state';
 import { initialGuard } from '../guard/state';
-import type { LearningSlice } from '../learning/observations';
-import { initialLearning } from '../learning/observations';
+import type { LearningSlice } from '../learning/state';
+import { initialLearning } from '../learning/state';
 import type { CallingModel, ModelCallSlice } from '../model-call/state';
-import type { NotificationsSlice } from '../notifications/notifications';
-import { initialNotifications } from '../notifications/notifications';
+import type { NotificationsSlice } from '../notifications/state';
+import { initialNotifications } from '../notifications/state';
 import type { PeopleSlice } from '../people/state';
 import { initialPeople } from '../people/state';
 import type { Recovering, RecoverySlice } from '../recovery/state';
 import { initialRecovery } from '../recovery/state';
 import type { GoalSlice } from '../secrets/shown-text';
-import type { SubagentsSlice } from '../subagents/return';
+import type { SubagentsSlice } from '../subagents/state';
 import type { NextRequestSlice, RunningTools } from '../tools/state';
 import type { AccountSlice } from './account';
 import { initialAccount } from './account';
-import type { Ending } from './ending-state';
 import type { Ended } from './outcome';
 import type { SnapshotSlice } from './ports';
-import type { StoreWaitSlice, Waiting } from './waiting';
+import type { Ending, StoreWaitSlice, Waiting } from './phases';
 
 /** Where a run is. Each phase owns its own data. */
 export type RunPhase =

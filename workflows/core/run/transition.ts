@@ -29,7 +29,7 @@ import {
 } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { stageTimer } from '../recovery/waits';
-import { goalForPeople, shownGoalOf, withShownReason } from '../secrets/shown-text';
+import { goalForPeople, shownGoalOf, shownText } from '../secrets/shown-text';
 import { landSubagent, onSubagentEnded } from '../subagents/return';
 import { callTimer, onToolCallCompleted, onToolCallFailed, resumePausedCall } from '../tools/calls';
 import { callsOf, findCall } from '../tools/state';
@@ -93,18 +93,28 @@ export function transition(state: RunState, event: RunEvent): Transition {
   return [setActive(timed.state, isWorking, event.atMs), timed.commands];
 }
 
-/** Whether an event does not count against the guard's limit: timers, new segments, notifications, and a store that is down. */
+/** The event with a reason that people may read: no model reads why a person ends a run or takes it over. */
+function withShownReason(event: RunEvent): RunEvent {
+  const isWhy =
+    event.type === 'escalation-requested' ||
+    event.type === 'stop-requested' ||
+    event.type === 'cancel-requested';
+  return isWhy ? { ...event, reason: shownText(event.reason, event.reason.length) } : event;
+}
+
+/** Events that do not count against the guard's limit: the runtime's own bookkeeping. */
+const bookkeeping: readonly EventType[] = [
+  'timer-fired',
+  'segment-started',
+  'signal-dropped',
+  'notification-completed',
+  'notification-failed',
+];
+
+/** Whether an event does not count against the guard's limit. A store that is down for a day must not use it up either. */
 function isBookkeeping(event: RunEvent): boolean {
-  switch (event.type) {
-    case 'timer-fired':
-    case 'segment-started':
-    case 'signal-dropped':
-    case 'notification-completed':
-    case 'notification-failed':
-      return true;
-    default:
-      return 'failure' in event && event.failure.code === 'store_unavailable';
-  }
+  const isStoreDown = 'failure' in event && event.failure.code === 'store_unavailable';
+  return bookkeeping.includes(event.type) || isStoreDown;
 }
 
 /** Whether a run works, rather than waits for a person, a cooldown, or the store. */
@@ -246,7 +256,7 @@ const landings = {
 function handle<Type extends EventType>(state: RunState, event: EventOf<Type>): Step<RunState> {
   const landing: { readonly [Each in EventType]?: Handler<Each> } = landings;
   const table: { readonly [Each in EventType]: Handler<Each> } = handlers;
-  const type = event.type as Type;
+  const type = event.type;
   const handler: Handler<Type> =
     (state.phase.type === 'ending' ? landing[type] : undefined) ?? table[type];
   return handler(state, event);

@@ -5,29 +5,9 @@ import type { RunCommand } from './protocol';
 import type { CountersSlice } from './account';
 import { count } from './account';
 import type { PhaseSlice } from '../tools/state';
+import type { StoreWaitSlice, Waiting } from './phases';
 import type { Step } from './step';
 import { goTo, publish, step } from './step';
-
-/** The phase. */
-export interface Waiting {
-  readonly type: 'waiting';
-  readonly on: 'provider' | 'store' | 'person';
-  readonly reason: string;
-  /** Absent for a wait that only a person ends. */
-  readonly timerId?: string;
-  readonly untilMs?: number;
-  readonly sinceMs: number;
-  /** The stage of the loop that follows the wait. */
-  readonly then: 'prepare' | 'call-model' | 'begin-iteration';
-  /** Milliseconds of this wait's timer, doubled when the wait did not help. */
-  readonly delayMs?: number;
-}
-
-/** The slice of a wait for the store. */
-export interface StoreWaitSlice {
-  /** Milliseconds of the last wait for the store; absent while the store answers. */
-  readonly storeWaitMs?: number;
-}
 
 function isWaiting(phase: PhaseSlice['phase']): phase is Waiting {
   return phase.type === 'waiting';

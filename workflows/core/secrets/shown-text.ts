@@ -1,5 +1,4 @@
 /** Texts as people may read them: a secret that is meant for the model is not meant for lists, pages, and chats. */
-import type { RunEvent } from '../run/protocol';
 import type { RequestSlice } from '../run/ports';
 import { stripHidden } from './hidden-characters';
 import { redactText } from './redact';
@@ -44,13 +43,4 @@ export function shownGoalOf(goal: string): Pick<GoalSlice, 'shownGoal'> {
 /** The head of a run's goal, for people. */
 export function goalForPeople({ shownGoal, request }: GoalSlice, maxChars: number): string {
   return (shownGoal ?? request.goal).slice(0, maxChars);
-}
-
-/** The event with a reason that people may read: no model reads why a person ends a run or takes it over. */
-export function withShownReason(event: RunEvent): RunEvent {
-  const isWhy =
-    event.type === 'escalation-requested' ||
-    event.type === 'stop-requested' ||
-    event.type === 'cancel-requested';
-  return isWhy ? { ...event, reason: shownText(event.reason, event.reason.length) } : event;
 }

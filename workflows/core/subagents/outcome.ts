@@ -1,39 +1,9 @@
 /** The outcome of a subagent, as its parent run reads it (ADR 0021). */
 import type { AgentError } from '../failure';
-import type { GuardCounts } from '../guard/state';
 import { defined } from '../json';
 import { failureMessageChars, previewChars } from '../limits';
 import { nanoUsdOf } from '../budget/spend';
-import type { Head } from '../message';
-import type { RunOutcome, RunReport } from '../run/outcome';
-import type { CallSpend } from '../budget/spend';
-
-/** What a subagent consumed, as its parent run counts it. */
-interface SubagentConsumption {
-  readonly spend: CallSpend;
-  readonly unpricedCalls: number;
-  readonly toolCalls: number;
-  readonly events: number;
-  readonly activeMs: number;
-  readonly guard: GuardCounts;
-}
-
-/** How a subagent ended. */
-export type SubagentEnd =
-  | {
-      readonly type: 'ended';
-      readonly status: RunOutcome['status'];
-      /** Of a failed run. */
-      readonly reason?: string;
-      readonly message: string;
-      readonly worked: readonly string[];
-      readonly head?: Head;
-      readonly consumed: SubagentConsumption;
-    }
-  /** It is gone without an outcome, for example terminated: what it consumed is unknown. */
-  | { readonly type: 'lost'; readonly message: string }
-  /** It never started. */
-  | { readonly type: 'not-started'; readonly message: string };
+import type { RunOutcome, RunReport, SubagentConsumption, SubagentEnd } from '../run/outcome';
 
 /** Characters of an answer that a subagent's outcome carries; the parent run reads the whole from the store (ADR 0021). */
 const outcomeAnswerChars = 2_000;

@@ -6,7 +6,7 @@ import type { GuardSlice } from '../guard/state';
 import { addGuardCounts } from '../guard/state';
 import { defined } from '../json';
 import { addFailureLine, count, countFailure } from '../run/account';
-import type { SubagentRecord } from '../run/outcome';
+import type { SubagentEnd, SubagentRecord } from '../run/outcome';
 import { toolPolicy } from '../run/ports';
 import type { Step } from '../run/step';
 import { andThen, goTo, publish, step } from '../run/step';
@@ -15,14 +15,8 @@ import { settleFailedCall } from '../tools/calls';
 import type { ProposedToolCall } from '../tools/ports';
 import type { PhaseSlice } from '../tools/state';
 import { activityIdAt, callsOf, changeToolPhase, replaceCall, runningTools } from '../tools/state';
-import type { SubagentEnd } from './outcome';
 import { subagentError } from './outcome';
-
-/** The slice of subagents. */
-export interface SubagentsSlice {
-  /** Subagents that returned, newest last, bounded. */
-  readonly subagents: readonly SubagentRecord[];
-}
+import type { SubagentsSlice } from './state';
 
 type ReturningState = SubagentsSlice & BudgetSlice & CallingState & GuardSlice;
 

@@ -1,0 +1,49 @@
+/** Phases that no single room owns: a run that waits, and a run that ends. */
+import type { ProposedToolCall } from '../tools/ports';
+import type { FailureReason } from './outcome';
+
+/** How the run ends once nothing is in flight. */
+export interface EndingPlan {
+  readonly status: 'stopped' | 'cancelled' | 'failed';
+  /** In words; for `failed` the message of the outcome. */
+  readonly reason: string;
+  /** Only with `failed`. */
+  readonly failureReason?: FailureReason;
+}
+
+/** A tool call in flight when the end was requested. */
+export interface LandingCall {
+  readonly call: ProposedToolCall;
+  readonly callId: string;
+  /** Of a subagent. */
+  readonly runId?: string;
+}
+
+/** The phase in which a run ends: what is in flight returns first, so that nothing is lost. */
+export interface Ending extends EndingPlan {
+  readonly type: 'ending';
+  /** Ids of what is in flight. */
+  readonly outstanding: readonly string[];
+  readonly landing: readonly LandingCall[];
+}
+
+/** The phase in which a run waits. */
+export interface Waiting {
+  readonly type: 'waiting';
+  readonly on: 'provider' | 'store' | 'person';
+  readonly reason: string;
+  /** Absent for a wait that only a person ends. */
+  readonly timerId?: string;
+  readonly untilMs?: number;
+  readonly sinceMs: number;
+  /** The stage of the loop that follows the wait. */
+  readonly then: 'prepare' | 'call-model' | 'begin-iteration';
+  /** Milliseconds of this wait's timer, doubled when the wait did not help. */
+  readonly delayMs?: number;
+}
+
+/** The slice of a wait for the store. */
+export interface StoreWaitSlice {
+  /** Milliseconds of the last wait for the store; absent while the store answers. */
+  readonly storeWaitMs?: number;
+}
