@@ -1,6 +1,6 @@
 /** The activity `callModel` as the core sees it: its input and its results. */
 import type { ActivityTimes } from '../activity-times';
-import type { ModelPrice, Allowance, CallSpend, Usage } from '../budget/spend';
+import type { Allowance, CallSpend, Usage } from '../budget/spend';
 import type { ContextBounds, ContextMeasure } from '../context/measure';
 import type { CountedContext, TokenFactors } from '../context/token-factors';
 import type { AgentError } from '../failure';
