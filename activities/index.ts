@@ -1,4 +1,4 @@
-/** Entry of `holdfast/activities`: the composition root of the activities, and what people define agents with. */
+/** The composition root of the activities, and what people define agents with: a part of the entry `holdfast`. */
 import type { Activities } from '../workflows/core/activities';
 import { callModel } from './call-model';
 import { checkEdit } from './check-edit';
@@ -76,29 +76,30 @@ export function createActivities(config: ActivitiesConfig): Activities {
   );
 }
 
-export type { ActivitiesConfig } from './definitions/activities-config';
 export type { Activities } from '../workflows/core/activities';
+export type { Failure, InfraError } from '../workflows/core/failure';
+export type { JsonObject, JsonValue } from '../workflows/core/json';
 export type { Limits } from '../workflows/core/limits';
-export type { DecisionPolicy } from '../workflows/core/tools/ports';
-export type { Budget } from '../workflows/core/budget/spend';
+export type { Head, Message } from '../workflows/core/message';
+export type { ActivitiesConfig } from './definitions/activities-config';
 export type { AgentDefinition, RouteDefinition } from './definitions/agent';
-export type { PriceDefinition, PriceTable, WindowTable } from './models/model-tables';
-export { InfraException } from './lifecycle/infra-exception';
-export { logNotifier } from './notifiers/log-notifier';
 export { type Notification, type Notifier, NotifierError } from './definitions/notifier';
+export { InfraException } from './lifecycle/infra-exception';
+export { UserError } from './lifecycle/user-error';
+export type { PriceTable } from './models/model-tables';
+export { logNotifier } from './notifiers/log-notifier';
 export { slackNotifier, type SlackOptions } from './notifiers/slack-notifier';
 export { webhookNotifier, type WebhookOptions } from './notifiers/webhook-notifier';
-export type { Provider } from './providers/provider';
+export type { AnthropicProviderConfig } from './providers/anthropic/anthropic-provider';
 export { anthropicProvider } from './providers/anthropic/anthropic-provider';
-export { openaiProvider } from './providers/openai/openai-provider';
-export { presetProvider } from './providers/presets';
-export type { Store } from './stores/store';
+export { openaiProvider, type OpenAIProviderConfig } from './providers/openai/openai-provider';
+export { presetProvider, type PresetName } from './providers/presets';
+export type { Provider } from './providers/provider';
 export { openStore } from './stores/open-store';
+export type { Store } from './stores/store';
 export { defineSubagent, type SubagentDefinition } from './subagents/define-subagent';
 export { defineTool } from './tools/define-tool';
 export { connectMcp, type McpOptions, type McpTools } from './tools/mcp/connect-mcp';
 export type { ApprovalContext, ProbeAnswer, Tool, ToolContext, ToolDefinition } from './tools/tool';
-export type { RecoveryOptions } from './definitions/recovery-policy';
 export { ToolError } from './tools/tool-error';
 export { workspaceTools, type WorkspaceToolsOptions } from './tools/workspace/workspace-tools';
-export { UserError } from './lifecycle/user-error';

@@ -1,10 +1,10 @@
 /** Starts agent runs and finds them again: the client's front door. */
-import type { Client } from '@temporalio/client';
+import type { Client, ConnectionOptions } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { defaultTaskQueue } from '../workflows/contract';
 import { check, runIdSchema } from './check-input';
 import type { ListOptions, RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
-import type { ForkOptions } from './fork-run';
 import { continuedStart, forkStart } from './fork-run';
 import type { RunAccess } from './run-access';
 import { attempt } from './run-access';
@@ -13,8 +13,18 @@ import type { StartOptions } from './start-run';
 import { startRun } from './start-run';
 import { asClientError } from './temporal-failure';
 
-/** How an `AgentClient` works. */
-export interface AgentClientOptions {
+/** Where Temporal is, with which account to connect, and how the client works. */
+export interface ConnectOptions {
+  /** `host:port`. Default `localhost:7233`. */
+  readonly address?: string;
+  /** Default `default`. */
+  readonly namespace?: string;
+  readonly apiKey?: string;
+  readonly tls?: ConnectionOptions['tls'];
+  /** The same as the workers', where payloads are encoded. */
+  readonly dataConverter?: DataConverter;
+  /** Milliseconds that the server may take to answer. Default 10,000. */
+  readonly connectTimeoutMs?: number;
   /** Task queue of the workers. Default `holdfast`. */
   readonly taskQueue?: string;
   /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
@@ -23,8 +33,6 @@ export interface AgentClientOptions {
   readonly queryTimeoutMs?: number;
   /** Milliseconds that a worker may take to accept a decision or an answer. Default 15,000. */
   readonly updateTimeoutMs?: number;
-  /** Named in errors. */
-  readonly address?: string;
 }
 
 const defaultQueryTimeoutMs = 5_000;
@@ -39,7 +47,10 @@ const defaultUpdateTimeoutMs = 15_000;
 export class AgentClient {
   constructor(
     private readonly client: Client,
-    private readonly options: AgentClientOptions = {},
+    private readonly options: Omit<
+      ConnectOptions,
+      'namespace' | 'apiKey' | 'tls' | 'dataConverter' | 'connectTimeoutMs'
+    > = {},
   ) {}
 
   /**
@@ -64,7 +75,13 @@ export class AgentClient {
    *
    * Errors: as `start`; `invalid-input` for an iteration that the run has not come to.
    */
-  async fork(runId: string, iteration: number, options: ForkOptions = {}): Promise<RunHandle> {
+  async fork(
+    runId: string,
+    iteration: number,
+    options: Partial<
+      Omit<StartOptions, 'head' | 'storeId' | 'continueFrom' | 'output' | 'ifExists'>
+    > = {},
+  ): Promise<RunHandle> {
     try {
       const access = this.accessTo(check(runIdSchema, runId));
       const start = await attempt(access, () => forkStart(access, iteration, options));

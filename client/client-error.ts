@@ -19,10 +19,11 @@ export type ClientErrorCode =
   /** The run's output does not match the caller's schema. */
   | 'output-mismatch';
 
-/** Thrown by everything in `holdfast/client`. Its message names the thing, its value and the remedy. */
+/** Thrown by the whole client. Its message names the thing, its value and the remedy. */
 export class ClientError extends Error {
   readonly code: ClientErrorCode;
 
+  /** @internal */
   constructor(code: ClientErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'ClientError';

@@ -1,26 +1,11 @@
 /** Connects to Temporal within a bounded time, or says clearly why not. */
 import type { ConnectionOptions } from '@temporalio/client';
 import { Client, Connection } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
-import type { AgentClientOptions } from './agent-client';
+import type { ConnectOptions } from './agent-client';
 import { AgentClient } from './agent-client';
 import { ClientError, reasonOf } from './client-error';
 import { largeAnswers } from './history/pages';
 import { asClientError, isNotFound } from './temporal-failure';
-
-/** Where Temporal is, and as whom to connect. */
-export interface ConnectOptions extends Omit<AgentClientOptions, 'address'> {
-  /** `host:port`. Default `localhost:7233`. */
-  readonly address?: string;
-  /** Default `default`. */
-  readonly namespace?: string;
-  readonly apiKey?: string;
-  readonly tls?: ConnectionOptions['tls'];
-  /** The same as the workers', where payloads are encoded. */
-  readonly dataConverter?: DataConverter;
-  /** Milliseconds that the server may take to answer. Default 10,000. */
-  readonly connectTimeoutMs?: number;
-}
 
 const defaultAddress = 'localhost:7233';
 const defaultConnectTimeoutMs = 10_000;

@@ -31,12 +31,6 @@ export interface Decider extends Actor {
   readonly digest?: string;
 }
 
-/** A person's approval, perhaps with other arguments. */
-export interface Approver extends Decider {
-  /** All the arguments that the call is to run with instead of the model's. */
-  readonly input?: JsonObject;
-}
-
 type Approval = Extract<PendingItem, { type: 'approval' }>;
 type Question = Extract<PendingItem, { type: 'question' }>;
 

@@ -1,11 +1,12 @@
 /** A run as a caller holds it: its result, its story, and what people may do to it. */
 import type { z } from 'zod';
-import type { JsonValue } from '../workflows/core/json';
+import type { JsonObject, JsonValue } from '../workflows/core/json';
+import { defined } from '../workflows/core/json';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { TimelineEntry } from '../workflows/core/run/protocol';
 import type { PendingItem } from '../workflows/core/view/pending';
 import type { RunStatusView } from '../workflows/core/view/status';
-import type { Actor, Approver, Decider } from './person-requests';
+import type { Actor } from './person-requests';
 import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
 import { attempt, attemptEach } from './run-access';
@@ -35,6 +36,7 @@ export class RunHandle<Output = JsonValue | undefined> {
   /** The workflow's id. */
   readonly runId: string;
 
+  /** @internal */
   constructor(
     private readonly access: RunAccess,
     private readonly output?: z.ZodType<Output>,
@@ -75,7 +77,9 @@ export class RunHandle<Output = JsonValue | undefined> {
    *
    * Contract: the same entries in the same order each time; none is lost over crashes and segments.
    */
-  async *events(options: ReadOptions = {}): AsyncGenerator<TimelineEntry, void> {
+  async *events(
+    options: { readonly follow?: boolean; readonly signal?: AbortSignal } = {},
+  ): AsyncGenerator<TimelineEntry, void> {
     for await (const { entries } of attemptEach(
       this.access,
       foldRun(this.access.client, this.runId, options),
@@ -83,7 +87,7 @@ export class RunHandle<Output = JsonValue | undefined> {
       yield* entries;
   }
 
-  /** As `events`, with where the run is after each piece of its story: for displays. */
+  /** As `events`, with where the run is after each piece of its story: for displays. @internal */
   async *watch(options: ReadOptions = {}): AsyncGenerator<RunMoment, void> {
     const pieces = attemptEach(this.access, foldRun(this.access.client, this.runId, options));
     for await (const { entries, folded } of pieces) yield { entries, ...momentOf(folded) };
@@ -125,14 +129,20 @@ export class RunHandle<Output = JsonValue | undefined> {
    * the model is told of them.
    * Errors: `refused` if it does not wait, is another action, was decided otherwise, or the arguments do not fit; `no-worker`.
    */
-  approve(approvalId: string, approver: Approver = {}): Promise<void> {
-    const { input, ...decider } = approver;
-    const edit = input === undefined ? {} : { input };
-    return decide(this.access, approvalId, { decision: 'approve', ...edit }, decider);
+  approve(
+    approvalId: string,
+    { input, ...decider }: Actor & { readonly digest?: string; readonly input?: JsonObject } = {},
+  ): Promise<void> {
+    const decision = { decision: 'approve', ...defined({ input }) } as const;
+    return decide(this.access, approvalId, decision, decider);
   }
 
   /** Rejects a waiting action; the model reads the reason. Otherwise as `approve`. */
-  reject(approvalId: string, reason: string, decider: Decider = {}): Promise<void> {
+  reject(
+    approvalId: string,
+    reason: string,
+    decider: Actor & { readonly digest?: string } = {},
+  ): Promise<void> {
     return decide(this.access, approvalId, { decision: 'reject', reason }, decider);
   }
 

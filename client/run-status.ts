@@ -1,5 +1,4 @@
 /** Where a run is and what waits for a person: asked from a worker, else told by history. */
-import { temporal } from '@temporalio/proto';
 import { queryNames } from '../workflows/contract';
 import type { PendingItem } from '../workflows/core/view/pending';
 import type { RunStatusView } from '../workflows/core/view/status';
@@ -72,7 +71,6 @@ async function mayHaveWorker({ client }: RunAccess, taskQueue: string): Promise<
     const { pollers } = await client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
       taskQueue: { name: taskQueue },
-      taskQueueType: temporal.api.enums.v1.TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     });
     return pollers.length > 0;
   } catch {

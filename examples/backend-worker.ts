@@ -20,12 +20,12 @@ export async function work(
   environment: Environment = readEnvironment(),
   during: (worker: Worker) => Promise<unknown> = (worker) => worker.run(),
 ): Promise<void> {
-  const { connect, namespace } = await openTemporal(environment);
-  const connection = await connectWorker(connect);
+  const server = await openTemporal(environment);
+  const connection = await connectWorker(server);
   const store = await openStore(environment.store);
   const worker = await createWorker({
     connection,
-    namespace,
+    namespace: server.namespace,
     taskQueue: environment.taskQueue,
     activities: createActivities({
       store,

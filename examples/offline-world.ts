@@ -2,21 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Client } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import type { Provider, Store } from '../activities/index';
 import { anthropicProvider, openStore } from '../activities/index';
 import { AgentClient } from '../client/index';
 import { VendorEmulator } from '../testing/index';
 import type { Environment } from '../workers/index';
-import {
-  connectClient,
-  connectWorker,
-  createLogger,
-  installRuntime,
-  openTemporal,
-  readEnvironment,
-} from '../workers/index';
+import { connectWorker, installRuntime, openTemporal, readEnvironment } from '../workers/index';
 
 /** Everything that an example needs and that is not its subject. */
 export interface OfflineWorld {
@@ -42,11 +35,11 @@ export async function inOfflineWorld<Result>(
   work: (world: OfflineWorld) => Promise<Result>,
   environment: Environment = readEnvironment(),
 ): Promise<Result> {
-  installRuntime(createLogger('error'));
+  installRuntime('error');
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-example-'));
   const temporal = await openTemporal(environment, { untilExitOf: process.pid });
-  const connection = await connectWorker(temporal.connect);
-  const clientConnection = await connectClient(temporal.connect);
+  const connection = await connectWorker(temporal);
+  const clientConnection = await Connection.connect(temporal);
   const temporalClient = new Client({
     connection: clientConnection,
     namespace: temporal.namespace,

@@ -5,7 +5,7 @@ import type { InfraError } from '../workflows/core/failure';
 import { noUsage } from '../workflows/core/budget/spend';
 
 /** One thing that the model says: text, or tool calls. */
-export type ScriptedReply =
+type ScriptedReply =
   | { readonly text: string }
   | { readonly toolCalls: readonly { readonly name: string; readonly input: object }[] };
 

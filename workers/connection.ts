@@ -1,57 +1,64 @@
 /** Connections to a Temporal server, made within a bounded time or refused with a clear reason. */
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
+import { defined } from '../workflows/core/json';
 import type { TemporalEnvironment } from './env';
-import type { ProbeTarget } from './server-probe';
-import { waitUntilServing } from './server-probe';
 import { reasonOf, SetupError } from './setup-error';
 
-/** Which server, and as whom. */
-export interface ConnectOptions {
+/** Which Temporal server, and with which account. */
+export interface ServerOptions {
   /** `host:port`. */
   readonly address: string;
   /** Checked on connecting. Default `default`. */
   readonly namespace?: string;
   readonly apiKey?: string;
   readonly tls?: TLSConfig | boolean;
-  /** How long the server may take to answer. Default 5,000. */
-  readonly timeoutMs?: number;
+  /** Milliseconds that the server may take to answer. Default 5,000. */
+  readonly connectTimeoutMs?: number;
+}
+
+/** Why a server does not serve. */
+export interface ServerProblem {
+  /** `refused`: it answers, but not for this namespace or account. `ended`: the caller gave up. */
+  readonly type: 'unreachable' | 'refused' | 'ended';
+  readonly reason: string;
 }
 
 const defaultTimeoutMs = 5_000;
+const pollMs = 50;
+/** gRPC's own first back-off is 1 s; a local server answers in milliseconds. */
+const attemptTimeoutMs = 2_000;
 
 /**
  * Options for the server that the environment names.
  *
  * Errors: `SetupError` that names the variable if a certificate cannot be read.
  */
-export async function connectOptionsFrom(
+export async function serverOptionsFrom(
   temporal: TemporalEnvironment,
   address: string,
-): Promise<ConnectOptions> {
-  return {
-    address,
-    namespace: temporal.namespace,
-    ...(temporal.apiKey === undefined ? {} : { apiKey: temporal.apiKey }),
-    tls: temporal.tls ? await tlsConfigFrom(temporal) : false,
-  };
+): Promise<ServerOptions> {
+  const { namespace, apiKey } = temporal;
+  const tls = temporal.tls ? await tlsConfigFrom(temporal) : false;
+  return { address, namespace, tls, ...defined({ apiKey }) };
 }
 
 /**
- * Connects for clients and for the set-up.
+ * Connects a client.
  *
- * Errors: `SetupError` that names the address or namespace and what to do, within twice `timeoutMs`.
+ * Errors: `SetupError` that names the address or namespace and what to do, within twice `connectTimeoutMs`.
  */
 export async function connectClient(
-  options: ConnectOptions,
+  options: ServerOptions,
   channelArgs: ConnectionOptions['channelArgs'] = {},
 ): Promise<Connection> {
   await requireServing(options);
   try {
     return await Connection.connect({
       address: options.address,
-      connectTimeout: options.timeoutMs ?? defaultTimeoutMs,
+      connectTimeout: options.connectTimeoutMs ?? defaultTimeoutMs,
       channelArgs,
       ...credentialsOf(options),
     });
@@ -65,44 +72,77 @@ export async function connectClient(
  *
  * Errors: as `connectClient`.
  */
-export async function requireServing(options: ConnectOptions): Promise<void> {
-  const target: ProbeTarget = {
-    address: options.address,
-    namespace: namespaceOf(options),
-    connection: credentialsOf(options),
-  };
-  const deadlineAtMs = Date.now() + (options.timeoutMs ?? defaultTimeoutMs);
-  const problem = await waitUntilServing(target, deadlineAtMs);
+export async function requireServing(options: ServerOptions): Promise<void> {
+  const { address, namespace = 'default', connectTimeoutMs = defaultTimeoutMs } = options;
+  const problem = await waitUntilServing(options, Date.now() + connectTimeoutMs);
   if (problem === undefined) return;
   if (problem.type === 'unreachable') throw unreachable(options, problem.reason);
   throw new SetupError(
-    `Temporal at ${options.address} answers, but not for namespace "${namespaceOf(options)}": ${problem.reason}. ` +
+    `Temporal at ${address} answers, but not for namespace "${namespace}": ${problem.reason}. ` +
       'Check TEMPORAL_NAMESPACE and the credentials (TEMPORAL_API_KEY or TEMPORAL_TLS_*), or create the namespace: ' +
-      `\`temporal operator namespace create --namespace ${namespaceOf(options)}\`.`,
+      `\`temporal operator namespace create --namespace ${namespace}\`.`,
   );
 }
 
+/**
+ * Asks until the server serves the namespace, `giveUp` returns a reason to stop, or the deadline passes.
+ *
+ * Returns undefined when it serves, else the last problem.
+ */
+export async function waitUntilServing(
+  options: ServerOptions,
+  deadlineAtMs: number,
+  giveUp: () => string | undefined = () => undefined,
+): Promise<ServerProblem | undefined> {
+  for (;;) {
+    const problem = await probe(options);
+    if (problem === undefined) return undefined;
+    const reason = giveUp();
+    if (reason !== undefined) return { type: 'ended', reason };
+    if (Date.now() >= deadlineAtMs) return problem;
+    await delay(pollMs);
+  }
+}
+
+/** Connects and describes the namespace once. Returns undefined if the server serves it. */
+async function probe(options: ServerOptions): Promise<ServerProblem | undefined> {
+  const { address, namespace = 'default' } = options;
+  let connection: Connection;
+  try {
+    connection = await Connection.connect({
+      address,
+      connectTimeout: attemptTimeoutMs,
+      ...credentialsOf(options),
+    });
+  } catch (thrown) {
+    return { type: 'unreachable', reason: reasonOf(thrown) };
+  }
+  try {
+    await connection.withDeadline(Date.now() + attemptTimeoutMs, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
+    return undefined;
+  } catch (thrown) {
+    return { type: 'refused', reason: reasonOf(thrown) };
+  } finally {
+    await connection.close();
+  }
+}
+
 /** The error for a server that does not answer. */
-export function unreachable(options: ConnectOptions, reason: string): SetupError {
+export function unreachable({ address }: ServerOptions, reason: string): SetupError {
   return new SetupError(
-    `Temporal does not answer at ${options.address}: ${reason}. Start a server there, correct TEMPORAL_ADDRESS ` +
+    `Temporal does not answer at ${address}: ${reason}. Start a server there, correct TEMPORAL_ADDRESS ` +
       '(host:port, and TEMPORAL_TLS=true if the server wants TLS), or unset it to use the embedded server.',
   );
 }
 
-function namespaceOf(options: ConnectOptions): string {
-  return options.namespace ?? 'default';
-}
-
 /** The account and TLS settings, as the SDK's connections take them. */
-export function credentialsOf(options: ConnectOptions): {
-  apiKey?: string;
-  tls?: TLSConfig | boolean;
+export function credentialsOf({ apiKey, tls }: ServerOptions): {
+  readonly apiKey?: string;
+  readonly tls?: TLSConfig | boolean;
 } {
-  return {
-    ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
-    ...(options.tls === undefined ? {} : { tls: options.tls }),
-  };
+  return defined({ apiKey, tls });
 }
 
 async function tlsConfigFrom(temporal: TemporalEnvironment): Promise<TLSConfig> {

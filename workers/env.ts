@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { defaultTaskQueue } from '../workflows/contract';
+import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
 
 /** How to reach a Temporal server that is not embedded. Names as in Temporal's own environment configuration. */
@@ -55,8 +56,6 @@ export interface Environment {
 }
 
 const defaultStateFolder = '.holdfast';
-
-type Source = Readonly<Record<string, string | undefined>>;
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const secretNames = new Set([
@@ -139,7 +138,7 @@ type Variables = z.infer<typeof schema>;
  * Errors: one `SetupError` that lists every wrong variable with its value (secrets never shown) and the remedy.
  */
 export function readEnvironment(
-  source: Source = process.env,
+  source: Readonly<Record<string, string | undefined>> = process.env,
   directory: string = process.cwd(),
 ): Environment {
   const variables = parseVariables(source);
@@ -154,8 +153,11 @@ export function readEnvironment(
     ),
     stateDirectory,
     searchPath: variables.PATH ?? '',
-    anthropic: vendor(variables.ANTHROPIC_API_KEY, variables.ANTHROPIC_BASE_URL),
-    openai: vendor(variables.OPENAI_API_KEY, variables.OPENAI_BASE_URL),
+    anthropic: defined({
+      apiKey: variables.ANTHROPIC_API_KEY,
+      baseUrl: variables.ANTHROPIC_BASE_URL,
+    }),
+    openai: defined({ apiKey: variables.OPENAI_API_KEY, baseUrl: variables.OPENAI_BASE_URL }),
     models: variables.HOLDFAST_MODEL ?? [],
     logLevel: variables.HOLDFAST_LOG_LEVEL ?? 'info',
     ...defined({ buildId: variables.HOLDFAST_BUILD_ID }),
@@ -163,7 +165,7 @@ export function readEnvironment(
   };
 }
 
-function parseVariables(source: Source): Variables {
+function parseVariables(source: Readonly<NodeJS.ProcessEnv>): Variables {
   const given = Object.fromEntries(
     Object.keys(schema.shape)
       .map((key) => [key, source[key]?.trim()] as const)
@@ -184,7 +186,7 @@ function parseVariables(source: Source): Variables {
   return parsed.data;
 }
 
-function faultLine(issue: z.core.$ZodIssue, given: Source): string {
+function faultLine(issue: z.core.$ZodIssue, given: Readonly<NodeJS.ProcessEnv>): string {
   const key = String(issue.path[0]);
   return `${key} is ${shownValue(key, given[key] ?? '')}: ${issue.message}`;
 }
@@ -222,16 +224,4 @@ function storeFrom(value: string | undefined, directory: string): string {
   const location = value ?? path.join(defaultStateFolder, 'holdfast.db');
   if (/^postgres(ql)?:/.test(location)) return location;
   return `sqlite:${path.resolve(directory, location.replace(/^sqlite:/, ''))}`;
-}
-
-function vendor(apiKey: string | undefined, baseUrl: string | undefined): VendorEnvironment {
-  return defined({ apiKey, baseUrl });
-}
-
-type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-
-function defined<T extends Record<string, string | undefined>>(record: T): Defined<T> {
-  return Object.fromEntries(
-    Object.entries(record).filter(([, value]) => value !== undefined),
-  ) as Defined<T>;
 }

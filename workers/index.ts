@@ -1,20 +1,13 @@
 /** Entry of `holdfast/worker`: make a worker, or add Holdfast to one. */
-export type { ConnectOptions } from './connection';
-export { connectClient, connectOptionsFrom } from './connection';
-export type { EmbeddedServer, EmbeddedServerOptions } from './temporal-server/embedded-server';
-export { startEmbeddedServer } from './temporal-server/embedded-server';
-export type { Environment, LogLevel } from './env';
+export type { ServerOptions } from './connection';
+export type { Environment } from './env';
 export { readEnvironment } from './env';
 export type { HoldfastPluginOptions } from './holdfast-plugin';
 export { HoldfastPlugin } from './holdfast-plugin';
-export { createLogger, installRuntime } from './logging';
-export type { RegistrationResult } from './search-attributes';
+export { installRuntime } from './logging';
 export { registerSearchAttributes } from './search-attributes';
-export { SetupError } from './setup-error';
-export type { OpenTemporalOptions, TemporalServer } from './temporal-server/open-temporal';
+export type { TemporalServer } from './temporal-server/open-temporal';
 export { openTemporal } from './temporal-server/open-temporal';
 export type { CreateWorkerOptions } from './worker';
 export { createWorker } from './worker';
 export { connectWorker } from './worker-connection';
-export type { WorkflowBundle, WorkflowBundleOptions } from './workflow-bundle';
-export { loadWorkflowBundle } from './workflow-bundle';

@@ -9,7 +9,7 @@ import type { DestinationStream, Logger } from 'pino';
 import { destination, pino } from 'pino';
 import { redactText } from '../workflows/core/secrets/redact';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
-import type { LogLevel } from './env';
+import type { Environment } from './env';
 
 const standardErrorFd = 2;
 
@@ -19,7 +19,7 @@ const standardErrorFd = 2;
  * Contract: secrets of known shapes, terminal sequences and hidden characters never reach the output. Default output: standard error, so that standard output
  * stays for results.
  */
-export function createLogger(level: LogLevel, output?: DestinationStream): Logger {
+export function createLogger(level: Environment['logLevel'], output?: DestinationStream): Logger {
   return pino(
     { level, base: { pid: process.pid }, hooks: { streamWrite: cleanLine } },
     output ?? destination({ fd: standardErrorFd, sync: true }),
@@ -58,19 +58,20 @@ export function toTemporalLogger(logger: Logger): TemporalLogger {
 }
 
 /**
- * Makes the SDK's one runtime of this process log through `logger`, its native core included.
+ * Makes the SDK's one runtime of this process write its log, the native core's included, through a pino logger or to
+ * standard error at a level.
  *
  * Contract: to be called before anything connects; a second call, or one after a connection was made, changes nothing
  * and returns false. The runtime ends all workers gracefully on SIGTERM and SIGINT; `withoutWorkers` leaves the signals
  * alone, since the runtime takes the first one even where it has no worker to end.
  */
 export function installRuntime(
-  logger: Logger,
+  log: Logger | Environment['logLevel'],
   { withoutWorkers = false }: { readonly withoutWorkers?: boolean } = {},
 ): boolean {
   if (Runtime._instance !== undefined) return false;
   Runtime.install({
-    logger: toTemporalLogger(logger),
+    logger: toTemporalLogger(typeof log === 'string' ? createLogger(log) : log),
     ...(withoutWorkers ? { shutdownSignals: [] } : {}),
     telemetryOptions: {
       logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },

@@ -1,7 +1,6 @@
 /** Holdfast's search attributes, and their registration on any Temporal cluster. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
 import { searchAttributes } from '../workflows/contract';
 import { reasonOf, SetupError } from './setup-error';
 
@@ -21,20 +20,12 @@ export const holdfastSearchAttributes: Readonly<Record<string, SearchAttributeTy
   [searchAttributes.iteration]: 'Int',
 };
 
-/** What a registration came to. */
-export interface RegistrationResult {
-  readonly added: readonly string[];
-  readonly present: readonly string[];
-}
-
 type OperatorAccess = Pick<Connection, 'operatorService'>;
 
-const { IndexedValueType } = temporal.api.enums.v1;
-const typeCodes: Readonly<Record<SearchAttributeTypeName, temporal.api.enums.v1.IndexedValueType>> =
-  {
-    Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-    Int: IndexedValueType.INDEXED_VALUE_TYPE_INT,
-  };
+/** Names in `temporal.api.enums.v1.IndexedValueType`, each at the place of its number. */
+const typeNames = 'UNSPECIFIED TEXT KEYWORD INT DOUBLE BOOL DATETIME KEYWORD_LIST'.split(' ');
+const codeOf = (type: SearchAttributeTypeName): number => typeNames.indexOf(type.toUpperCase());
+
 /** Servers refresh their cache of search attributes every 10 s at most. */
 const visibleWithinMs = 30_000;
 const pollMs = 200;
@@ -47,9 +38,9 @@ const pollMs = 200;
  * to use there), if the namespace is unknown, or if they do not appear within 30 s.
  */
 export async function registerSearchAttributes(
-  connection: OperatorAccess,
+  connection: Pick<Connection, 'operatorService'>,
   namespace: string,
-): Promise<RegistrationResult> {
+): Promise<{ readonly added: readonly string[]; readonly present: readonly string[] }> {
   const before = await listAttributes(connection, namespace);
   const missing = missingFrom(before, namespace);
   if (missing.length > 0) {
@@ -60,7 +51,7 @@ export async function registerSearchAttributes(
   return { added: missing, present };
 }
 
-type KnownAttributes = Readonly<Record<string, temporal.api.enums.v1.IndexedValueType>>;
+type KnownAttributes = Readonly<Record<string, number>>;
 
 async function listAttributes(
   connection: OperatorAccess,
@@ -83,9 +74,9 @@ function missingFrom(known: KnownAttributes, namespace: string): string[] {
   for (const [name, type] of Object.entries(holdfastSearchAttributes)) {
     const found = known[name];
     if (found === undefined) missing.push(name);
-    else if (found !== typeCodes[type]) {
+    else if (found !== codeOf(type)) {
       throw new SetupError(
-        `Search attribute ${name} of namespace "${namespace}" has type ${IndexedValueType[found]}, ` +
+        `Search attribute ${name} of namespace "${namespace}" has type INDEXED_VALUE_TYPE_${typeNames[found] ?? found}, ` +
           `Holdfast needs ${type}. Remove it with \`temporal operator search-attribute remove --name ${name}\` ` +
           'if nothing else uses it, or use another namespace.',
       );
@@ -100,7 +91,7 @@ async function addAttributes(
   names: readonly string[],
 ): Promise<void> {
   const toAdd = Object.fromEntries(
-    names.map((name) => [name, typeCodes[holdfastSearchAttributes[name] ?? 'Keyword']]),
+    names.map((name) => [name, codeOf(holdfastSearchAttributes[name] ?? 'Keyword')]),
   );
   try {
     await connection.operatorService.addSearchAttributes({

@@ -1,15 +1,15 @@
 /** A worker's connection. Apart from the clients', since the SDK's native part takes longer to load than most commands to run. */
 import { NativeConnection } from '@temporalio/worker';
-import type { ConnectOptions } from './connection';
+import type { ServerOptions } from './connection';
 import { credentialsOf, requireServing, unreachable } from './connection';
 import { reasonOf } from './setup-error';
 
 /**
  * Connects for `Worker.create`.
  *
- * Errors: as `connectClient`.
+ * Errors: `SetupError` that names the address or namespace and what to do, within twice `connectTimeoutMs`.
  */
-export async function connectWorker(options: ConnectOptions): Promise<NativeConnection> {
+export async function connectWorker(options: ServerOptions): Promise<NativeConnection> {
   await requireServing(options);
   try {
     return await NativeConnection.connect({

@@ -2,5 +2,5 @@
 export { agentRun } from './agent-run';
 export { extractPatterns } from './extract-patterns';
 export { runAgent } from './run-agent';
-export type { RunOutcome } from './core/run/outcome';
-export type { RunRequest } from './core/run/ports';
+export type { AgentRunInput } from './contract';
+export type { ExtractionReport } from './core/learning/ports';

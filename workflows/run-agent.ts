@@ -8,15 +8,6 @@ import type { RunOutcome } from './core/run/outcome';
 import type { RunRequest } from './core/run/ports';
 import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
 
-/** How the child is started: Temporal's options, and whether it is found by Holdfast's search attributes. */
-export interface RunAgentOptions extends ChildWorkflowOptions {
-  /**
-   * True where the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start a
-   * child with others). Default: as the calling workflow, which has them or not.
-   */
-  readonly findable?: boolean;
-}
-
 /**
  * Starts an agent run as a child workflow and waits for its outcome.
  *
@@ -25,7 +16,16 @@ export interface RunAgentOptions extends ChildWorkflowOptions {
  */
 export async function runAgent(
   request: RunRequest,
-  { findable, ...options }: RunAgentOptions = {},
+  {
+    findable,
+    ...options
+  }: ChildWorkflowOptions & {
+    /**
+     * True where the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start a
+     * child with others). Default: as the calling workflow, which has them or not.
+     */
+    readonly findable?: boolean;
+  } = {},
 ): Promise<RunOutcome> {
   const attributes =
     findable === true

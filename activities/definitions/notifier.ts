@@ -2,7 +2,7 @@
 import type { PersonNotice } from '../../workflows/core/notifications/ports';
 
 /** What a notifier delivers. Every text is sanitised and bounded, and may hold what a model or tool wrote: never markup. */
-export interface Notification extends PersonNotice {
+export type Notification = PersonNotice & {
   /** The same for every repeat of the same notification. */
   readonly id: string;
   /** The run: its workflow id. */
@@ -12,7 +12,7 @@ export interface Notification extends PersonNotice {
   readonly answerWith: string;
   /** The run in Temporal's Web UI, where its address is configured. */
   readonly link?: string;
-}
+};
 
 /** Delivers notifications through one channel. */
 export interface Notifier {

@@ -1,6 +1,6 @@
 /** Servers that speak Chat Completions, with their addresses and the ways in which they differ. */
 import { compatibleDialect, type ChatDialect } from './openai/chat-dialect';
-import { openaiProvider } from './openai/openai-provider';
+import { openaiProvider, type OpenAIProviderConfig } from './openai/openai-provider';
 import type { Provider } from './provider';
 
 /** Servers known by name. */
@@ -50,16 +50,11 @@ export const presetNames: readonly PresetName[] = [
   'vllm',
 ];
 
-/** What a preset may be given. */
-export interface PresetConfig {
-  readonly apiKey?: string;
-  readonly baseUrl?: string;
-  /** Name in chains. Default: the preset's. */
-  readonly name?: string;
-}
-
-/** A provider for a server that is known by name. */
-export function presetProvider(presetName: PresetName, config: PresetConfig = {}): Provider {
+/** A provider for a server that is known by name. `name` in chains is the preset's by default. */
+export function presetProvider(
+  presetName: PresetName,
+  config: Pick<OpenAIProviderConfig, 'apiKey' | 'baseUrl' | 'name'> = {},
+): Provider {
   const preset = presets[presetName];
   return openaiProvider({
     api: 'chat',

@@ -98,7 +98,7 @@ export interface Provider {
   readonly name: string;
   /** Who makes the reasoning blocks: blocks of another vendor are dropped from requests. */
   readonly vendor: string;
-  /** Absent where none of the three fits: requests are then measured and limited as on the strictest one. */
+  /** Absent where none of the three fits: requests are then measured and limited as on the strictest one. @internal */
   readonly wire?: ProviderWire;
   /** Model-independent check at worker start. Returns what is wrong (a missing key, a bad URL) and how to mend it. */
   problem(): string | undefined;
@@ -107,8 +107,9 @@ export interface Provider {
    *
    * Errors: rejects with `InfraException` whose code is a `FailoverReason`; a stream that ends without the vendor's closing
    * event, a 200 without events, cut or unparsable frames reject with `network` or `format`; a stall rejects with `timeout`.
+   * @internal
    */
   send(request: ModelRequest, options: SendOptions): Promise<ModelReply>;
-  /** Sorts any thrown value; never throws. */
+  /** Sorts any thrown value; never throws. @internal */
   classifyError(thrown: unknown): InfraError;
 }

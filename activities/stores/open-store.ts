@@ -1,8 +1,6 @@
 /** Opens the store that an address names. */
 import { ContentAddressedStore } from './content/content-addressed-store';
-import { PostgresDatabase } from './postgres/postgres-database';
 import type { SqlDatabase } from './sql/sql-database';
-import { SqliteDatabase } from './sqlite/sqlite-database';
 import type { Store } from './store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
@@ -12,7 +10,12 @@ import { defaultStoreLimits, type StoreLimits } from './store-limits';
  *
  * Errors: `config_invalid` for an address that names no store; else as `Store`.
  */
-export async function openStore(url: string, limits: Partial<StoreLimits> = {}): Promise<Store> {
+export function openStore(url: string): Promise<Store> {
+  return openStoreWith(url, {});
+}
+
+/** As `openStore`, with other limits than the defaults. */
+export async function openStoreWith(url: string, limits: Partial<StoreLimits>): Promise<Store> {
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
   return new ContentAddressedStore(await openDatabase(url, all), all);
 }
@@ -21,12 +24,16 @@ async function openDatabase(url: string, limits: StoreLimits): Promise<SqlDataba
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(url)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
-      return SqliteDatabase.open(sqliteFile(url, url), limits.waitMs);
-    case 'sqlite':
-      return SqliteDatabase.open(sqliteFile(url, url.slice('sqlite:'.length)), limits.waitMs);
+    case 'sqlite': {
+      const file = sqliteFile(url, url.replace(/^sqlite:/i, ''));
+      const { SqliteDatabase } = await import('./sqlite/sqlite-database.ts');
+      return SqliteDatabase.open(file, limits.waitMs);
+    }
     case 'postgres':
-    case 'postgresql':
+    case 'postgresql': {
+      const { PostgresDatabase } = await import('./postgres/postgres-database.ts');
       return PostgresDatabase.open(url, limits);
+    }
     default:
       throw storeConfigInvalid(
         `The store address "${redactAddress(url)}" has the unknown scheme "${scheme}". Use sqlite:<path> or postgres://user:password@host/database.`,

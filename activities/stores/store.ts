@@ -83,36 +83,6 @@ export interface ProbeRequest {
 }
 
 /**
- * Shares route health over runs, workers and machines.
- *
- * Contract: each method is atomic, however many call it at once; times are the callers' and finite, never the database's.
- * A record that was damaged counts as none, as forgetting costs one call and refusing would stop every run.
- * Errors: `store_unavailable`; after it a report may have been recorded, and repeating it changes `errorCount` at most.
- */
-export interface HealthStore {
-  /** The records of these routes in their order; a route without one is left out. */
-  readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]>;
-  /**
-   * Counts a failure and returns the record after it. Cooldown and start of probing only ever move on;
-   * status and error are those of the last report; the lease of `holder` ends.
-   */
-  reportFailure(failure: RouteFailure): Promise<SharedHealth>;
-  /**
-   * Makes the route healthy and ends any lease. A success that began before the last failure clears nothing:
-   * it ends the lease of `holder` alone.
-   */
-  reportSuccess(success: RouteSuccess): Promise<void>;
-  /**
-   * True for one holder at a time: until a report ends its lease, or it expires. The holder may take it again, as the
-   * same activity does on another worker. False before `probeFromMs`, so that who read an older record probes no
-   * second time in an interval: read again.
-   */
-  acquireProbe(request: ProbeRequest): Promise<boolean>;
-  /** Ends the lease of this holder alone: its probe came to nothing that the route is to blame or to thank for. */
-  releaseProbe(lease: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void>;
-}
-
-/**
  * Keeps what is too large for history.
  *
  * Contract: every write is idempotent (the same content or key twice is a no-op); nothing but health is ever changed in
@@ -120,30 +90,67 @@ export interface HealthStore {
  * Errors: throws `InfraException` with `store_unavailable` (down, locked too long), `store_corrupt` (hash mismatch,
  * missing node or blob: names the hash) or `payload_too_large`.
  */
-export interface Store extends HealthStore {
+export interface Store {
   /** Made when the store was first created, and kept in it: two workers share runs only if their ids are equal. */
   readonly id: string;
   /** For people: `sqlite:<file name>` or `postgres:<host>/<database>`, never a password. */
   readonly label: string;
-  /** What runs learn, in the same database. */
+  /** What runs learn, in the same database. @internal */
   readonly patterns: PatternStore;
-  /** Appends one node; `parent` is undefined for the first. Returns `hash(parent, messages)`. */
+  /** Appends one node; `parent` is undefined for the first. Returns `hash(parent, messages)`. @internal */
   appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head>;
   /** All messages from the first node to `head`, oldest first. */
   loadTranscript(head: Head): Promise<readonly Message[]>;
+  /** @internal */
   putBlob(bytes: Buffer | string): Promise<ContentHash>;
   /** The whole blob. */
-  getBlob(hash: ContentHash): Promise<Buffer>;
-  /** `length` bytes from `offset`; shorter at the end. */
+  getBlob(hash: string): Promise<Buffer>;
+  /** `length` bytes from `offset`; shorter at the end. @internal */
   readBlob(hash: ContentHash, offset: number, length: number): Promise<BlobSlice>;
-  /** Records the intent unless the key is known; returns what was known before. */
+  /** Records the intent unless the key is known; returns what was known before. @internal */
   beginTool(intent: ToolIntent): Promise<ToolRecord>;
-  /** Records the outcome (JSON text, at most 64 KB) of a begun execution; the first outcome stays. */
+  /** Records the outcome (JSON text, at most 64 KB) of a begun execution; the first outcome stays. @internal */
   finishTool(key: string, outcome: string): Promise<void>;
+  /** @internal */
   getTool(key: string): Promise<ToolRecord>;
-  /** Removes what neither the roots nor anything young reaches; safe beside live workers (`stores/sweep.ts`). */
+  /** Removes what neither the roots nor anything young reaches; safe beside live workers (`stores/sweep.ts`). @internal */
   sweep(options: SweepOptions): Promise<SweepResult>;
   /** Rejects with `store_unavailable` if the store cannot be written. */
   check(): Promise<void>;
   close(): Promise<void>;
+  /** The records of these routes in their order; a route without one is left out. @internal */
+  readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]>;
+  /**
+   * Counts a failure and returns the record after it. Cooldown and start of probing only ever move on;
+   * status and error are those of the last report; the lease of `holder` ends.
+   * @internal
+   */
+  reportFailure(failure: RouteFailure): Promise<SharedHealth>;
+  /**
+   * Makes the route healthy and ends any lease. A success that began before the last failure clears nothing:
+   * it ends the lease of `holder` alone.
+   * @internal
+   */
+  reportSuccess(success: RouteSuccess): Promise<void>;
+  /**
+   * True for one holder at a time: until a report ends its lease, or it expires. The holder may take it again, as the
+   * same activity does on another worker. False before `probeFromMs`, so that who read an older record probes no
+   * second time in an interval: read again.
+   * @internal
+   */
+  acquireProbe(request: ProbeRequest): Promise<boolean>;
+  /** Ends the lease of this holder alone: its probe came to nothing that the route is to blame or to thank for. @internal */
+  releaseProbe(lease: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void>;
 }
+
+/**
+ * Shares route health over runs, workers and machines.
+ *
+ * Contract: each method is atomic, however many call it at once; times are the callers' and finite, never the database's.
+ * A record that was damaged counts as none, as forgetting costs one call and refusing would stop every run.
+ * Errors: `store_unavailable`; after it a report may have been recorded, and repeating it changes `errorCount` at most.
+ */
+export type HealthStore = Pick<
+  Store,
+  'readHealth' | 'reportFailure' | 'reportSuccess' | 'acquireProbe' | 'releaseProbe'
+>;

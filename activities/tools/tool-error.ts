@@ -13,19 +13,6 @@ export type ToolErrorCode = Extract<
   | 'outcome_unknown'
 >;
 
-/** What a tool says of its failure beside the message. */
-export interface ToolErrorOptions {
-  /** Default `tool_execution_failed`. */
-  readonly code?: ToolErrorCode;
-  /** Trusted advice for the model: written by the tool's author, never taken from a tool's output. */
-  readonly hint?: string;
-  /** False where no other input can help. Default true. */
-  readonly recoverable?: boolean;
-  /** What the tool gave before it failed, of any length; stored like a result, untrusted. */
-  readonly output?: string;
-  readonly cause?: unknown;
-}
-
 /** Thrown by a tool's `execute` for what the model can correct; becomes an `AgentError`. */
 export class ToolError extends Error {
   readonly code: ToolErrorCode;
@@ -33,7 +20,20 @@ export class ToolError extends Error {
   readonly recoverable: boolean;
   readonly output: string | undefined;
 
-  constructor(message: string, options: ToolErrorOptions = {}) {
+  constructor(
+    message: string,
+    options: {
+      /** Default `tool_execution_failed`. */
+      readonly code?: ToolError['code'];
+      /** Trusted advice for the model: written by the tool's author, never taken from a tool's output. */
+      readonly hint?: string;
+      /** False where no other input can help. Default true. */
+      readonly recoverable?: boolean;
+      /** What the tool gave before it failed, of any length; stored like a result, untrusted. */
+      readonly output?: string;
+      readonly cause?: unknown;
+    } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ToolError';
     this.code = options.code ?? 'tool_execution_failed';

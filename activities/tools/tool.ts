@@ -101,23 +101,35 @@ export interface Tool {
   readonly description: string;
   readonly inputSchema: JsonObject;
   readonly effect: ToolEffect;
+  /** @internal */
   readonly timeoutMs: number;
+  /** @internal */
   readonly approval: 'never' | 'always' | 'rule';
+  /** @internal */
   readonly approvals: DecisionPolicy | undefined;
+  /** @internal */
   readonly editsFile: string | undefined;
+  /** @internal */
   readonly cosmetic: readonly string[];
+  /** @internal */
   readonly maxCalls: number | undefined;
+  /** @internal */
   readonly onUnknown: OnUnknown;
+  /** @internal */
   readonly label: string | undefined;
-  /** The call is a run of another agent. */
+  /** The call is a run of another agent. @internal */
   readonly subagent?: Omit<SubagentPolicy, 'tools'>;
-  /** Checks input: the parsed value, or what is wrong in words for the model. */
+  /** Checks input: the parsed value, or what is wrong in words for the model. @internal */
   readonly parse: (input: unknown) => ParsedInput;
+  /** @internal */
   readonly needsApproval: (input: unknown, context: ApprovalContext) => boolean;
-  /** Parameters of this input, as the model gave it, that the schema marks `privileged`. */
+  /** Parameters of this input, as the model gave it, that the schema marks `privileged`. @internal */
   readonly privilegedIn: (input: JsonObject) => readonly PrivilegedParameter[];
+  /** @internal */
   readonly hintFor: (error: unknown, input: unknown) => string | undefined;
+  /** @internal */
   readonly execute: (input: unknown, context: ToolContext) => unknown;
+  /** @internal */
   readonly probe:
     | ((idempotencyKey: string, input: unknown, context: ToolContext) => Promise<ProbeAnswer>)
     | undefined;

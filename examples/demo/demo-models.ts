@@ -1,8 +1,7 @@
 /** Which models the demo runs on: those of the environment's keys, else the emulator's. */
 import type { Provider, RouteDefinition } from '../../activities/index';
-import { anthropicProvider, openaiProvider } from '../../activities/index';
+import { anthropicProvider, openaiProvider, UserError } from '../../activities/index';
 import type { Environment } from '../../workers/index';
-import { SetupError } from '../../workers/index';
 
 /** Providers and the chain that uses them. */
 export interface DemoModels {
@@ -41,7 +40,7 @@ export function emulatedModels(emulatorUrl: string): DemoModels {
 /**
  * The models of the environment: ANTHROPIC_API_KEY, OPENAI_API_KEY, their _BASE_URL, and HOLDFAST_MODEL for the choice.
  *
- * Errors: `SetupError` if a compatible server is named but none of its models.
+ * Errors: `UserError` if a compatible server is named but none of its models.
  */
 export function realModels({ anthropic, openai, models }: Environment): DemoModels {
   const providers: Provider[] = [];
@@ -64,7 +63,7 @@ export function realModels({ anthropic, openai, models }: Environment): DemoMode
   }));
   const [first, ...others] = chosen.length > 0 ? chosen : routes;
   if (first === undefined)
-    throw new SetupError(
+    throw new UserError(
       'OPENAI_BASE_URL names a server but none of its models: set HOLDFAST_MODEL, such as HOLDFAST_MODEL=openai/qwen3-coder.',
     );
   return { providers, chain: [first, ...others] };

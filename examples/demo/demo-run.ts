@@ -3,12 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Client } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
 import type { RunResult } from '../../client/index';
 import { AgentClient } from '../../client/index';
 import { VendorEmulator } from '../../testing/index';
 import type { Environment, TemporalServer } from '../../workers/index';
-import { connectClient } from '../../workers/index';
 import { demoAgentName, demoGoal } from './demo-agent';
 import { hasRealModel } from './demo-models';
 import { scriptedModel } from './scripted-model';
@@ -43,7 +42,7 @@ async function followRun(
   { temporal, story, workspace }: DemoWorld,
   runId: string,
 ): Promise<Omit<FinishedRun, 'workerKills'>> {
-  const connection = await connectClient(temporal.connect);
+  const connection = await Connection.connect(temporal);
   try {
     const client = new Client({ connection, namespace: temporal.namespace });
     const run = await new AgentClient(client).start({

@@ -1,11 +1,10 @@
 /** A worker of the demo, as a process of its own: the demo kills it in the middle of a tool call. */
 import { createActivities, openStore } from '../../activities/index';
 import {
-  connectOptionsFrom,
   connectWorker,
-  createLogger,
   createWorker,
   installRuntime,
+  openTemporal,
   readEnvironment,
 } from '../../workers/index';
 import { demoAgent } from './demo-agent';
@@ -17,7 +16,7 @@ function tell(message: WorkerMessage): void {
 }
 
 async function main(settings: WorkerSettings): Promise<void> {
-  installRuntime(createLogger('error'));
+  installRuntime('error');
   const environment = readEnvironment();
   const { providers, chain } =
     settings.emulatorUrl === undefined
@@ -27,11 +26,12 @@ async function main(settings: WorkerSettings): Promise<void> {
     tell({ type: 'tool-started', tool });
   });
   const store = await openStore(settings.store);
-  const connect = await connectOptionsFrom(environment.temporal, settings.temporalAddress);
-  const connection = await connectWorker(connect);
+  const temporal = { ...environment.temporal, address: settings.temporalAddress };
+  const server = await openTemporal({ ...environment, temporal });
+  const connection = await connectWorker(server);
   const worker = await createWorker({
     connection,
-    namespace: environment.temporal.namespace,
+    namespace: server.namespace,
     taskQueue: settings.taskQueue,
     activities: createActivities({ store, providers, agents: [agent] }),
     cacheDirectory: environment.cacheDirectory,

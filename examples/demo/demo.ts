@@ -1,7 +1,8 @@
 /** The demo: an agent repairs a real project while its model, its provider and its worker fail. */
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { openTemporal, readEnvironment, SetupError } from '../../workers/index';
+import { UserError } from '../../activities/index';
+import { openTemporal, readEnvironment } from '../../workers/index';
 import type { Environment, TemporalServer } from '../../workers/index';
 import { hasRealModel, realModels } from './demo-models';
 import { repairProject } from './demo-run';
@@ -29,7 +30,7 @@ function tellTitle(story: Story): void {
   story.line();
 }
 
-/** Errors: `SetupError` if the environment names an account but no model. */
+/** Errors: `UserError` if the environment names an account but no model. */
 function modelText(environment: Environment): string {
   if (!hasRealModel(environment))
     return 'an emulator behind the vendors’ real SDKs; no key is needed';
@@ -117,7 +118,7 @@ async function main(): Promise<number> {
 function isUsage(thrown: unknown): thrown is Error {
   if (!(thrown instanceof Error)) return false;
   const isOption = 'code' in thrown && String(thrown.code).startsWith('ERR_PARSE_ARGS');
-  return thrown instanceof SetupError || isOption;
+  return thrown instanceof UserError || isOption;
 }
 
 // A reader that goes away (`| head`) ends the demo quietly; its worker and server end with it.

@@ -1,7 +1,7 @@
 /** Connecting: bounded and clear when nobody answers or the namespace is wrong; set-up of search attributes. */
 import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
-import { connectClient, connectOptionsFrom } from '../../workers/connection';
+import { connectClient, serverOptionsFrom } from '../../workers/connection';
 import { connectWorker } from '../../workers/worker-connection';
 import { readEnvironment } from '../../workers/env';
 import { findFreePorts } from '../../workers/temporal-server/free-ports';
@@ -33,7 +33,7 @@ describe('connecting', () => {
   ])('a %s says which server does not answer, and what to do', async (_who, connect) => {
     quietTemporal();
     const [port] = await findFreePorts(1);
-    const failing = connect({ address: `127.0.0.1:${port ?? 0}`, timeoutMs: 300 });
+    const failing = connect({ address: `127.0.0.1:${port ?? 0}`, connectTimeoutMs: 300 });
     await expect(failing).rejects.toThrow(`Temporal does not answer at 127.0.0.1:${port ?? 0}: `);
     await expect(failing).rejects.toThrow('correct TEMPORAL_ADDRESS');
   });
@@ -42,7 +42,7 @@ describe('connecting', () => {
     const failing = connectWorker({
       address: server.address,
       namespace: 'nowhere',
-      timeoutMs: 300,
+      connectTimeoutMs: 300,
     });
     await expect(failing).rejects.toThrow(/answers, but not for namespace "nowhere": .*not found/i);
   });
@@ -52,7 +52,7 @@ describe('connecting', () => {
       { TEMPORAL_TLS_SERVER_CA_CERT_PATH: '/nowhere/ca.pem' },
       '/srv',
     );
-    await expect(connectOptionsFrom(settings, 'localhost:1')).rejects.toThrow(
+    await expect(serverOptionsFrom(settings, 'localhost:1')).rejects.toThrow(
       'TEMPORAL_TLS_SERVER_CA_CERT_PATH is "/nowhere/ca.pem", which cannot be read: ENOENT',
     );
   });

@@ -118,7 +118,7 @@ export class VendorEmulator {
   }
 
   /** Base URL for a wire's SDK; `mount` tells apart vendors that share a wire. */
-  baseUrl(wire: WireName, mount?: string): string {
+  baseUrl(wire: RecordedRequest['wire'], mount?: string): string {
     const root = mount === undefined ? this.url : `${this.url}/${mount}`;
     return wire === 'anthropic' ? root : `${root}/v1`;
   }
@@ -128,7 +128,10 @@ export class VendorEmulator {
    *
    * Contract: the most specific key that matches a request (model, wire, mount) decides alone; calls with the same key append.
    */
-  script(script: readonly Step[] | ScriptRule, key: ScriptKey = {}): void {
+  script(
+    script: readonly Step[] | ScriptRule,
+    key: Partial<Pick<RecordedRequest, 'model' | 'wire' | 'mount'>> = {},
+  ): void {
     this.#scripts.add(script, key);
   }
 

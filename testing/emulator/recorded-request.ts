@@ -65,6 +65,7 @@ export class RecordedRequest {
   #body: JsonObject | undefined;
   #conversation: Conversation | undefined;
 
+  /** @internal */
   constructor(facts: RequestFacts) {
     this.index = facts.index;
     this.atMs = facts.atMs;
@@ -89,7 +90,7 @@ export class RecordedRequest {
     return this.#body;
   }
 
-  /** What the request says, in neutral words. */
+  /** What the request says, in neutral words. @internal */
   get conversation(): Conversation {
     this.#conversation ??= this.#wire.conversation(this.body);
     return this.#conversation;

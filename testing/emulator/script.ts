@@ -3,7 +3,6 @@ import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import type { Usage } from '../../workflows/core/budget/spend';
 import { rawBytes, rawHttp, rawSse } from './raw-step';
 import type {
-  ConnectionEnd,
   Delivery,
   FaultStep,
   ReplyPart,
@@ -14,7 +13,7 @@ import type {
   VendorError,
 } from './step';
 
-export type { FaultStep, ReplyPart, ReplyStep, ReplyStop, Step } from './step';
+export type { FaultStep, ReplyPart, ReplyStep, ReplyStop, Step, VendorError } from './step';
 
 /** Options that every reply takes. */
 export interface ReplyOptions {
@@ -26,13 +25,6 @@ export interface ReplyOptions {
   /** Said (and signed) before everything else. */
   readonly reasoning?: string;
   readonly model?: string;
-}
-
-/** A tool call of a scripted reply. */
-export interface ScriptedToolCall {
-  readonly name: string;
-  readonly input: JsonObject;
-  readonly id?: string;
 }
 
 function replyOf(parts: readonly ReplyPart[], stop: ReplyStop, options: ReplyOptions): ReplyStep {
@@ -61,7 +53,11 @@ export const reply = {
 
   /** One or several parallel tool calls, after optional text. */
   toolCalls: (
-    calls: readonly ScriptedToolCall[],
+    calls: readonly {
+      readonly name: string;
+      readonly input: JsonObject;
+      readonly id?: string;
+    }[],
     options: ReplyOptions & { readonly text?: string } = {},
   ): ReplyStep => {
     const parts = calls.map((call): ReplyPart => ({
@@ -95,7 +91,7 @@ export const reply = {
   empty: (options: ReplyOptions = {}): ReplyStep => replyOf([], 'end', options),
 
   /** Any parts in any order. */
-  parts: (parts: readonly ReplyPart[], options: ReplyOptions = {}): ReplyStep =>
+  parts: (parts: ReplyStep['parts'], options: ReplyOptions = {}): ReplyStep =>
     replyOf(parts, parts.some((part) => part.type === 'tool-call') ? 'tool-use' : 'end', options),
 };
 
@@ -160,7 +156,7 @@ const beforeStream = {
 
   /** The connection ends, or nothing more comes, before or right after the response's head. */
   connection: (
-    how: ConnectionEnd | 'stall',
+    how: 'reset' | 'fin' | 'eof' | 'stall',
     at: 'before-headers' | 'after-headers' = 'before-headers',
   ): FaultStep => ({ type: 'connection-fault', at, how }),
 
@@ -195,12 +191,13 @@ const withinStream = {
   /** Any vendor error as an error event inside a 200 stream. */
   errorInStream: (
     error: VendorError,
-    options: StreamFaultOptions & { readonly then?: ConnectionEnd } = {},
+    options: StreamFaultOptions & { readonly then?: 'reset' | 'fin' | 'eof' } = {},
   ): FaultStep => inStream(options, { type: 'error', error, then: options.then ?? 'eof' }),
 
   /** The stream breaks off; `eof` is a clean end of the body without the vendor's closing event. Default reset. */
-  cutStream: (options: StreamFaultOptions & { readonly how?: ConnectionEnd } = {}): FaultStep =>
-    inStream(options, { type: 'end', how: options.how ?? 'reset' }),
+  cutStream: (
+    options: StreamFaultOptions & { readonly how?: 'reset' | 'fin' | 'eof' } = {},
+  ): FaultStep => inStream(options, { type: 'end', how: options.how ?? 'reset' }),
 
   /** All content, then a clean end without the vendor's closing events. */
   missingEnd: (during?: ReplyStep): FaultStep =>

@@ -2,7 +2,7 @@
 import type { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index';
 import type { Environment } from '../env';
-import { createLogger, installRuntime } from '../logging';
+import { installRuntime } from '../logging';
 import type { TemporalServer } from '../temporal-server/open-temporal';
 import { createWorker } from '../worker';
 import { connectWorker } from '../worker-connection';
@@ -36,12 +36,12 @@ export async function createLocalWorker(
   options: LocalWorkerOptions,
 ): Promise<LocalWorker & { readonly server: TemporalServer }> {
   const { environment, offer, taskQueue } = options;
-  installRuntime(createLogger(environment.logLevel));
+  installRuntime(environment.logLevel);
   const store = await openEnvironmentStore(environment);
   try {
     const activities = createActivities({ store, ...offer });
     const server = await options.reach();
-    const connection = await connectWorker(server.connect);
+    const connection = await connectWorker(server);
     const worker = await createWorker({
       connection,
       activities,

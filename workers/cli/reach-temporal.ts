@@ -34,7 +34,7 @@ export function reachTemporal(environment: Environment): Promise<TemporalServer>
 }
 
 async function connectTo(server: TemporalServer): Promise<ReachedTemporal> {
-  const connection = await orUnreachable(connectClient(server.connect, largeAnswers));
+  const connection = await orUnreachable(connectClient(server, largeAnswers));
   return { server, connection, client: new Client({ connection, namespace: server.namespace }) };
 }
 

@@ -8,7 +8,7 @@ import { findFreePorts } from './free-ports';
 import { withProcessLock } from '../process-lock';
 import type { LaunchPlan } from './launch';
 import { launchServer } from './launch';
-import { waitUntilServing } from '../server-probe';
+import { waitUntilServing } from '../connection';
 import { endProcess, exists, isAliveWith, killProcess } from './server-process';
 import type { ServerRegistration } from './registration';
 import { readRegistration, writeRegistration } from './registration';

@@ -5,7 +5,7 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { holdfastSearchAttributes } from '../search-attributes';
-import { waitUntilServing } from '../server-probe';
+import { waitUntilServing } from '../connection';
 import { killProcess } from './server-process';
 
 /** Everything that one start needs. */

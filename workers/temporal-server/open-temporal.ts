@@ -1,46 +1,39 @@
 /** The Temporal server to use: the one that the environment names, else the embedded one. */
 import path from 'node:path';
-import type { ConnectOptions } from '../connection';
-import { connectOptionsFrom, requireServing } from '../connection';
+import { defined } from '../../workflows/core/json';
+import type { ServerOptions } from '../connection';
+import { requireServing, serverOptionsFrom } from '../connection';
+import type { Environment } from '../env';
 import type { EmbeddedServer } from './embedded-server';
 import { startEmbeddedServer } from './embedded-server';
-import type { Environment } from '../env';
 import { findTemporalProgram } from './find-program';
 
-/** How an embedded server is run where one is needed. */
-export interface OpenTemporalOptions {
-  /** Default: `temporal.db` in the state folder. */
-  readonly stateFile?: string;
-  /** Pid of the process that the embedded server must not outlive. Absent: it stays for later commands. */
-  readonly untilExitOf?: number;
-}
-
-/** A server that serves the namespace. */
-export interface TemporalServer {
-  readonly address: string;
+/** A server that serves the namespace: pass it to `connectWorker` and `connect` as it is. */
+export interface TemporalServer extends ServerOptions {
   readonly namespace: string;
-  /** Known for the embedded server only. */
+  /** Only of the embedded server. */
   readonly uiUrl?: string;
   readonly embedded?: EmbeddedServer;
-  /** For `connectWorker` and `connectClient`. */
-  readonly connect: ConnectOptions;
 }
 
 /**
  * Finds or starts the server.
  *
- * Contract: with TEMPORAL_ADDRESS nothing is ever started or fetched.
+ * `stateFile` of an embedded server is `temporal.db` in the state folder by default. With `untilExitOf` it ends when the
+ * process with that pid has ended; without, it keeps running for later commands.
+ *
+ * Contract: with TEMPORAL_ADDRESS nothing is ever started or downloaded.
  * Errors: `SetupError`: the named server does not answer; or no program for the embedded one, with all that was tried.
  */
 export async function openTemporal(
   environment: Environment,
-  options: OpenTemporalOptions = {},
+  options: { readonly stateFile?: string; readonly untilExitOf?: number } = {},
 ): Promise<TemporalServer> {
   const { namespace, address } = environment.temporal;
   if (address !== undefined) {
-    const connect = await connectOptionsFrom(environment.temporal, address);
-    await requireServing(connect);
-    return { address, namespace, connect };
+    const server = await serverOptionsFrom(environment.temporal, address);
+    await requireServing(server);
+    return { ...server, namespace };
   }
   const program = await findTemporalProgram('temporal', {
     cacheDirectory: environment.cacheDirectory,
@@ -51,13 +44,8 @@ export async function openTemporal(
     stateFile: options.stateFile ?? path.join(environment.stateDirectory, 'temporal.db'),
     namespace,
     executable: program.path,
-    ...(options.untilExitOf === undefined ? {} : { untilExitOf: options.untilExitOf }),
+    ...defined({ untilExitOf: options.untilExitOf }),
   });
-  return {
-    address: embedded.address,
-    namespace,
-    uiUrl: embedded.uiUrl,
-    embedded,
-    connect: { address: embedded.address, namespace, tls: false },
-  };
+  const { uiUrl } = embedded;
+  return { address: embedded.address, namespace, tls: false, uiUrl, embedded };
 }

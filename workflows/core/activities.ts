@@ -10,13 +10,22 @@ import type { RunToolInput, RunToolResult } from './tools/ports';
 
 /** The activities of a run. */
 export interface Activities {
+  /** @internal */
   prepareRun(input: PrepareRunInput): Promise<PrepareRunResult>;
+  /** @internal */
   callModel(input: CallModelInput): Promise<CallModelResult | ModelCallHeldBack>;
+  /** @internal */
   compact(input: CompactInput): Promise<CompactResult>;
+  /** @internal */
   runTool(input: RunToolInput): Promise<RunToolResult>;
+  /** @internal */
   checkEdit(input: CheckEditInput): Promise<CheckEditResult>;
+  /** @internal */
   notify(input: NotifyInput): Promise<NotifyResult>;
+  /** @internal */
   recordObservations(input: RecordObservationsInput): Promise<void>;
+  /** @internal */
   extractPatterns(): Promise<ExtractionReport>;
+  /** @internal */
   planRecovery(input: PlanRecoveryInput): Promise<PlanRecoveryResult>;
 }

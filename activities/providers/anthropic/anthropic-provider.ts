@@ -1,5 +1,4 @@
 /** Anthropic's Messages API, and servers that speak it. */
-import Anthropic from '@anthropic-ai/sdk';
 import type { InfraError } from '../../../workflows/core/failure';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { configProblem } from '../provider-config';
@@ -39,9 +38,10 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
         assembly: new AnthropicReplyAssembly(vendor, request.model),
         headers: { ...config.headers, 'x-api-key': apiKey },
         context: { route: `${name}/${request.model}`, apiKey },
-        open: (fetch, signal) =>
+        open: async (fetch, signal) => {
+          const { Anthropic } = await import('@anthropic-ai/sdk');
           // Not `messages.create`: that one writes to the console about old models at every call.
-          new Anthropic({
+          return new Anthropic({
             apiKey,
             baseURL: baseUrl,
             maxRetries: 0,
@@ -55,7 +55,8 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
             }),
             stream: true,
             signal,
-          }),
+          });
+        },
       },
       options,
     );

@@ -1,5 +1,4 @@
 /** OpenAI's Responses and Chat Completions APIs, and any server that speaks one of them. */
-import OpenAI from 'openai';
 import type { InfraError } from '../../../workflows/core/failure';
 import type { ObservedFetch } from '../stream/observed-fetch';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
@@ -76,7 +75,7 @@ async function send(
   options: SendOptions,
 ): Promise<ModelReply> {
   const { name, vendor, apiKey, dialect } = resolved;
-  const connect = (fetch: ObservedFetch['fetch']): OpenAI => client(resolved, options, fetch);
+  const connect = (fetch: ObservedFetch['fetch']) => client(resolved, options, fetch);
   const common = {
     headers: { ...config.headers, authorization: `Bearer ${keyToSend(apiKey)}` },
     context: { route: `${name}/${request.model}`, apiKey },
@@ -86,8 +85,10 @@ async function send(
       {
         ...common,
         assembly: new ResponsesReplyAssembly(vendor, request.model),
-        open: (fetch, signal) =>
-          connect(fetch).responses.create(responsesRequest(request, vendor, dialect), { signal }),
+        open: async (fetch, signal) =>
+          (await connect(fetch)).responses.create(responsesRequest(request, vendor, dialect), {
+            signal,
+          }),
       },
       options,
     );
@@ -96,8 +97,10 @@ async function send(
     {
       ...common,
       assembly: new ChatReplyAssembly(vendor, request.model),
-      open: (fetch, signal) =>
-        connect(fetch).chat.completions.create(chatRequest(request, vendor, dialect), { signal }),
+      open: async (fetch, signal) =>
+        (await connect(fetch)).chat.completions.create(chatRequest(request, vendor, dialect), {
+          signal,
+        }),
     },
     options,
   );
@@ -107,7 +110,8 @@ async function send(
 }
 
 /** Every option that the SDK would else read from the environment is given. */
-function client(resolved: Resolved, options: SendOptions, fetch: ObservedFetch['fetch']): OpenAI {
+async function client(resolved: Resolved, options: SendOptions, fetch: ObservedFetch['fetch']) {
+  const { OpenAI } = await import('openai');
   return new OpenAI({
     apiKey: keyToSend(resolved.apiKey),
     adminAPIKey: null,

@@ -12,7 +12,7 @@ import { asClientError } from '../../../client/temporal-failure';
 import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { combinedEntry } from '../../holdfast-plugin';
-import { createLogger, installRuntime } from '../../logging';
+import { installRuntime } from '../../logging';
 import { reasonOf, SetupError } from '../../setup-error';
 import { loadWorkflowBundle } from '../../workflow-bundle';
 import type { CommandLineContext } from '../command-line-context';
@@ -38,7 +38,7 @@ export async function replay(
   options: ReplayOptions,
 ): Promise<void> {
   const environment = readEnvironment(variables, directory);
-  installRuntime(createLogger('silent'), { withoutWorkers: true });
+  installRuntime('silent', { withoutWorkers: true });
   const histories = [
     ...(target === undefined ? [] : await fromFiles(path.resolve(directory, target))),
     ...(await fetched(environment, directory, options)),

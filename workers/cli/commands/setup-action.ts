@@ -4,7 +4,6 @@ import { print } from '../command-context';
 import type { PatternSchedule } from '../../../client/pattern-schedule';
 import { schedulePatterns, scheduleText } from '../../../client/pattern-schedule';
 import { readEnvironment } from '../../env';
-import type { RegistrationResult } from '../../search-attributes';
 import { registerSearchAttributes } from '../../search-attributes';
 import type { CommandLineContext } from '../command-line-context';
 import { withTemporal } from '../reach-temporal';
@@ -35,7 +34,10 @@ export async function setUp(context: CommandLineContext, options: SetupOptions):
   });
 }
 
-function attributesText({ added, present }: RegistrationResult): string {
+function attributesText({
+  added,
+  present,
+}: Awaited<ReturnType<typeof registerSearchAttributes>>): string {
   const known = present.length === 0 ? '' : `${present.length} were there`;
   const made = added.length === 0 ? '' : `added ${added.join(', ')}`;
   return `search attributes: ${[made, known].filter((part) => part !== '').join('; ')}`;
