@@ -5,28 +5,32 @@
  */
 
 /**
- * Rooms of the core in their order: a room imports only itself, the files that all rooms share, and rooms that stand
- * before it. Of the core's root, `coreEntries` are composed of all rooms and come last; the other files come first.
+ * Rooms of the core in their order: a room decides with its own files and with rooms that stand before it. `contracts`, the
+ * types and slices by which rooms know each other, come first, and so do the files of the core's root that all rooms share;
+ * `coreEntries` are composed of all rooms and come last.
  */
 const coreRooms = [
   'secrets',
   'errors',
-  'model-call',
+  'guard',
   'budget',
   'failover',
-  'guard',
-  'tools',
-  'subagents',
   'context',
-  'learning',
-  'recovery',
   'people',
+  'recovery',
+  'tools',
+  'model-call',
   'view',
+  'subagents',
+  'learning',
+  'notifications',
   'run',
 ];
 const coreEntries = '^workflows/core/(index|activities)\\.ts$';
-/** Files of the core that compose all rooms: one row of the event table, one slice of the state, one ports file. */
-const coreComposition = '^workflows/core/(run/|index\\.ts$|activities\\.ts$)';
+const contracts =
+  '^workflows/core/([^/]+/(ports|state)|run/(account|outcome|phases|protocol|step|tool-results|waiting)|budget/(cost|spend)|context/(compaction-config|measure|token-factors)|recovery/action)\\.ts$';
+/** Files that compose the core's rooms: `run/` with the event table and the state, and the shell. */
+const coreComposition = '^workflows/(core/(run/|index\\.ts$|activities\\.ts$)|[^/]+\\.ts$)';
 
 /** Features that go with their folder and the lines that name it: nothing but `composedBy` imports them. */
 const features = [
@@ -35,10 +39,14 @@ const features = [
     room: '^workflows/core/subagents/',
     composedBy: coreComposition,
   },
-  { name: 'learning in the core', room: '^workflows/core/learning/', composedBy: coreComposition },
+  {
+    name: 'learning in the core',
+    room: '^workflows/core/learning/(?!ports\\.ts)',
+    composedBy: coreComposition,
+  },
   {
     name: 'notifications in the core',
-    room: '^workflows/core/people/notifications\\.ts$',
+    room: '^workflows/core/notifications/(?!ports\\.ts)',
     composedBy: coreComposition,
   },
   {
@@ -81,9 +89,10 @@ const orderOfRooms = coreRooms.slice(0, -1).map((room, index) =>
   forbid(
     `order-${room}`,
     `${room} stands before these rooms in the order of the core.`,
-    { path: `^workflows/core/${room}/` },
+    { path: `^workflows/core/${room}/`, pathNot: contracts },
     {
       path: [`^workflows/core/(${coreRooms.slice(index + 1).join('|')})/`, coreEntries],
+      pathNot: contracts,
     },
   ),
 );
@@ -103,10 +112,10 @@ module.exports = {
     forbid('resolvable', 'An import leads somewhere.', {}, { couldNotResolve: true }),
     ...orderOfRooms,
     forbid(
-      'core-shared',
-      'What all rooms of the core share knows none of them.',
-      { path: '^workflows/core/[^/]+\\.ts$', pathNot: coreEntries },
-      { path: '^workflows/core/([^/]+/|(index|activities)\\.ts$)' },
+      'contracts-first',
+      'What rooms know each other by needs no decision of a room, but for the texts and fingerprints of errors and secrets.',
+      { path: [contracts, '^workflows/core/[^/]+\\.ts$'], pathNot: coreEntries },
+      { path: '^workflows/core/[^/]+/', pathNot: [contracts, '^workflows/core/(errors|secrets)/'] },
     ),
     ...removableFeatures,
     forbid(

@@ -1,11 +1,8 @@
 /** Which tier comes when (R-CTX-6), and what follows if no tier helps. */
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
-import type {
-  CompactionFacts,
-  DoneCompaction,
-} from '../../workflows/core/context/compaction-policy';
+import type { CompactionFacts } from '../../workflows/core/context/compaction-policy';
+import type { DoneCompaction, ContextBounds } from '../../workflows/core/context/measure';
 import { decideCompaction, decideTier } from '../../workflows/core/context/compaction-policy';
-import type { ContextBounds } from '../../workflows/core/context/measure';
 import { aMeasure } from '../support/builders';
 import { fc } from '../support/properties';
 

@@ -1,16 +1,15 @@
 /** Progress: what is news, when a run is stuck, and that a run which gets on never is. */
 import {
   correctPath,
-  emptyMemory,
   newsIdentity,
   pathsIn,
   rememberSuccess,
 } from '../../workflows/core/recovery/memory';
-import type { ProgressState } from '../../workflows/core/recovery/progress';
+import { emptyMemory, initialProgress } from '../../workflows/core/recovery/state';
+import type { ProgressState } from '../../workflows/core/recovery/state';
 import {
   endStep,
   estimateProgress,
-  initialProgress,
   noteFailure,
   noteSuccess,
   restartCount,

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isTripped } from '../../workflows/core/errors/circuit-breaker';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
-import type { CompactionTier } from '../../workflows/core/context/compaction-policy';
+import type { CompactionTier } from '../../workflows/core/context/measure';
 import type { RunState } from '../../workflows/core/run/state';
 import type { RunCommand } from '../../workflows/core/run/protocol';
 import { transition } from '../../workflows/core/run/transition';

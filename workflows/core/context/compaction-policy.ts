@@ -1,24 +1,7 @@
 /** Which tier of compaction when, and what follows where none helps: one pure decision, told in docs/context.md. */
 import type { CompactionConfig } from './compaction-config';
-import type { ContextBounds, ContextMeasure } from './measure';
+import type { CompactionTier, ContextBounds, ContextMeasure, DoneCompaction } from './measure';
 import { fitsBounds } from './measure';
-
-/**
- * Tier of a compaction: 1 strips old tool results, 2 summarises everything before the kept tail in overlapping chunks, 3
- * summarises the oldest half, 4 describes it in plain text without a model.
- *
- * Source: R-CTX-1, whose tier 0 is no compaction.
- */
-export type CompactionTier = 1 | 2 | 3 | 4;
-
-/** A compaction since the last reply. */
-export interface DoneCompaction {
-  readonly tier: CompactionTier;
-  /** Tool results of the kept tail were shortened too. */
-  readonly trimmedTail?: true;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-}
 
 /** All that the decision depends on. */
 export interface CompactionFacts {

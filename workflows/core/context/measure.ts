@@ -31,6 +31,23 @@ export interface ContextBounds {
   readonly maxBytes?: number;
 }
 
+/**
+ * Tier of a compaction: 1 strips old tool results, 2 summarises everything before the kept tail in overlapping chunks, 3
+ * summarises the oldest half, 4 describes it in plain text without a model.
+ *
+ * Source: R-CTX-1, whose tier 0 is no compaction.
+ */
+export type CompactionTier = 1 | 2 | 3 | 4;
+
+/** A compaction since the last reply. */
+export interface DoneCompaction {
+  readonly tier: CompactionTier;
+  /** Tool results of the kept tail were shortened too. */
+  readonly trimmedTail?: true;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+}
+
 /** Whether a request may be sent. */
 export function fitsBounds(measure: ContextMeasure, bounds: ContextBounds): boolean {
   const tooManyBytes = bounds.maxBytes !== undefined && measure.bytes > bounds.maxBytes;

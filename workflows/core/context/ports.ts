@@ -4,8 +4,7 @@ import type { Allowance, CallSpend } from '../budget/spend';
 import type { InfraError } from '../failure';
 import type { ContentHash, Head } from '../message';
 import type { PendingResult, RuntimeResult } from '../tools/ports';
-import type { CompactionTier } from './compaction-policy';
-import type { ContextBounds, ContextMeasure } from './measure';
+import type { CompactionTier, ContextBounds, ContextMeasure } from './measure';
 import type { CountedContext, TokenFactors } from './token-factors';
 
 /** Matters of a run that are open now. Every text is bounded. */

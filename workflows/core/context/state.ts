@@ -1,7 +1,6 @@
 /** The slice of the conversation's size: the vendor's last count, windows as they proved to be, and compactions so far. */
 import type { Head } from '../message';
-import type { CompactionTier, DoneCompaction } from './compaction-policy';
-import type { ContextMeasure } from './measure';
+import type { CompactionTier, DoneCompaction, ContextMeasure } from './measure';
 import type { CountedContext, TokenFactors } from './token-factors';
 
 /** What a run knows of its conversation's size. */

@@ -3,31 +3,7 @@ import type { AgentError } from '../failure';
 import { normaliseText, shortHash } from '../errors/fingerprint';
 import type { JsonObject } from '../json';
 import type { FailedCall } from './action';
-
-/** Newest last, each list bounded (ADR 0026). */
-export interface ExecutionMemory {
-  /** Findings in results: lines that name a file, else a result's first line. */
-  readonly facts: readonly string[];
-  /** Paths that results named or that tools changed. */
-  readonly files: readonly string[];
-  /** Identities of results seen. */
-  readonly seen: readonly string[];
-  /** Identities of calls with an effect. */
-  readonly effects: readonly string[];
-  readonly completedSteps: readonly string[];
-  /** One per tool and error. */
-  readonly failures: readonly FailedCall[];
-}
-
-/** Nothing known yet. */
-export const emptyMemory: ExecutionMemory = {
-  facts: [],
-  files: [],
-  seen: [],
-  effects: [],
-  completedSteps: [],
-  failures: [],
-};
+import type { ExecutionMemory } from './state';
 
 /** Entries of each list (ADR 0026): a few kilobytes in all. */
 const bounds = {

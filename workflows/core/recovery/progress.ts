@@ -1,9 +1,11 @@
 /** Whether a run gets on: counts per step what was new, and tells when it is stuck. The loop detector's word counts too. */
-import type { ExecutionMemory, Success } from './memory';
-import { emptyMemory, recount, rememberFailure, rememberSuccess } from './memory';
+import type { Success } from './memory';
+import { recount, rememberFailure, rememberSuccess } from './memory';
 import type { AgentError } from '../failure';
 import type { JsonObject } from '../json';
 import type { FailedCall, ProgressEstimate, StuckCode } from './action';
+import type { LatestStep, ProgressState } from './state';
+import { freshStep } from './state';
 
 /** Steps without progress after which a run is stuck (R-PROG-2). */
 export const stuckSteps = 3;
@@ -14,52 +16,6 @@ const blockerSteps = 3;
 /** Low progress after many steps: fewer than two steps in five brought something new, over so many steps (ADR 0026). */
 const lowProgressSteps = 15;
 const lowProgressShare = 0.4;
-
-/** What happened in the step that is under way. */
-interface StepUnderWay {
-  readonly gains: readonly string[];
-  readonly failed: readonly { readonly error: AgentError; readonly input?: JsonObject }[];
-  readonly last?: LatestStep;
-}
-
-/** The newest call, as a plan is told of it. */
-interface LatestStep {
-  readonly tool: string;
-  readonly action: string;
-  readonly outcome: string;
-  readonly success: boolean;
-}
-
-/** Progress of a run. */
-export interface ProgressState {
-  readonly memory: ExecutionMemory;
-  /** Iterations that came to their end. */
-  readonly steps: number;
-  /** Of them with something new. */
-  readonly gainingSteps: number;
-  /** Steps since something new, or since the last recovery. */
-  readonly idleSteps: number;
-  /** Steps, and of them gaining ones, since the last recovery: what low progress is judged by. */
-  readonly recentSteps: number;
-  readonly recentGains: number;
-  readonly underWay: StepUnderWay;
-  readonly latest?: LatestStep;
-  /** What a model thought last, and after which step. */
-  readonly modelEstimate?: ProgressEstimate & { readonly afterStep: number };
-}
-
-const freshStep: StepUnderWay = { gains: [], failed: [] };
-
-/** Nothing has happened yet. */
-export const initialProgress: ProgressState = {
-  memory: emptyMemory,
-  steps: 0,
-  gainingSteps: 0,
-  idleSteps: 0,
-  recentSteps: 0,
-  recentGains: 0,
-  underWay: freshStep,
-};
 
 /** Characters of the outcome in `latest`. */
 const outcomeChars = 200;

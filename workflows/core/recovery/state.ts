@@ -1,10 +1,89 @@
 /** The slices that recovery owns: progress, what was planned and tried, and what is on trial. */
 import type { SnapshotSlice } from '../run/ports';
 import type { PhaseSlice } from '../tools/state';
-import type { RecoveryAction, RecoveryPolicy, RecoverySource, RecoveryTrouble } from './action';
+import type { AgentError } from '../failure';
+import type { JsonObject } from '../json';
+import type {
+  FailedCall,
+  ProgressEstimate,
+  RecoveryAction,
+  RecoveryPolicy,
+  RecoverySource,
+  RecoveryTrouble,
+} from './action';
 import type { PlanRecoveryResult } from './ports';
-import type { ProgressState } from './progress';
-import { initialProgress } from './progress';
+
+/** Newest last, each list bounded (ADR 0026). */
+export interface ExecutionMemory {
+  /** Findings in results: lines that name a file, else a result's first line. */
+  readonly facts: readonly string[];
+  /** Paths that results named or that tools changed. */
+  readonly files: readonly string[];
+  /** Identities of results seen. */
+  readonly seen: readonly string[];
+  /** Identities of calls with an effect. */
+  readonly effects: readonly string[];
+  readonly completedSteps: readonly string[];
+  /** One per tool and error. */
+  readonly failures: readonly FailedCall[];
+}
+
+/** Nothing known yet. */
+export const emptyMemory: ExecutionMemory = {
+  facts: [],
+  files: [],
+  seen: [],
+  effects: [],
+  completedSteps: [],
+  failures: [],
+};
+
+/** What happened in the step that is under way. */
+interface StepUnderWay {
+  readonly gains: readonly string[];
+  readonly failed: readonly { readonly error: AgentError; readonly input?: JsonObject }[];
+  readonly last?: LatestStep;
+}
+
+/** The newest call, as a plan reads it. */
+export interface LatestStep {
+  readonly tool: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly success: boolean;
+}
+
+/** Progress of a run. */
+export interface ProgressState {
+  readonly memory: ExecutionMemory;
+  /** Iterations that came to their end. */
+  readonly steps: number;
+  /** Of them with something new. */
+  readonly gainingSteps: number;
+  /** Steps since something new, or since the last recovery. */
+  readonly idleSteps: number;
+  /** Steps, and of them gaining ones, since the last recovery: what low progress is judged by. */
+  readonly recentSteps: number;
+  readonly recentGains: number;
+  readonly underWay: StepUnderWay;
+  readonly latest?: LatestStep;
+  /** The last estimate of a model, and after which step. */
+  readonly modelEstimate?: ProgressEstimate & { readonly afterStep: number };
+}
+
+/** A step that has just started. */
+export const freshStep: StepUnderWay = { gains: [], failed: [] };
+
+/** A run that has done nothing yet. */
+export const initialProgress: ProgressState = {
+  memory: emptyMemory,
+  steps: 0,
+  gainingSteps: 0,
+  idleSteps: 0,
+  recentSteps: 0,
+  recentGains: 0,
+  underWay: freshStep,
+};
 
 /** A remedy whose effect is not yet known. */
 export interface RecoveryTrial {

@@ -1,5 +1,5 @@
 /** What comes into the core (events), what it asks for (commands), and what it tells people (timeline entries). */
-import type { CompactionTier } from '../context/compaction-policy';
+import type { CompactionTier } from '../context/measure';
 import type { AgentError, Failure, InfraError } from '../failure';
 import type { JsonObject } from '../json';
 import type { Limits } from '../limits';
