@@ -11,7 +11,7 @@ import { count } from '../run/account';
 import type { AgentSnapshot, RequestSlice } from '../run/ports';
 import type { Step } from '../run/step';
 import { fail, goTo, publish, step } from '../run/step';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import type { CompactionDecision } from './compaction-policy';
 import type { CompactionTier, ContextBounds, ContextMeasure } from './measure';
 import { decideCompaction } from './compaction-policy';

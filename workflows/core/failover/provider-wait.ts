@@ -6,7 +6,7 @@ import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { fail } from '../run/step';
 import { startWait } from '../run/waiting';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import { routeName } from './provider-health';
 import type { FailoverSlice } from './state';
 

@@ -5,7 +5,7 @@ import type { HandedLimits } from '../limits';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
 import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import { callsOf } from '../tools/state';
 import type { GuardSlice } from './state';
 import { countOf, sharedFiles } from './state';

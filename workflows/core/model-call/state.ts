@@ -1,5 +1,5 @@
 /** The phase in which a model call is in flight. */
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 
 /** The phase. */
 export interface CallingModel {

@@ -8,7 +8,8 @@ import type { Step } from '../run/step';
 import { andThen, step } from '../run/step';
 import type { DecisionPolicy, ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
-import type { DecisionWait, PhaseSlice, ToolCallProgress } from '../tools/state';
+import type { DecisionWait, ToolCallProgress } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import { callSummary, callsOf, replaceCall } from '../tools/state';
 
 /** Longest time between two reminders in milliseconds, unless the policy's own is longer: a week (ADR 0022). */

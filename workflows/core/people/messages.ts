@@ -6,7 +6,7 @@ import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import { endWait, waitingPhase } from '../run/waiting';
 import { shownText } from '../secrets/shown-text';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import { emptyAnswer, personText } from './person-text';
 import type { PeopleSlice } from './state';
 import { escalationQuestionId, recordAnswer } from './state';

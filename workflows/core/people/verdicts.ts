@@ -1,5 +1,6 @@
 /** What became of a person's decision or answer, and whether one can still apply: for updates that wait for their result. */
-import type { PhaseSlice, ToolCallProgress } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
+import type { ToolCallProgress } from '../tools/state';
 import { callsOf } from '../tools/state';
 import { digestOf } from './decision-wait';
 import type { ApprovalResolved } from './decisions';

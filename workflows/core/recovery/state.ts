@@ -1,6 +1,6 @@
 /** The slices that recovery owns: progress, what was planned and tried, and what is on trial. */
 import type { SnapshotSlice } from '../run/ports';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import type { AgentError } from '../failure';
 import type { JsonObject } from '../json';
 import type {

@@ -6,7 +6,7 @@ import type { RunCommand } from '../run/protocol';
 import type { Step } from '../run/step';
 import { precededBy, publish, step } from '../run/step';
 import { shownText } from '../secrets/shown-text';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import type { RecoveryAction, RecoveryTrouble } from './action';
 import type { Plan, Recovering, RecoverySlice, RecoveryStage, TimedWait } from './state';
 import { actionSummary, escalationQuestion } from './text';

@@ -2,6 +2,11 @@
 import type { ProposedToolCall } from '../tools/ports';
 import type { FailureReason } from './outcome';
 
+/** The slice that holds the phase, as rooms see it that own one phase only. */
+export interface PhaseSlice {
+  readonly phase: { readonly type: string };
+}
+
 /** How the run ends once nothing is in flight. */
 export interface EndingPlan {
   readonly status: 'stopped' | 'cancelled' | 'failed';

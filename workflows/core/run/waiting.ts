@@ -4,8 +4,7 @@ import type { PeopleSlice } from '../people/state';
 import type { RunCommand } from './protocol';
 import type { CountersSlice } from './account';
 import { count } from './account';
-import type { PhaseSlice } from '../tools/state';
-import type { StoreWaitSlice, Waiting } from './phases';
+import type { PhaseSlice, StoreWaitSlice, Waiting } from './phases';
 import type { Step } from './step';
 import { goTo, publish, step } from './step';
 

@@ -13,7 +13,7 @@ import { andThen, goTo, publish, step } from '../run/step';
 import type { CallingState } from '../tools/calls';
 import { settleFailedCall } from '../tools/calls';
 import type { ProposedToolCall } from '../tools/ports';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import { activityIdAt, callsOf, changeToolPhase, replaceCall, runningTools } from '../tools/state';
 import { subagentError } from './outcome';
 import type { SubagentsSlice } from './state';

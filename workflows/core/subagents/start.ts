@@ -14,7 +14,7 @@ import { prepared, toolPolicy } from '../run/ports';
 import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import { callsOf, replaceCall, settleWithError } from '../tools/state';
 
 type StartingState = BudgetSlice &

@@ -19,10 +19,10 @@ import type { RunCommand } from '../run/protocol';
 import type { Step } from '../run/step';
 import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
 import { noteFailure, noteSuccess } from '../run/tool-results';
-import type { StoreWaitSlice } from '../run/phases';
+import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { nextStoreWaitMs } from '../run/waiting';
 import type { ProposedToolCall, ResultIdentity, RunToolResult } from './ports';
-import type { PhaseSlice, ToolCallProgress } from './state';
+import type { ToolCallProgress } from './state';
 import {
   abandoned,
   activityIdAt,

@@ -4,6 +4,7 @@ import type { AgentError, InfraError } from '../failure';
 import type { HandedLimits } from '../limits';
 import { maxCallsPerReply } from '../limits';
 import type { CountersSlice } from '../run/account';
+import type { PhaseSlice } from '../run/phases';
 import type {
   PendingResult,
   ProposedToolCall,
@@ -75,11 +76,6 @@ export interface RunningTools {
   readonly recovery?: RuntimeCall;
   /** Active milliseconds of the longest subagent so far. */
   readonly subagentMs?: number;
-}
-
-/** The slice that holds the phase, as rooms see it that own one phase only. */
-export interface PhaseSlice {
-  readonly phase: { readonly type: string };
 }
 
 /** What the next model call sends beside the transcript. */

@@ -2,7 +2,7 @@
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
 import type { ProposedToolCall, RunToolResult } from './ports';
-import type { PhaseSlice } from './state';
+import type { PhaseSlice } from '../run/phases';
 import { callSummary, runningTools } from './state';
 
 /**

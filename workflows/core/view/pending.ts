@@ -9,7 +9,8 @@ import { actionSummary } from '../recovery/text';
 import type { SnapshotSlice } from '../run/ports';
 import { waitingPhase } from '../run/waiting';
 import type { ExpiryAction } from '../tools/ports';
-import type { DecisionWait, PhaseSlice, ToolCallProgress } from '../tools/state';
+import type { DecisionWait, ToolCallProgress } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import { callsOf } from '../tools/state';
 
 /** One thing that waits for a person: an entry of the query `pending`. */

@@ -7,7 +7,7 @@ import { estimateProgress } from '../recovery/progress';
 import type { RecoverySlice, RecoveryStage, RecoveryState } from '../recovery/state';
 import { activePolicy, currentStage } from '../recovery/state';
 import type { SnapshotSlice } from '../run/ports';
-import type { PhaseSlice } from '../tools/state';
+import type { PhaseSlice } from '../run/phases';
 import { actionSummary } from '../recovery/text';
 
 /** What recovery did so far. */
