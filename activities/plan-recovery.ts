@@ -61,7 +61,7 @@ async function check(
   if (isToolless(action)) return { action };
   if (toolName === '' && parameters === undefined) return { action };
   if (!hasCodeFor(definition, toolName))
-    return `it names the tool "${toolName.slice(0, 64)}", which there is not`;
+    return `it names the unknown tool "${toolName.slice(0, 64)}"`;
   if (parameters === undefined) return { action };
   const argumentsText = JSON.stringify(parameters);
   const [taken] = await takeToolCalls(

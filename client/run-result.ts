@@ -47,7 +47,7 @@ async function outcomeFromHistory(client: WorkflowClient, runId: string): Promis
   if (outcome !== undefined) return outcome;
   throw new ClientError(
     'invalid-input',
-    `Workflow "${runId}" ended with something else than the outcome of an agent run.`,
+    `Workflow "${runId}" did not return the outcome of an agent run. Check the run id.`,
   );
 }
 

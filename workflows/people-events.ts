@@ -32,7 +32,7 @@ function optionalText<Name extends string>(
 }
 
 function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing that can be read';
+  if (value === undefined) return 'an unreadable payload';
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : typeof value;
 }

@@ -42,7 +42,7 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
   if (!isStoredResult(stored))
     throw new InfraException({
       code: 'store_corrupt',
-      message: `The stored result ${pending.result} of tool call ${toolCallId} has not the shape of a result.`,
+      message: `The stored result ${pending.result} of tool call ${toolCallId} is not a valid tool result.`,
     });
   const { content, isError, blob } = stored;
   return {

@@ -312,8 +312,7 @@ test.each([
 ])('a planner that gives %s ends in the heuristic, and the run gets on', async (_what, planned) => {
   script(
     (text, request) => {
-      if (request.lastUserText.includes('You are not getting on'))
-        return reply.text('I stop here.');
+      if (request.lastUserText.includes('You are stuck')) return reply.text('I stop here.');
       return vague(text);
     },
     () => planned,
@@ -329,7 +328,7 @@ test.each([
 test('a planner whose provider is down ends in the heuristic, and costs no failover', async () => {
   script(
     (_text, request) =>
-      request.lastUserText.includes('You are not getting on')
+      request.lastUserText.includes('You are stuck')
         ? reply.text('I stop here.')
         : call('mind_rag_query', { text: 'architecture' }),
     () => fault.http(401),
@@ -422,7 +421,7 @@ describe('case loop-01 under the defaults', () => {
     const status = await statusOf(handle);
     expect(item).toMatchObject({ type: 'question', onExpiry: 'give-up' });
     const question = item.type === 'question' ? item.question : '';
-    expect(question).toContain('does not get on with "Set the project up."');
+    expect(question).toContain('is stuck on "Set the project up."');
     expect(question).toContain('What happened: Loop detected: bash (same result)');
     expect(question).toContain('What was tried: parameter-adjustment bash');
     expect((item.expiresAtMs ?? 0) - Date.now()).toBeGreaterThan(86_000_000);

@@ -161,7 +161,7 @@ const advice: readonly Rut[] = [
       ),
     ],
     model: untilTreasure((view) =>
-      view.last.includes('You are not getting on') && view.last.includes('Seven turns')
+      view.last.includes('You are stuck') && view.last.includes('Seven turns')
         ? calls('wind', { turns: 7 })
         : calls('wind', { turns: 1 }),
     ),
@@ -181,7 +181,9 @@ const secondThought: Rut = {
   ],
   model: stubborn(['drawer'], { query: 'key' }),
   planner: (prompt) => {
-    const next = /Tried in vain[^]*alternative-tool shelf/.test(prompt) ? 'mat' : 'shelf';
+    const next = /Recovery actions that did not help[^]*alternative-tool shelf/.test(prompt)
+      ? 'mat'
+      : 'shelf';
     return plans('alternative-tool', 0.85, { toolName: next, parameters: { query: 'key' } });
   },
 };

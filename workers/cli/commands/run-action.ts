@@ -114,7 +114,7 @@ function chosen(start: StartOptions, options: RunOptions, { agents }: WorkerOffe
     options.agent ?? (names.length === 1 && only !== undefined ? only : builtInAgentName);
   if (names.includes(agent)) return { ...start, agent };
   throw new SetupError(
-    `${options.agent === undefined ? 'It is not said which agent is to run' : `No agent is called "${agent}"`}. There are: ${names.join(', ') || 'none'}. Give one of them (--agent NAME), or a file that has it (--agents FILE).`,
+    `${options.agent === undefined ? 'No agent is selected' : `No agent is called "${agent}"`}. Available: ${names.join(', ') || 'none'}. Choose one (--agent NAME), or pass a file that defines it (--agents FILE).`,
   );
 }
 
