@@ -1,6 +1,6 @@
 /**
  * Four kinds of suites by suffix: unit (neither servers nor processes), system (servers and processes other than
- * Temporal's), workflow (a real Temporal server), replay (recorded histories).
+ * Temporal's, checks of the whole program), workflow (a real Temporal server), replay (recorded histories).
  */
 const common = {
   testEnvironment: 'node',

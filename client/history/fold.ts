@@ -71,12 +71,16 @@ export class SegmentFold {
   private readonly commands = new Map<string, ActivityCommand>();
   private open: Activation | undefined;
 
-  constructor(private readonly workflowId: string) {}
+  /** `watch` sees each event that the core takes, with the state and the commands after it. */
+  constructor(
+    private readonly workflowId: string,
+    private readonly watch?: (event: RunEvent, [state, commands]: Transition) => void,
+  ) {}
 
   /** The segment as far as its facts were taken. */
   folded(): FoldedSegment {
     const { state, began, end, atMs } = this;
-    const first = state ?? (began === undefined ? undefined : this.begin(began.atMs)[0]);
+    const first = state ?? (began === undefined ? undefined : this.begin(began.atMs)[1][0]);
     return { state: first, begun: state !== undefined, end, atMs };
   }
 
@@ -151,8 +155,10 @@ export class SegmentFold {
     const isFirst = this.state === undefined;
     const entries: TimelineEntry[] = [];
     const issued: RunCommand[] = [];
-    const take = ([next, commands]: Transition): void => {
+    const take = (event: RunEvent, after: Transition): void => {
+      const [next, commands] = after;
       this.state = next;
+      this.watch?.(event, after);
       for (const command of commands) {
         if (command.type === 'publish') entries.push(command.entry);
         else issued.push(command);
@@ -166,21 +172,25 @@ export class SegmentFold {
       ...(activation.rollOverSuggested ? { rollOverSuggested: true } : {}),
     });
     const feed = (event: UnstampedEvent): void => {
-      if (this.state !== undefined) take(transition(this.state, stamp(event)));
+      const stamped = stamp(event);
+      if (this.state !== undefined) take(stamped, transition(this.state, stamped));
     };
-    if (isFirst) take(this.begin(atMs));
+    if (isFirst) take(...this.begin(atMs));
     for (const event of this.inOrder(activation, isFirst)) feed(event);
     for (const event of this.neverSent(issued)) feed(event);
     this.nameTimers(issued, activation.outputs);
     return entries;
   }
 
-  private begin(atMs: number): Transition {
+  private begin(atMs: number): [RunEvent, Transition] {
     const input = (this.began?.input ?? {}) as AgentRunInput;
-    if (input.state !== undefined)
-      return transition(restoreRunState(input.state), { type: 'segment-started', atMs });
+    if (input.state !== undefined) {
+      const event = { type: 'segment-started', atMs } as const;
+      return [event, transition(restoreRunState(input.state), event)];
+    }
     const runKey = `${this.workflowId}/${this.began?.firstRunId ?? ''}`;
-    return initialTransition({ type: 'run-started', atMs, runKey, request: input.request });
+    const event = { type: 'run-started', atMs, runKey, request: input.request } as const;
+    return [event, initialTransition(event)];
   }
 
   /** The events of a workflow task in the order in which the workflow's queue got them. */

@@ -49,6 +49,8 @@ export interface AgentWorldOptions {
   readonly server?: DevServer;
   /** Whom the worker tells of runs that wait; default nobody. */
   readonly notifiers?: readonly Notifier[];
+  /** Workflow code of the worker; default: Holdfast's. */
+  readonly workflowsPath?: string;
   /** Default: SQLite in a fresh directory. The world closes it. */
   readonly stored?: Pick<TemporaryStore, 'store' | 'url' | 'dispose'>;
 }
@@ -137,7 +139,7 @@ export async function startAgentWorld(
   const worker = await Worker.create({
     connection: server.nativeConnection,
     taskQueue,
-    workflowBundle: await workflowBundle(),
+    workflowBundle: await workflowBundle(options.workflowsPath),
     activities: {
       ...createActivities({
         store: stored.store,
