@@ -2,13 +2,8 @@
 import type { ExtractionReport } from '../workflows/core/learning/ports';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { judged, lowerBound, noEvidence, rehabilitated, weightAt } from './learning/evidence';
-import type {
-  Evidence,
-  Fix,
-  Observation,
-  Pattern,
-  PatternStore,
-} from './stores/patterns/pattern-store';
+import type { Evidence, Fix, Observation, Pattern } from './stores/patterns/pattern-shape';
+import type { PatternStore } from './stores/patterns/pattern-store';
 
 /** Patterns kept per tenant; new ones beyond it are not added (ADR 0027). */
 const keptPatterns = 500;

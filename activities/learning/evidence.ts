@@ -4,7 +4,7 @@ import type {
   Pattern,
   PatternStatus,
   PatternUse,
-} from '../stores/patterns/pattern-store';
+} from '../stores/patterns/pattern-shape';
 
 /** Standard score of a one-sided confidence of 90 % (ADR 0027). */
 const z = 1.2816;

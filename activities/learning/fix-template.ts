@@ -1,7 +1,7 @@
 /** Describes what made a failed call work as a template without values, and makes a call of such a template again. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { isJsonObject } from '../tools/input-schema';
-import type { Fix, InputField, ParameterChange } from '../stores/patterns/pattern-store';
+import type { Fix, InputField, ParameterChange } from '../stores/patterns/pattern-shape';
 import {
   applyTransform,
   holdsValue,

@@ -5,7 +5,7 @@ import { defined } from '../../workflows/core/json';
 import type { ObservedError } from '../../workflows/core/learning/ports';
 import type { Message } from '../../workflows/core/message';
 import type { RunConfig } from '../definitions/run-config';
-import type { Fix, Observation } from '../stores/patterns/pattern-store';
+import type { Fix, Observation } from '../stores/patterns/pattern-shape';
 import type { Store } from '../stores/store';
 import { isJsonObject } from '../tools/input-schema';
 import type { CallWithInput, ReadResult } from './fix-template';

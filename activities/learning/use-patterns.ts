@@ -7,7 +7,8 @@ import type { LearnedAction } from '../definitions/feature-hooks';
 import { afterUse, trustIn } from './evidence';
 import type { ReadResult } from './fix-template';
 import { describeFix, parametersFrom } from './fix-template';
-import type { Fix, Pattern, PatternStore, PatternUse } from '../stores/patterns/pattern-store';
+import type { Fix, Pattern, PatternUse } from '../stores/patterns/pattern-shape';
+import type { PatternStore } from '../stores/patterns/pattern-store';
 
 /** The error that a run is stuck on. */
 export interface PatternContext {

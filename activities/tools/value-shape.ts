@@ -1,6 +1,6 @@
 /** What a parameter's value looks like, and how one value can be made of another: all that learning may know of values. */
 import type { JsonValue } from '../../workflows/core/json';
-import type { ValueShape, ValueTransform } from '../stores/patterns/pattern-store';
+import type { ValueShape, ValueTransform } from '../stores/patterns/pattern-shape';
 
 /** Characters of a text that is looked at. */
 const lookedAtChars = 2_000;

@@ -2,7 +2,7 @@
 import { afterUse, judged, lowerBound, trustIn } from '../../activities/learning/evidence';
 import { extractPatterns } from '../../activities/extract-patterns';
 import { describeFix, fixBetween, parametersFrom } from '../../activities/learning/fix-template';
-import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-store';
+import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-shape';
 import { lookupPattern, reportPatternUse } from '../../activities/learning/use-patterns';
 import { errorFingerprint, errorKindText } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';

@@ -1,5 +1,5 @@
 /** What learning asks of every store, whatever database keeps it. Run by one test file per engine. */
-import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-store';
+import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-shape';
 import type { Store } from '../../activities/stores/store';
 import { CheckedPatternStore } from '../../activities/stores/patterns/checked-pattern-store';
 import { openStore } from '../../activities/stores/open-store';

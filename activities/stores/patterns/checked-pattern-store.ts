@@ -1,7 +1,8 @@
 /** What runs learn, over any database: checked on the way in and out, bounded per tenant. */
 import { sanitiseObservation } from './sanitize-observation';
 import { isObservation, isPattern } from './pattern-shape';
-import type { Observation, Pattern, PatternFilter, PatternStore } from './pattern-store';
+import type { Observation, Pattern } from './pattern-shape';
+import type { PatternFilter, PatternStore } from './pattern-store';
 import { contentHash } from '../content-hash';
 import type { PatternRow, PatternRows } from '../sql/pattern-rows';
 import { recordRow, valueIn, type RecordChange } from '../sql/record-row';

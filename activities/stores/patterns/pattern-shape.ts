@@ -1,9 +1,9 @@
-/** Checks that what a store gives back is an observation or a pattern of a shape that this release knows. */
+/** What a store keeps for learning: observations of errors and what fixed them, and the patterns extracted from them. */
 import { z } from 'zod';
+import type { AgentErrorCode } from '../../../workflows/core/failure';
 import { remedies } from '../../../workflows/core/recovery/action';
-import type { Observation, Pattern } from './pattern-store';
 
-const shape = z.enum([
+const valueShape = z.enum([
   'absent',
   'empty',
   'boolean',
@@ -22,8 +22,10 @@ const shape = z.enum([
   'object',
   'null',
 ]);
+/** What kind of value a parameter had; never the value itself. */
+export type ValueShape = z.infer<typeof valueShape>;
 
-const transform = z.enum([
+const valueTransform = z.enum([
   'strip line suffix',
   'strip leading slash',
   'strip ./',
@@ -38,74 +40,114 @@ const transform = z.enum([
   'wrap in list',
   'take out of list',
 ]);
+/** How a corrected value comes from the wrong one. */
+export type ValueTransform = z.infer<typeof valueTransform>;
 
-const parameter = z.string();
+const text = z.string();
 
-const change = z.discriminatedUnion('type', [
+const parameterChange = z.discriminatedUnion('type', [
+  /** The value is in the result of another tool. */
   z.object({
     type: z.literal('from-result'),
-    parameter,
-    tool: z.string(),
-    was: shape,
-    becomes: shape,
+    parameter: text,
+    tool: text,
+    was: valueShape,
+    becomes: valueShape,
   }),
-  z.object({ type: z.literal('transformed'), parameter, transform }),
-  z.object({ type: z.literal('copied'), parameter, from: z.string() }),
+  z.object({ type: z.literal('transformed'), parameter: text, transform: valueTransform }),
+  /** The value of another parameter of the call that failed. */
+  z.object({ type: z.literal('copied'), parameter: text, from: text }),
+  /** A value that the tool's own schema lists. */
   z.object({
     type: z.literal('constant'),
-    parameter,
+    parameter: text,
     value: z.union([z.string(), z.number(), z.boolean()]),
   }),
-  z.object({ type: z.literal('changed'), parameter, was: shape, becomes: shape }),
+  /** Any other change: advice in words only. */
+  z.object({ type: z.literal('changed'), parameter: text, was: valueShape, becomes: valueShape }),
 ]);
+/** How one parameter differs between the call that failed and the one that worked. */
+export type ParameterChange = Readonly<z.infer<typeof parameterChange>>;
 
 const fix = z.object({
   strategy: z.enum(remedies),
-  toolName: z.string(),
-  changes: z.array(change),
+  /** The tool whose call worked. */
+  toolName: text,
+  changes: z.array(parameterChange).readonly(),
 });
+/** What was done about an error, as a template without values. */
+export type Fix = Readonly<z.infer<typeof fix>>;
 
-const error = {
-  tenant: z.string(),
-  tool: z.string(),
-  errorCode: z.string(),
-  errorFingerprint: z.string(),
-  errorText: z.string(),
+const errorKind = {
+  tenant: text,
+  /** Tool whose call failed; empty where the reply as a whole was wrong. */
+  tool: text,
+  errorCode: z.custom<AgentErrorCode>((value) => typeof value === 'string'),
+  /** From `errorFingerprint`: equal for errors of the same kind. */
+  errorFingerprint: text,
+  /** The error without names, numbers and quoted parts. */
+  errorText: text,
 };
 
-const observationSchema = z.object({
-  ...error,
-  key: z.string(),
-  agent: z.string(),
-  input: z.array(z.object({ name: z.string(), shape })),
+const inputField = z.object({ name: text, shape: valueShape });
+export type InputField = Readonly<z.infer<typeof inputField>>;
+
+const observation = z.object({
+  ...errorKind,
+  /** Stable over attempts; recording it twice is recording it once. */
+  key: text,
+  agent: text,
+  input: z.array(inputField).readonly(),
   fixedBy: z.enum(['model', 'action', 'person', 'none']),
-  fix: fix.optional(),
+  /** What worked; with `fixedBy` `none`, what was tried in vain. */
+  fix: fix.exactOptional(),
+  /** Iterations from the error to its end. */
   steps: z.number(),
-  patternId: z.string().optional(),
+  /** The pattern that proposed the fix, whose uses are counted apart. */
+  patternId: text.exactOptional(),
   atMs: z.number(),
 });
+/** One error and what became of it. */
+export type Observation = Readonly<z.infer<typeof observation>>;
 
 const evidence = z.object({ successes: z.number(), failures: z.number(), atMs: z.number() });
+/** Successes and failures, each weighed by its age at `atMs`. */
+export type Evidence = Readonly<z.infer<typeof evidence>>;
 
-const patternSchema = z.object({
-  ...error,
-  id: z.string(),
+const patternUse = z.object({ key: text, helped: z.boolean() });
+/** One use of a pattern by a run. `key` is stable over attempts: counting it twice is counting it once. */
+export type PatternUse = Readonly<z.infer<typeof patternUse>>;
+
+const pattern = z.object({
+  ...errorKind,
+  /** From tenant, tool, error and fix: the same fix for the same error is the same pattern. */
+  id: text,
   fix,
+  /** From the observations. */
   observed: evidence,
+  /** From the runs that used the pattern. */
   used: evidence,
-  lastUses: z.array(z.object({ key: z.string(), helped: z.boolean() })),
+  /** The last uses, newest last, at most 5. */
+  lastUses: z.array(patternUse).readonly(),
+  /** Not used yet, used, no longer used because it failed, or never used because a person said so. */
   status: z.enum(['candidate', 'active', 'demoted', 'disabled']),
+  /** When the status last changed. */
   statusAtMs: z.number(),
   createdAtMs: z.number(),
-  lastUsedAtMs: z.number().optional(),
+  lastUsedAtMs: z.number().exactOptional(),
 });
+/** A fix that has worked for a kind of error, and how sure that is. */
+export type Pattern = Readonly<z.infer<typeof pattern>>;
+
+/** Whether a pattern is used. */
+export type PatternStatus = Pattern['status'];
 
 /** Whether a stored value is an observation. */
 export function isObservation(value: unknown): value is Observation {
-  return observationSchema.safeParse(value).success;
+  return observation.safeParse(value).success;
 }
 
 /** Whether a stored value is a pattern. */
 export function isPattern(value: unknown): value is Pattern {
-  return patternSchema.safeParse(value).success;
+  return pattern.safeParse(value).success;
 }

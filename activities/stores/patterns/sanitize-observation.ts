@@ -1,6 +1,6 @@
 /** The last gate before the corpus: whatever made an observation, no secret and nothing unbounded enters the store. */
 import { sanitiseText } from '../../untrusted/sanitizer';
-import type { Fix, Observation, ParameterChange } from './pattern-store';
+import type { Fix, Observation, ParameterChange } from './pattern-shape';
 
 /** Characters of the error's text and of a name; parameters, changes and fields of one observation (ADR 0027). */
 const errorTextChars = 300;

@@ -1,6 +1,7 @@
 /** The same ruts with patterns off and on, and a planted bad pattern: real runs, a scripted model that needs what a real one needs. */
 import path from 'node:path';
-import type { Pattern, PatternStore } from '../../../activities/stores/patterns/pattern-store';
+import type { Pattern } from '../../../activities/stores/patterns/pattern-shape';
+import type { PatternStore } from '../../../activities/stores/patterns/pattern-store';
 import type { ModelRequest } from '../../../activities/providers/provider';
 import { openStore } from '../../../activities/stores/open-store';
 import type { ScriptedProvider, ScriptedStep } from '../../../testing/scripted-provider';

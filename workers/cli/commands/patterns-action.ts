@@ -1,10 +1,7 @@
 /** The work of `holdfast patterns`. */
 import { judged } from '../../../activities/learning/evidence';
-import type {
-  Pattern,
-  PatternStatus,
-  PatternStore,
-} from '../../../activities/stores/patterns/pattern-store';
+import type { Pattern, PatternStatus } from '../../../activities/stores/patterns/pattern-shape';
+import type { PatternStore } from '../../../activities/stores/patterns/pattern-store';
 import { UserError } from '../../../activities/lifecycle/user-error';
 import type { CommonOptions } from '../command-context';
 import { print } from '../command-context';

@@ -1,7 +1,7 @@
 /** `holdfast patterns`: what runs have learned, and people's word on it. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { CommonOptions } from '../command-context';
-import type { PatternStatus } from '../../../activities/stores/patterns/pattern-store';
+import type { PatternStatus } from '../../../activities/stores/patterns/pattern-shape';
 import type { CommandLineContext } from '../command-line-context';
 import type { PatternFilter, ScheduleOptions } from './patterns-action';
 

@@ -1,7 +1,7 @@
 /** Patterns as people and programs read them. */
 import { trustIn } from '../../../activities/learning/evidence';
 import { describeFix } from '../../../activities/learning/fix-template';
-import type { Pattern } from '../../../activities/stores/patterns/pattern-store';
+import type { Pattern } from '../../../activities/stores/patterns/pattern-shape';
 import { cutTo, padTo, printable } from './terminal-text';
 
 /** A pattern with what it is worth now, as programs read it. */
