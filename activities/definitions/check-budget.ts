@@ -5,6 +5,7 @@ import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import type { Allowance, Budget } from '../../workflows/core/budget/spend';
 import { defined } from '../../workflows/core/json';
+import { checkOptions } from '../lifecycle/check-options';
 import { UserError } from '../lifecycle/user-error';
 
 /** Largest budget in US dollars: far below where whole nanodollars lose their last digit. */
@@ -21,14 +22,8 @@ const budgetSchema = z.strictObject({
  * Errors: `UserError` that names who set it, the field, the value's fault and what to give.
  */
 export function checkBudget(where: string, budget: Budget): Budget {
-  const parsed = budgetSchema.safeParse(budget);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) =>
-    ['budget', ...issue.path].join('.').concat(`: ${issue.message}`),
-  );
-  throw new UserError(
-    `${where}: ${problems.join('; ')}. Give { usd } in US dollars, { tokens } as a whole number, or both.`,
-  );
+  const remedy = 'Give { usd } in US dollars, { tokens } as a whole number, or both.';
+  return checkOptions(where, 'budget', budgetSchema, budget, remedy);
 }
 
 /**
@@ -59,8 +54,7 @@ export function allowanceOf(
     share?.nanoUsd,
   );
   const tokens = least(budget?.tokens, share?.tokens);
-  if (nanoUsd === undefined && tokens === undefined) return undefined;
-  return defined({ nanoUsd, tokens });
+  return nanoUsd === undefined && tokens === undefined ? undefined : defined({ nanoUsd, tokens });
 }
 
 function least(one: number | undefined, other: number | undefined): number | undefined {

@@ -1,8 +1,10 @@
-/** Checks limits that people give, before a run is spent on them. */
+/** The range of each limit and of each threshold of compaction. */
 import { z } from 'zod';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../../workflows/core/context/compaction-config';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
-import { UserError } from '../lifecycle/user-error';
+import { checkOptions } from '../lifecycle/check-options';
 
 /** Longest time limit in milliseconds: 365 days. */
 const maxMs = 365 * 86_400_000;
@@ -55,12 +57,37 @@ const limitsSchema = z.strictObject({
  * Errors: `UserError` that names who set it, the limit, the value and the allowed range.
  */
 export function checkLimits(where: string, limits: Limits): Limits {
-  const parsed = limitsSchema.safeParse(limits);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(
-    (issue) => `limits.${issue.path.join('.')}: ${issue.message}`,
-  );
-  throw new UserError(
-    `${where}: ${problems.join('; ')}. Known limits: ${Object.keys(defaultLimits).join(', ')}.`,
-  );
+  const remedy = `Known limits: ${Object.keys(defaultLimits).join(', ')}.`;
+  return checkOptions(where, 'limits', limitsSchema, limits, remedy);
+}
+
+const compactionSchema = z
+  .strictObject({
+    warnShare: z.number().min(0.1).max(1),
+    compactShare: z.number().min(0.2).max(1),
+    keptTail: z.number().int().min(1).max(1_000),
+    minMessages: z.number().int().min(2).max(10_000),
+    stripChars: z.number().int().min(1).max(1_000_000),
+    minShrinkShare: z.number().min(0.01).max(0.9),
+    maxCompactions: z.number().int().min(1).max(20),
+  })
+  .check(({ value, issues }) => {
+    const { warnShare, compactShare } = value;
+    if (warnShare > compactShare)
+      issues.push({
+        code: 'custom',
+        input: value,
+        path: ['warnShare'],
+        message: `${warnShare} is above compaction.compactShare (${compactShare})`,
+      });
+  });
+
+/**
+ * Returns the thresholds of compaction if every one is in range, and the warning comes before the compaction.
+ *
+ * Errors: as `checkLimits`.
+ */
+export function checkCompaction(where: string, compaction: CompactionConfig): CompactionConfig {
+  const remedy = `Known thresholds: ${Object.keys(defaultCompaction).join(', ')}.`;
+  return checkOptions(where, 'compaction', compactionSchema, compaction, remedy);
 }

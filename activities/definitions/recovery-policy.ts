@@ -1,7 +1,7 @@
 /** How people configure recovery, with every default and its range. */
 import { z } from 'zod';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
-import { UserError } from '../lifecycle/user-error';
+import { checkOptions } from '../lifecycle/check-options';
 
 /** Recovery of an agent's runs, as its author writes it. */
 export interface RecoveryOptions {
@@ -35,16 +35,25 @@ const defaults: RecoveryPolicy = {
 const maxMs = 365 * 86_400_000;
 const share = z.number().min(0).max(1);
 
-/** Policy as it may be stored in a run's config too. */
-const recoveryPolicySchema = z.strictObject({
-  mode: z.enum(['off', 'observe', 'auto']),
-  actAt: share,
-  askAt: share,
-  maxPerRun: z.number().int().min(1).max(1_000),
-  estimateEvery: z.number().int().min(1).max(10_000).exactOptional(),
-  waitMs: z.number().int().min(1).max(maxMs),
-  onExpiry: z.enum(['give-up', 'continue']),
-});
+const recoveryPolicySchema = z
+  .strictObject({
+    mode: z.enum(['off', 'observe', 'auto']),
+    actAt: share,
+    askAt: share,
+    maxPerRun: z.number().int().min(1).max(1_000),
+    estimateEvery: z.number().int().min(1).max(10_000).exactOptional(),
+    waitMs: z.number().int().min(1).max(maxMs),
+    onExpiry: z.enum(['give-up', 'continue']),
+  })
+  .check(({ value, issues }) => {
+    if (value.askAt > value.actAt)
+      issues.push({
+        code: 'custom',
+        input: value,
+        path: ['askAt'],
+        message: `${value.askAt} is above recovery.actAt (${value.actAt}); an action would be carried out with less confidence than a person is asked with`,
+      });
+  });
 
 /**
  * The policy that the options come to.
@@ -52,18 +61,6 @@ const recoveryPolicySchema = z.strictObject({
  * Errors: `UserError` that names the agent, the option and the allowed range.
  */
 export function resolveRecovery(agent: string, options: RecoveryOptions = {}): RecoveryPolicy {
-  const parsed = recoveryPolicySchema.safeParse({ ...defaults, ...options });
-  const where = `Agent "${agent}"`;
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(
-      (issue) => `recovery.${issue.path.join('.')}: ${issue.message}`,
-    );
-    throw new UserError(`${where}: ${problems.join('; ')}.`);
-  }
-  const { actAt, askAt } = parsed.data;
-  if (askAt > actAt)
-    throw new UserError(
-      `${where}: recovery.askAt (${askAt}) is above recovery.actAt (${actAt}); an action would be carried out with less confidence than a person is asked with.`,
-    );
-  return parsed.data;
+  const policy = { ...defaults, ...options };
+  return checkOptions(`Agent "${agent}"`, 'recovery', recoveryPolicySchema, policy);
 }
