@@ -6,8 +6,8 @@ import { checkToolShape } from '../definitions/check-definition';
 import { checkDecisionPolicy } from './check-decision-policy';
 import { defaultCallCaps } from './call-caps';
 import { editedFileField } from './edits-file';
-import { parametersHint, pathText, problemTexts, structuralProblems } from './input-problems';
-import type { InputProblem } from './input-problems';
+import { parametersHint, pathText, problemTexts, structuralCheck } from './input-problems';
+import type { InputProblem, StructuralCheck } from './input-problems';
 import { inputSchemaFromZod, isJsonObject, plainSchemaFromZod } from './input-schema';
 import { privilegedFinder } from './privileged-parameters';
 import type { ApprovalContext, ParsedInput, Tool, ToolDefinition } from './tool';
@@ -106,8 +106,13 @@ function checkOnUnknown(name: string, effect: Tool['effect'], onUnknown: string 
   }
 }
 
-function parseWith(schema: z.ZodType, inputSchema: JsonObject, input: unknown): ParsedInput {
-  const structural = structuralProblems(inputSchema, input);
+function parseWith(
+  schema: z.ZodType,
+  inputSchema: JsonObject,
+  check: StructuralCheck,
+  input: unknown,
+): ParsedInput {
+  const structural = check(input);
   const parsed = schema.safeParse(input);
   // The validator has the last word on values (it may coerce), but drops unknown parameters silently.
   if (parsed.success && !structural.some(({ kind }) => kind === 'unknown')) {
@@ -182,6 +187,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   const inputSchema = inputSchemaFromZod(name, definition.input);
   checkPropertyNamed(name, 'editsFile', definition.editsFile, inputSchema);
   checkPropertyNamed(name, 'label', definition.label, inputSchema);
+  const check = structuralCheck(inputSchema);
   // The contract above makes these casts true: only this schema's own output comes back.
   const own = (input: unknown): z.output<Input> => input as z.output<Input>;
   const isRule = typeof approval === 'function';
@@ -200,7 +206,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),
     onUnknown: definition.onUnknown ?? 'tell-model',
     label: definition.label,
-    parse: (input) => parseWith(definition.input, inputSchema, input),
+    parse: (input) => parseWith(definition.input, inputSchema, check, input),
     needsApproval: isRule
       ? askWhere((input, context) => approval(own(input), context))
       : () => approval === 'always',

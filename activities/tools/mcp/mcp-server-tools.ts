@@ -13,7 +13,12 @@ import { UserError } from '../../lifecycle/user-error';
 import { defaultCallCaps } from '../call-caps';
 import { inputNamesOf, maxDescriptionChars } from '../define-tool';
 import { editedFileField } from '../edits-file';
-import { parametersHint, problemTexts, structuralProblems } from '../input-problems';
+import {
+  parametersHint,
+  problemTexts,
+  structuralCheck,
+  type StructuralCheck,
+} from '../input-problems';
 import { inputSchemaFromJson, isJsonObject } from '../input-schema';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
@@ -55,8 +60,13 @@ function validatorFor(schema: JsonObject): Validator {
   }
 }
 
-function parseBy(told: JsonObject, validate: Validator, input: unknown): ParsedInput {
-  const problems = structuralProblems(told, input);
+function parseBy(
+  told: JsonObject,
+  check: StructuralCheck,
+  validate: Validator,
+  input: unknown,
+): ParsedInput {
+  const problems = check(input);
   const error = validate(input);
   if (isJsonObject(input) && error === undefined && problems.length === 0) {
     return { ok: true, value: input };
@@ -213,6 +223,7 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
   const given: unknown = JSON.parse(JSON.stringify(tool.inputSchema));
   const schema = isJsonObject(given) ? given : {};
   const told = inputSchemaFromJson(name, schema);
+  const check = structuralCheck(told);
   const validate = validatorFor(schema);
   const description = stripHidden(tool.description ?? '').trim();
   const approval = use.options.approval ?? 'never';
@@ -232,7 +243,7 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
     maxCalls: defaultCallCaps.get(name),
     onUnknown: use.options.onUnknown ?? 'tell-model',
     label: undefined,
-    parse: (input) => parseBy(told, validate, input),
+    parse: (input) => parseBy(told, check, validate, input),
     needsApproval: () => approval === 'always',
     privilegedIn: privilegedFinder(schema),
     hintFor: () => undefined,
