@@ -4,42 +4,26 @@ import {
   proxyActivities,
   proxyLocalActivities,
 } from '@temporalio/workflow';
-import { flagNames } from './flags';
-import { prepareCallId } from './core/run/protocol';
+import type { ActivityOptions } from '@temporalio/workflow';
+import { activityIdOf } from './activity-events';
 import type { Activities } from './core/activities';
-import type { CallModelResult, ModelCallHeldBack } from './core/model-call/ports';
-import type { CheckEditResult } from './core/people/ports';
-import type { NotifyResult } from './core/notifications/ports';
-import type { CompactResult } from './core/context/ports';
-import type { PlanRecoveryResult } from './core/recovery/ports';
-import type { PrepareRunResult } from './core/run/ports';
 import type { RecordObservationsInput } from './core/learning/ports';
-import type { RunToolResult } from './core/tools/ports';
 import type { ActivityCommand } from './core/run/protocol';
+import { flagNames } from './flags';
 
 /**
- * Attempts of one activity. A worker's death costs an attempt but is nobody's failure, so the cap is far above any retry
- * policy of Holdfast's own, and only ends a task that kills each worker that takes it (ADR 0004).
+ * Attempts of one activity. A worker's death uses one up without being a failure, so the cap is far above any retry policy of
+ * Holdfast's own, and only ends a task that kills each worker that takes it (ADR 0004).
  */
 const maximumAttempts = 100;
 
-/** Milliseconds that an activity may outlive the limit that is kept inside it, to store what came of it (ADR 0007). */
+/** Milliseconds that an activity may outlive the limit that it keeps itself, to store its result (ADR 0007). */
 const graceMs = 30_000;
 
 /** Characters of a summary: an agent's name comes from whoever starts the run. */
 const summaryChars = 200;
 
-/**
- * A plan is worth little by the time that its store is back or that it has killed workers: the core's own heuristic is there at
- * once (ADR 0026).
- */
-const planRetry = {
-  initialInterval: '1 second',
-  backoffCoefficient: 2,
-  maximumAttempts: 4,
-} as const;
-
-/** What holds for every activity; each call adds its identity and its own limits. */
+/** Applies to every activity; each adds its identity and its own limits. */
 const activities = proxyActivities<Activities>({
   startToCloseTimeout: '1 minute',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -51,116 +35,82 @@ const activities = proxyActivities<Activities>({
   },
 });
 
-/** Resolves the agent's definition. */
-export function prepareRun(
-  command: Extract<ActivityCommand, { type: 'prepare-run' }>,
-): Promise<PrepareRunResult> {
-  return activities.prepareRun.executeWithOptions(
-    {
-      activityId: prepareCallId,
-      summary: `prepare ${command.input.agent}`.slice(0, summaryChars),
-    },
-    [{ ...command.input, flags: flagNames }],
+const names = {
+  'prepare-run': 'prepareRun',
+  'call-model': 'callModel',
+  compact: 'compact',
+  'run-tool': 'runTool',
+  'check-edit': 'checkEdit',
+  notify: 'notify',
+  'plan-recovery': 'planRecovery',
+} as const satisfies Record<ActivityCommand['type'], keyof Activities>;
+
+/** The limits of one activity, beside those that apply to all. */
+function limitsOf(command: ActivityCommand): ActivityOptions {
+  switch (command.type) {
+    // A person waits for a checked edit, so a lost worker is given up soon.
+    case 'prepare-run':
+    case 'check-edit':
+      return {};
+    // The activity keeps its own deadline, and decides what is retried, and when (ADR 0004).
+    case 'call-model':
+    case 'compact':
+      return {
+        startToCloseTimeout: command.limits.modelCallTimeoutMs + graceMs,
+        heartbeatTimeout: command.limits.heartbeatTimeoutMs,
+      };
+    case 'run-tool':
+      return {
+        startToCloseTimeout: command.timeoutMs + graceMs,
+        heartbeatTimeout: command.heartbeatTimeoutMs,
+      };
+    // A receiver that is down is tried again for an hour; the run never waits for it (ADR 0027).
+    case 'notify':
+      return {
+        scheduleToCloseTimeout: '1 hour',
+        heartbeatTimeout: command.heartbeatTimeoutMs,
+        retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+      };
+    // A plan is worth little by the time that its store is back: the core's own heuristic is there at once (ADR 0026).
+    case 'plan-recovery':
+      return {
+        startToCloseTimeout: command.limits.recoveryPlanTimeoutMs + graceMs,
+        heartbeatTimeout: command.limits.heartbeatTimeoutMs,
+        retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: 4 },
+      };
+  }
+}
+
+function summaryOf(command: ActivityCommand): string {
+  const summary =
+    command.type === 'prepare-run' ? `prepare ${command.input.agent}` : command.summary;
+  return summary.slice(0, summaryChars);
+}
+
+/** An activity, whatever its input and result. */
+interface AnyActivity {
+  executeWithOptions(options: ActivityOptions, args: readonly [unknown]): Promise<unknown>;
+}
+
+/** Starts the activity of a command. */
+export function startActivity(command: ActivityCommand): Promise<unknown> {
+  // The table pairs each command with its activity, which TypeScript cannot follow over a union.
+  const activity = activities[names[command.type]] as AnyActivity;
+  const input =
+    command.type === 'prepare-run' ? { ...command.input, flags: flagNames } : command.input;
+  return activity.executeWithOptions(
+    { activityId: activityIdOf(command), summary: summaryOf(command), ...limitsOf(command) },
+    [input],
   );
 }
 
-/** Calls the model; the activity keeps its own deadline and decides what is retried, and when (ADR 0004). */
-export function callModel(
-  command: Extract<ActivityCommand, { type: 'call-model' }>,
-): Promise<CallModelResult | ModelCallHeldBack> {
-  return activities.callModel.executeWithOptions(
-    {
-      activityId: command.callId,
-      summary: command.summary,
-      startToCloseTimeout: command.limits.modelCallTimeoutMs + graceMs,
-      heartbeatTimeout: command.limits.heartbeatTimeoutMs,
-    },
-    [command.input],
-  );
-}
-
-/** Makes the conversation smaller; a summary's calls keep their own deadlines inside the activity. */
-export function compact(
-  command: Extract<ActivityCommand, { type: 'compact' }>,
-): Promise<CompactResult> {
-  return activities.compact.executeWithOptions(
-    {
-      activityId: command.callId,
-      summary: command.summary,
-      startToCloseTimeout: command.limits.modelCallTimeoutMs + graceMs,
-      heartbeatTimeout: command.limits.heartbeatTimeoutMs,
-    },
-    [command.input],
-  );
-}
-
-/** Runs a tool; the tool's own deadline is kept inside the activity. */
-export function runTool(
-  command: Extract<ActivityCommand, { type: 'run-tool' }>,
-): Promise<RunToolResult> {
-  return activities.runTool.executeWithOptions(
-    {
-      activityId: command.callId,
-      summary: command.summary,
-      startToCloseTimeout: command.timeoutMs + graceMs,
-      heartbeatTimeout: command.heartbeatTimeoutMs,
-    },
-    [command.input],
-  );
-}
-
-/** Checks arguments that a person changed; a person waits for the answer, so a lost worker is given up soon. */
-export function checkEdit(
-  command: Extract<ActivityCommand, { type: 'check-edit' }>,
-): Promise<CheckEditResult> {
-  return activities.checkEdit.executeWithOptions(
-    { activityId: command.callId, summary: command.summary.slice(0, summaryChars) },
-    [command.input],
-  );
-}
-
-/**
- * Tells people that the run waits for one of them. A receiver that is down is tried again for an hour; the run never waits for
- * it (ADR 0027).
- */
-export function notify(
-  command: Extract<ActivityCommand, { type: 'notify' }>,
-): Promise<NotifyResult> {
-  return activities.notify.executeWithOptions(
-    {
-      activityId: command.callId,
-      summary: command.summary,
-      scheduleToCloseTimeout: '1 hour',
-      heartbeatTimeout: command.heartbeatTimeoutMs,
-      retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
-    },
-    [command.input],
-  );
-}
-
-/** Plans a way out of a rut; the activity keeps its own deadline and retries (ADR 0026). */
-export function planRecovery(
-  command: Extract<ActivityCommand, { type: 'plan-recovery' }>,
-): Promise<PlanRecoveryResult> {
-  return activities.planRecovery.executeWithOptions(
-    {
-      activityId: command.callId,
-      summary: command.summary,
-      startToCloseTimeout: command.limits.recoveryPlanTimeoutMs + graceMs,
-      heartbeatTimeout: command.limits.heartbeatTimeoutMs,
-      retry: planRetry,
-    },
-    [command.input],
-  );
-}
-
-/** What a run's end leaves to the corpus: a local activity, as the run ends at once and waits a few seconds at most. */
+/** A local activity: the run ends at once, and waits a few seconds at most. */
 const atTheEnd = proxyLocalActivities<Activities>({
   startToCloseTimeout: '5 seconds',
   retry: { maximumAttempts: 1 },
 });
 
-/** Tells the corpus of the run's last errors. Never rejects: what is learned is worth less than the run's end. */
+/** Records the run's last errors. Never rejects: what is learned is worth less than the run's end. */
 export async function recordObservations(input: RecordObservationsInput): Promise<void> {
   try {
     await atTheEnd.recordObservations(input);

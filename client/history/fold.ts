@@ -2,14 +2,6 @@
 import { CancelledFailure } from '@temporalio/common';
 import type { AgentRunInput } from '../../workflows/contract';
 import { signalNames, updateNames } from '../../workflows/contract';
-import { prepareCallId, modelCallEvent } from '../../workflows/core/run/protocol';
-import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
-import type { CheckEditResult } from '../../workflows/core/people/ports';
-import type { NotifyResult } from '../../workflows/core/notifications/ports';
-import type { CompactResult } from '../../workflows/core/context/ports';
-import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
-import type { PrepareRunResult } from '../../workflows/core/run/ports';
-import type { RunToolResult } from '../../workflows/core/tools/ports';
 import { restoreRunState } from '../../workflows/core/run/restore';
 import type {
   ActivityCommand,
@@ -22,7 +14,12 @@ import type { RunState } from '../../workflows/core/run/state';
 import type { Transition } from '../../workflows/core/run/transition';
 import { initialTransition, transition } from '../../workflows/core/run/transition';
 import { endOfFailure, endOfResult } from '../../workflows/child-outcome';
-import { failureFromActivity } from '../../workflows/failure-from-activity';
+import {
+  activityIdOf,
+  completedEvent,
+  failedEvent,
+  isActivityCommand,
+} from '../../workflows/activity-events';
 import { eventOfSignal, eventOfUpdate } from '../../workflows/people-events';
 import type { HistoryFact, SegmentEnd } from './facts';
 
@@ -163,7 +160,7 @@ export class SegmentFold {
         if (command.type === 'publish') entries.push(command.entry);
         else issued.push(command);
         if (command.type === 'run-subagent') this.subagents.set(command.runId, command);
-        if (isActivityCommand(command)) this.commands.set(callIdOf(command), command);
+        if (isActivityCommand(command)) this.commands.set(activityIdOf(command), command);
       }
     };
     const stamp = (event: UnstampedEvent): RunEvent => ({
@@ -212,8 +209,8 @@ export class SegmentFold {
       const command = callId === undefined ? undefined : this.commands.get(callId);
       if (command === undefined) continue;
       yield fact.type === 'activity-completed'
-        ? completed(command, fact.result)
-        : failed(command, fact.thrown);
+        ? completedEvent(command, fact.result)
+        : failedEvent(command, fact.thrown);
     }
     yield* this.subagentsEvents(inputs);
   }
@@ -258,13 +255,13 @@ export class SegmentFold {
     return issued.flatMap((command) => {
       if (command.type !== 'cancel-activities') return [];
       return command.callIds.flatMap((callId) => {
-        const never = asked.find((candidate) => callIdOf(candidate) === callId);
+        const never = asked.find((candidate) => activityIdOf(candidate) === callId);
         const subagent = issued.find(
           (other): other is SubagentCommand =>
             other.type === 'run-subagent' && other.callId === callId,
         );
         if (subagent !== undefined) return [subagentNeverBegan(subagent)];
-        return never === undefined ? [] : [failed(never, cancelledBeforeSent)];
+        return never === undefined ? [] : [failedEvent(never, cancelledBeforeSent)];
       });
     });
   }
@@ -284,27 +281,10 @@ export class SegmentFold {
   }
 }
 
-const activityCommands: ReadonlySet<RunCommand['type']> = new Set<ActivityCommand['type']>([
-  'prepare-run',
-  'call-model',
-  'compact',
-  'run-tool',
-  'check-edit',
-  'notify',
-  'plan-recovery',
-]);
 type SubagentCommand = Extract<RunCommand, { type: 'run-subagent' }>;
 
 function subagentNeverBegan({ toolCallId }: SubagentCommand): UnstampedEvent {
   return { type: 'subagent-ended', toolCallId, end: endOfFailure(cancelledBeforeSent) };
-}
-
-function isActivityCommand(command: RunCommand): command is ActivityCommand {
-  return activityCommands.has(command.type);
-}
-
-function callIdOf(command: ActivityCommand): string {
-  return command.type === 'prepare-run' ? prepareCallId : command.callId;
 }
 
 /** What was there before the workflow began waits for its handler; handlers are registered in this order. */
@@ -323,84 +303,3 @@ function byPlace(left: { place: number }, right: { place: number }): number {
 
 /** As the SDK puts it for an activity that was cancelled before the server knew of it. */
 const cancelledBeforeSent = new CancelledFailure('Activity cancelled');
-
-function completed(command: ActivityCommand, result: unknown): UnstampedEvent {
-  switch (command.type) {
-    case 'prepare-run':
-      return { type: 'run-prepared', result: result as PrepareRunResult };
-    case 'call-model':
-      return modelCallEvent(command.callId, result as CallModelResult | ModelCallHeldBack);
-    case 'compact':
-      return {
-        type: 'compaction-completed',
-        callId: command.callId,
-        result: result as CompactResult,
-      };
-    case 'run-tool':
-      return {
-        type: 'tool-call-completed',
-        toolCallId: command.toolCallId,
-        result: result as RunToolResult,
-      };
-    case 'check-edit':
-      return { type: 'edit-checked', callId: command.callId, result: result as CheckEditResult };
-    case 'notify':
-      return {
-        type: 'notification-completed',
-        callId: command.callId,
-        result: result as NotifyResult,
-      };
-    case 'plan-recovery':
-      return {
-        type: 'recovery-planned',
-        callId: command.callId,
-        result: result as PlanRecoveryResult,
-      };
-  }
-}
-
-function failed(command: ActivityCommand, thrown: unknown): UnstampedEvent {
-  switch (command.type) {
-    case 'prepare-run':
-      return {
-        type: 'run-preparation-failed',
-        failure: failureFromActivity(thrown, 'worker_lost'),
-      };
-    case 'call-model':
-      return {
-        type: 'model-call-failed',
-        callId: command.callId,
-        failure: failureFromActivity(thrown, 'timeout'),
-      };
-    case 'compact':
-      return {
-        type: 'compaction-failed',
-        callId: command.callId,
-        failure: failureFromActivity(thrown, 'worker_lost'),
-      };
-    case 'run-tool':
-      return {
-        type: 'tool-call-failed',
-        toolCallId: command.toolCallId,
-        failure: failureFromActivity(thrown, 'tool_infrastructure'),
-      };
-    case 'check-edit':
-      return {
-        type: 'edit-check-failed',
-        callId: command.callId,
-        failure: failureFromActivity(thrown, 'tool_infrastructure'),
-      };
-    case 'notify':
-      return {
-        type: 'notification-failed',
-        callId: command.callId,
-        failure: failureFromActivity(thrown, 'tool_infrastructure'),
-      };
-    case 'plan-recovery':
-      return {
-        type: 'recovery-plan-failed',
-        callId: command.callId,
-        failure: failureFromActivity(thrown, 'timeout'),
-      };
-  }
-}

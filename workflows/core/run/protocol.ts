@@ -195,20 +195,19 @@ export type RunCommand =
   | { readonly type: 'roll-over' }
   | { readonly type: 'end-run'; readonly outcome: RunOutcome };
 
+/** The result of each activity, by its command. */
+export interface ActivityResults {
+  readonly 'prepare-run': PrepareRunResult;
+  readonly 'call-model': CallModelResult | ModelCallHeldBack;
+  readonly compact: CompactResult;
+  readonly 'run-tool': RunToolResult;
+  readonly 'check-edit': CheckEditResult;
+  readonly notify: NotifyResult;
+  readonly 'plan-recovery': PlanRecoveryResult;
+}
+
 /** A command that an activity carries out. */
-export type ActivityCommand = Extract<
-  RunCommand,
-  {
-    type:
-      | 'prepare-run'
-      | 'call-model'
-      | 'compact'
-      | 'run-tool'
-      | 'check-edit'
-      | 'notify'
-      | 'plan-recovery';
-  }
->;
+export type ActivityCommand = Extract<RunCommand, { type: keyof ActivityResults }>;
 
 /** One event of a run's timeline. */
 export type TimelineEntry = { readonly atMs: number; readonly iteration: number } & (
