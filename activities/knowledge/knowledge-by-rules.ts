@@ -18,7 +18,7 @@ const formats: { readonly [format: string]: string } = {
   email: 'an e-mail address',
   uri: 'a whole URL with https://',
   url: 'a whole URL with https://',
-  uuid: 'a UUID as an earlier result gave it',
+  uuid: 'a UUID from an earlier result',
 };
 
 function isPath(name: string, { description }: JsonObject): boolean {
@@ -72,7 +72,7 @@ function schemaHints(tool: KnownTool, tools: readonly KnownTool[]): readonly Too
   const needs: readonly ToolHint[] =
     required.length === 0
       ? []
-      : [{ mistake: 'missing-parameter', hint: `It cannot do without ${shown(required)}.` }];
+      : [{ mistake: 'missing-parameter', hint: `Always pass ${shown(required)}.` }];
   const values = Object.entries(properties).flatMap(([parameter, schema]) =>
     isJsonObject(schema) ? valueHint(parameter, schema, finder) : [],
   );

@@ -1,4 +1,4 @@
-/** Layer 1 over all runs: asks the store before a call whether others found the route cooling, and tells it how the call went. */
+/** Provider health shared by all runs: reads the store before a call and reports after it. */
 import type { FailoverReason, Limits } from '../../workflows/core/limits';
 import type { InfraError } from '../../workflows/core/failure';
 import {
@@ -27,7 +27,7 @@ function spared(call: RouteCall, health: SharedHealth, untilMs: number): InfraEx
   const reason: FailoverReason = health.lastErrorReason ?? 'unknown';
   return new InfraException({
     code: reason,
-    message: `${call.route} is resting after another run's failure (${reason}): ${health.lastError ?? 'no message'}`,
+    message: `${call.route} is cooling down after another run's failure (${reason}): ${health.lastError ?? 'no message'}`,
     route: call.route,
     retryAfterMs: Math.max(untilMs - call.startedAtMs, 1),
     spared: true,

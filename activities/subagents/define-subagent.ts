@@ -16,7 +16,9 @@ const taskInput = z.object({
     .string()
     .min(1)
     .max(personTextChars)
-    .describe('What is to be done, with everything one must know: this conversation is not seen.'),
+    .describe(
+      'The task, with everything that the subagent must know. It does not see this conversation.',
+    ),
 });
 
 /** A subagent as its author writes it. */

@@ -17,13 +17,13 @@ function answeredByCore(name: string): never {
  * it has one.
  *
  * Contract: for its schema and `parse`; the core answers the call, so `execute` throws.
- * Errors: `UserError` if the output schema cannot be told to a model.
+ * Errors: `UserError` if the output schema cannot be described to a model.
  */
 export function completeTaskSpec(outputSchema?: z.ZodType): Tool {
   const summary = z
     .string()
     .min(1)
-    .describe('What was done and what came of it, for the person who set the goal.');
+    .describe('What was done and with which result, for the person who set the goal.');
   const input =
     outputSchema === undefined
       ? z.object({ summary })
@@ -31,7 +31,7 @@ export function completeTaskSpec(outputSchema?: z.ZodType): Tool {
   return defineTool({
     name: completeTaskTool,
     description:
-      'Ends the task. Call it once, alone, when the goal is reached or cannot be reached; say truthfully which.',
+      'Ends the task. Call it once, alone, when the goal is reached or cannot be reached; say truthfully which one.',
     input,
     effect: 'read',
     execute: () => answeredByCore(completeTaskTool),
@@ -44,7 +44,10 @@ export const askUserSpec: Tool = defineTool({
   description:
     'Asks the person who set the goal one question and waits for the answer. Use it only for what you cannot find out yourself.',
   input: z.object({
-    question: z.string().min(1).describe('The question, with what is needed to answer it.'),
+    question: z
+      .string()
+      .min(1)
+      .describe('The question, with everything that is needed to answer it.'),
   }),
   effect: 'read',
   execute: () => answeredByCore(askUserTool),

@@ -164,7 +164,7 @@ describe('search_files', () => {
     });
     const text = await call(searchFiles, { query: 'needle' });
     expect(text).not.toContain('node_modules');
-    expect(text).toContain('2 files passed over');
+    expect(text).toContain('2 files skipped');
     expect(text).toContain('there are more');
     expect(text.match(/^\S+:\d+: /gm)).toHaveLength(100);
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThan(300);

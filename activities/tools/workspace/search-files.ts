@@ -78,7 +78,7 @@ function report({ lines, names, skipped, isCut }: Findings): string {
   if (names.length > 0) parts.push('Files whose path contains the query:', ...names);
   if (parts.length === 0) parts.push('Nothing matches.');
   if (skipped > 0)
-    parts.push(`(${skipped} files passed over: binary, not readable or larger than 2 MB)`);
+    parts.push(`(${skipped} files skipped: binary, not readable, or larger than 2 MB)`);
   return parts.join('\n');
 }
 
@@ -100,12 +100,12 @@ export const searchFiles: Tool = defineTool({
     regex: z
       .boolean()
       .default(false)
-      .describe('Take the query for a regular expression (JavaScript).'),
+      .describe('Treat the query as a regular expression (JavaScript).'),
     ignore_case: z.boolean().default(false),
     include_ignored: z
       .boolean()
       .default(false)
-      .describe('Also search node_modules, .git, dist and the like.'),
+      .describe('Also search node_modules, .git, dist, and similar folders.'),
   }),
   effect: 'read',
   label: 'query',

@@ -19,7 +19,7 @@ function fenceProblem(text: string): string | undefined {
 
 /** Hints that the runtime makes of the tools' own definitions (activities/knowledge). */
 const definitionHints =
-  /^(?:Other tools for the same purpose: [\w, ]+\.|"place" is [\w ]+\.|It cannot do without "place"\.)$/;
+  /^(?:Other tools for the same purpose: [\w, ]+\.|"place" is [\w ]+\.|Always pass "place"\.)$/;
 
 function isTrustedHint(hint: unknown): boolean {
   return (
