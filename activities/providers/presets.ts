@@ -1,10 +1,8 @@
-/** Servers that speak Chat Completions, with their addresses and the ways in which they differ. */
+/** Servers that speak Chat Completions, with their addresses and dialects. */
+import { defined } from '../../workflows/core/json';
 import { compatibleDialect, type ChatDialect } from './openai/chat-dialect';
 import { openaiProvider, type OpenAIProviderConfig } from './openai/openai-provider';
 import type { Provider } from './provider';
-
-/** Servers known by name. */
-export type PresetName = 'gemini' | 'deepseek' | 'qwen' | 'openrouter' | 'ollama' | 'vllm';
 
 interface Preset {
   readonly baseUrl: string;
@@ -15,7 +13,7 @@ interface Preset {
 const local = { ...compatibleDialect, alternates: true };
 
 /** Source of each address: the vendor's own page on OpenAI compatibility. */
-const presets: Readonly<Record<PresetName, Preset>> = {
+const presets = {
   gemini: {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     needsKey: true,
@@ -38,31 +36,19 @@ const presets: Readonly<Record<PresetName, Preset>> = {
   },
   ollama: { baseUrl: 'http://127.0.0.1:11434/v1', needsKey: false, dialect: local },
   vllm: { baseUrl: 'http://127.0.0.1:8000/v1', needsKey: false, dialect: local },
-};
+} satisfies Readonly<Record<string, Preset>>;
+
+/** Servers known by name. */
+export type PresetName = keyof typeof presets;
 
 /** Names of all presets. */
-export const presetNames: readonly PresetName[] = [
-  'gemini',
-  'deepseek',
-  'qwen',
-  'openrouter',
-  'ollama',
-  'vllm',
-];
+export const presetNames = Object.keys(presets) as readonly PresetName[];
 
 /** A provider for a server that is known by name. `name` in chains is the preset's by default. */
 export function presetProvider(
   presetName: PresetName,
   config: Pick<OpenAIProviderConfig, 'apiKey' | 'baseUrl' | 'name'> = {},
 ): Provider {
-  const preset = presets[presetName];
-  return openaiProvider({
-    api: 'chat',
-    name: config.name ?? presetName,
-    vendor: presetName,
-    baseUrl: config.baseUrl ?? preset.baseUrl,
-    needsKey: preset.needsKey,
-    dialect: preset.dialect,
-    ...(config.apiKey === undefined ? {} : { apiKey: config.apiKey }),
-  });
+  const fixed = { api: 'chat', name: presetName, vendor: presetName } as const;
+  return openaiProvider({ ...fixed, ...presets[presetName], ...defined(config) });
 }

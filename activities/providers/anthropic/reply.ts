@@ -1,5 +1,4 @@
 /** Gathers a reply from Anthropic's stream; arguments stay the raw text that the model wrote. */
-import type { StopReason } from '../../../workflows/core/model-call/ports';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import { noUsage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
@@ -8,6 +7,8 @@ import {
   noContent,
   rawToolCall,
   ReportedInStream,
+  stopReasonsBy,
+  withCalls,
   type EventMeaning,
   type SaidBlock,
   type StreamAssembly,
@@ -25,15 +26,14 @@ interface OpenBlock {
   readonly data: string;
 }
 
-const stopReasons: Readonly<Record<string, StopReason>> = {
-  end_turn: 'end',
-  stop_sequence: 'end',
-  tool_use: 'tool-use',
-  max_tokens: 'truncated',
-  model_context_window_exceeded: 'context-full',
+const stopReasons = stopReasonsBy({
+  end: 'end_turn stop_sequence',
+  'tool-use': 'tool_use',
+  truncated: 'max_tokens',
+  'context-full': 'model_context_window_exceeded',
   refusal: 'refusal',
-  pause_turn: 'pause',
-};
+  pause: 'pause_turn',
+});
 
 /** Reader of one Messages stream. */
 export class AnthropicReplyAssembly implements StreamAssembly {
@@ -100,7 +100,8 @@ export class AnthropicReplyAssembly implements StreamAssembly {
       model: this.model,
       blocks,
       toolCalls,
-      stopReason: neutralStopReason(this.stopReason, toolCalls.length > 0),
+      // A stop reason that is new to us ends the turn: its blocks are whole, since the closing event has arrived.
+      stopReason: withCalls(stopReasons.get(this.stopReason ?? '') ?? 'end', toolCalls.length > 0),
       usage: this.usage,
     };
   }
@@ -206,13 +207,6 @@ function grown(block: OpenBlock, piece: string, isAnswer: boolean): EventMeaning
 function argumentsOf(block: OpenBlock): string {
   const given = isRecord(block.input) && Object.keys(block.input).length > 0;
   return block.text === '' && given ? JSON.stringify(block.input) : block.text;
-}
-
-/** A stop reason that is new to us ends the turn: its blocks are whole, since the closing event came. */
-function neutralStopReason(vendorReason: string | undefined, hasCalls: boolean): StopReason {
-  const known = stopReasons[vendorReason ?? ''] ?? 'end';
-  if (known === 'end' && hasCalls) return 'tool-use';
-  return known === 'tool-use' && !hasCalls ? 'end' : known;
 }
 
 /** Later events repeat the counts or add to them; what they leave out stays. */

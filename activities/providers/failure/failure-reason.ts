@@ -95,30 +95,15 @@ function isBelievable(reason: FailoverReason, status: number | undefined): boole
   return (reason === 'model_not_found' || reason === 'auth') && status < 500 && status !== 429;
 }
 
-const statusReasons: Readonly<Record<number, FailoverReason>> = {
-  400: 'format',
-  401: 'auth',
-  403: 'auth',
-  404: 'model_not_found',
-  405: 'format',
-  407: 'auth',
-  408: 'timeout',
-  409: 'overloaded',
-  410: 'model_not_found',
-  415: 'format',
-  422: 'format',
-  429: 'rate_limit',
-  499: 'network',
-  504: 'timeout',
-  521: 'network',
-  522: 'timeout',
-  523: 'network',
-  524: 'timeout',
-  525: 'network',
-  526: 'network',
-  530: 'network',
-  598: 'timeout',
-};
+const statusReasons: readonly (readonly [FailoverReason, ReadonlySet<number>])[] = [
+  ['auth', new Set([401, 403, 407])],
+  ['format', new Set([400, 405, 415, 422])],
+  ['model_not_found', new Set([404, 410])],
+  ['timeout', new Set([408, 504, 522, 524, 598])],
+  ['overloaded', new Set([409])],
+  ['rate_limit', new Set([429])],
+  ['network', new Set([499, 521, 523, 525, 526, 530])],
+];
 
 /**
  * Source: R-FAIL-1. Both vendors' SDKs retry a 409, a lock on the vendor's side; any other
@@ -126,7 +111,8 @@ const statusReasons: Readonly<Record<number, FailoverReason>> = {
  */
 function statusReason(status: number | undefined): FailoverReason | undefined {
   if (status === undefined) return undefined;
-  return statusReasons[status] ?? (status >= 500 ? 'overloaded' : undefined);
+  const [reason] = statusReasons.find(([, statuses]) => statuses.has(status)) ?? [];
+  return reason ?? (status >= 500 ? 'overloaded' : undefined);
 }
 
 /** Errors of a stream that cannot be read, or that contradicts itself. */

@@ -3,69 +3,37 @@ import type { ContextOverflow } from '../../../workflows/core/failure';
 
 type Field = 'inputTokens' | 'outputTokens' | 'totalTokens' | 'windowTokens';
 
-/** A sentence of a vendor, and which of its numbers is what. */
-interface Sentence {
-  readonly words: RegExp;
-  readonly fields: readonly Field[];
-}
-
-const number = String.raw`([\d,_]{2,12})`;
-const sentence = (words: string, ...fields: readonly Field[]): Sentence => ({
-  words: new RegExp(words.replaceAll('#', number), 'i'),
-  fields,
-});
-
-/** The first sentence that is found for a field decides it. Source: the vendors' own error bodies (test/providers/overflow-numbers). */
-const sentences: readonly Sentence[] = [
+/** Sentences of vendors, with the fields that their numbers are. */
+const sentences: readonly RegExp[] = [
   // Anthropic.
-  sentence('exceed context limit: # \\+ # > #', 'inputTokens', 'outputTokens', 'windowTokens'),
-  sentence('prompt is too long: # tokens > # maximum', 'inputTokens', 'windowTokens'),
+  'exceed context limit: {input} \\+ {output} > {window}',
+  'prompt is too long: {input} tokens > {window} maximum',
   // OpenAI, DeepSeek, vLLM, OpenRouter.
-  sentence(
-    '# (?:tokens )?(?:in the messages|of text input|in the prompt|in your prompt)',
-    'inputTokens',
-  ),
-  sentence('# (?:tokens )?(?:in the completion|in the output|for the completion)', 'outputTokens'),
-  sentence('you requested (?:about )?# tokens', 'totalTokens'),
-  sentence('messages resulted in # tokens', 'inputTokens'),
-  sentence('request has # input tokens', 'inputTokens'),
-  sentence("max_(?:completion_)?tokens'? is too large: #", 'outputTokens'),
-  sentence('maximum (?:context|model) length (?:is|of) #', 'windowTokens'),
-  sentence(
-    'prompt \\(length #\\) is longer than the maximum model length of #',
-    'inputTokens',
-    'windowTokens',
-  ),
+  '{input} (?:tokens )?(?:in the messages|of text input|in the prompt|in your prompt)',
+  '{output} (?:tokens )?(?:in the completion|in the output|for the completion)',
+  'you requested (?:about )?{total} tokens',
+  'messages resulted in {input} tokens',
+  'request has {input} input tokens',
+  "max_(?:completion_)?tokens'? is too large: {output}",
+  'maximum (?:context|model) length (?:is|of) {window}',
+  'prompt \\(length {input}\\) is longer than the maximum model length of {window}',
   // Gemini.
-  sentence(
-    'input token count (?:is |\\()?#\\)? exceeds the maximum number of tokens allowed \\(?#',
-    'inputTokens',
-    'windowTokens',
-  ),
+  'input token count (?:is |\\()?{input}\\)? exceeds the maximum number of tokens allowed \\(?{window}',
   // xAI.
-  sentence(
-    'maximum prompt length is # but the request contains # tokens',
-    'windowTokens',
-    'inputTokens',
-  ),
+  'maximum prompt length is {window} but the request contains {input} tokens',
   // Mistral.
-  sentence(
-    'prompt contains # tokens.{0,80}with # maximum context length',
-    'inputTokens',
-    'windowTokens',
-  ),
+  'prompt contains {input} tokens.{0,80}with {window} maximum context length',
   // llama.cpp and its kin.
-  sentence(
-    'request \\(# tokens\\) exceeds the available context size \\(# tokens\\)',
-    'inputTokens',
-    'windowTokens',
-  ),
-  sentence('available context size \\(# tokens\\)', 'windowTokens'),
+  'request \\({input} tokens\\) exceeds the available context size \\({window} tokens\\)',
+  'available context size \\({window} tokens\\)',
   // DashScope.
-  sentence('range of input length should be \\[\\d+, ?#\\]', 'windowTokens'),
-  // A bucket of tokens per minute that the request does not fit into even when it is full.
-  sentence('limit:? #\\b.{0,60}\\brequested:? \\d', 'windowTokens'),
-];
+  'range of input length should be \\[\\d+, ?{window}\\]',
+  // A bucket of tokens per minute that is smaller than the request even when it is full.
+  'limit:? {window}\\b.{0,60}\\brequested:? \\d',
+].map((words) => {
+  const pattern = words.replace(/\{([a-z]+)\}/g, '(?<$1Tokens>[\\d,_]{2,12})');
+  return new RegExp(pattern, 'i');
+});
 
 function wholeNumber(text: string | undefined): number | undefined {
   const value = Number((text ?? '').replace(/[,_]/g, ''));
@@ -73,25 +41,20 @@ function wholeNumber(text: string | undefined): number | undefined {
 }
 
 /**
- * The numbers that the texts name; undefined where they name none.
+ * The numbers that the texts name; the first sentence that names a field decides it. Undefined if they name none.
  *
  * Contract: pure and total; numbers that contradict each other (a limit above what it refused) are not believed.
+ * Source: the vendors' own error bodies (test/providers/overflow-numbers.test.ts).
  */
 export function overflowNumbers(texts: readonly string[]): ContextOverflow | undefined {
   const found: { -readonly [Name in Field]?: number } = {};
   const text = texts.join('\n').slice(0, 4_000);
-  for (const { words, fields } of sentences) {
-    const match = words.exec(text);
-    fields.forEach((field, index) => {
-      const value = wholeNumber(match?.[index + 1]);
-      if (value !== undefined) found[field] ??= value;
-    });
-  }
-  const { inputTokens, outputTokens = 0, windowTokens } = found;
-  const isBelievable =
-    inputTokens === undefined ||
-    windowTokens === undefined ||
-    inputTokens + outputTokens > windowTokens;
-  if (!isBelievable) return undefined;
-  return Object.keys(found).length === 0 ? undefined : found;
+  for (const sentence of sentences)
+    for (const [field, digits] of Object.entries(sentence.exec(text)?.groups ?? {})) {
+      const value = wholeNumber(digits);
+      if (value !== undefined) found[field as Field] ??= value;
+    }
+  const { inputTokens = Infinity, outputTokens = 0, windowTokens = 0 } = found;
+  const isBelievable = inputTokens + outputTokens > windowTokens;
+  return isBelievable && Object.keys(found).length > 0 ? found : undefined;
 }

@@ -7,6 +7,9 @@ import {
   BrokenStream,
   noContent,
   ReportedInStream,
+  stopReasonsBy,
+  usageOf,
+  withCalls,
   type EventMeaning,
   type SaidBlock,
   type StreamAssembly,
@@ -15,34 +18,19 @@ import { asList, asNumber, asObject, asText, property } from '../untrusted-json'
 import { ChatToolCalls } from './chat-tool-calls';
 import { ReasoningDetails } from './reasoning-details';
 
-const stopReasons: Readonly<Record<string, StopReason>> = {
-  stop: 'end',
-  eos: 'end',
-  end_turn: 'end',
-  stop_sequence: 'end',
-  tool_calls: 'tool-use',
-  function_call: 'tool-use',
-  length: 'truncated',
-  max_tokens: 'truncated',
-  model_length: 'context-full',
-  content_filter: 'filtered',
-  safety: 'filtered',
-  recitation: 'filtered',
-  sensitive: 'filtered',
-  prohibited_content: 'filtered',
-  blocklist: 'filtered',
-  spii: 'filtered',
-  language: 'filtered',
+const stopReasons = stopReasonsBy({
+  end: 'stop eos end_turn stop_sequence',
+  'tool-use': 'tool_calls function_call',
+  truncated: 'length max_tokens',
+  'context-full': 'model_length',
+  filtered: 'content_filter safety recitation sensitive prohibited_content blocklist spii language',
   refusal: 'refusal',
-};
+});
 
 /** Gemini puts its own word behind the filter that stopped the reply: `content_filter: RECITATION`. */
 function stopReasonOf(finishReason: string): StopReason {
-  return (
-    stopReasons[finishReason] ??
-    (finishReason.startsWith('content_filter:') ? 'filtered' : undefined) ??
-    'end'
-  );
+  const isFiltered = finishReason.startsWith('content_filter:');
+  return stopReasons.get(finishReason) ?? (isFiltered ? 'filtered' : 'end');
 }
 
 /**
@@ -166,21 +154,11 @@ export class ChatReplyAssembly implements StreamAssembly {
 
   /** Counts may come on every chunk, on the last one, or twice: the last ones stand. */
   private takeUsage(usage: unknown): void {
-    const promptTokens = asNumber(property(usage, 'prompt_tokens'));
-    const completionTokens = asNumber(property(usage, 'completion_tokens'));
-    if (promptTokens === undefined && completionTokens === undefined) return;
+    const input = property(usage, 'prompt_tokens');
+    const output = property(usage, 'completion_tokens');
+    if (asNumber(input) === undefined && asNumber(output) === undefined) return;
     const details = property(usage, 'prompt_tokens_details');
-    const cacheReadTokens =
-      asNumber(property(details, 'cached_tokens')) ??
-      asNumber(property(usage, 'prompt_cache_hit_tokens')) ??
-      0;
-    const cacheWriteTokens = asNumber(property(details, 'cache_write_tokens')) ?? 0;
-    this.usage = {
-      inputTokens: Math.max(0, (promptTokens ?? 0) - cacheReadTokens - cacheWriteTokens),
-      outputTokens: completionTokens ?? 0,
-      cacheReadTokens,
-      cacheWriteTokens,
-    };
+    this.usage = usageOf(input, output, details, property(usage, 'prompt_cache_hit_tokens'));
   }
 
   private reasoningBlocks(toolCalls: readonly RawToolCall[]): readonly SaidBlock[] {
@@ -205,9 +183,8 @@ export class ChatReplyAssembly implements StreamAssembly {
 
   private stopReason(hasCalls: boolean): StopReason {
     const known = stopReasonOf(this.finishReason ?? '');
-    if (known === 'end' && hasCalls) return 'tool-use';
-    if (known === 'end' && this.refusal !== '') return 'refusal';
-    return known === 'tool-use' && !hasCalls ? 'end' : known;
+    if (known === 'end' && !hasCalls && this.refusal !== '') return 'refusal';
+    return withCalls(known, hasCalls);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   noContent,
   rawToolCall,
   ReportedInStream,
+  usageOf,
   type EventMeaning,
   type SaidBlock,
   type StreamAssembly,
@@ -239,13 +240,5 @@ function otherEvent(event: unknown): EventMeaning {
 
 function neutralUsage(usage: unknown): Usage {
   const details = property(usage, 'input_tokens_details');
-  const cacheReadTokens = asNumber(property(details, 'cached_tokens')) ?? 0;
-  const cacheWriteTokens = asNumber(property(details, 'cache_write_tokens')) ?? 0;
-  const inputTokens = asNumber(property(usage, 'input_tokens')) ?? 0;
-  return {
-    inputTokens: Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
-    outputTokens: asNumber(property(usage, 'output_tokens')) ?? 0,
-    cacheReadTokens,
-    cacheWriteTokens,
-  };
+  return usageOf(property(usage, 'input_tokens'), property(usage, 'output_tokens'), details);
 }

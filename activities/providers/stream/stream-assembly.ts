@@ -1,6 +1,9 @@
-/** What every wire's reader of a stream has in common. */
+/** What the readers of all streams have in common. */
 import type { AssistantMessage } from '../../../workflows/core/message';
+import type { Usage } from '../../../workflows/core/budget/spend';
+import type { StopReason } from '../../../workflows/core/model-call/ports';
 import type { BrokenReply, ModelReply, RawToolCall } from '../provider';
+import { asNumber, property } from '../untrusted-json';
 
 /** A block of a reply that is no tool call. */
 export type SaidBlock = Exclude<AssistantMessage['blocks'][number], { type: 'tool-call' }>;
@@ -58,4 +61,35 @@ export const noContent: EventMeaning = { isContent: false };
 /** A tool call as it leaves the adapter: a call without parameters has no argument text on some wires. */
 export function rawToolCall(vendorId: string, name: string, argumentsText: string): RawToolCall {
   return { vendorId, name, argumentsText: argumentsText.trim() === '' ? '{}' : argumentsText };
+}
+
+/** Neutral stop reasons by a vendor's words, which are given by reason and separated by blanks. */
+export function stopReasonsBy(
+  words: Partial<Readonly<Record<StopReason, string>>>,
+): ReadonlyMap<string, StopReason> {
+  const rows = Object.entries(words) as [StopReason, string][];
+  return new Map(rows.flatMap(([reason, text]) => text.split(' ').map((word) => [word, reason])));
+}
+
+/** A reply with tool calls ends for their sake, and one without cannot; cut and filtered replies stay what they are. */
+export function withCalls(reason: StopReason, hasCalls: boolean): StopReason {
+  if (reason === 'end' && hasCalls) return 'tool-use';
+  return reason === 'tool-use' && !hasCalls ? 'end' : reason;
+}
+
+/** Usage in OpenAI's terms, where cached tokens are part of the input. */
+export function usageOf(
+  inputTokens: unknown,
+  outputTokens: unknown,
+  details: unknown,
+  cacheHits?: unknown,
+): Usage {
+  const cacheReadTokens = asNumber(property(details, 'cached_tokens')) ?? asNumber(cacheHits) ?? 0;
+  const cacheWriteTokens = asNumber(property(details, 'cache_write_tokens')) ?? 0;
+  return {
+    inputTokens: Math.max(0, (asNumber(inputTokens) ?? 0) - cacheReadTokens - cacheWriteTokens),
+    outputTokens: asNumber(outputTokens) ?? 0,
+    cacheReadTokens,
+    cacheWriteTokens,
+  };
 }

@@ -1,9 +1,9 @@
 /** What a report or a probe makes of a route's shared health: pure, so that both engines agree. */
+import { z } from 'zod';
 import { failureMessageChars } from '../../../workflows/core/limits';
 import { defined } from '../../../workflows/core/json';
 import { valueIn, type RecordRow } from '../sql/record-row';
 import type { ProbeRequest, RouteFailure, RouteSuccess, SharedHealth } from '../store';
-import { areNumbers, areTexts, isFields } from './message-shape';
 
 /** Milliseconds by which `lastSuccessAtMs` of a healthy route may lag, as each model call of a fleet reports a success (store.ts). */
 const successLagMs = 10_000;
@@ -72,10 +72,14 @@ export function healthIn(row: RecordRow | undefined, route: string): SharedHealt
   return health?.route === route ? health : undefined;
 }
 
+const healthShape = z.object({
+  route: z.string(),
+  status: z.string(),
+  errorCount: z.number(),
+  cooldownUntilMs: z.number(),
+  probeFromMs: z.number(),
+});
+
 function isHealth(value: unknown): value is SharedHealth {
-  return (
-    isFields(value) &&
-    areTexts(value, 'route', 'status') &&
-    areNumbers(value, 'errorCount', 'cooldownUntilMs', 'probeFromMs')
-  );
+  return healthShape.safeParse(value).success;
 }

@@ -1,90 +1,53 @@
-/** Checks that stored JSON has the shape of messages: what an older or newer program wrote is refused, not guessed at. */
+/** Checks that stored JSON has the shape of messages: what another version wrote is refused, not guessed at. */
+import { z } from 'zod';
 import type { Message } from '../../../workflows/core/message';
 
-type Fields = Readonly<Record<string, unknown>>;
+const text = z.string();
+const fields = z.record(text, z.unknown());
+
+const userBlock = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text }),
+  z.object({ type: z.literal('image'), mediaType: text, data: text }),
+]);
+
+const assistantBlock = z.discriminatedUnion('type', [
+  z.object({ type: z.enum(['text', 'refusal']), text }),
+  z.object({ type: z.literal('reasoning'), vendor: text, text, opaque: fields.optional() }),
+  z.object({ type: z.literal('tool-call'), toolCallId: text, name: text, input: fields }),
+]);
+
+const toolResult = z.object({
+  type: z.literal('tool-result'),
+  toolCallId: text,
+  name: text,
+  content: text,
+  isError: z.boolean(),
+  blob: text.optional(),
+});
+
+const messages = z.array(
+  z.discriminatedUnion('role', [
+    z.object({ role: z.literal('user'), blocks: z.array(userBlock), summary: text.optional() }),
+    z.object({
+      role: z.literal('assistant'),
+      vendor: text,
+      model: text,
+      blocks: z.array(assistantBlock),
+    }),
+    z.object({ role: z.literal('tool'), results: z.array(toolResult) }),
+  ]),
+);
+
+function isMessages(value: unknown): value is readonly Message[] {
+  return messages.safeParse(value).success;
+}
 
 /** The messages in a node's JSON text; undefined if it is not JSON or not of their shape. */
 export function parseMessages(json: string): readonly Message[] | undefined {
-  let value: unknown;
   try {
-    value = JSON.parse(json);
+    const value: unknown = JSON.parse(json);
+    return isMessages(value) ? value : undefined;
   } catch {
     return undefined;
   }
-  return isMessages(value) ? value : undefined;
-}
-
-function isMessages(value: unknown): value is readonly Message[] {
-  return isArrayOf(value, isMessage);
-}
-
-function isMessage(value: unknown): value is Message {
-  if (!isFields(value)) return false;
-  switch (value['role']) {
-    case 'user':
-      return (
-        isArrayOf(value['blocks'], isUserBlock) &&
-        isOptional(value['summary'], (summary) => typeof summary === 'string')
-      );
-    case 'assistant':
-      return areTexts(value, 'vendor', 'model') && isArrayOf(value['blocks'], isAssistantBlock);
-    case 'tool':
-      return isArrayOf(value['results'], isToolResult);
-    default:
-      return false;
-  }
-}
-
-function isUserBlock(value: unknown): boolean {
-  if (!isFields(value)) return false;
-  if (value['type'] === 'text') return areTexts(value, 'text');
-  return value['type'] === 'image' && areTexts(value, 'mediaType', 'data');
-}
-
-function isAssistantBlock(value: unknown): boolean {
-  if (!isFields(value)) return false;
-  switch (value['type']) {
-    case 'text':
-    case 'refusal':
-      return areTexts(value, 'text');
-    case 'reasoning':
-      return areTexts(value, 'vendor', 'text') && isOptional(value['opaque'], isFields);
-    case 'tool-call':
-      return areTexts(value, 'toolCallId', 'name') && isFields(value['input']);
-    default:
-      return false;
-  }
-}
-
-function isToolResult(value: unknown): boolean {
-  return (
-    isFields(value) &&
-    value['type'] === 'tool-result' &&
-    areTexts(value, 'toolCallId', 'name', 'content') &&
-    typeof value['isError'] === 'boolean' &&
-    isOptional(value['blob'], (blob) => typeof blob === 'string')
-  );
-}
-
-/** True for an object that is not an array. */
-export function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** True if each of the fields is a string. */
-export function areTexts(value: Fields, ...names: readonly string[]): boolean {
-  return names.every((name) => typeof value[name] === 'string');
-}
-
-/** True if each of the fields is a number. */
-export function areNumbers(value: Fields, ...names: readonly string[]): boolean {
-  return names.every((name) => typeof value[name] === 'number');
-}
-
-function isOptional(value: unknown, check: (value: unknown) => boolean): boolean {
-  return value === undefined || check(value);
-}
-
-function isArrayOf(value: unknown, check: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(check);
 }

@@ -1,8 +1,8 @@
 /** Maps tool records to rows and back, and finds rows that were changed. */
+import { z } from 'zod';
 import { contentHash, canonicalJson } from '../content-hash';
 import type { ToolIntent, ToolRecord } from '../store';
 import type { ToolRow } from '../sql/content-rows';
-import { areNumbers, areTexts, isFields } from './message-shape';
 
 /** The row of an execution that begins. */
 export function toolRow(intent: ToolIntent): ToolRow {
@@ -40,10 +40,13 @@ function parseIntent(row: ToolRow): ToolIntent | undefined {
   return isIntent(value) ? value : undefined;
 }
 
+const intentShape = z.object({
+  key: z.string(),
+  tool: z.string(),
+  inputDigest: z.string(),
+  startedAtMs: z.number(),
+});
+
 function isIntent(value: unknown): value is ToolIntent {
-  return (
-    isFields(value) &&
-    areTexts(value, 'key', 'tool', 'inputDigest') &&
-    areNumbers(value, 'startedAtMs')
-  );
+  return intentShape.safeParse(value).success;
 }
