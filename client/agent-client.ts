@@ -7,10 +7,12 @@ import type { ListOptions, RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
 import { continuedStart, forkStart } from './fork-run';
 import type { RunAccess } from './run-access';
+import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
 import type { StartOptions } from './start-run';
 import { startRun } from './start-run';
+import { checkSdk } from './sdk-check';
 import { asClientError } from './temporal-failure';
 
 /** Where Temporal is, with which account to connect, and how the client works. */
@@ -51,7 +53,9 @@ export class AgentClient {
       ConnectOptions,
       'namespace' | 'apiKey' | 'tls' | 'dataConverter' | 'connectTimeoutMs'
     > = {},
-  ) {}
+  ) {
+    checkSdk((message) => new ClientError('sdk-mismatch', message));
+  }
 
   /**
    * Starts a run.

@@ -8,6 +8,8 @@ export type ClientErrorCode =
   | 'invalid-input'
   /** The namespace lacks what `holdfast setup` makes. */
   | 'setup-needed'
+  /** Two copies, or an unsupported version, of Temporal's SDK are loaded. */
+  | 'sdk-mismatch'
   | 'run-exists'
   | 'run-not-found'
   /** The run has ended, so it takes no more messages. */

@@ -5,6 +5,7 @@ import type { ConnectOptions } from './agent-client';
 import { AgentClient } from './agent-client';
 import { ClientError, reasonOf } from './client-error';
 import { largeAnswers } from './history/pages';
+import { checkSdk } from './sdk-check';
 import { asClientError, isNotFound } from './temporal-failure';
 
 const defaultAddress = 'localhost:7233';
@@ -17,6 +18,7 @@ const defaultConnectTimeoutMs = 10_000;
  */
 export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
   const { address = defaultAddress, namespace = 'default', apiKey, tls, dataConverter } = options;
+  checkSdk((message) => new ClientError('sdk-mismatch', message));
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const connection = await open({
     address,

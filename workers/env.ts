@@ -31,7 +31,7 @@ interface ModelEnvironment {
 }
 
 /** Levels of the log, least first. */
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 /** All that Holdfast takes from the environment. */
 export interface Environment {

@@ -2,7 +2,6 @@
 export type { ServerOptions } from './connection';
 export type { Environment } from './env';
 export { readEnvironment } from './env';
-export type { HoldfastPluginOptions } from './holdfast-plugin';
 export { HoldfastPlugin } from './holdfast-plugin';
 export { installRuntime } from './logging';
 export { registerSearchAttributes } from './search-attributes';

@@ -1,8 +1,9 @@
 /** A worker's connection. Apart from the clients', since the SDK's native part takes longer to load than most commands to run. */
 import { NativeConnection } from '@temporalio/worker';
+import { checkSdk } from '../client/sdk-check';
 import type { ServerOptions } from './connection';
 import { credentialsOf, requireServing, unreachable } from './connection';
-import { reasonOf } from './setup-error';
+import { reasonOf, SetupError } from './setup-error';
 
 /**
  * Connects for `Worker.create`.
@@ -10,6 +11,7 @@ import { reasonOf } from './setup-error';
  * Errors: `SetupError` that names the address or namespace and what to do, within twice `connectTimeoutMs`.
  */
 export async function connectWorker(options: ServerOptions): Promise<NativeConnection> {
+  checkSdk((message) => new SetupError(message));
   await requireServing(options);
   try {
     return await NativeConnection.connect({

@@ -3,8 +3,10 @@ import { hostname } from 'node:os';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { checkSdk } from '../client/sdk-check';
 import { defaultTaskQueue } from '../workflows/contract';
 import type { Activities } from '../workflows/core/activities';
+import { defined } from '../workflows/core/json';
 import { installRuntime } from './logging';
 import { reasonOf, SetupError } from './setup-error';
 import { loadWorkflowBundle } from './workflow-bundle';
@@ -71,11 +73,10 @@ const defaultHeartbeatIntervalMs = 10_000;
  * Errors: `SetupError` if the workflow code cannot be bundled or the server refuses the worker.
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
-  if (options.logger !== undefined) installRuntime(options.logger);
-  const { code } = await loadWorkflowBundle({
-    ...(options.workflowsPath === undefined ? {} : { workflowsPath: options.workflowsPath }),
-    ...(options.cacheDirectory === undefined ? {} : { cacheDirectory: options.cacheDirectory }),
-  });
+  checkSdk((message) => new SetupError(message));
+  const { logger, workflowsPath, cacheDirectory } = options;
+  if (logger !== undefined) installRuntime(logger);
+  const { code } = await loadWorkflowBundle(defined({ workflowsPath, cacheDirectory }));
   const workerOptions = workerOptionsFrom(options, code);
   try {
     return await Worker.create(workerOptions);
@@ -105,9 +106,7 @@ function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOp
     stickyQueueScheduleToStartTimeout: options.stickyTimeoutMs ?? defaultStickyTimeoutMs,
     maxHeartbeatThrottleInterval: heartbeatIntervalMs,
     defaultHeartbeatThrottleInterval: heartbeatIntervalMs,
-    ...(options.maxCachedWorkflows === undefined
-      ? {}
-      : { maxCachedWorkflows: options.maxCachedWorkflows }),
+    ...defined({ maxCachedWorkflows: options.maxCachedWorkflows }),
     workerDeploymentOptions: {
       version: { deploymentName: 'holdfast', buildId: options.buildId ?? defaultBuildId },
       useWorkerVersioning: false,

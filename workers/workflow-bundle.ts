@@ -1,18 +1,21 @@
 /** Workflow code bundled once and cached by content, so that workers and tests start fast. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { BundleOptions } from '@temporalio/worker';
-import { bundleWorkflowCode } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
+import { checkSdk } from '../client/sdk-check';
 import { withProcessLock } from './process-lock';
 import { reasonOf, SetupError } from './setup-error';
 
 /** What to bundle and where to keep it. */
 export interface WorkflowBundleOptions {
-  /** File that exports the workflow functions; default: Holdfast's own. */
+  /** File that exports the workflow functions. Default: Holdfast's own. */
   readonly workflowsPath?: string;
+  /** File of workflows that are bundled beside Holdfast's own. */
+  readonly userWorkflowsPath?: string;
   /** Absent: nothing is cached. */
   readonly cacheDirectory?: string;
   /** Modules whose `interceptors` export joins the bundle. */
@@ -27,12 +30,13 @@ export interface WorkflowBundle {
 }
 
 const cacheEntrySchema = z.object({
-  /** Each file that went into the bundle, with the sha256 of its content. */
-  inputs: z.array(z.tuple([z.string(), z.string()])),
+  /** Files that went into the bundle, and the sha256 of their contents. */
+  files: z.array(z.string()),
+  digest: z.string(),
   code: z.string(),
 });
-type CacheEntry = z.infer<typeof cacheEntrySchema>;
-type InputHash = CacheEntry['inputs'][number];
+
+type WebpackHook = NonNullable<BundleOptions['webpackConfigHook']>;
 
 /** One webpack run on a loaded machine. */
 const lockWaitMs = 180_000;
@@ -40,10 +44,41 @@ const lockWaitMs = 180_000;
 const maxErrorLines = 12;
 const bundles = new Map<string, Promise<WorkflowBundle>>();
 
-/** Path of Holdfast's workflows: compiled beside the compiled worker, else the source. */
+/** The compiled file if this is compiled, else its source. */
+function moduleFile(...stem: readonly string[]): string {
+  const file = path.resolve(__dirname, ...stem);
+  return existsSync(`${file}.js`) ? `${file}.js` : `${file}.ts`;
+}
+
+/** Path of Holdfast's workflows. */
 export function holdfastWorkflowsPath(): string {
-  const stem = path.resolve(__dirname, '..', 'workflows', 'index');
-  return existsSync(`${stem}.js`) ? `${stem}.js` : `${stem}.ts`;
+  return moduleFile('..', 'workflows', 'index');
+}
+
+/**
+ * Bundles the workflows of `userWorkflowsPath` beside Holdfast's.
+ *
+ * Errors: `SetupError` if that file would use another copy of the SDK.
+ */
+export function withUserWorkflows(
+  options: BundleOptions,
+  userWorkflowsPath: string,
+): BundleOptions {
+  const users = path.resolve(userWorkflowsPath);
+  if (users === holdfastWorkflowsPath()) return options;
+  const sdk = '@temporalio/workflow';
+  checkSdk(
+    (message) => new SetupError(message),
+    [require.resolve(sdk), require.resolve(sdk, { paths: [path.dirname(users)] })],
+  );
+  return {
+    ...options,
+    workflowsPath: moduleFile('combined-workflows'),
+    webpackConfigHook: ({ resolve, ...config }) => {
+      const alias = Object.assign({}, resolve?.alias, { 'holdfast-user-workflows$': users });
+      return hookOf(options)({ ...config, resolve: { ...resolve, alias } });
+    },
+  };
 }
 
 /**
@@ -52,83 +87,85 @@ export function holdfastWorkflowsPath(): string {
  * Contract: several processes that ask at once build once; a cache that cannot be written only costs time.
  * Errors: `SetupError` with webpack's or the SDK's reason, such as a module that is not allowed in workflows.
  */
-export async function loadWorkflowBundle(
-  options: WorkflowBundleOptions = {},
-): Promise<WorkflowBundle> {
-  const workflowsPath = path.resolve(options.workflowsPath ?? holdfastWorkflowsPath());
-  if (!existsSync(workflowsPath)) {
-    throw new SetupError(`There is no workflow code at ${workflowsPath}. Build the project first.`);
+export async function loadWorkflowBundle({
+  workflowsPath = holdfastWorkflowsPath(),
+  userWorkflowsPath,
+  cacheDirectory,
+  workflowInterceptorModules = [],
+}: WorkflowBundleOptions = {}): Promise<WorkflowBundle> {
+  const entry = path.resolve(userWorkflowsPath ?? workflowsPath);
+  if (!existsSync(entry)) {
+    throw new SetupError(`There is no workflow code at ${entry}. Build the project first.`);
   }
-  const interceptors = options.workflowInterceptorModules ?? [];
-  const { cacheDirectory } = options;
-  if (cacheDirectory === undefined) {
-    return { code: (await build(workflowsPath, interceptors)).code, cached: false };
-  }
-  const cacheFile = path.join(cacheDirectory, `bundle-${keyOf(workflowsPath, interceptors)}.json`);
+  const plain = {
+    workflowsPath: entry,
+    workflowInterceptorModules: [...workflowInterceptorModules],
+  };
+  const options = userWorkflowsPath === undefined ? plain : withUserWorkflows(plain, entry);
+  if (cacheDirectory === undefined || !(await isWritable(cacheDirectory)))
+    return { code: (await build(options)).code, cached: false };
+  const key = [entry, options.workflowsPath, workflowInterceptorModules, workerPackage()];
+  const digest = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 16);
+  const cacheFile = path.join(cacheDirectory, `bundle-${digest}.json`);
   const hit = await readCache(cacheFile);
   if (hit !== undefined) return { code: hit, cached: true };
-  return buildShared(cacheFile, workflowsPath, interceptors);
+  // Callers in this process share one build; other processes wait for its file.
+  const building =
+    bundles.get(cacheFile) ??
+    buildLocked(cacheFile, options).finally(() => {
+      bundles.delete(cacheFile);
+    });
+  bundles.set(cacheFile, building);
+  return building;
 }
 
-/** Callers in this process share one build; other processes wait for its file. */
-function buildShared(
-  cacheFile: string,
-  workflowsPath: string,
-  interceptors: readonly string[],
-): Promise<WorkflowBundle> {
-  const running = bundles.get(cacheFile);
-  if (running !== undefined) return running;
-  const started = buildLocked(cacheFile, workflowsPath, interceptors).finally(() => {
-    bundles.delete(cacheFile);
-  });
-  bundles.set(cacheFile, started);
-  return started;
+function hookOf({ webpackConfigHook }: BundleOptions): WebpackHook {
+  return webpackConfigHook ?? ((config) => config);
 }
 
-async function buildLocked(
-  cacheFile: string,
-  workflowsPath: string,
-  interceptors: readonly string[],
-): Promise<WorkflowBundle> {
-  if (!(await isWritable(path.dirname(cacheFile)))) {
-    return { code: (await build(workflowsPath, interceptors)).code, cached: false };
-  }
+function workerPackage(): string {
+  return require.resolve('@temporalio/worker');
+}
+
+function buildLocked(cacheFile: string, options: BundleOptions): Promise<WorkflowBundle> {
   return withProcessLock(`${cacheFile}.lock`, lockWaitMs, async () => {
     const builtMeanwhile = await readCache(cacheFile);
     if (builtMeanwhile !== undefined) return { code: builtMeanwhile, cached: true };
-    const entry = await build(workflowsPath, interceptors);
-    await writeWhole(cacheFile, JSON.stringify(entry));
-    return { code: entry.code, cached: false };
+    const { code, files } = await build(options);
+    const temporary = `${cacheFile}.${process.pid}`;
+    await writeFile(temporary, JSON.stringify({ files, digest: await digestOf(files), code }));
+    await rename(temporary, cacheFile);
+    return { code, cached: false };
   });
 }
 
-async function build(workflowsPath: string, interceptors: readonly string[]): Promise<CacheEntry> {
+async function build(
+  options: BundleOptions,
+): Promise<{ readonly code: string; readonly files: readonly string[] }> {
   const webpackLines: string[] = [];
-  let inputFiles: readonly string[] = [];
-  const options: BundleOptions = {
-    workflowsPath,
-    workflowInterceptorModules: [...interceptors],
-    logger: collectingLogger(webpackLines),
-    webpackConfigHook: (config) => ({
-      ...config,
-      plugins: [
-        ...(config.plugins ?? []),
-        {
-          apply: (compiler) => {
-            compiler.hooks.done.tap('holdfast-inputs', (stats) => {
-              inputFiles = [...stats.compilation.fileDependencies];
-            });
-          },
-        },
-      ],
-    }),
-  };
+  let files: readonly string[] = [];
   try {
-    const { code } = await bundleWorkflowCode(options);
-    return { inputs: await hashInputs(inputFiles), code };
+    const { code } = await bundleWorkflowCode({
+      ...options,
+      logger: new DefaultLogger('ERROR', ({ message }) => webpackLines.push(message)),
+      webpackConfigHook: (config) => ({
+        ...hookOf(options)(config),
+        plugins: [
+          ...(config.plugins ?? []),
+          {
+            apply: (compiler) => {
+              compiler.hooks.done.tap('holdfast-inputs', ({ compilation }) => {
+                files = [...compilation.fileDependencies];
+              });
+            },
+          },
+        ],
+      }),
+    });
+    return { code, files };
   } catch (thrown) {
     throw new SetupError(
-      `The workflow code at ${workflowsPath} cannot be bundled: ${reasonOf(thrown)}\n${errorsOf(webpackLines)}`.trim(),
+      `The workflow code at ${options.workflowsPath} cannot be bundled: ${reasonOf(thrown)}\n${errorsOf(webpackLines)}`.trim(),
       { cause: thrown },
     );
   }
@@ -144,82 +181,29 @@ function errorsOf(webpackLines: readonly string[]): string {
     .join('\n');
 }
 
-type SdkLogger = NonNullable<BundleOptions['logger']>;
-
-/** Keeps what webpack says of errors, and nothing else. */
-function collectingLogger(lines: string[]): SdkLogger {
-  const ignore = (): void => undefined;
-  const keep = (message: string): void => {
-    lines.push(message);
-  };
-  return {
-    log: (level, message) => {
-      if (level === 'ERROR') lines.push(message);
-    },
-    trace: ignore,
-    debug: ignore,
-    info: ignore,
-    warn: ignore,
-    error: keep,
-  };
-}
-
-async function hashInputs(files: readonly string[]): Promise<InputHash[]> {
-  const hashed = await Promise.all(
-    files.map(async (file): Promise<InputHash | undefined> => {
-      const hash = await hashFile(file);
-      return hash === undefined ? undefined : [file, hash];
-    }),
-  );
-  return hashed.filter((input) => input !== undefined);
-}
-
-async function hashFile(file: string): Promise<string | undefined> {
-  try {
-    return createHash('sha256')
-      .update(await readFile(file))
-      .digest('hex');
-  } catch {
-    return undefined;
-  }
+/** The sha256 of all contents; a file that cannot be read counts as empty. */
+async function digestOf(files: readonly string[]): Promise<string> {
+  const contents = await Promise.all(files.map((file) => readFile(file).catch(() => '')));
+  const hash = createHash('sha256');
+  for (const content of contents) hash.update(`${content.length}:`).update(content);
+  return hash.digest('hex');
 }
 
 async function readCache(cacheFile: string): Promise<string | undefined> {
-  let entry: CacheEntry | undefined;
   try {
-    entry = cacheEntrySchema.safeParse(JSON.parse(await readFile(cacheFile, 'utf8'))).data;
+    const entry = cacheEntrySchema.parse(JSON.parse(await readFile(cacheFile, 'utf8')));
+    return (await digestOf(entry.files)) === entry.digest ? entry.code : undefined;
   } catch {
     return undefined;
   }
-  if (entry === undefined) return undefined;
-  const fresh = await Promise.all(
-    entry.inputs.map(async ([file, hash]) => (await hashFile(file)) === hash),
-  );
-  return fresh.every(Boolean) ? entry.code : undefined;
-}
-
-function keyOf(workflowsPath: string, interceptors: readonly string[]): string {
-  const worker = require.resolve('@temporalio/worker');
-  return createHash('sha256')
-    .update(JSON.stringify([workflowsPath, interceptors, worker]))
-    .digest('hex')
-    .slice(0, 16);
 }
 
 async function isWritable(directory: string): Promise<boolean> {
   try {
     await mkdir(directory, { recursive: true });
-    const probe = path.join(directory, `probe-${process.pid}`);
-    await writeFile(probe, '');
-    await rm(probe);
+    await access(directory, constants.W_OK);
     return true;
   } catch {
     return false;
   }
-}
-
-async function writeWhole(file: string, text: string): Promise<void> {
-  const temporary = `${file}.${process.pid}`;
-  await writeFile(temporary, text);
-  await rename(temporary, file);
 }

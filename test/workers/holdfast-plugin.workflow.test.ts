@@ -1,4 +1,6 @@
 /** Holdfast joins a worker that a user has already, by one line. */
+import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { bundleWorkflowCode, Worker } from '@temporalio/worker';
 import { HoldfastPlugin } from '../../workers/holdfast-plugin';
@@ -56,6 +58,27 @@ it("puts the agent's workflow into a bundle that is built with it, and only then
   expect(code).toContain('greeting');
   expect(without).not.toContain('agentRun');
   expect(left).not.toContain('agentRun');
+});
+
+it("writes nothing beside the user's workflows, nor into their node_modules", async () => {
+  const folder = await realpath(await mkdtemp(path.join(tmpdir(), 'holdfast-plugin-')));
+  try {
+    await writeFile(path.join(folder, 'workflows.ts'), 'export async function alone() {}');
+    await mkdir(path.join(folder, 'node_modules'));
+    const sdk = path.resolve('node_modules', '@temporalio');
+    await symlink(sdk, path.join(folder, 'node_modules', '@temporalio'));
+    const before = await readdir(folder, { recursive: true });
+    const { code } = await bundleWorkflowCode({
+      workflowsPath: path.join(folder, 'workflows.ts'),
+      logger: worker().logger,
+      plugins: [plugin],
+    });
+    expect(code).toContain('agentRun');
+    expect(code).toContain('alone');
+    expect(await readdir(folder, { recursive: true })).toEqual(before);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 it('refuses a worker that has an activity of the same name', async () => {

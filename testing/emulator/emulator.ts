@@ -15,7 +15,7 @@ import { nearestWire, parseBody, pathOf, readBody, redactedHeaders, routeOf } fr
 import { RecordedRequest, RequestLog } from './recorded-request';
 import type { PriceList } from './price-list';
 import type { ReplyStep, Step, VendorError } from './step';
-import type { ScriptKey, ScriptRule } from './script-queue';
+import type { ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
 import { Seal } from './seal';
 import type { PromptBlock, ReplyContext, WireName } from './wire';

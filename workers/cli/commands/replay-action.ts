@@ -8,10 +8,10 @@ import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-uti
 import { Worker } from '@temporalio/worker';
 import type { CommonOptions } from '../command-context';
 import { exitCodes } from '../exit-codes';
+import { defined } from '../../../workflows/core/json';
 import { asClientError } from '../../../client/temporal-failure';
 import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
-import { combinedEntry } from '../../holdfast-plugin';
 import { installRuntime } from '../../logging';
 import { reasonOf, SetupError } from '../../setup-error';
 import { loadWorkflowBundle } from '../../workflow-bundle';
@@ -47,9 +47,7 @@ export async function replay(
     throw new SetupError('Nothing to replay: give a directory with *.json, a file, or --run-id.');
   const { code } = await loadWorkflowBundle({
     cacheDirectory: environment.cacheDirectory,
-    ...(options.workflows === undefined
-      ? {}
-      : { workflowsPath: entryWith(path.resolve(directory, options.workflows)) }),
+    ...defined({ userWorkflowsPath: userWorkflows(directory, options) }),
   });
   let failed = 0;
   for (const { name, history } of histories) {
@@ -68,10 +66,11 @@ export async function replay(
   if (failed > 0) exitWith(exitCodes.replayMismatch);
 }
 
-/** A user's workflows stand beside Holdfast's, as on a worker with `HoldfastPlugin`. */
-function entryWith(workflowsPath: string): string {
-  if (existsSync(workflowsPath)) return combinedEntry(workflowsPath);
-  throw new SetupError(`There is no file ${workflowsPath} (--workflows FILE).`);
+function userWorkflows(directory: string, { workflows }: ReplayOptions): string | undefined {
+  if (workflows === undefined) return undefined;
+  const file = path.resolve(directory, workflows);
+  if (existsSync(file)) return file;
+  throw new SetupError(`There is no file ${file} (--workflows FILE).`);
 }
 
 /** What `--run-id` names, kept where `--save` says. */

@@ -37,7 +37,7 @@ function factsOf({ report }: RunOutcome): readonly string[] {
     counted(report.iterations, 'iteration'),
     `${counted(report.toolCallsSucceeded, 'tool call')} succeeded, ${report.toolCallsFailed} failed`,
     `${shortNumber(input)} tokens in${cachedText(report.cachedShare)}, ${shortNumber(usage.outputTokens)} out`,
-    ...(report.cost === undefined ? [] : [`cost ${costText(report.cost)}`]),
+    `cost ${costText(report.cost)}`,
     duration(report.elapsedMs),
   ];
   const healed = Object.entries(report.healed).map(([code, count]) => `${code} x${count}`);

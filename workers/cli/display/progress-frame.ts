@@ -39,12 +39,12 @@ function iterationText(status: RunStatusView | undefined): string {
 function detailText({ status, elapsedMs }: FrameInput): string {
   const parts = [duration(elapsedMs)];
   if (status !== undefined) {
-    const { usage, healed, cost } = status;
+    const { usage, healed } = status;
     const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
     parts.push(
       `${shortNumber(input)} in${cachedText(status.cachedShare)} ${shortNumber(usage.outputTokens)} out`,
     );
-    if (cost !== undefined) parts.push(costText(cost));
+    parts.push(costText(status.cost));
     const failed = status.toolCallsFailed === 0 ? '' : ` ${status.toolCallsFailed} failed`;
     parts.push(`tools ${status.toolCallsSucceeded} ok${failed}`);
     const codes = Object.entries(healed).map(([code, count]) => `${code} x${count}`);
