@@ -8,7 +8,7 @@ import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { actionDigest, callIdentity } from './identity/call-identity';
 import { fenceToolOutput } from './untrusted/fence';
 import { editedFileOf } from './tools/edits-file';
-import { sanitiseText } from './untrusted/sanitizer';
+import { sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
 import { requireTool } from './tool-call/tool-of-run';
@@ -64,7 +64,7 @@ function noticeOf(given: CheckEditInput, original: JsonObject): string | undefin
       return value === undefined ? [] : [[each, value] as const];
     }),
   );
-  const bound = (text: string, maxChars: number): string => sanitiseText(text, { maxChars });
+  const bound = (text: string, maxChars: number): string => sanitizeText(text, { maxChars });
   const removed = changed.filter((each) => !Object.hasOwn(input, each));
   return [
     `[Agent runtime: a person changed these arguments of the call before approving it: ${bound(changed.join(', '), shownNamesChars)}. It ran with the values below, not with yours.]`,
@@ -90,7 +90,7 @@ export async function checkEdit(
   const tool = requireTool(definition, name);
   const problems = problemsOf(tool, input);
   if (problems !== undefined)
-    return { type: 'refused', problems: sanitiseText(problems, { maxChars: failureMessageChars }) };
+    return { type: 'refused', problems: sanitizeText(problems, { maxChars: failureMessageChars }) };
   const json = canonicalJson(input);
   const isInline = Buffer.byteLength(json) <= inlineInputBytes;
   const notice = noticeOf(given, await originalOf(store, given));

@@ -31,7 +31,7 @@ import {
   trimmedMessage,
   withoutReasoning,
 } from './context/stripped-messages';
-import { summariseRecord } from './context/summarize';
+import { summarizeRecord } from './context/summarize';
 
 /** One compaction: what it works on. */
 interface Work {
@@ -49,7 +49,7 @@ interface Work {
  *
  * Contract: nothing is changed in place: the result is a new chain, the old one stays; the kept tail and every call with its
  * results stay together; a repeat resumes and gives the same result. No usable summary comes back as `failure`.
- * Errors: ApplicationFailure whose type is a failover reason of the summarising route, or a system failure code.
+ * Errors: ApplicationFailure whose type is a failover reason of the summarizing route, or a system failure code.
  */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactResult> {
   return withAttempts(input.allowance, (attempting) => compactTranscript(deps, input, attempting));
@@ -77,7 +77,7 @@ async function compactTranscript(
   };
   if (input.isDue !== true && fitsBounds(before, input.bounds))
     return { ...unchanged, isNeedless: true };
-  const made = input.tier === 1 ? { messages: await stripped(work) } : await summarised(work);
+  const made = input.tier === 1 ? { messages: await stripped(work) } : await summarized(work);
   const { spend } = attempting.meter;
   const spent = totalTokens(spend.usage) === 0 ? {} : { spend };
   if (made.failure !== undefined) return { ...unchanged, ...spent, failure: made.failure };
@@ -206,12 +206,12 @@ async function charsThatFit(
   return tailChars.at(-1) ?? 0;
 }
 
-interface Summarised {
+interface Summarized {
   readonly messages: readonly Message[];
   readonly failure?: CompactResult['failure'];
 }
 
-/** Index up to which messages are summarised: everything before the tail, or the oldest half of it by size. */
+/** Index up to which messages are summarized: everything before the tail, or the oldest half of it by size. */
 function summaryEnd({ messages, config, input, definition, deps }: Work): number {
   const start = tailStart(messages, config.keptTail);
   if (input.tier !== 3) return start;
@@ -228,7 +228,7 @@ function summaryEnd({ messages, config, input, definition, deps }: Work): number
 }
 
 /** Tiers 2, 3 and 4: a summary in the place of old messages. */
-async function summarised(work: Work): Promise<Summarised> {
+async function summarized(work: Work): Promise<Summarized> {
   const { store, messages, input, config, definition } = work;
   const end = summaryEnd(work);
   const old = messages.slice(0, end);
@@ -281,7 +281,7 @@ async function tellOf(
     return { parts: { ...nothingTold, progress: [plainDescription(old)] } };
   const lines = recordLines(whole);
   if (lines.length === 0) return { parts: nothingTold };
-  const made = await summariseRecord(
+  const made = await summarizeRecord(
     deps,
     definition,
     store,

@@ -8,7 +8,7 @@ import { interruption, withHeartbeat } from './lifecycle/activity-lifecycle';
 import { applicationFailure } from './lifecycle/error-mapping';
 import type { Notification, Notifier, NotifierOptions } from './definitions/notifier';
 import { NotifierError } from './definitions/notifier';
-import { sanitiseText } from './untrusted/sanitizer';
+import { sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { contentHash } from './stores/content-hash';
 
@@ -18,7 +18,7 @@ const patienceMs = 55 * 60_000;
 /** Longest pause between two tries in milliseconds; the first is a second, doubled each time (ADR 0027). */
 const longestPauseMs = 60_000;
 
-/** Characters of a sanitised text. */
+/** Characters of a sanitized text. */
 const textChars = 1_000;
 const lineChars = 200;
 
@@ -45,15 +45,15 @@ function linkTo(base: string | undefined, namespace: string, runId: string): { l
   return { link: `${base.replace(/\/+$/, '')}/${path}` };
 }
 
-/** What is delivered: the notice, sanitised, with how to answer. */
+/** What is delivered: the notice, sanitized, with how to answer. */
 function notificationOf(
   { notice, idempotencyKey }: Pick<NotifyInput, 'notice' | 'idempotencyKey'>,
   place: { readonly runId: string; readonly namespace: string; readonly webUiUrl?: string },
 ): Notification {
   const { runId, namespace, webUiUrl } = place;
-  const clean = (text: string): string => sanitiseText(text, { maxChars: textChars });
+  const clean = (text: string): string => sanitizeText(text, { maxChars: textChars });
   const lines = (texts: readonly string[]): readonly string[] =>
-    texts.map((text) => sanitiseText(text, { maxChars: lineChars }));
+    texts.map((text) => sanitizeText(text, { maxChars: lineChars }));
   return {
     ...notice,
     id: `msg_${contentHash(idempotencyKey).slice(0, 27)}`,
@@ -181,7 +181,7 @@ export async function notify(
         ),
         failed: failed.map(({ name, error }) => ({
           notifier: name,
-          message: sanitiseText(error.message, { maxChars: lineChars }),
+          message: sanitizeText(error.message, { maxChars: lineChars }),
         })),
       };
     },

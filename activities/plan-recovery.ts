@@ -11,7 +11,7 @@ import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { LearnedAction } from './definitions/feature-hooks';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
 import { resultBlock } from './model-call/pending-results';
-import { boundText, sanitiseText } from './untrusted/sanitizer';
+import { boundText, sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
@@ -139,7 +139,7 @@ function resultOf(
     ...defined({ patternId }),
     ...(problem === undefined
       ? {}
-      : { problem: boundText(sanitiseText(problem, { maxChars: failureMessageChars }), 300) }),
+      : { problem: boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300) }),
     ...defined({ spend }),
   };
 }

@@ -15,7 +15,7 @@ import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { keepTrying } from './lifecycle/retry-for';
 import { countedAttempt } from './lifecycle/lost-workers';
 import { resultIdentityOf } from './identity/result-identity';
-import { boundBytes, boundText, sanitiseText } from './untrusted/sanitizer';
+import { boundBytes, boundText, sanitizeText } from './untrusted/sanitizer';
 import { reportsFailure } from './tool-call/reported-failure';
 import type { Store, ToolRecord } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
@@ -98,7 +98,7 @@ function inlineResult(
   const root = workspace === undefined ? {} : { root: workspace };
   const plain = isError
     ? execution.error.message
-    : boundBytes(sanitiseText(execution.text, { maxChars: inlineChars, ...root }), inlineBytes);
+    : boundBytes(sanitizeText(execution.text, { maxChars: inlineChars, ...root }), inlineBytes);
   return {
     text: isError
       ? toToolResponse(execution.error)
@@ -213,7 +213,7 @@ async function runAttempt(
     workspace: definition.config.workspace,
     superseded,
     progress: (text: unknown) => {
-      show(typeof text === 'string' ? sanitiseText(text, { maxChars: previewChars }) : '');
+      show(typeof text === 'string' ? sanitizeText(text, { maxChars: previewChars }) : '');
     },
   };
   if (input.answer !== undefined) {

@@ -10,8 +10,8 @@ import type { OfflineWorld } from './offline-world';
 import { inOfflineWorld, runAsProgram } from './offline-world';
 import type { TicketActivities } from './ticket-workflows';
 
-const summariser: AgentDefinition = {
-  name: 'summariser',
+const summarizer: AgentDefinition = {
+  name: 'summarizer',
   instructions: 'You sum up a ticket in one sentence.',
   chain: [{ provider: 'anthropic', model: 'claude-sonnet-4-5' }],
   tools: [],
@@ -36,15 +36,15 @@ export function ticketWorker(
 }
 
 /** Starts a run on that worker and waits for its result. */
-export async function summariseTicket(world: OfflineWorld): Promise<RunResult> {
+export async function summarizeTicket(world: OfflineWorld): Promise<RunResult> {
   const { connection, client, taskQueue, store, provider, emulator } = world;
   emulator.script([reply.text('The customer was charged twice for one order.')]);
   const worker = await ticketWorker({ connection, taskQueue }, { store, providers: [provider] }, [
-    summariser,
+    summarizer,
   ]);
   return worker.runUntil(async () => {
     const run = await client.start({
-      agent: 'summariser',
+      agent: 'summarizer',
       goal: 'I ordered once, but my card shows two payments of 40 euros. Please check!',
     });
     return run.result();
@@ -52,7 +52,7 @@ export async function summariseTicket(world: OfflineWorld): Promise<RunResult> {
 }
 
 async function main(): Promise<void> {
-  const result = await inOfflineWorld('existing-worker', summariseTicket);
+  const result = await inOfflineWorld('existing-worker', summarizeTicket);
   console.log(result.status === 'completed' ? result.answer : result);
 }
 

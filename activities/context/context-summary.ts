@@ -1,4 +1,4 @@
-/** What stands in the place of summarised messages: a structured summary, merged and never summarised again. */
+/** What stands in the place of summarized messages: a structured summary, merged and never summarized again. */
 import { z } from 'zod';
 import { noteProvenance } from '../../workflows/core/errors/error-context';
 import { defined } from '../../workflows/core/json';

@@ -9,7 +9,7 @@ export function cutBefore(messages: readonly Message[], index: number): number {
 }
 
 /**
- * Index of the first message that is never summarised.
+ * Index of the first message that is never summarized.
  *
  * Contract: pure; at least `keptTail` messages stand behind it, where there are so many; a batch's calls and results stay
  * together. Source: R-CTX-4.

@@ -1,4 +1,4 @@
-/** A conversation as plain lines: what a model summarises, and what stands for it where no model can. */
+/** A conversation as plain lines: what a model summarizes, and what stands for it where no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import { asOneEntry } from '../untrusted/record-entry';
 import { wellFormedText } from '../providers/request/well-formed';

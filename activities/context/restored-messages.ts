@@ -1,4 +1,4 @@
-/** Puts back what tier 1 took out, for the one who summarises: what only a ref names would be in no summary. */
+/** Puts back what tier 1 took out, for the one who summarizes: what only a ref names would be in no summary. */
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import { wellFormedText } from '../providers/request/well-formed';
 import type { Store } from '../stores/store';

@@ -1,4 +1,4 @@
-/** Summarises a record with a model: part by part, each part kept in the store, so that a repeat resumes where it stopped. */
+/** Summarizes a record with a model: part by part, each part kept in the store, so that a repeat resumes where it stopped. */
 import { Context } from '@temporalio/activity';
 import { z } from 'zod';
 import type { CompactInput } from '../../workflows/core/context/ports';
@@ -30,7 +30,7 @@ export type RecordSummary =
 
 /** Tokens of one part's summary; a small window leaves less. */
 const summaryTokens = 2_048;
-/** Tokens of one part of the record at most: a longer one is summarised more coarsely (ADR 0024). */
+/** Tokens of one part of the record at most: a longer one is summarized more coarsely (ADR 0024). */
 const mostPartTokens = 32_000;
 /** Tokens that system prompt and frame take, with room to spare. */
 const frameTokens = 900;
@@ -42,7 +42,7 @@ export type SummaryInput = CompactInput & {
   readonly summary: NonNullable<CompactInput['summary']>;
 };
 
-interface Summariser {
+interface Summarizer {
   readonly store: Store;
   readonly provider: Provider;
   readonly call: RouteCall;
@@ -54,13 +54,13 @@ interface Summariser {
 }
 
 /**
- * Summarises the lines of a record.
+ * Summarizes the lines of a record.
  *
- * Contract: every request fits the window of its route, however long the record is; a part that was summarised before, by this
+ * Contract: every request fits the window of its route, however long the record is; a part that was summarized before, by this
  * attempt or an earlier one, is not paid for again.
  * Errors: as `callModel`: ApplicationFailure with a failover reason.
  */
-export async function summariseRecord(
+export async function summarizeRecord(
   deps: ActivityDeps,
   definition: RunDefinition,
   store: Store,
@@ -87,7 +87,7 @@ export async function summariseRecord(
     startedAtMs: clock(),
   };
   return admitted(store, call, async (admission) => {
-    const summariser: Summariser = {
+    const summarizer: Summarizer = {
       store,
       provider,
       call,
@@ -97,22 +97,22 @@ export async function summariseRecord(
       clock,
       retries: admission === 'probe' ? 0 : limits.streamRetries,
     };
-    const made = await summariseParts(summariser, chunks, attempting);
+    const made = await summarizeParts(summarizer, chunks, attempting);
     await reportAnsweredCall(store, call, clock());
     return made;
   });
 }
 
-async function summariseParts(
-  summariser: Summariser,
+async function summarizeParts(
+  summarizer: Summarizer,
   chunks: readonly string[],
   attempting: Attempting,
 ): Promise<RecordSummary> {
   const parts: PartSummary[] = [];
   for (const [index, chunk] of chunks.entries()) {
     const prompt = summaryPrompt(chunk, index + 1, chunks.length);
-    const made = await summarisePart(summariser, prompt, attempting);
-    if ('problem' in made) return { type: 'unusable', route: summariser.call.route, ...made };
+    const made = await summarizePart(summarizer, prompt, attempting);
+    if ('problem' in made) return { type: 'unusable', route: summarizer.call.route, ...made };
     parts.push(made);
   }
   return { type: 'summary', parts };
@@ -127,18 +127,18 @@ const keptPartSchema = z.object({
   spend: spendSchema,
 });
 
-async function summarisePart(
-  summariser: Summariser,
+async function summarizePart(
+  summarizer: Summarizer,
   prompt: string,
   attempting: Attempting,
 ): Promise<PartSummary | { readonly problem: string }> {
-  const { store, call } = summariser;
+  const { store, call } = summarizer;
   const key = `summary/${contentHash(`${call.holder}\n${call.route}\n${prompt}`)}`;
   const known = await store.beginTool({
     key,
     tool: 'summary',
     inputDigest: contentHash(prompt),
-    startedAtMs: summariser.clock(),
+    startedAtMs: summarizer.clock(),
   });
   const { activityId } = Context.current().info;
   const kept =
@@ -147,7 +147,7 @@ async function summarisePart(
     if (kept.data.activityId === activityId) attempting.meter.resume(kept.data.spend);
     return kept.data.part;
   }
-  const reply = await sendPart(summariser, prompt, attempting);
+  const reply = await sendPart(summarizer, prompt, attempting);
   const problem = summaryProblem(reply);
   if (problem !== undefined) return { problem };
   const part = readPartSummary(reply);
@@ -158,7 +158,7 @@ async function summarisePart(
 
 /** Sends one part. What earlier parts and attempts consumed counts against the allowance, the dead ones' once. */
 async function sendPart(
-  { store, provider, call, route, input, maxOutputTokens, clock, retries }: Summariser,
+  { store, provider, call, route, input, maxOutputTokens, clock, retries }: Summarizer,
   prompt: string,
   attempting: Attempting,
 ): Promise<ModelReply> {

@@ -1,7 +1,7 @@
 /** How people are notified that a run waits for one of them: pluggable, at least once, never blocking the run. */
 import type { PersonNotice } from '../../workflows/core/notifications/ports';
 
-/** What a notifier delivers. Every text is sanitised and bounded, and may hold what a model or tool wrote: never markup. */
+/** What a notifier delivers. Every text is sanitized and bounded, and may hold what a model or tool wrote: never markup. */
 export type Notification = PersonNotice & {
   /** The same for every repeat of the same notification. */
   readonly id: string;

@@ -1,10 +1,10 @@
 /** What identifies a tool call to people and guards: label, fingerprint, digest of the exact action, privileged parameters. */
-import { normaliseText, shortHash } from '../../workflows/core/errors/fingerprint';
+import { normalizeText, shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
 import type { PrivilegedUse, ProposedToolCall } from '../../workflows/core/tools/ports';
 import { callLikeness } from './call-likeness';
-import { sanitiseText } from '../untrusted/sanitizer';
+import { sanitizeText } from '../untrusted/sanitizer';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import type { Tool } from '../tools/tool';
 
@@ -28,12 +28,12 @@ export interface NamedCall {
 function callLabel(tool: Tool | undefined, input: JsonObject): string | undefined {
   const value = tool?.label === undefined ? undefined : input[tool.label];
   if (typeof value !== 'string' || value === '') return undefined;
-  return sanitiseText(value.replace(/\s+/g, ' '), { maxChars: labelChars });
+  return sanitizeText(value.replace(/\s+/g, ' '), { maxChars: labelChars });
 }
 
-/** Normalised identity of a call to a tool that does not exist. */
+/** Normalized identity of a call to a tool that does not exist. */
 function unknownCall({ name, input }: NamedCall): Pick<ProposedToolCall, 'fingerprint'> {
-  return { fingerprint: shortHash(normaliseText(`${name} ${canonicalJson(input)}`)) };
+  return { fingerprint: shortHash(normalizeText(`${name} ${canonicalJson(input)}`)) };
 }
 
 /** Digest of the exact action: an approval is bound to it. */
@@ -48,7 +48,7 @@ function privilegedUse(tool: Tool | undefined, call: NamedCall): PrivilegedUse |
   const use = (...parts: readonly string[]): string =>
     contentHash(call.name, ...parts.map((part) => `\n${part}`)).slice(0, useChars);
   const parameters = found.slice(0, toldPrivileges).map(({ path, value }) => ({
-    name: sanitiseText(path, { maxChars: pathChars }),
+    name: sanitizeText(path, { maxChars: pathChars }),
     use: use(path, canonicalJson(value)),
   }));
   const rest = found.slice(toldPrivileges);

@@ -1,5 +1,5 @@
 /** Identity of what a tool call came to: whether it brought something new, and whether its own service was down. */
-import { normaliseResult, shortHash } from '../../workflows/core/errors/fingerprint';
+import { normalizeResult, shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
 import type { ResultIdentity } from '../../workflows/core/tools/ports';
@@ -10,10 +10,10 @@ import { reportsFailure } from '../tool-call/reported-failure';
 import type { Execution } from '../tool-call/tool-execution';
 import type { Tool } from '../tools/tool';
 
-/** Characters up to which a result is normalised as a whole; of a longer one head, tail and a hash of the rest count. */
+/** Characters up to which a result is normalized as a whole; of a longer one head, tail and a hash of the rest count. */
 const wholeChars = 65_536;
 
-/** Characters of head and of tail that are normalised of a longer result. */
+/** Characters of head and of tail that are normalized of a longer result. */
 const endChars = 8_192;
 
 /** Lines whose hashes are kept of a result (bottom-k sketch, ADR 0019), and the fewest lines that make one worth while. */
@@ -54,9 +54,9 @@ function textOf(execution: Execution): string {
 }
 
 function identityOfText(text: string): string {
-  if (text.length <= wholeChars) return shortHash(normaliseResult(text));
+  if (text.length <= wholeChars) return shortHash(normalizeResult(text));
   const ends = `${text.slice(0, endChars)} ${text.slice(-endChars)}`;
-  return shortHash(`${normaliseResult(ends)} ${shortHash(text.replace(/\d+/g, ''))}`);
+  return shortHash(`${normalizeResult(ends)} ${shortHash(text.replace(/\d+/g, ''))}`);
 }
 
 /** Line numbers that reading tools put before each line. */

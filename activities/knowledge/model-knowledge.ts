@@ -7,7 +7,7 @@ import { countAllTokens } from '../measure/count-tokens';
 import { InfraException } from '../lifecycle/infra-exception';
 import { objectInText } from '../untrusted/json-in-text';
 import type { BrokenReply, ModelRequest, Provider } from '../providers/provider';
-import { sanitiseText } from '../untrusted/sanitizer';
+import { sanitizeText } from '../untrusted/sanitizer';
 import type { PatternStore } from '../stores/patterns/pattern-store';
 import { CallMeter } from '../model-call/call-meter';
 import { canonicalJson, contentHash } from '../stores/content-hash';
@@ -55,7 +55,7 @@ const answerSchema = z.object({
 type Answer = z.infer<typeof answerSchema>;
 
 function clean(text: string): string {
-  return sanitiseText(text.replace(/\s+/g, ' '), { maxChars: hintChars });
+  return sanitizeText(text.replace(/\s+/g, ' '), { maxChars: hintChars });
 }
 
 function hintsOf({ hints }: Answer['tools'][number]): readonly ToolHint[] {

@@ -3,7 +3,7 @@ import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { InfraError } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { InfraException } from './infra-exception';
-import { sanitiseText } from '../untrusted/sanitizer';
+import { sanitizeText } from '../untrusted/sanitizer';
 
 /** When Temporal repeats a failed activity; absent = the next move is the core's. */
 export interface RetryAdvice {
@@ -13,10 +13,10 @@ export interface RetryAdvice {
 /**
  * Makes the failure that crosses the activity boundary.
  *
- * Contract: no vendor object, stack or cause crosses; the message is sanitised and at most 500 characters.
+ * Contract: no vendor object, stack or cause crosses; the message is sanitized and at most 500 characters.
  */
 export function applicationFailure(failure: InfraError, retry?: RetryAdvice): ApplicationFailure {
-  const message = sanitiseText(failure.message, { maxChars: failureMessageChars });
+  const message = sanitizeText(failure.message, { maxChars: failureMessageChars });
   const crossing = ApplicationFailure.create({
     message,
     type: failure.code,

@@ -9,7 +9,7 @@ import { wellFormedText } from '../providers/request/well-formed';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { defined } from '../../workflows/core/json';
-import { sanitiseText } from '../untrusted/sanitizer';
+import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import type { TakenCall } from './tool-call-intake';
 import { takeToolCalls } from './tool-call-intake';
@@ -47,7 +47,7 @@ function mistaken(
     error: {
       kind: 'agent',
       code,
-      message: sanitiseText(message, { maxChars: failureMessageChars }),
+      message: sanitizeText(message, { maxChars: failureMessageChars }),
       recoverable: true,
     },
   };
@@ -134,7 +134,7 @@ export async function takeReply(
     stopReason: reply.stopReason,
     toolCalls: calls.map(({ proposed }) => proposed),
     ...defined({ error: reply.error }),
-    textPreview: sanitiseText(text, { maxChars: previewChars }),
+    textPreview: sanitizeText(text, { maxChars: previewChars }),
     ...(calls.length === 0 && text !== ''
       ? { answer: redactText(stripHidden(text)).slice(0, answerChars) }
       : {}),

@@ -13,7 +13,7 @@ import { actionDigest, callIdentity } from '../identity/call-identity';
 import type { RawToolCall } from '../providers/provider';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
-import { sanitiseText } from '../untrusted/sanitizer';
+import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { canonicalJson } from '../stores/content-hash';
 import { editedFileOf } from '../tools/edits-file';
@@ -50,8 +50,8 @@ function agentError(
   return {
     kind: 'agent',
     code,
-    message: sanitiseText(message, { maxChars: failureMessageChars }),
-    ...(hint === undefined ? {} : { hint: sanitiseText(hint, { maxChars: failureMessageChars }) }),
+    message: sanitizeText(message, { maxChars: failureMessageChars }),
+    ...(hint === undefined ? {} : { hint: sanitizeText(hint, { maxChars: failureMessageChars }) }),
     recoverable: true,
     ...(toolName === undefined || toolName === ''
       ? {}
@@ -239,8 +239,8 @@ function shortened(error: AgentError, total: number): AgentError {
   if (message.length <= chars && (hint ?? '').length <= chars) return error;
   return {
     ...error,
-    message: sanitiseText(message, { maxChars: chars }),
-    ...(hint === undefined ? {} : { hint: sanitiseText(hint, { maxChars: chars }) }),
+    message: sanitizeText(message, { maxChars: chars }),
+    ...(hint === undefined ? {} : { hint: sanitizeText(hint, { maxChars: chars }) }),
   };
 }
 

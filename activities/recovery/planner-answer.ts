@@ -5,12 +5,12 @@ import { defined } from '../../workflows/core/json';
 import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery/action';
 import { recoveryStrategies } from '../../workflows/core/recovery/action';
 import type { OutputSchema } from '../providers/provider';
-import { sanitiseText } from '../untrusted/sanitizer';
+import { sanitizeText } from '../untrusted/sanitizer';
 
 /** Characters of each text that a plan may have (ADR 0026). */
 const textChars = 500;
 
-const text = z.string().transform((value) => sanitiseText(value, { maxChars: textChars }));
+const text = z.string().transform((value) => sanitizeText(value, { maxChars: textChars }));
 const parameters = z.record(z.string(), z.json());
 
 /** Vendors that keep a schema take no free object, so parameters may come as JSON text too. */

@@ -34,7 +34,7 @@ export interface SharedHealth {
   /** Failures since the last success. */
   readonly errorCount: number;
   readonly lastErrorReason?: FailoverReason;
-  /** Sanitised by its reporter; at most 500 characters. */
+  /** Sanitized by its reporter; at most 500 characters. */
   readonly lastError?: string;
   /** Kept when a success clears the rest: an older success must not clear a failure that it does not know of. */
   readonly lastFailureAtMs?: number;
@@ -52,7 +52,7 @@ export interface SharedHealth {
 export interface RouteFailure {
   readonly route: string;
   readonly reason: FailoverReason;
-  /** Sanitised; cut after 500 characters. */
+  /** Sanitized; cut after 500 characters. */
   readonly message: string;
   readonly status: 'degraded' | 'down';
   /** 0 = this failure asks for no rest. */

@@ -102,7 +102,7 @@ function textOf(thrown: unknown, depth: number): string {
 /**
  * Name, message, status, the words of an answer and the causes of whatever a tool threw.
  *
- * Contract: never throws; headers, requests and configs are not looked at; whoever shows the text sanitises and bounds it.
+ * Contract: never throws; headers, requests and configs are not looked at; whoever shows the text sanitizes and bounds it.
  * Source: case surface-01, and what other clients throw (got, undici, ofetch, superagent, problem details).
  */
 export function thrownText(thrown: unknown): string {

@@ -7,7 +7,7 @@ import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import { isLostInTheMiddle } from './reached-server';
-import { sanitiseText } from '../untrusted/sanitizer';
+import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { thrownText } from './error-text';
 import type { GivenOutput } from './tool-output';
@@ -35,7 +35,7 @@ class ToolDeadline extends Error {
   }
 }
 
-/** Builds an error of this tool for the model: sanitised, with the author's hint. */
+/** Builds an error of this tool for the model: sanitized, with the author's hint. */
 export function toolFailure(
   tool: Tool,
   code: AgentError['code'],
@@ -44,7 +44,7 @@ export function toolFailure(
 ): AgentError {
   const root = options.root === undefined ? {} : { root: options.root };
   const bound = (text: string): string =>
-    sanitiseText(text, { maxChars: failureMessageChars, ...root });
+    sanitizeText(text, { maxChars: failureMessageChars, ...root });
   return {
     kind: 'agent',
     code,

@@ -1,8 +1,8 @@
-/** What the model gets of a tool's output: sanitised, fenced, bounded, with a way to read on. */
+/** What the model gets of a tool's output: sanitized, fenced, bounded, with a way to read on. */
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
-import { cutMiddle, sanitiseText } from '../untrusted/sanitizer';
-import { sanitiseWhole } from '../untrusted/sanitize-large';
+import { cutMiddle, sanitizeText } from '../untrusted/sanitizer';
+import { sanitizeWhole } from '../untrusted/sanitize-large';
 import { fenceToolOutput } from '../untrusted/fence';
 import type { Store } from '../stores/store';
 
@@ -31,7 +31,7 @@ export interface ShownOutput {
   readonly blob?: string;
   /** Bytes of the whole output, also of what was not kept. */
   readonly bytes: number;
-  /** Sanitised, unfenced head, for previews. */
+  /** Sanitized, unfenced head, for previews. */
   readonly plain: string;
 }
 
@@ -57,7 +57,7 @@ export function outputText(output: unknown): string {
 /**
  * Prepares an output for the model.
  *
- * Contract: deterministic in its arguments; the stored whole is sanitised like the part that is shown.
+ * Contract: deterministic in its arguments; the stored whole is sanitized like the part that is shown.
  */
 export async function showOutput(
   store: Store,
@@ -67,10 +67,10 @@ export async function showOutput(
 ): Promise<ShownOutput> {
   const root = workspace === undefined ? {} : { root: workspace };
   const bytes = Buffer.byteLength(text);
-  const plain = sanitiseText(text, { maxChars: modelOutputChars, ...root });
+  const plain = sanitizeText(text, { maxChars: modelOutputChars, ...root });
   if (text.length <= modelOutputChars)
     return { content: fenceToolOutput(call.name, plain, call.toolCallId), bytes, plain };
-  const blob = await store.putBlob(await sanitiseWhole(text, workspace));
+  const blob = await store.putBlob(await sanitizeWhole(text, workspace));
   const kept =
     wholeBytes === undefined
       ? `The whole output has ${bytes} bytes.`

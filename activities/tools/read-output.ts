@@ -6,7 +6,7 @@ import { ToolError } from './tool-error';
 
 /** Bytes in one answer: fewer than one result shows at once, so that reading on never needs reading on. */
 const maxLength = 12_000;
-/** Bytes read before the offset, to begin at the start of a line: a secret cut in two is not recognised as one. */
+/** Bytes read before the offset, to begin at the start of a line: a secret cut in two is not recognized as one. */
 const lineSearchBytes = 4_096;
 
 /** Reads a part of a stored output. */

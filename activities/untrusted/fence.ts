@@ -19,7 +19,7 @@ const codeDigits = 16;
  * The code is a digest of the text itself, so a text cannot hold its own closing line: it would have to know its digest. Tags
  * inside that look like a fence lose their bracket besides.
  *
- * Contract: deterministic in its arguments, so that a retry gives the same bytes; `text` was sanitised before.
+ * Contract: deterministic in its arguments, so that a retry gives the same bytes; `text` was sanitized before.
  */
 export function fenceToolOutput(name: string, text: string, toolCallId = ''): string {
   const inside = (text.trim() === '' ? '(no output)' : text).replace(fenceLike, '($1$2');

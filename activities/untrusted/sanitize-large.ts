@@ -1,6 +1,6 @@
 /** Cleans a text of many megabytes whole, in pieces between which the event loop turns, so that heartbeats still go out. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { sanitiseText } from './sanitizer';
+import { sanitizeText } from './sanitizer';
 import { defined } from '../../workflows/core/json';
 
 /** Characters of a piece: some 100 ms of work on a text that no rule can skip through. */
@@ -22,18 +22,18 @@ function cutAt(text: string, from: number): number {
 }
 
 /**
- * Makes a whole text fit for the store: as `sanitiseText`, but nothing is left out.
+ * Makes a whole text fit for the store: as `sanitizeText`, but nothing is left out.
  *
  * Contract: deterministic in its arguments. A secret that has no line end, blank or bracket in 16,384 characters, or a private
  * key that is longer, may be cut in two and then keeps a part.
  */
-export async function sanitiseWhole(text: string, root: string | undefined): Promise<string> {
+export async function sanitizeWhole(text: string, root: string | undefined): Promise<string> {
   const pieces: string[] = [];
   for (let from = 0; from < text.length;) {
     const to = cutAt(text, from);
     const piece = text.slice(from, to);
     pieces.push(
-      sanitiseText(piece, {
+      sanitizeText(piece, {
         maxChars: 2 * pieceChars,
         ...defined({ root }),
       }),

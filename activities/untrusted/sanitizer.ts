@@ -4,7 +4,7 @@ import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { redactText } from '../../workflows/core/secrets/redact';
 
 /** How a text is bounded and which paths in it are made relative. */
-export interface SanitiseOptions {
+export interface SanitizeOptions {
   /** UTF-16 units of the result, at most. */
   readonly maxChars: number;
   /** Absolute path of the workspace: paths below it become relative to it. */
@@ -127,7 +127,7 @@ export function boundBytes(text: string, maxBytes: number): string {
   return bounded;
 }
 
-/** Characters read beyond what is kept, so that no secret is cut by the bound before it is recognised. */
+/** Characters read beyond what is kept, so that no secret is cut by the bound before it is recognized. */
 const marginChars = 16_384;
 /** Where a long text is cut before it is read, the broken line goes, up to this length. */
 const brokenLineChars = 4_096;
@@ -170,7 +170,7 @@ function clean(visible: string, root: string | undefined): string {
  * Contract: pure; never throws; of a text of any length only `maxChars` and a margin at both ends is worked on; the result is
  * well-formed Unicode without NUL.
  */
-export function sanitiseText(text: string, { maxChars, root }: SanitiseOptions): string {
+export function sanitizeText(text: string, { maxChars, root }: SanitizeOptions): string {
   const window = maxChars + marginChars;
   if (text.length <= 2 * window) {
     return boundText(clean(stripHidden(text), root), maxChars);

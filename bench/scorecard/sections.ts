@@ -6,7 +6,7 @@ import { scoreLoops } from './loops/score-loops';
 import { ampleTrial, scoreBudget, tightTrial } from './budget/score-budget';
 import { scoreProviderFaults } from './provider/score-provider-faults';
 import { providerFaults } from './provider/provider-faults';
-import { scoreSanitise } from './sanitise/score-sanitise';
+import { scoreSanitize } from './sanitise/score-sanitise';
 import type { ScorecardSection } from './section';
 import { scoreStuck } from './stuck/score-stuck';
 import { countedModels, scoreTokens } from './tokens/score-tokens';
@@ -26,7 +26,7 @@ export const sections: readonly ScorecardSection[] = [
   },
   {
     name: 'loops',
-    about: 'labelled call traces: loops, polling, outages',
+    about: 'labeled call traces: loops, polling, outages',
     score: () => scoreLoops(readCallTraces()),
   },
   {
@@ -47,7 +47,7 @@ export const sections: readonly ScorecardSection[] = [
   {
     name: 'sanitise',
     about: 'secrets and injections through every sink: prompts, history, logs, store',
-    score: () => scoreSanitise(),
+    score: () => scoreSanitize(),
   },
   {
     name: 'budget',

@@ -110,11 +110,11 @@ function told(entry: TimelineEntry): Told | undefined {
   }
 }
 
-/** A storyteller on this paper: coloured on a terminal, plain elsewhere. */
+/** A storyteller on this paper: colored on a terminal, plain elsewhere. */
 export function storyOn(paper: Paper): Story {
-  const isColoured = paper.isTTY === true && process.env['NO_COLOR'] === undefined;
+  const isColored = paper.isTTY === true && process.env['NO_COLOR'] === undefined;
   const paint = (style: Style, text: string): string =>
-    isColoured && text !== '' ? styleText(style, text) : text;
+    isColored && text !== '' ? styleText(style, text) : text;
   const line = (text = ''): void => {
     paper.write(`${text}\n`);
   };

@@ -1,15 +1,15 @@
 /** Hidden characters, machine paths, stacks and length: what every sink is spared. Fences that no content can close. */
 import { fenceToolOutput } from '../../activities/untrusted/fence';
-import { sanitiseWhole } from '../../activities/untrusted/sanitize-large';
-import { boundBytes, boundText, sanitiseText } from '../../activities/untrusted/sanitizer';
+import { sanitizeWhole } from '../../activities/untrusted/sanitize-large';
+import { boundBytes, boundText, sanitizeText } from '../../activities/untrusted/sanitizer';
 import { fc } from '../support/properties';
 
 const root = '/home/ann/ws';
-const clean = (text: string, maxChars = 10_000): string => sanitiseText(text, { maxChars, root });
+const clean = (text: string, maxChars = 10_000): string => sanitizeText(text, { maxChars, root });
 
 describe('hidden characters', () => {
   test.each([
-    ['colours', '\u001b[1;31mred\u001b[0m', 'red'],
+    ['colors', '\u001b[1;31mred\u001b[0m', 'red'],
     ['a window title', 'a\u001b]0;evil\u0007b', 'ab'],
     ['a link', '\u001b]8;;http://x\u001b\\text\u001b]8;;\u001b\\', 'text'],
     ['8-bit sequences', 'a\u009b31mb', 'ab'],
@@ -78,7 +78,7 @@ describe('a text of many megabytes', () => {
     const timer = setInterval(() => (turns += 1), 1);
     const line = `${root}/src/a.ts: token ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9 \u{1f600}\n`;
     const text = line.repeat(20_000);
-    const cleaned = await sanitiseWhole(text, root);
+    const cleaned = await sanitizeWhole(text, root);
     clearInterval(timer);
     expect(cleaned).toBe('src/a.ts: token [redacted] \u{1f600}\n'.repeat(20_000));
     expect(turns).toBeGreaterThan(3);
@@ -87,7 +87,7 @@ describe('a text of many megabytes', () => {
   test('is not cut inside a token where it has no lines', async () => {
     const secret = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9';
     for (const before of [131_040, 131_060, 131_071]) {
-      const cleaned = await sanitiseWhole(
+      const cleaned = await sanitizeWhole(
         `${'x'.repeat(before - 1)} ${secret} ${'y'.repeat(99)}`,
         root,
       );
@@ -97,7 +97,7 @@ describe('a text of many megabytes', () => {
 
   test('is not cut inside a surrogate pair', async () => {
     const text = '\u{1f600}'.repeat(100_000);
-    expect(await sanitiseWhole(`a${text}`, root)).toBe(`a${text}`);
+    expect(await sanitizeWhole(`a${text}`, root)).toBe(`a${text}`);
   });
 });
 
@@ -121,10 +121,10 @@ describe('length', () => {
 
   test('no secret survives where removed characters move the cut into what is kept', () => {
     const secret = 'sk-ant-api03-abcdefghij1234567890';
-    const colour = '\u001b[0m';
+    const color = '\u001b[0m';
     for (let shift = 0; shift < secret.length; shift++) {
       // The text is read in a window of maxChars + 16,384 characters at both ends.
-      const before = colour.repeat(4_346 - 10) + '.'.repeat(40 - shift);
+      const before = color.repeat(4_346 - 10) + '.'.repeat(40 - shift);
       const text = clean(`${before}${secret}${'.'.repeat(60_000)}`, 1_000);
       expect(text).not.toMatch(/sk-ant-api03/);
     }

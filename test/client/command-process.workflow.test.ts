@@ -56,7 +56,7 @@ it('tells its version, and loads for help and for reading no more than they need
   expect(list).not.toMatch(/@temporalio\/worker|anthropic|openai|gpt-tokenizer/);
 });
 
-it('prints an error, its exit code and no colours in a pipe', async () => {
+it('prints an error, its exit code and no colors in a pipe', async () => {
   const ended = await world.inProcess(['show', 'nobody']);
   expect(ended).toMatchObject({ code: 2, out: '' });
   expect(ended.err).toMatch(/^holdfast: There is no run "nobody".*\n$/);

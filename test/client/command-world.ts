@@ -167,7 +167,7 @@ async function runHere(
   let err = '';
   const output = {
     isTerminal: false,
-    hasColours: false,
+    hasColors: false,
     columns: () => 120,
     write: (text: string) => {
       out += text;

@@ -80,7 +80,7 @@ it('tells durations', () => {
   ]);
 });
 
-it('colours only where colours are wanted', () => {
+it('colors only where colors are wanted', () => {
   expect(painter(false)('red', 'x')).toBe('x');
   expect(painter(true)('red', 'x')).toBe('\u001B[31mx\u001B[0m');
 });
@@ -161,7 +161,7 @@ describe('a run', () => {
   } as const;
 
   it('tells on a narrow terminal all of what waits, with the commands that end the wait', () => {
-    const text = runText(shown, { hasColours: false, isTerminal: true, columns: () => 40 });
+    const text = runText(shown, { hasColors: false, isTerminal: true, columns: () => 40 });
     for (const line of text.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(40);
     expect(text.replace(/\n +/g, ' ')).toContain('longer than the terminal is wide"}');
     expect(text).toContain('\n  holdfast approve run-1 call_1\n');
@@ -178,7 +178,7 @@ describe('a run', () => {
     const ended = { ...status, status: 'completed', ending: 'It is 42.' } as const;
     const text = runText(
       { ...shown, status: ended, pending: [], outcome },
-      { hasColours: false, isTerminal: false, columns: () => 120 },
+      { hasColors: false, isTerminal: false, columns: () => 120 },
     );
     expect(text.split('It is 42.')).toHaveLength(2);
   });

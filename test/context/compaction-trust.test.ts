@@ -161,7 +161,7 @@ test('tier 1 leaves what people said where it is', async () => {
   expect(kept).toContain('Use port 8443.');
 });
 
-test('no result can end the record that a model summarises, or speak for somebody in it', async () => {
+test('no result can end the record that a model summarizes, or speak for somebody in it', async () => {
   const { prompts } = await compacted(byModel);
   expect(prompts).toHaveLength(1);
   const [sent] = JSON.parse(prompts[0] ?? '') as [{ blocks: [{ text: string }] }];

@@ -102,7 +102,7 @@ const rambles = (turn: number): Step =>
 const aSummary = (facts: readonly string[]): Step =>
   reply.text(JSON.stringify({ progress: 'Dug on.', facts, decisions: [] }));
 
-/** Plays turns for the agent, and `summaries` for whoever is asked to summarise. */
+/** Plays turns for the agent, and `summaries` for whoever is asked to summarize. */
 function play(turns: number, summaries: Step[], sent: RecordedRequest[]): ScriptRule {
   let turn = 0;
   return (request) => {
@@ -113,7 +113,7 @@ function play(turns: number, summaries: Step[], sent: RecordedRequest[]): Script
   };
 }
 
-test('summarises in parts, pays for no part twice, and keeps goal and facts', async () => {
+test('summarizes in parts, pays for no part twice, and keeps goal and facts', async () => {
   const sent: RecordedRequest[] = [];
   const facts = aSummary(['The mine holds kestrel-4471.']);
   world.emulator.clearScripts();

@@ -37,7 +37,7 @@ test.each<[string, readonly Move[]]>([
     [goal, reply('preserving'), { type: 'change-agent' }],
   ],
   [
-    'a thought whose conversation was summarised',
+    'a thought whose conversation was summarized',
     [
       goal,
       reply('preserving'),

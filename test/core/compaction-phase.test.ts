@@ -60,7 +60,7 @@ it("keeps a person's text and the error note over a compaction", () => {
   expect(run.requests.at(-1)?.input.note).toContain('bad');
 });
 
-it('strips, and summarises the oldest half where the request is still too large (scenario 3)', () => {
+it('strips, and summarizes the oldest half where the request is still too large (scenario 3)', () => {
   const strippable = { heldBack: aMeasure({ tokens: 97_000, strippableTokens: 20_000 }) };
   const run = drive([strippable, done], {
     compact: (input) => ({

@@ -20,7 +20,7 @@ function facts(changes: Partial<CompactionFacts> = {}): CompactionFacts {
     leastBounds: { ...bounds, reserveTokens: 6_250, compactTokens: 89_062 },
     config: defaultCompaction,
     done: [],
-    canSummarise: true,
+    canSummarize: true,
     refused: false,
     ...changes,
   };
@@ -39,7 +39,7 @@ describe('decideCompaction', () => {
     });
   });
 
-  it('strips first, and summarises the oldest half where that is not enough (scenario 3)', () => {
+  it('strips first, and summarizes the oldest half where that is not enough (scenario 3)', () => {
     const first = facts({ measure: aMeasure({ tokens: 97_000, strippableTokens: 10_000 }) });
     expect(decideCompaction(first)).toMatchObject({ type: 'compact', tier: 1 });
     const still = facts({ measure: aMeasure({ tokens: 92_000 }), done: [done(1, 97_000, 92_000)] });
@@ -57,19 +57,19 @@ describe('decideCompaction', () => {
     expect(decideTier(facts({ measure: little }))).toBe(3);
   });
 
-  it('summarises everything before the tail where the oldest half leaves no room', () => {
+  it('summarizes everything before the tail where the oldest half leaves no room', () => {
     const heavy = aMeasure({ tokens: 140_000, fixedTokens: 20_000, tailTokens: 20_000 });
     expect(decideTier(facts({ measure: heavy }))).toBe(2);
   });
 
-  it('describes without a model where no route can summarise', () => {
-    expect(decideTier(facts({ canSummarise: false }))).toBe(4);
+  it('describes without a model where no route can summarize', () => {
+    expect(decideTier(facts({ canSummarize: false }))).toBe(4);
   });
 
   it.each([
     [5, undefined],
     [6, 3],
-  ])('summarises nothing of %i messages: tier %s', (messages, tier) => {
+  ])('summarizes nothing of %i messages: tier %s', (messages, tier) => {
     expect(decideTier(facts({ measure: aMeasure({ tokens: 95_000, messages }) }))).toBe(tier);
   });
 
@@ -91,12 +91,12 @@ describe('decideCompaction', () => {
         fc.array(whole, { minLength: 12, maxLength: 12 }),
         fc.boolean(),
         fc.boolean(),
-        (first, later, canSummarise, refused) => {
+        (first, later, canSummarize, refused) => {
           let before = aMeasure(first);
           let made: readonly DoneCompaction[] = [];
           for (const tokens of later) {
             const decision = decideCompaction(
-              facts({ measure: before, done: made, canSummarise, refused }),
+              facts({ measure: before, done: made, canSummarize, refused }),
             );
             if (decision.type !== 'compact') return;
             const { tier, trimTail } = decision;

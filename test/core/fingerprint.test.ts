@@ -1,13 +1,13 @@
 /** What is volatile in an error cannot defeat the breaker; what tells errors apart stays. */
 import {
-  normaliseText,
+  normalizeText,
   shortHash,
   volatileInErrors,
   volatileInResults,
 } from '../../workflows/core/errors/fingerprint';
 import { fc } from '../support/properties';
 
-describe('normaliseText: volatile parts', () => {
+describe('normalizeText: volatile parts', () => {
   test.each<[string, string, string]>([
     [
       'a UUID',
@@ -70,11 +70,11 @@ describe('normaliseText: volatile parts', () => {
     ],
     ['white space', 'no  such\n\tfile ', 'no such file'],
   ])('forgets %s', (_what, one, other) => {
-    expect(normaliseText(one)).toBe(normaliseText(other));
+    expect(normalizeText(one)).toBe(normalizeText(other));
   });
 });
 
-describe('normaliseText: what tells errors apart', () => {
+describe('normalizeText: what tells errors apart', () => {
   test.each<[string, string, string]>([
     ['file names', 'file a.ts not found', 'file b.ts not found'],
     ['numbered files', "open 'chapter-1-introduction.md'", "open 'chapter-2-introduction.md'"],
@@ -103,7 +103,7 @@ describe('normaliseText: what tells errors apart', () => {
     ['Rust paths', 'cannot find dead::beef', 'cannot find dead::fade'],
     ['words', 'permission denied', 'no such file'],
   ])('keeps %s', (_what, one, other) => {
-    expect(normaliseText(one)).not.toBe(normaliseText(other));
+    expect(normalizeText(one)).not.toBe(normalizeText(other));
   });
 
   test('is settled after one pass', () => {
@@ -113,8 +113,8 @@ describe('normaliseText: what tells errors apart', () => {
     );
     fc.assert(
       fc.property(texts, (text) => {
-        const once = normaliseText(text);
-        expect(normaliseText(once)).toBe(once);
+        const once = normalizeText(text);
+        expect(normalizeText(once)).toBe(once);
       }),
     );
   });
@@ -124,7 +124,7 @@ describe('normaliseText: what tells errors apart', () => {
     (piece) => {
       const text = piece.repeat(200_000 / piece.length);
       const before = performance.now();
-      normaliseText(text);
+      normalizeText(text);
       expect(performance.now() - before).toBeLessThan(5_000);
     },
   );

@@ -68,7 +68,7 @@ const accepted: readonly (readonly [string, JsonObject])[] = [
     'parallel calls in another order',
     talk(assistant(use('a'), use('b')), answer(result('b'), result('a'))),
   ],
-  ['neighbouring user messages', talk(user)],
+  ['neighboring user messages', talk(user)],
   ['an empty tool result', talk(assistant(use('a')), answer(result('a', { content: '' })))],
   ['an image', talk(answer(image(png), text('what?')))],
   [

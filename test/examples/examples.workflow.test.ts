@@ -3,7 +3,7 @@ import { triageOneTicket } from '../../examples/agent-in-workflow';
 import { greet } from '../../examples/backend-client';
 import { work } from '../../examples/backend-worker';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
-import { summariseTicket } from '../../examples/existing-worker';
+import { summarizeTicket } from '../../examples/existing-worker';
 import { askTheWriter } from '../../examples/subagents';
 import type { OfflineWorld } from '../../examples/offline-world';
 import { inOfflineWorld } from '../../examples/offline-world';
@@ -36,7 +36,7 @@ async function onTestServer<Result>(
 }
 
 test('existing-worker: an agent runs on a worker that has workflows of its own', async () => {
-  const result = await onTestServer(summariseTicket);
+  const result = await onTestServer(summarizeTicket);
   expect(result).toMatchObject({
     status: 'completed',
     answer: 'The customer was charged twice for one order.',

@@ -1,9 +1,9 @@
-/** The scorecard's sanitise section in small, and that it can fail. */
+/** The scorecard's sanitize section in small, and that it can fail. */
 import path from 'node:path';
 import { noteProblem, resultProblem } from '../../bench/scorecard/sanitise/find-breaks';
 import { authorHint } from '../../bench/scorecard/sanitise/sanitise-stage';
-import { sanitiseInputs } from '../../bench/scorecard/sanitise/sanitise-inputs';
-import { scoreSanitise } from '../../bench/scorecard/sanitise/score-sanitise';
+import { sanitizeInputs } from '../../bench/scorecard/sanitise/sanitise-inputs';
+import { scoreSanitize } from '../../bench/scorecard/sanitise/score-sanitise';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
 import {
   buildErrorRecoveryMessage,
@@ -14,7 +14,7 @@ import { anAgentError } from '../support/builders';
 const execArgv = ['--require', path.join(__dirname, '..', 'support', 'compile-typescript.cjs')];
 
 test('secrets and injections leave no trace behind prompts, history, logs and store', async () => {
-  const { summary, rows } = await scoreSanitise({ batches: [13, 20], execArgv });
+  const { summary, rows } = await scoreSanitize({ batches: [13, 20], execArgv });
   expect(rows.flatMap(({ wrong }) => wrong ?? [])).toEqual([]);
   expect(summary).toEqual({
     inputs: 20,
@@ -25,8 +25,8 @@ test('secrets and injections leave no trace behind prompts, history, logs and st
 });
 
 test('the section has 200 secrets and 100 injections, no two alike', () => {
-  expect(sanitiseInputs.filter(({ secrets }) => secrets.length > 0)).toHaveLength(200);
-  expect(new Set(sanitiseInputs.map(({ text }) => text)).size).toBe(300);
+  expect(sanitizeInputs.filter(({ secrets }) => secrets.length > 0)).toHaveLength(200);
+  expect(new Set(sanitizeInputs.map(({ text }) => text)).size).toBe(300);
 });
 
 describe('finds', () => {

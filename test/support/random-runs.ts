@@ -397,7 +397,7 @@ function eventsOf(driver: RunDriver, act: Exclude<RandomAct, { type: 'next' }>):
   }
 }
 
-/** Only a model that was asked can fail to summarise, and only what was foreseen can prove needless. */
+/** Only a model that was asked can fail to summarize, and only what was foreseen can prove needless. */
 function possible(
   { summary, isDue }: CompactInput,
   made: ScriptedCompaction | InfraError,

@@ -23,7 +23,7 @@ it('keeps secrets out, wherever they stand', () => {
   expect(lines()[0]?.['msg']).toBe('used [redacted]');
 });
 
-it('finds a secret that colours or hidden characters split, and lets none of those through', () => {
+it('finds a secret that colors or hidden characters split, and lets none of those through', () => {
   const { lines, logger } = capture();
   logger.info({ note: 'ghp_\u001b[31maB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9\u001b[0m' }, 'a\u202eb');
   expect(lines()[0]).toMatchObject({ note: '[redacted]', msg: 'ab' });

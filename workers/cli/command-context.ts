@@ -4,7 +4,7 @@ import type { AgentClient } from '../../client/agent-client';
 /** Where a command prints. Results go to standard output, notes about them to standard error. */
 export interface CommandOutput {
   readonly isTerminal: boolean;
-  readonly hasColours: boolean;
+  readonly hasColors: boolean;
   /** Width of the terminal in columns. */
   readonly columns: () => number;
   /** Writes to standard output as it is. */

@@ -1,4 +1,4 @@
-/** The process's own output: a terminal or a pipe, with or without colours. */
+/** The process's own output: a terminal or a pipe, with or without colors. */
 import type { CommandOutput } from './command-context';
 
 /** Columns of a pipe, for tables. */
@@ -7,7 +7,7 @@ const pipeColumns = 120;
 const unknownColumns = 80;
 
 /**
- * Contract: colours only on a terminal, and never with NO_COLOR or TERM=dumb. A reader that goes away (`| head`) ends the
+ * Contract: colors only on a terminal, and never with NO_COLOR or TERM=dumb. A reader that goes away (`| head`) ends the
  * process quietly.
  */
 export function processOutput(): CommandOutput {
@@ -18,10 +18,10 @@ export function processOutput(): CommandOutput {
   });
   const isDumb = env['TERM'] === 'dumb';
   const isTerminal = stdout.isTTY && !isDumb;
-  const noColour = env['NO_COLOR'];
+  const noColor = env['NO_COLOR'];
   return {
     isTerminal,
-    hasColours: isTerminal && (noColour === undefined || noColour === ''),
+    hasColors: isTerminal && (noColor === undefined || noColor === ''),
     columns: () => (isTerminal ? stdout.columns || unknownColumns : pipeColumns),
     write: (text) => {
       stdout.write(text);

@@ -49,7 +49,7 @@ async function readProcess(pid: string): Promise<readonly Started[]> {
   }
 }
 
-/** Where there is no `/proc`: arguments with white space come apart, and are then not recognised. */
+/** Where there is no `/proc`: arguments with white space come apart, and are then not recognized. */
 async function listByPs(): Promise<readonly Started[]> {
   try {
     const { stdout } = await runCommand('ps', ['-axo', 'pid=,command='], psTimeoutMs);

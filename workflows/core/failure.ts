@@ -51,7 +51,7 @@ export interface ContextOverflow {
 export interface AgentError {
   readonly kind: 'agent';
   readonly code: AgentErrorCode;
-  /** Sanitised, at most 500 characters. */
+  /** Sanitized, at most 500 characters. */
   readonly message: string;
   /** From trusted code only: the tool's definition or the runtime. */
   readonly hint?: string;
@@ -63,7 +63,7 @@ export interface AgentError {
 export interface InfraError {
   readonly kind: 'infra';
   readonly code: FailoverReason | SystemFailureCode;
-  /** Sanitised, at most 500 characters; names thing, value and remedy. */
+  /** Sanitized, at most 500 characters; names thing, value and remedy. */
   readonly message: string;
   /** Milliseconds, from the vendor's Retry-After or reset headers. */
   readonly retryAfterMs?: number;

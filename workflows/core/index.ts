@@ -10,7 +10,7 @@ export type { CircuitBreakerState } from './errors/circuit-breaker';
 export { buildErrorRecoveryMessage, toToolResponse } from './errors/error-context';
 export type { AgentError, AgentErrorCode, Failure, InfraError, SystemFailureCode } from './failure';
 export type { FailoverReason } from './limits';
-export { normaliseText } from './errors/fingerprint';
+export { normalizeText } from './errors/fingerprint';
 export { defaultLimits } from './limits';
 export type { Limits } from './limits';
 export type { Message } from './message';

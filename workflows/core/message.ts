@@ -53,7 +53,7 @@ export interface ToolResultBlock {
   readonly type: 'tool-result';
   readonly toolCallId: string;
   readonly name: string;
-  /** What the model reads; never empty; already sanitised and fenced. */
+  /** What the model reads; never empty; already sanitized and fenced. */
   readonly content: string;
   readonly isError: boolean;
   /** The whole output, where `content` is only its head and tail. */

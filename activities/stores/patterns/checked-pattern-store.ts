@@ -1,5 +1,5 @@
 /** What runs learn, over any database: checked on the way in and out, bounded per tenant. */
-import { sanitiseObservation } from './sanitize-observation';
+import { sanitizeObservation } from './sanitize-observation';
 import { isObservation, isPattern } from './pattern-shape';
 import type { Observation, Pattern } from './pattern-shape';
 import type { PatternFilter, PatternStore } from './pattern-store';
@@ -23,7 +23,7 @@ export class CheckedPatternStore implements PatternStore {
   async recordObservations(observations: readonly Observation[]): Promise<void> {
     if (observations.length === 0) return;
     const rows = observations.map((given) => {
-      const observation = sanitiseObservation(given);
+      const observation = sanitizeObservation(given);
       const { tenant, key, atMs } = observation;
       const keyHash = contentHash(tenant, '\n', key);
       return { keyHash, tenant, atMs: Math.trunc(atMs), ...recordRow(observation) };

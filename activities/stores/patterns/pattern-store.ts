@@ -11,7 +11,7 @@ export interface PatternFilter {
 /**
  * Keeps what runs learn.
  *
- * Contract: everything is scoped by tenant and bounded per tenant, the oldest goes first; text is sanitised on its way in;
+ * Contract: everything is scoped by tenant and bounded per tenant, the oldest goes first; text is sanitized on its way in;
  * a record that was damaged counts as none. Writes are atomic and harmless when repeated.
  * Errors: `store_unavailable`.
  */

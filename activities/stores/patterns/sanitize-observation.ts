@@ -1,5 +1,5 @@
 /** The last gate before the corpus: whatever made an observation, no secret and nothing unbounded enters the store. */
-import { sanitiseText } from '../../untrusted/sanitizer';
+import { sanitizeText } from '../../untrusted/sanitizer';
 import type { Fix, Observation, ParameterChange } from './pattern-shape';
 
 /** Characters of the error's text and of a name; parameters, changes and fields of one observation (ADR 0027). */
@@ -10,10 +10,10 @@ const mostChanges = 8;
 const constantChars = 100;
 
 function clean(text: string, maxChars: number): string {
-  return sanitiseText(text, { maxChars });
+  return sanitizeText(text, { maxChars });
 }
 
-function sanitiseChange(change: ParameterChange): ParameterChange {
+function sanitizeChange(change: ParameterChange): ParameterChange {
   const parameter = clean(change.parameter, nameChars);
   switch (change.type) {
     case 'from-result':
@@ -30,16 +30,16 @@ function sanitiseChange(change: ParameterChange): ParameterChange {
   }
 }
 
-function sanitiseFix(fix: Fix): Fix {
+function sanitizeFix(fix: Fix): Fix {
   return {
     strategy: fix.strategy,
     toolName: clean(fix.toolName, nameChars),
-    changes: fix.changes.slice(0, mostChanges).map(sanitiseChange),
+    changes: fix.changes.slice(0, mostChanges).map(sanitizeChange),
   };
 }
 
 /** An observation that may be stored. */
-export function sanitiseObservation(observation: Observation): Observation {
+export function sanitizeObservation(observation: Observation): Observation {
   const { fix } = observation;
   return {
     ...observation,
@@ -48,6 +48,6 @@ export function sanitiseObservation(observation: Observation): Observation {
     input: observation.input
       .slice(0, mostFields)
       .map(({ name, shape }) => ({ name: clean(name, nameChars), shape })),
-    ...(fix === undefined ? {} : { fix: sanitiseFix(fix) }),
+    ...(fix === undefined ? {} : { fix: sanitizeFix(fix) }),
   };
 }

@@ -1,4 +1,4 @@
-/** Labelled traces of tool calls with their results, as `traces.jsonl` holds them: one trace a line, rounds written once. */
+/** Labeled traces of tool calls with their results, as `traces.jsonl` holds them: one trace a line, rounds written once. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Counts which labelled call traces the guard takes for loops. */
+/** Counts which labeled call traces the guard takes for loops. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

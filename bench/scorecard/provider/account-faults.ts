@@ -102,7 +102,7 @@ const auth: readonly Refusal[] = [
   [
     'anthropic',
     400,
-    'disabled organisation',
+    'disabled organization',
     anthropic('invalid_request_error', 'This organization has been disabled.'),
   ],
   [

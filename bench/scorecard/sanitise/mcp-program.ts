@@ -2,7 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
-import { sanitiseInputs } from './sanitise-inputs';
+import { sanitizeInputs } from './sanitise-inputs';
 
 async function main(): Promise<void> {
   const server = new McpServer({ name: 'inputs', version: '1' });
@@ -13,7 +13,7 @@ async function main(): Promise<void> {
       annotations: { readOnlyHint: true },
     };
     server.registerTool(name, config, ({ place }) => ({
-      content: [{ type: 'text', text: sanitiseInputs[place]?.text ?? '' }],
+      content: [{ type: 'text', text: sanitizeInputs[place]?.text ?? '' }],
       isError: name === 'fail',
     }));
   }

@@ -108,7 +108,7 @@ export const carriedShapes: readonly ShapeTemplate[] = [
   ['URL-encoded', 'redirect=https%3A%2F%2Facme.test%2F%3Faccess_token%3D{!m40}'],
   ['base64 of basic auth in a URL', 'https://acme.test/?auth={!b44}='],
   ['split by a zero-width character', 'ghp_{!m18}\u200b{!m18}'],
-  ['split by a colour', 'ghp_\u001b[31m{!m36}\u001b[0m'],
+  ['split by a color', 'ghp_\u001b[31m{!m36}\u001b[0m'],
   ['split by a soft hyphen', 'sk-ant-api03-{!m40}\u00ad{!m40}'],
   ['in a diff', '-API_KEY={!m32}\n+API_KEY=changed'],
   ['in a log line', '2026-01-01 12:00:00 DEBUG auth token={!m40} user=ann'],

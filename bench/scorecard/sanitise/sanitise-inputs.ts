@@ -3,7 +3,7 @@ import { injectionStrings } from './injection-strings';
 import { secretShapes } from './secret-shapes';
 
 /** One text that is sent through every sink. */
-export interface SanitiseInput {
+export interface SanitizeInput {
   readonly name: string;
   readonly text: string;
   /** None for an injection. */
@@ -11,7 +11,7 @@ export interface SanitiseInput {
 }
 
 /** All inputs, secrets first. */
-export const sanitiseInputs: readonly SanitiseInput[] = [
+export const sanitizeInputs: readonly SanitizeInput[] = [
   ...secretShapes(),
   ...injectionStrings.map((text, index) => ({ name: `injection ${index}`, text, secrets: [] })),
 ];

@@ -8,8 +8,8 @@ import type { RecordedRequest } from '../../../testing/emulator/recorded-request
 import type { Step } from '../../../testing/emulator/script';
 import { fault, reply } from '../../../testing/emulator/script';
 import { anthropic } from '../provider/vendor-bodies';
-import type { SanitiseInput } from './sanitise-inputs';
-import { sanitiseInputs } from './sanitise-inputs';
+import type { SanitizeInput } from './sanitise-inputs';
+import { sanitizeInputs } from './sanitise-inputs';
 
 /** Inputs that one run takes: six tools each give 60 calls, of the 64 that a reply may have. */
 const inputsPerRun = 10;
@@ -20,7 +20,7 @@ export const authorHint = 'The author of the tool says: try another place.';
 const model = 'claude-sonnet-5';
 
 const place = z.object({ place: z.number() });
-const textAt = (index: number): string => sanitiseInputs[index]?.text ?? '';
+const textAt = (index: number): string => sanitizeInputs[index]?.text ?? '';
 
 function refused(text: string): Error {
   const cause = new Error(`caused by ${text}`);
@@ -63,15 +63,15 @@ export function givingTools(): readonly Tool[] {
 /** The inputs of one run. */
 export interface Batch {
   readonly index: number;
-  readonly inputs: readonly SanitiseInput[];
+  readonly inputs: readonly SanitizeInput[];
 }
 
 /** All inputs in batches, or those of these batches. */
 export function batchesOf(indexes?: readonly number[]): readonly Batch[] {
-  const count = Math.ceil(sanitiseInputs.length / inputsPerRun);
+  const count = Math.ceil(sanitizeInputs.length / inputsPerRun);
   return Array.from({ length: count }, (_, index) => ({
     index,
-    inputs: sanitiseInputs.slice(index * inputsPerRun, (index + 1) * inputsPerRun),
+    inputs: sanitizeInputs.slice(index * inputsPerRun, (index + 1) * inputsPerRun),
   })).filter(({ index }) => indexes?.includes(index) ?? true);
 }
 

@@ -3,7 +3,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { connectMcp } from '../../../activities/tools/mcp/connect-mcp';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
-import { sanitiseText } from '../../../activities/untrusted/sanitizer';
+import { sanitizeText } from '../../../activities/untrusted/sanitizer';
 import { createLogger } from '../../../workers/logging';
 import type { ProviderWorld } from '../provider/provider-world';
 import { inProviderWorld } from '../provider/provider-world';
@@ -14,7 +14,7 @@ import type { Batch } from './sanitise-stage';
 import { agentsOf, answerTo, batchesOf, givingTools, goalOf } from './sanitise-stage';
 
 /** Which inputs, and how the MCP server is run. */
-export interface SanitiseOptions {
+export interface SanitizeOptions {
   /** Batches of ten inputs; default all thirty. */
   readonly batches?: readonly number[];
   /** What Node needs to run the MCP server's script, where it is not compiled. */
@@ -126,10 +126,10 @@ function rowsOf(batches: readonly Batch[], { sinks, breaks }: Found): readonly J
   return [...leaks, ...broken];
 }
 
-/** Ordinary texts that the sanitiser changes. */
+/** Ordinary texts that the sanitizer changes. */
 function falsePositives(): readonly string[] {
   return ordinaryTexts.filter(
-    (text) => sanitiseText(text, { maxChars: 100_000, root: '/srv/project' }) !== text,
+    (text) => sanitizeText(text, { maxChars: 100_000, root: '/srv/project' }) !== text,
   );
 }
 
@@ -141,7 +141,7 @@ function falsePositives(): readonly string[] {
  * the runtime makes none.
  * Errors: rejects if a run does not complete, or if nothing was redacted at all, since then the section looks at nothing.
  */
-export async function scoreSanitise(options: SanitiseOptions = {}): Promise<SectionScore> {
+export async function scoreSanitize(options: SanitizeOptions = {}): Promise<SectionScore> {
   const batches = batchesOf(options.batches);
   const logs: string[] = [];
   const logger = createLogger('debug', { write: (line) => logs.push(line) });

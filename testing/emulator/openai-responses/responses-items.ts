@@ -18,7 +18,7 @@ export interface StreamedItem {
   readonly done: JsonObject;
 }
 
-/** One `message` item holds all neighbouring text and refusal parts. */
+/** One `message` item holds all neighboring text and refusal parts. */
 type ItemSource =
   | { readonly type: 'message'; readonly parts: readonly ReplyPart[] }
   | { readonly type: 'single'; readonly part: ReplyPart };

@@ -34,9 +34,9 @@ export async function showTranscript(
       for (const message of messages) output.write(`${JSON.stringify(message)}\n`);
       return;
     }
-    const paint = painter(output.hasColours);
-    for (const { colour, text } of transcriptLines(messages))
-      output.write(`${colour === undefined ? text : paint(colour, text)}\n`);
+    const paint = painter(output.hasColors);
+    for (const { color, text } of transcriptLines(messages))
+      output.write(`${color === undefined ? text : paint(color, text)}\n`);
   } finally {
     await store.close();
   }

@@ -80,7 +80,7 @@ function lineDisplay({ write }: CommandOutput, runId: string): LiveDisplay {
 
 function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
   const { write, columns } = output;
-  const paint = painter(output.hasColours);
+  const paint = painter(output.hasColors);
   const tell = createTeller(runId);
   const openedAtMs = Date.now();
   let startedAtMs = openedAtMs;
@@ -115,9 +115,9 @@ function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
       if (first?.type === 'RunStartedEvent') startedAtMs = first.atMs;
       status = moment.status ?? status;
       const width = Math.max(columns() - 1, 20);
-      const lines = tell(moment).flatMap(({ text, colour, isWhole = false }) => {
+      const lines = tell(moment).flatMap(({ text, color, isWhole = false }) => {
         const shown = isWhole ? wrapTo(text, width, storyIndent) : [cutTo(text, width)];
-        return shown.map((line) => (colour === undefined ? line : paint(colour, line)));
+        return shown.map((line) => (color === undefined ? line : paint(color, line)));
       });
       draw(lines.map((line) => `${line}\n`).join(''));
     },

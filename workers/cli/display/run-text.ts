@@ -7,7 +7,7 @@ import type { RunStatusView } from '../../../workflows/core/view/status';
 import type { CommandOutput } from '../command-context';
 import { endText } from './outcome-text';
 import { createStory, storyIndent } from './story';
-import type { Colour } from './terminal-text';
+import type { Color } from './terminal-text';
 import { painter, printable, wrapTo } from './terminal-text';
 import type { StoryLine } from './timeline-lines';
 import { pendingLines } from './timeline-lines';
@@ -28,7 +28,7 @@ const labelColumns = 11;
 /** Columns before what goes on from a command that did not fit. */
 const commandIndent = 4;
 
-const colours: { readonly [Status in RunStatusView['status']]: Colour } = {
+const colors: { readonly [Status in RunStatusView['status']]: Color } = {
   running: 'cyan',
   waiting: 'yellow',
   completed: 'green',
@@ -40,19 +40,17 @@ const colours: { readonly [Status in RunStatusView['status']]: Colour } = {
 /** The text of `holdfast show`: on a terminal in lines of its width, in a pipe each thing on one line. */
 export function runText(
   { runId, status, pending, entries, outcome }: ShownRun,
-  output: Pick<CommandOutput, 'hasColours' | 'isTerminal' | 'columns'>,
+  output: Pick<CommandOutput, 'hasColors' | 'isTerminal' | 'columns'>,
 ): string {
-  const paint = painter(output.hasColours);
+  const paint = painter(output.hasColors);
   const columns = output.isTerminal ? output.columns() : Infinity;
-  const shown = ({ text, colour }: StoryLine, indent: number): readonly string[] =>
-    wrapTo(text, columns, indent).map((line) =>
-      colour === undefined ? line : paint(colour, line),
-    );
-  const row = (label: string, value: string, colour?: Colour): readonly string[] => {
+  const shown = ({ text, color }: StoryLine, indent: number): readonly string[] =>
+    wrapTo(text, columns, indent).map((line) => (color === undefined ? line : paint(color, line)));
+  const row = (label: string, value: string, color?: Color): readonly string[] => {
     const name = label.toLowerCase().padEnd(labelColumns);
     const [first = '', ...more] = wrapTo(`${name}${printable(value)}`, columns, labelColumns);
     const said = first.slice(labelColumns);
-    return [paint('dim', name) + (colour === undefined ? said : paint(colour, said)), ...more];
+    return [paint('dim', name) + (color === undefined ? said : paint(color, said)), ...more];
   };
   const story = createStory()(
     outcome === undefined ? entries : entries.filter(({ type }) => type !== 'RunEndedEvent'),
@@ -66,7 +64,7 @@ export function runText(
   const rows = statusRows(status).filter(([label]) => !toldBelow.includes(label));
   return [
     ...row('run', runId),
-    ...row('status', status.status, colours[status.status]),
+    ...row('status', status.status, colors[status.status]),
     ...row('agent', status.agent),
     ...row('goal', status.goal),
     ...rows.flatMap(([label, value]) => row(label, value)),

@@ -1,4 +1,4 @@
-/** Text for terminals: safe whatever a model or tool wrote, cut to the width, coloured only where colours are wanted. */
+/** Text for terminals: safe whatever a model or tool wrote, cut to the width, colored only where colors are wanted. */
 
 /** Control characters, which could move the cursor or change the terminal, and characters that hide or reverse text. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]+/gu;
@@ -57,15 +57,15 @@ export function padTo(text: string, columns: number): string {
 
 const codes = { red: 31, green: 32, yellow: 33, cyan: 36, dim: 2, bold: 1 } as const;
 
-/** Names of the colours in use. */
-export type Colour = keyof typeof codes;
+/** Names of the colors in use. */
+export type Color = keyof typeof codes;
 
-/** Colours a text. */
-export type Paint = (colour: Colour, text: string) => string;
+/** Colors a text. */
+export type Paint = (color: Color, text: string) => string;
 
 /** Makes the painter of one output. */
-export function painter(hasColours: boolean): Paint {
-  return (colour, text) => (hasColours ? `\u001B[${codes[colour]}m${text}\u001B[0m` : text);
+export function painter(hasColors: boolean): Paint {
+  return (color, text) => (hasColors ? `\u001B[${codes[color]}m${text}\u001B[0m` : text);
 }
 
 /** `0:42`, `12:05`, `3:00:07`. */

@@ -5,21 +5,21 @@ import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { ExpiryAction } from '../../../workflows/core/tools/ports';
 import type { RecoveryExpiry } from '../../../workflows/core/recovery/action';
-import type { Colour } from './terminal-text';
+import type { Color } from './terminal-text';
 import { duration, printable } from './terminal-text';
 
 /** What a line says, and how it is meant. */
 export interface StoryLine {
-  readonly colour?: Colour;
+  readonly color?: Color;
   /** Must not be cut: a person has to read all of it. */
   readonly isWhole?: true;
   readonly text: string;
 }
 
 /** A line, its indentation kept. */
-const line = (text: string, colour?: Colour): StoryLine => ({
+const line = (text: string, color?: Color): StoryLine => ({
   text: (/^ +/.exec(text)?.[0] ?? '') + printable(text),
-  ...(colour === undefined ? {} : { colour }),
+  ...(color === undefined ? {} : { color }),
 });
 
 function failureText({ code, message }: Failure): string {

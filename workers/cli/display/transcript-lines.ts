@@ -3,9 +3,9 @@ import type { Message } from '../../../workflows/core/message';
 import type { StoryLine } from './timeline-lines';
 import { printable } from './terminal-text';
 
-function textLines(prefix: string, text: string, colour?: StoryLine['colour']): StoryLine[] {
+function textLines(prefix: string, text: string, color?: StoryLine['color']): StoryLine[] {
   return text.split(/\r\n|[\r\n]/).map((line, index) => ({
-    ...(colour === undefined ? {} : { colour }),
+    ...(color === undefined ? {} : { color }),
     text: `${index === 0 ? prefix : ' '.repeat(prefix.length)}${kept(line)}`,
   }));
 }

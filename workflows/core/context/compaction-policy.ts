@@ -13,7 +13,7 @@ export interface CompactionFacts {
   /** Compactions since the last reply of the model, oldest first. */
   readonly done: readonly DoneCompaction[];
   /** Some route may be asked for a summary. */
-  readonly canSummarise: boolean;
+  readonly canSummarize: boolean;
   /** The vendor refused the request: it must become smaller, whatever was measured. */
   readonly refused: boolean;
   /** A route of the chain that takes the request as it is. */
@@ -47,7 +47,7 @@ function shrunkShare(done: DoneCompaction): number {
  *
  * Contract: pure and total; after at most `maxCompactions` compactions it says something else. The mildest tier that can help
  * comes first: 1 where stripping frees the set share, then 3 where the oldest half's summary leaves room, else 2; 4 where no
- * route can summarise. The last compaction of all is kept for shortening the tail's tool results.
+ * route can summarize. The last compaction of all is kept for shortening the tail's tool results.
  * Source: R-CTX-6, R-CTX-7; case compaction-01; ADR 0024.
  */
 export function decideCompaction(facts: CompactionFacts): CompactionDecision {
@@ -85,13 +85,13 @@ function isOverBytes({ measure, bounds }: CompactionFacts): boolean {
 }
 
 function decideSummary(facts: CompactionFacts): CompactionTier | undefined {
-  const { measure, bounds, config, done, canSummarise } = facts;
+  const { measure, bounds, config, done, canSummarize } = facts;
   const isWorth = (tokens: number): boolean => tokens >= config.minShrinkShare * measure.tokens;
   const oldTokens = measure.tokens - measure.fixedTokens - measure.tailTokens;
   if (measure.messages < config.minMessages || oldTokens <= 0) return undefined;
   const summaryTokens = Math.min(summaryShare * bounds.compactTokens, oldTokens / 2);
   if (!isWorth(oldTokens - summaryTokens) && !isOverBytes(facts)) return undefined;
-  if (!canSummarise) return 4;
+  if (!canSummarize) return 4;
   const afterHalf = measure.tokens - oldTokens / 2 + summaryTokens;
   const isRoomy = afterHalf <= roomyShare * bounds.compactTokens && isWorth(oldTokens / 4);
   return isRoomy && !done.some(({ tier }) => tier === 3) ? 3 : 2;

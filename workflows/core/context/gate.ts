@@ -109,7 +109,7 @@ function decide(state: GateState, candidate: Candidate, atMs: number): Compactio
     leastBounds: contextBounds(state, route, 'least'),
     config: compactionOf(state),
     done,
-    canSummarise: summaryRoute(state, candidate, atMs) !== undefined,
+    canSummarize: summaryRoute(state, candidate, atMs) !== undefined,
     refused,
     ...defined({ largerRoute: larger }),
   });

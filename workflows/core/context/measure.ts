@@ -6,7 +6,7 @@ export interface ContextMeasure {
   readonly tokens: number;
   /** Of them, system prompt and tools: no compaction makes them fewer. */
   readonly fixedTokens: number;
-  /** Of them, the messages that are never summarised. */
+  /** Of them, the messages that are never summarized. */
   readonly tailTokens: number;
   /** Of them, what tier 1 would take away. */
   readonly strippableTokens: number;
@@ -32,8 +32,8 @@ export interface ContextBounds {
 }
 
 /**
- * Tier of a compaction: 1 strips old tool results, 2 summarises everything before the kept tail in overlapping chunks, 3
- * summarises the oldest half, 4 describes it in plain text without a model.
+ * Tier of a compaction: 1 strips old tool results, 2 summarizes everything before the kept tail in overlapping chunks, 3
+ * summarizes the oldest half, 4 describes it in plain text without a model.
  *
  * Source: R-CTX-1, whose tier 0 is no compaction.
  */

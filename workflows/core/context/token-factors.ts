@@ -61,7 +61,7 @@ export function weighTextTokens(tokens: TextTokens, factors: TokenFactors): numb
 
 /**
  * The factors after one more sample: of a text with these tokens of ours the vendor counted `billed`. Each class is moved in
- * proportion to its part in the text, and all the further the more tokens there are (normalised least mean squares).
+ * proportion to its part in the text, and all the further the more tokens there are (normalized least mean squares).
  *
  * Contract: pure; every factor stays within `tokenFactorBounds`; a sample that says nothing (no tokens on either side) changes
  * nothing.

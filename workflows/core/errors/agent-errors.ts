@@ -13,7 +13,7 @@ import type { NextRequestSlice } from '../tools/state';
 import { addNote } from '../tools/state';
 import { isTripped, resetErrors, ringSize, trackError } from './circuit-breaker';
 import { buildErrorRecoveryMessage, shownToolName } from './error-context';
-import { normaliseText } from './fingerprint';
+import { normalizeText } from './fingerprint';
 import type { ErrorsSlice } from './state';
 import { countHealed } from './state';
 
@@ -63,7 +63,7 @@ export function takeAgentErrors<State extends ErrorTaker>(
   const [first] = errors;
   if (first === undefined) return step(state);
   const distinct = [
-    ...new Map(errors.map((error) => [normaliseText(errorLine(error)), error])).values(),
+    ...new Map(errors.map((error) => [normalizeText(errorLine(error)), error])).values(),
   ];
   let { breaker } = state;
   let listed = state;

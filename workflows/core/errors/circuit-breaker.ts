@@ -1,10 +1,10 @@
 /** Opens when a run makes the same agent error again and again (R-BREAKER-1). Infra errors never enter. */
-import { normaliseText } from './fingerprint';
+import { normalizeText } from './fingerprint';
 
 /** Slots of the ring, fixed (R-BREAKER-1). */
 export const ringSize = 5;
 
-/** Newest last; at most `ringSize` entries, already normalised. */
+/** Newest last; at most `ringSize` entries, already normalized. */
 export interface CircuitBreakerState {
   readonly ring: readonly string[];
 }
@@ -18,7 +18,7 @@ export const initialCircuitBreaker: CircuitBreakerState = { ring: [] };
  * Source: R-BREAKER-3: errors are normalized, so that a clock or an id in the text cannot defeat the breaker.
  */
 export function trackError(state: CircuitBreakerState, message: string): CircuitBreakerState {
-  return { ring: [...state.ring, normaliseText(message)].slice(-ringSize) };
+  return { ring: [...state.ring, normalizeText(message)].slice(-ringSize) };
 }
 
 /** Forgets every error: a tool call succeeded. */

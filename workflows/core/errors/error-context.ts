@@ -40,7 +40,7 @@ function unique(lines: readonly string[]): readonly string[] {
 /**
  * Builds the recovery message for the errors of one iteration.
  *
- * Contract: `errors` is not empty; messages are already sanitised; hints come from trusted code only.
+ * Contract: `errors` is not empty; messages are already sanitized; hints come from trusted code only.
  * Source: R-ERR-2, R-ERR-3, R-ERR-4.
  */
 export function buildErrorRecoveryMessage(

@@ -1,6 +1,6 @@
 /** Names the kind of an error: what is left of it without names, numbers and quoted parts. Learning clusters by it. */
 import type { AgentErrorCode } from '../failure';
-import { normaliseText, shortHash } from './fingerprint';
+import { normalizeText, shortHash } from './fingerprint';
 
 /** Characters of an error's text that tell its kind (ADR 0027). */
 const kindChars = 300;
@@ -25,7 +25,7 @@ const particulars: readonly (readonly [RegExp, string])[] = [
  * Contract: pure; time grows with the length of the text only.
  */
 export function errorKindText(message: string): string {
-  let text = normaliseText(message.slice(0, kindChars * 4));
+  let text = normalizeText(message.slice(0, kindChars * 4));
   for (const [pattern, replacement] of particulars) text = text.replace(pattern, replacement);
   return text.slice(0, kindChars);
 }

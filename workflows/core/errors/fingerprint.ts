@@ -1,4 +1,4 @@
-/** Normalises and hashes text, so that a clock, an id or a counter in it cannot make equal things look different. */
+/** Normalizes and hashes text, so that a clock, an id or a counter in it cannot make equal things look different. */
 
 const raw = String.raw;
 
@@ -178,7 +178,7 @@ function replaceAll(text: string, parts: readonly VolatilePart[]): string {
  * number of which nothing says that it counts. Time grows with the length of the text only.
  * Source: R-BREAKER-3; ADR 0005.
  */
-export function normaliseText(text: string): string {
+export function normalizeText(text: string): string {
   return replaceAll(text, volatileInErrors);
 }
 
@@ -211,7 +211,7 @@ export const volatileInResults: readonly VolatilePart[] = [
  * length of the text only.
  * Source: ADR 0019.
  */
-export function normaliseResult(text: string): string {
+export function normalizeResult(text: string): string {
   const remains = /\b(?:eta|remaining|left|to\s+go)\b/i.test(text);
   return replaceAll(
     text,

@@ -1,7 +1,7 @@
 /** Gathers the evidence of loops, warns the model once, and says when a loop ends the run. */
 import { ringSize } from '../errors/circuit-breaker';
 import { noteProvenance } from '../errors/error-context';
-import { normaliseText, shortHash } from '../errors/fingerprint';
+import { normalizeText, shortHash } from '../errors/fingerprint';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
@@ -32,7 +32,7 @@ function resultOf({
   identity,
 }: SettledStatus): Pick<CallEvidence, 'result' | 'sketch' | 'failed'> {
   return {
-    result: identity?.fingerprint ?? shortHash(normaliseText(error?.message ?? '')),
+    result: identity?.fingerprint ?? shortHash(normalizeText(error?.message ?? '')),
     ...(identity?.sketch === undefined ? {} : { sketch: identity.sketch }),
     ...(error === undefined ? {} : { failed: error.code }),
   };

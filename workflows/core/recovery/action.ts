@@ -53,7 +53,7 @@ export interface FailedCall {
   /** Empty for a reply that named no tool. */
   readonly tool: string;
   readonly code: AgentErrorCode;
-  /** Sanitised, at most 300 characters. */
+  /** Sanitized, at most 300 characters. */
   readonly message: string;
   /** From trusted code only. */
   readonly hint?: string;
@@ -95,7 +95,7 @@ export interface RecoveryTrouble {
   /** Empty where no tool is to blame. */
   readonly tool: string;
   readonly code: AgentErrorCode | StuckCode;
-  /** Sanitised. */
+  /** Sanitized. */
   readonly message: string;
   /** What the tool was called with, where it is short. */
   readonly input?: JsonObject;

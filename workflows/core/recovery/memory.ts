@@ -1,6 +1,6 @@
 /** What a run has learned so far: facts, files, completed steps and unhealed failures. Bounded, so that it survives a roll-over. */
 import type { AgentError } from '../failure';
-import { normaliseText, shortHash } from '../errors/fingerprint';
+import { normalizeText, shortHash } from '../errors/fingerprint';
 import type { JsonObject } from '../json';
 import type { FailedCall } from './action';
 import type { ExecutionMemory } from './state';
@@ -123,7 +123,7 @@ function isSame(failure: FailedCall, error: AgentError): boolean {
   return (
     failure.tool === (error.toolName ?? '') &&
     failure.code === error.code &&
-    normaliseText(failure.message) === normaliseText(error.message.slice(0, messageChars))
+    normalizeText(failure.message) === normalizeText(error.message.slice(0, messageChars))
   );
 }
 

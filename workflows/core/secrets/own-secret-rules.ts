@@ -16,7 +16,7 @@ const afterPrefix = (pattern: RegExp): RedactionRule => ({
   replacement: `$1${redactionMark}`,
 });
 
-/** Private keys in PEM and PGP armour, whole, or cut off before their last line. */
+/** Private keys in PEM and PGP armor, whole, or cut off before their last line. */
 const privateKeys: readonly RedactionRule[] = [
   whole(
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----BEGIN)[^]){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g,
@@ -30,7 +30,7 @@ const privateKeys: readonly RedactionRule[] = [
     replacement: `${redactionMark}$1`,
     needs: '-----END ',
   },
-  // The same as base64, as kubeconfig and Kubernetes' secrets carry them: the armour's first line tells them.
+  // The same as base64, as kubeconfig and Kubernetes' secrets carry them: the armor's first line tells them.
   whole(
     /\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)[A-Za-z0-9+/=]{8,20000}/g,
   ),
@@ -38,7 +38,7 @@ const privateKeys: readonly RedactionRule[] = [
   whole(/\bPuTTY-User-Key-File-\d(?:(?!PuTTY-User-Key-File)[^]){0,20000}?Private-MAC: ?[0-9a-f]+/g),
 ];
 
-/** Tokens that their issuers gave a recognisable prefix. */
+/** Tokens that their issuers gave a recognizable prefix. */
 const prefixedTokens: readonly RedactionRule[] = [
   // Tokens that the kept rules know whole, cut off by a limit or by a vendor's message.
   whole(

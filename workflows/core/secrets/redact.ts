@@ -8,7 +8,7 @@ import { redactionMark } from './redaction-mark';
  * strings and URLs, Authorization and Cookie headers, and values of names such as `password`.
  *
  * Contract: pure; doing it twice changes nothing more; every pattern is bounded, so that the time grows with the length of
- * the text alone. Zero-width and control characters must be gone before (`sanitiseText` does so). Never throws.
+ * the text alone. Zero-width and control characters must be gone before (`sanitizeText` does so). Never throws.
  */
 export function redactText(text: string): string {
   let clean = redactByKeptRules(text, redactionMark);

@@ -86,7 +86,7 @@ export interface ProposedToolCall {
   /** Parsed input up to 4 KB of JSON; above that it is only in `inputBlob`. */
   readonly input?: JsonObject;
   readonly inputBlob?: ContentHash;
-  /** Normalised identity of name and input. */
+  /** Normalized identity of name and input. */
   readonly fingerprint: string;
   /** Weaker identities of the call, for the loop detector. */
   readonly alike?: CallLikeness;
@@ -144,7 +144,7 @@ export interface RunToolInput {
 
 /** What the loop detector knows of a result. */
 export interface ResultIdentity {
-  /** Normalised identity of the content. */
+  /** Normalized identity of the content. */
   readonly fingerprint: string;
   /** Hashes of some of its lines, to tell how much of it is new. */
   readonly sketch?: readonly string[];
