@@ -87,7 +87,7 @@ function summaryOf(command: ActivityCommand): string {
   return summary.slice(0, summaryChars);
 }
 
-/** An activity, whatever its input and result. */
+/** Any activity. */
 interface AnyActivity {
   executeWithOptions(options: ActivityOptions, args: readonly [unknown]): Promise<unknown>;
 }
@@ -115,6 +115,6 @@ export async function recordObservations(input: RecordObservationsInput): Promis
   try {
     await atTheEnd.recordObservations(input);
   } catch {
-    // The corpus lacks these; the run's own history has them.
+    // The store lacks these observations; the run's own history has them.
   }
 }

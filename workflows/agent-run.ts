@@ -53,7 +53,7 @@ function conclude(outcome: RunOutcome): RunOutcome {
 }
 
 /**
- * A subagent's outcome stands in the history of the run above, so it is short. A cancelled one is returned, since Temporal gives
+ * A subagent's outcome is part of its parent run's history, so it is short. A cancelled one is returned, since Temporal gives
  * a cancelled child no word to say.
  */
 function concludeSubagent(outcome: RunOutcome): RunOutcome {
@@ -126,7 +126,7 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
   return input.request.parent === undefined ? conclude(outcome) : concludeSubagent(outcome);
 }
 
-/** Errors that only the end closed are told before the run is gone. */
+/** Records the errors that only the run's end closed. */
 async function tellLastErrors({ learning, snapshot, head }: RunState): Promise<void> {
   if (learning.waiting.length === 0 || snapshot === undefined || head === undefined) return;
   const { storeId, definition } = snapshot;

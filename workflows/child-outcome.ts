@@ -21,7 +21,7 @@ export function outcomeOfFailure(thrown: unknown): RunOutcome | undefined {
   return isOutcome(outcome) ? outcome : undefined;
 }
 
-/** How a subagent's workflow came back with a result. */
+/** How a subagent's workflow ended, from its result. */
 export function endOfResult(result: unknown): SubagentEnd {
   return isOutcome(result)
     ? endOfSubagent(result)
@@ -35,7 +35,7 @@ function lostMessage(cause: unknown): string {
   return 'its workflow failed without an outcome';
 }
 
-/** How a subagent's workflow came back with a failure, or never began. */
+/** How a subagent's workflow ended, from its failure; also if it never began. */
 export function endOfFailure(thrown: unknown): SubagentEnd {
   const outcome = outcomeOfFailure(thrown);
   if (outcome !== undefined) return endOfSubagent(outcome);

@@ -15,7 +15,7 @@ export function patternScheduleId(taskQueue: string): string {
   return `holdfast-extract-patterns-${taskQueue}`;
 }
 
-/** Task queue of workers that were not told another. */
+/** Default task queue of workers. */
 export const defaultTaskQueue = 'holdfast';
 
 /** Input of `agentRun`: the request of a person, and the state where a segment continues one. */

@@ -3,7 +3,7 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { Activities } from './core/activities';
 import type { ExtractionReport } from './core/learning/ports';
 
-/** An extraction reads at most a bounded corpus per tenant; a worker's death costs one attempt. */
+/** An extraction reads a bounded number of observations per tenant; a worker's death costs one attempt. */
 const { extractPatterns: extract } = proxyActivities<Activities>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '20 seconds',

@@ -10,7 +10,7 @@ export function invalidInput(problem: string, type = 'InvalidInput'): Applicatio
 }
 
 /**
- * Checks what the core reads of a run's request; the rest is checked by the activity `prepareRun`.
+ * Validates what the core reads of a run's request; the activity `prepareRun` validates the rest.
  *
  * Errors: `invalidInput`, which fails the run.
  */

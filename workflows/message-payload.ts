@@ -1,4 +1,4 @@
-/** Reads what came with a signal. The SDK would fail the workflow task over a payload that cannot be read, again and again. */
+/** Decodes the payloads of a signal. The SDK would fail the workflow task over an undecodable payload, again and again. */
 import type { RawValue, TypeInfo } from '@temporalio/common';
 import { rawValueTypeInfo } from '@temporalio/common';
 import { getActivator } from '@temporalio/workflow/lib/global-attributes';
@@ -6,7 +6,7 @@ import { getActivator } from '@temporalio/workflow/lib/global-attributes';
 /** Payloads of one message that are left alone; our own messages have one. */
 const maxPayloads = 64;
 
-/** Leaves the payloads of a message as they came, so that nothing is decoded before its handler runs. */
+/** Leaves the payloads of a message encoded until its handler runs. */
 export const leftRaw: { readonly inputTypes: readonly TypeInfo[] } = {
   inputTypes: Array.from({ length: maxPayloads }, () => rawValueTypeInfo),
 };

@@ -6,14 +6,14 @@ import type { UnstampedEvent } from './core/run/protocol';
 /** Characters of a reason or a name that a person gives; the rest is cut. */
 const reasonChars = 1_000;
 
-/** The property `name` of a value that came over the wire. */
+/** The property `name` of a received value. */
 export function field(argument: unknown, name: string): unknown {
   return typeof argument === 'object' && argument !== null
     ? (argument as Record<string, unknown>)[name]
     : undefined;
 }
 
-/** Whatever came over the wire is JSON. */
+/** Received values are JSON. */
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -48,7 +48,7 @@ function messageEvent(argument: unknown, by: { by?: string }): UnstampedEvent {
 /**
  * The event of a signal; undefined for an unknown signal.
  *
- * Contract: total: whatever the argument is, a readable event comes of it, if only that the signal was dropped.
+ * Contract: total: any argument becomes a readable event, at least one that says that the signal was dropped.
  */
 export function eventOfSignal(name: string, argument: unknown): UnstampedEvent | undefined {
   const by = optionalText(argument, 'by');

@@ -21,7 +21,7 @@ const summaryChars = 100;
 /**
  * Runs a subagent to its end.
  *
- * Contract: a cancel is handed on and waited for, so that nothing of the subagent is lost; it outlives no run above it.
+ * Contract: a cancel is passed on and awaited, so that nothing of the subagent is lost; a subagent never outlives its parent run.
  */
 export function runSubagent({
   request,

@@ -27,7 +27,7 @@ function valuesIn(item: unknown): readonly unknown[] {
   return Object.values({ ...item });
 }
 
-/** Whether JSON has at most so many levels; iterative, since it is asked of whatever comes. */
+/** Whether JSON has at most so many levels; iterative, since the input is untrusted. */
 function isWithinDepth(value: unknown, maxDepth: number): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {

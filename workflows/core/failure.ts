@@ -69,7 +69,7 @@ export interface InfraError {
   readonly retryAfterMs?: number;
   /** `provider/model` that failed. */
   readonly route?: string;
-  /** No request was sent: another run had found the route cooling, and `retryAfterMs` tells how long. */
+  /** No request was sent: another run found the route cooling down, for `retryAfterMs`. */
   readonly spared?: true;
   /** HTTP status, where there was one. */
   readonly status?: number;

@@ -23,7 +23,7 @@ export function defined<Fields extends object>(fields: Fields): Defined<Fields> 
   return Object.fromEntries(present) as Defined<Fields>;
 }
 
-/** The value without one of its optional keys. Contract: the key is optional, so that the rest still has the type. */
+/** The value without one of its optional keys. Contract: the key is optional, so the result still has the type. */
 export function without<Value extends object>(value: Value, key: keyof Value): Value {
   const { [key]: _omitted, ...rest } = value;
   return rest as Value;

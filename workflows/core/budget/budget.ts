@@ -16,7 +16,7 @@ import type { Allowance, CallSpend, ModelPrice } from './spend';
 import { addUsage, noSpend, noUsage, spendOf, totalTokens, usdOf, usdText } from './spend';
 import type { BudgetSlice } from './state';
 
-/** What is left of a limit; undefined where there is none. */
+/** What is left of a limit; undefined without one. */
 function left(
   limit: number | undefined,
   spent: number,

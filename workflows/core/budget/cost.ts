@@ -5,7 +5,7 @@ import { nanoUsdOf, usdText } from './spend';
 export interface RunCost {
   /** US dollars; absent where a model without a known price was called. */
   readonly usd?: number;
-  /** US dollars of it that are an estimate: the vendor did not tell what a broken call consumed. */
+  /** US dollars of it that are an estimate: the vendor did not report what a broken call consumed. */
   readonly estimatedUsd?: number;
   /** Calls of models without a known price; `pricedUsd` is then what the others cost. */
   readonly unpricedCalls?: number;

@@ -93,7 +93,7 @@ export function costNanoUsd(price: ModelPrice, usage: Usage): number {
   return Math.ceil(pico / picoPerNano);
 }
 
-/** The most that a prompt of so many tokens can cost, whatever the vendor's cache does with it, in nanodollars. */
+/** The most that a prompt of so many tokens can cost in nanodollars, at the highest cache price. */
 export function worstPromptNanoUsd(price: ModelPrice, tokens: number): number {
   const { input, cacheRead, cacheWrite } = pricesFor(price, tokens);
   return Math.ceil((tokens * picoPerToken(Math.max(input, cacheRead, cacheWrite))) / picoPerNano);
@@ -129,7 +129,7 @@ export function nanoUsdOf(usd: number): number {
 /** Digits after the point that an amount below a cent keeps beside its leading zeros. */
 const significantDigits = 3;
 
-/** An amount as people read it: cents from a dollar on, more digits where there is less. */
+/** An amount for people: cents from a dollar on, more digits below. */
 export function usdText(nanoUsd: number): string {
   const usd = usdOf(nanoUsd);
   if (usd === 0) return '$0.00';
@@ -157,7 +157,7 @@ export interface CallSpend {
   readonly usage: Usage;
   /** Absent where the model has no known price. */
   readonly nanoUsd?: number;
-  /** Of that, what the vendor did not tell: replies that broke off, workers that died in mid-call. */
+  /** Of that, what the vendor did not report: replies that broke off, workers that died during the call. */
   readonly estimated?: { readonly nanoUsd: number; readonly tokens: number };
 }
 

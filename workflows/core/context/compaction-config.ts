@@ -1,4 +1,4 @@
-/** How a run keeps its conversation within the model's window (layer 4): every threshold, with unit, default and source. */
+/** How a run keeps its conversation within the model's window: every threshold, with unit, default, and source. */
 
 /** Thresholds of compaction. People set them per agent; nothing that a model says can. */
 export interface CompactionConfig {

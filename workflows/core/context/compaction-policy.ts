@@ -1,4 +1,4 @@
-/** Which tier of compaction when, and what follows where none helps: one pure decision, told in docs/context.md. */
+/** Which tier of compaction comes when, and what follows if none helps: one pure decision, described in docs/context.md. */
 import type { CompactionConfig } from './compaction-config';
 import type { CompactionTier, ContextBounds, ContextMeasure, DoneCompaction } from './measure';
 import { fitsBounds } from './measure';
@@ -14,7 +14,7 @@ export interface CompactionFacts {
   readonly done: readonly DoneCompaction[];
   /** Some route may be asked for a summary. */
   readonly canSummarize: boolean;
-  /** The vendor refused the request: it must become smaller, whatever was measured. */
+  /** The vendor refused the request: it must become smaller, regardless of the measure. */
   readonly refused: boolean;
   /** A route of the chain that takes the request as it is. */
   readonly largerRoute?: number;
@@ -31,7 +31,7 @@ export type CompactionDecision =
   /** Nothing makes it fit. */
   | { readonly type: 'stop' };
 
-/** Share of the limit below which the oldest half's summary leaves room enough for the run to go on (ADR 0024). */
+/** Share of the limit below which the oldest half's summary leaves enough room to continue (ADR 0024). */
 const roomyShare = 0.8;
 
 /** Tokens that a summary will hold at most, as a share of the limit (ADR 0024). */

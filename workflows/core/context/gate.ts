@@ -36,7 +36,7 @@ export type GateDecision<State> =
   /** The call does not start now: the step says what happens instead. */
   | { readonly type: 'instead'; readonly step: Step<State> };
 
-/** Tells the routes that the conversation has outgrown. */
+/** A test of whether the conversation has outgrown a route. */
 export function skipsRoute(
   state: Sized & Pick<PeopleSlice, 'inbox'>,
 ): (route: RouteConfig) => boolean {

@@ -48,7 +48,7 @@ export interface CompactInput {
   readonly holder: string;
 }
 
-/** What a compaction came to. */
+/** The result of a compaction. */
 export interface CompactResult extends ActivityTimes {
   /** Transcript with pending results appended. */
   readonly headBefore: Head;
@@ -64,6 +64,6 @@ export interface CompactResult extends ActivityTimes {
   readonly measure: ContextMeasure;
   /** What the summary consumed; absent where no model was asked. */
   readonly spend?: CallSpend;
-  /** No usable summary came; nothing was changed. */
+  /** No usable summary; nothing was changed. */
   readonly failure?: InfraError;
 }

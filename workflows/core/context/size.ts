@@ -71,7 +71,7 @@ export function contextBounds(
   };
 }
 
-/** The vendor's count for the transcript as it is now; undefined where there is none. */
+/** The vendor's count for the current transcript, if any. */
 export function countedNow(state: ContextSlice & SnapshotSlice): CountedContext | undefined {
   const { counted } = state.context;
   if (counted === undefined) return undefined;

@@ -26,7 +26,7 @@ export interface ContextState {
   readonly tooSmall: readonly string[];
   /** What was measured of the last request, from the warning threshold on: a compaction needs no further look. */
   readonly prepared?: ContextMeasure;
-  /** Characters of tool results that came since the last count. */
+  /** Characters of tool results since the last count. */
   readonly pendingChars: number;
   /** The next request as it was measured or refused: decided about before it is sent. */
   readonly due?: ContextMeasure;

@@ -49,7 +49,7 @@ export function addTextTokens(left: TextTokens, right: TextTokens): TextTokens {
   return mapClasses((name) => left[name] + right[name]);
 }
 
-/** Our own count of a text, whatever it is made of. */
+/** Our own count of a text. */
 export function totalTextTokens(tokens: TextTokens): number {
   return tokens.words + tokens.marks + tokens.scripts;
 }

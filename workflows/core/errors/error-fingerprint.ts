@@ -2,7 +2,7 @@
 import type { AgentErrorCode } from '../failure';
 import { normalizeText, shortHash } from './fingerprint';
 
-/** Characters of an error's text that tell its kind (ADR 0027). */
+/** Characters of an error's text that determine its kind (ADR 0027). */
 const kindChars = 300;
 
 /** What differs between two errors of the same kind, most telling first. */

@@ -16,7 +16,7 @@ const weekday = '(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? )?';
 const clock = raw`\d{1,2}:\d{2}:\d{2}(?:[.,]\d{1,9})?`;
 const zone = raw`(?: ?(?:z|utc|gmt|[+-]\d{2}:?\d{2})\b)?`;
 
-/** One row of a table: what it finds, how, and what stands in its place. */
+/** One row of a table: what it finds, how, and the replacement. */
 type VolatilePart = readonly [what: string, pattern: RegExp, placeholder: string];
 
 const insensitive = (pattern: string): RegExp => new RegExp(pattern, 'gi');
@@ -103,7 +103,7 @@ const addresses: readonly VolatilePart[] = [
   ['identity of an object', /(?<=@)[0-9a-f]{6,16}\b/gi, '<address>'],
 ];
 
-/** Numbers that stand alone: in no name, path, version or decimal. */
+/** Separate numbers: not part of a name, path, version, or decimal. */
 const alone = raw`(?<![\w./-])`;
 const aloneEnd = raw`(?![\w/]|[.-]\w)`;
 const number = raw`\d{1,20}(?:[.,]\d{1,20})?`;

@@ -45,7 +45,7 @@ export function failInfra<State extends FailingState>(
   return fail(state, { reason, message: `System error: ${failure.message}` }, failure);
 }
 
-/** Cools the route down, and asks the next one. `skips` tells the routes that cannot take the request. */
+/** Cools the route down and uses the next one. `skips` is true for routes that cannot take the request. */
 export function failOver<State extends FailingState & FailoverSlice>(
   state: State,
   routeIndex: number,

@@ -1,4 +1,4 @@
-/** Layer 2: whether a failed attempt of a model call is repeated on the same route, when, and with which nudge. */
+/** Stream recovery: whether a failed attempt of a model call is retried on the same route, when, and with which nudge. */
 import { noteProvenance } from '../errors/error-context';
 import type { InfraError } from '../failure';
 import { infraPolicy } from '../errors/failure-policy';
@@ -7,7 +7,7 @@ import type { Limits } from '../limits';
 /** What is done about a failed attempt. */
 export type RetryDecision =
   | { readonly type: 'retry'; readonly delayMs: number }
-  /** Layer 1 takes over. */
+  /** Failover takes over. */
   | { readonly type: 'give-up' };
 
 /** A vendor's wait above this many milliseconds becomes the route's cooldown instead of a retry's delay (ADR 0004). */
@@ -36,7 +36,7 @@ export function decideRetry(
 /** Characters of a cut reply that a nudge repeats. */
 const partialChars = 1_000;
 
-/** What the model is told when an attempt is repeated: what broke, and what of its reply had arrived. Request only. */
+/** The nudge of a retry: what broke, and what of the reply had arrived. Sent once, never stored. */
 export function retryNudge(code: string, partialText: string): string {
   const what = `${noteProvenance}\nYour previous reply did not arrive whole (${code}). Nothing of it was run or kept. Reply again.`;
   if (partialText === '') return what;

@@ -71,7 +71,7 @@ function startTimer<State extends Clocked>({ state, commands }: Step<State>): St
   };
 }
 
-/** Cancels the timer before whatever ends the segment or the run. */
+/** Cancels the timer before the segment or the run ends. */
 function stopTimer<State extends GuardSlice>(
   { state, commands }: Step<State>,
   timerId: string,

@@ -10,7 +10,7 @@ export interface DetectedLoop {
   readonly repeats: number;
   /** In words, from names, labels and error codes only: `read_file a.ts (same result), then …`. */
   readonly description: string;
-  /** Same for every round of this loop, to tell it from another one. */
+  /** The same for every round of this loop; distinguishes it from another loop. */
   readonly identity: string;
   /** Every call of it fails. */
   readonly fails: boolean;
@@ -67,7 +67,7 @@ const sameCall: SameCall = (one, other) => {
 const sameGist: SameCall = (one, other) =>
   sameCall(one, other) || (one.result === other.result && areAlike(one, other, 'gist'));
 
-/** Whether two rounds hold the same calls, in whatever order. */
+/** Whether two rounds contain the same calls, in any order. */
 function sameRound(
   one: readonly CallEvidence[],
   other: readonly CallEvidence[],
@@ -142,7 +142,7 @@ function repliesOf(evidence: readonly CallEvidence[]): readonly (readonly CallEv
 }
 
 /**
- * The loop that the newest evidence is part of; undefined where there is none.
+ * The loop that the newest evidence is part of, if any.
  *
  * Contract: pure; `repeats` of the result is at least `atLeast`. Of several readings the one with most rounds wins, then the
  * shortest.

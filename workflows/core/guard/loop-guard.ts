@@ -18,7 +18,7 @@ import type { CallEvidence, GuardSlice, GuardState } from './state';
 /** Characters of a call's name and label in the evidence. */
 const summaryChars = 60;
 
-/** A person took part, or the tool's own service was down: this is no evidence, and neither is what came before. */
+/** A person took part, or the tool's own service was down: this is no evidence, and it clears the evidence before it. */
 function breaksLoop({ call, status }: ToolCallProgress): boolean {
   if (call.approvalDigest !== undefined) return true;
   if (status.type !== 'settled') return false;
@@ -110,7 +110,7 @@ export function watchForLoops<State extends Watched & NextRequestSlice>(
 }
 
 /**
- * Why a run that goes on with its loop must end; undefined where it need not.
+ * Why a run that repeats its loop must end; undefined if it may continue.
  *
  * Contract: a single failing call that repeats is left to the circuit breaker, which sees it after as many rounds.
  * Source: R-GUARD-5, R-GUARD-11.

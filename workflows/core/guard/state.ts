@@ -63,14 +63,14 @@ export function withGuard<State extends GuardSlice>(
   return { ...state, guard: { ...state.guard, ...changes } };
 }
 
-/** Adds `by` to each of these keys, whatever they are called. */
+/** Adds `by` to each of these keys; any string is a valid key. */
 export function tally(counts: Counts, keys: readonly string[], by = 1): Counts {
   const next = new Map(Object.entries(counts));
   for (const key of keys) next.set(key, (next.get(key) ?? 0) + by);
   return Object.fromEntries(next);
 }
 
-/** The count of this key; undefined where there is none, whatever the key is called. */
+/** The count of this key, if any; any string is a valid key. */
 export function countOf(counts: Counts | undefined, key: string): number | undefined {
   return counts !== undefined && Object.hasOwn(counts, key) ? counts[key] : undefined;
 }

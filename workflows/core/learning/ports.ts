@@ -16,7 +16,7 @@ export interface ObservedError {
   /** Its input, where the transcript has not got the call. */
   readonly inputBlob?: ContentHash;
   readonly fixedBy: 'model' | 'action' | 'person' | 'none';
-  /** The call that worked; with `none`, the one that was tried in vain. */
+  /** The call that worked; with `none`, the attempt that did not help. */
   readonly fix?: {
     readonly tool: string;
     readonly callId?: string;
@@ -30,7 +30,7 @@ export interface ObservedError {
   readonly atMs: number;
 }
 
-/** Input of the activity that tells the corpus of what a run's end left. */
+/** Input of the activity that records what a run's end left. */
 export interface RecordObservationsInput {
   readonly storeId: string;
   readonly definition: ContentHash;
@@ -38,7 +38,7 @@ export interface RecordObservationsInput {
   readonly observations: readonly ObservedError[];
 }
 
-/** What an extraction of patterns came to. */
+/** The result of an extraction of patterns. */
 export interface ExtractionReport {
   readonly tenants: number;
   readonly observations: number;

@@ -27,7 +27,7 @@ export interface CallModelInput {
   readonly note?: string;
   /** Replaces the route's `maxOutputTokens` for this call. */
   readonly maxOutputTokens?: number;
-  /** Errors that ended since the last call, for the corpus. */
+  /** Errors that ended since the last call, to be recorded. */
   readonly endedErrors?: readonly ObservedError[];
   /** What this call, all its attempts together, may spend. */
   readonly allowance?: Allowance;

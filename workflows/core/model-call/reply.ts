@@ -103,7 +103,7 @@ function replyUsd(
   return nanoUsd === 0 ? undefined : usdOf(nanoUsd);
 }
 
-/** Publishes that the conversation nears its window, once each time (R-CTX-2). */
+/** Publishes once each time that the conversation reaches its warning threshold (R-CTX-2). */
 function warnOfContext<State extends ReplyState>(
   state: State,
   route: RouteConfig | undefined,
@@ -193,5 +193,5 @@ export const resultTooLong: AgentError = {
   toolName: completeTaskTool,
 };
 
-/** What follows a paused turn in the transcript, so that no two replies stand side by side. */
+/** What follows a paused turn in the transcript, so that no two replies are adjacent. */
 export const continueText = '(The agent runtime asks you to continue.)';

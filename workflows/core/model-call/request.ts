@@ -22,7 +22,7 @@ export function nextCallId({ counters }: CountersSlice): string {
   return callsThisIteration === 0 ? `m${iterations}` : `m${iterations}.${callsThisIteration}`;
 }
 
-/** How many of the waiting texts one call can carry: at least one, where there is one. */
+/** How many of the waiting texts one call can carry: at least one, if any. */
 export function textsThatFit(inbox: readonly string[]): number {
   let chars = 0;
   const tooMany = inbox.findIndex((text, index) => {

@@ -84,7 +84,7 @@ export function armWaits<State extends Waits>(state: State, atMs: number): Step<
   );
 }
 
-/** The timer of a wait, started again in a new segment with the rest of its time. */
+/** The timer of a wait, started again in a new segment with its remaining time. */
 export function rearmed(progress: ToolCallProgress, atMs: number): readonly RunCommand[] {
   const { status } = progress;
   return 'expiry' in status ? [expiryTimer(progress, status.expiry, atMs)] : [];

@@ -192,7 +192,7 @@ export function onDecisionTimer<State extends DecidingState>(
 ): Step<State> | undefined {
   const progress = callOfTimer(state, timerId);
   if (progress === undefined) return undefined;
-  // A person is deciding right now; if that comes to nothing, the limit applies then.
+  // A person is deciding right now; if that has no result, the limit applies then.
   if (progress.status.type === 'checking-edit') return step(state);
   return expireWait(state, progress, atMs);
 }

@@ -1,4 +1,4 @@
-/** The words of recovery: what the run is stuck on, what is to be done about it, and what came of that. Data only. */
+/** The types of recovery: what a run is stuck on, what to do about it, and with which result. Data only. */
 import type { AgentErrorCode } from '../failure';
 import type { JsonObject } from '../json';
 
@@ -19,7 +19,7 @@ export interface RecoveryAction {
   readonly action: {
     /** Empty where the action is about no tool. */
     readonly toolName: string;
-    /** With them the runtime runs the tool itself; without, the model is told what to do. */
+    /** With parameters the runtime calls the tool itself; without, the model gets advice. */
     readonly parameters?: JsonObject;
     /** The question to a person. */
     readonly escalationMessage?: string;
@@ -29,7 +29,7 @@ export interface RecoveryAction {
   readonly confidence: number;
 }
 
-/** Who thought of an action: the rungs of the ladder. */
+/** Where an action comes from. */
 export type RecoverySource = 'pattern' | 'model' | 'heuristic';
 
 /** What is done with an action. */
@@ -45,7 +45,7 @@ export interface ProgressEstimate {
   readonly isStuck: boolean;
 }
 
-/** What a run is stuck on, where no tool's error tells it. */
+/** What a run is stuck on, if no tool's error says it. */
 export type StuckCode = 'no_progress' | 'loop' | 'low_progress';
 
 /** A tool's failure that no success of it has healed. */
@@ -59,9 +59,9 @@ export interface FailedCall {
   readonly hint?: string;
   /** What the tool was called with; absent above 1,000 characters of JSON. */
   readonly input?: JsonObject;
-  /** Steps in which it came, since the last recovery. */
+  /** Steps in which it occurred, since the last recovery. */
   readonly times: number;
-  /** Step in which it came last. */
+  /** Step in which it last occurred. */
   readonly lastStep: number;
 }
 
@@ -101,7 +101,7 @@ export interface RecoveryTrouble {
   readonly input?: JsonObject;
 }
 
-/** What happens when nobody answered recovery in time. `give-up`: the run ends readably. `continue`: it goes on without. */
+/** What happens if nobody answers recovery in time: the run ends readably, or continues without an answer. */
 export type RecoveryExpiry = 'give-up' | 'continue';
 
 /** How a run recovers, resolved at its start. */
@@ -112,7 +112,7 @@ export interface RecoveryPolicy {
   readonly actAt: number;
   /** Confidence from which a person is asked to approve; below, a person takes over (R-REC-4). */
   readonly askAt: number;
-  /** Plans per run; a person's answer begins anew. */
+  /** Plans per run; a person's answer restarts the count. */
   readonly maxPerRun: number;
   /** Steps after which a model estimates the progress; absent: never. */
   readonly estimateEvery?: number;

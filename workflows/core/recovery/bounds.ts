@@ -33,7 +33,7 @@ function problemOf(state: Bounded, plan: Plan): string | undefined {
 }
 
 /**
- * The plan, or a question to a person where recovery may not carry it out: a tool that was tried twice in vain, one whose last
+ * The plan, or a question to a person if recovery may not carry it out: a tool that recovery tried twice, one whose last
  * call may have taken effect, and a call that would pass a limit of the guard and so end the run.
  *
  * Source: R-REC-5, R-REC-9.

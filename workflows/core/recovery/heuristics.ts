@@ -125,7 +125,7 @@ function withoutFailure(state: RecoverySlice, trouble: RecoveryTrouble): Recover
 
 type Planning = RecoverySlice & SnapshotSlice & GoalSlice;
 
-/** The trouble came again: another tool for the same purpose, where there is one, else a person. */
+/** The trouble came back: another tool for the same purpose if there is one, else a person. */
 function again(
   state: Planning,
   trouble: RecoveryTrouble,

@@ -156,7 +156,7 @@ export function rememberFailure(
   return { ...memory, failures: [...others, failure].slice(-bounds.failures) };
 }
 
-/** Lets every failure be counted anew: a recovery has dealt with what there was. */
+/** Restarts the count of every failure: a recovery has handled them. */
 export function recount(memory: ExecutionMemory): ExecutionMemory {
   return { ...memory, failures: memory.failures.map((failure) => ({ ...failure, times: 0 })) };
 }

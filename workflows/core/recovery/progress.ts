@@ -1,4 +1,4 @@
-/** Whether a run gets on: counts per step what was new, and tells when it is stuck. The loop detector's word counts too. */
+/** Progress of a run: counts per step what was new, and decides whether the run is stuck, with the loop detector's help. */
 import type { Success } from './memory';
 import { recount, rememberFailure, rememberSuccess } from './memory';
 import type { AgentError } from '../failure';
@@ -60,7 +60,7 @@ export function noteFailure(
   };
 }
 
-/** A person said something: whatever comes now is a new start. */
+/** A person said something: the count starts again. */
 export function noteWord(state: ProgressState): ProgressState {
   return { ...state, idleSteps: 0 };
 }
@@ -83,7 +83,7 @@ export function endStep(state: ProgressState, isNeutral = false): ProgressState 
   };
 }
 
-/** Begins the count anew: what there was has been dealt with. */
+/** Restarts the count: everything so far has been handled. */
 export function restartCount(state: ProgressState): ProgressState {
   return {
     ...state,
@@ -94,7 +94,7 @@ export function restartCount(state: ProgressState): ProgressState {
   };
 }
 
-/** A loop, as the loop detector tells it. */
+/** A loop, as the loop detector describes it. */
 export interface LoopSeen {
   readonly description: string;
   /** Calls that one round takes. */
@@ -107,7 +107,7 @@ export interface StuckReason {
   readonly reason: string;
 }
 
-/** A failure that stands in the way, in one line. */
+/** A blocker in one line. */
 export function blockerText({ tool, code, message }: FailedCall): string {
   return `${tool === '' ? '' : `${tool} failed: `}${code}: ${message}`.slice(0, 300);
 }

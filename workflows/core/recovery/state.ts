@@ -97,7 +97,7 @@ export interface RecoveryTrial {
   readonly stuckAction: string;
   /** The recovery action; absent for a person's answer. */
   readonly action?: {
-    /** Tool that it runs or suggests, where there is one. */
+    /** Tool that it runs or suggests, if any. */
     readonly toolName?: string;
     readonly patternId?: string;
   };
@@ -109,7 +109,7 @@ export interface RecoveryState {
   readonly handledStep: number;
   /** Step after which a remedy had proved useless. */
   readonly refutedStep: number;
-  /** What that remedy was for: people and planners must read that the trouble goes on. */
+  /** What that action was for: people and planners must read that the trouble persists. */
   readonly refutedTrouble?: string;
   /** Step after which a model last estimated the progress. */
   readonly estimatedStep: number;

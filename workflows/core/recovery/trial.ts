@@ -192,7 +192,7 @@ function isNeutral({ call, status }: ToolCallProgress): boolean {
   return status.type === 'settled' && status.identity?.outage === true;
 }
 
-/** The model waited on purpose before it looked again: the loop detector decides how long that may go on. */
+/** The model waited on purpose before it looked again: the loop detector decides how often it may. */
 function cameAfterWait({ guard, counters }: GuardSlice & CountersSlice): boolean {
   const newest = guard.evidence.at(-1);
   return newest?.waited === true && newest.reply === counters.iterations;

@@ -1,7 +1,7 @@
 /**
  * The loop of a run, from top to bottom: prepare, begin, call, reply, admit, run, settle, and again.
  *
- * Every decision names the stage that comes next (`Step.next`), or none: then the run rests until the next event. Rooms decide
+ * Every decision names the next stage (`Step.next`), or none: then the run waits for the next event. Rooms decide
  * by their own slices; this file puts their decisions in order.
  */
 import { budgetStop, reserve } from '../budget/budget';
@@ -85,7 +85,7 @@ const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested
   );
 };
 
-/** Calls the model on the first route that is not cooling down and takes the request; waits or fails where there is none. */
+/** Calls the model on the first route that is not cooling down and takes the request; waits or fails if there is none. */
 const call: Stage<'call-model'> = (state, _next, { atMs }) => {
   const { snapshot } = prepared(state);
   const stop =
@@ -182,7 +182,7 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Step
   }
 }
 
-/** The vendor paused a long turn: the next iteration goes on with it. */
+/** The vendor paused a long turn: the next iteration continues it. */
 function resumePause(state: RunState, { head, headBefore }: CallModelResult): Step<RunState> {
   const nothingKept = head === headBefore;
   const inbox = nothingKept || state.inbox.length > 0 ? state.inbox : [continueText];
@@ -243,7 +243,7 @@ const reject: Stage<'reject-reply'> = (state, { errors }, { atMs }) => {
   return andThen(ended, (after) => again(after, breakerStop(after)));
 };
 
-/** Goes on with the next iteration, unless the run must end. */
+/** Continues with the next iteration, unless the run must end. */
 function again(state: RunState, stop: Stop | undefined): Step<RunState> {
   return stop === undefined ? goTo('begin-iteration', state) : fail(state, stop);
 }
@@ -357,14 +357,14 @@ type Feature = (
   atMs: number,
 ) => Step<RunState>;
 
-/** Features that follow every decision; each owns one slice, and the loop goes on without it. */
+/** Features that follow every decision; each owns one slice, and the loop works without it. */
 const features: readonly Feature[] = [learn, notifyAboutWaits];
 
 /** A decision with what the features add to it. */
 const followed: Feature = (before, decided, cause, atMs) =>
   features.reduce((after, feature) => feature(before, after, cause, atMs), decided);
 
-/** Goes through the stages that follow the decision about an event, until the run rests. */
+/** Runs the stages that follow the decision about an event, until the run waits for the next event. */
 export function runLoop(
   before: RunState,
   decided: Step<RunState>,

@@ -134,7 +134,7 @@ function isEnded(phase: { readonly type: string }): phase is Ended {
   return phase.type === 'ended';
 }
 
-/** How a run ended; undefined while it goes on. */
+/** How a run ended; undefined while it is in progress. */
 export function endedStatus(phase: { readonly type: string }): RunOutcome['status'] | undefined {
   return isEnded(phase) ? phase.outcome.status : undefined;
 }

@@ -1,4 +1,4 @@
-/** What comes into the core (events), what it asks for (commands), and what it tells people (timeline entries). */
+/** The core's input (events), its output (commands), and what people read (timeline entries). */
 import type { CompactionTier } from '../context/measure';
 import type { AgentError, Failure, InfraError } from '../failure';
 import type { JsonObject } from '../json';
@@ -303,7 +303,7 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
     }
   | { readonly type: 'WaitStartedEvent'; readonly waitingFor: string }
   | { readonly type: 'WaitEndedEvent'; readonly waitedFor: string }
-  /** The model is told that a limit is near; `message` says which. */
+  /** The model was warned of a limit; `message` says which. */
   | { readonly type: 'GuardWarnedEvent'; readonly message: string }
   | { readonly type: 'MessageAddedEvent'; readonly text: string }
   | { readonly type: 'EscalatedEvent'; readonly reason: string; readonly approvalId?: string }

@@ -43,12 +43,12 @@ export interface Step<State> {
   readonly next?: NextStage;
 }
 
-/** A decision after which the run rests until the next event. */
+/** A decision after which the run waits for the next event. */
 export function step<State>(state: State, ...commands: readonly RunCommand[]): Step<State> {
   return { state, commands };
 }
 
-/** A decision after which the loop goes on with a stage. */
+/** A decision after which the loop continues with a stage. */
 export function goTo<State>(
   next: NextStage['type'] & ('prepare' | 'begin-iteration' | 'call-model' | 'run-calls' | 'settle'),
   state: State,

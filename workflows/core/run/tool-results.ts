@@ -1,4 +1,4 @@
-/** Counts what tool calls came to, and tells people. */
+/** Counts the results of tool calls and publishes them. */
 import type { AgentError } from '../failure';
 import { previewChars } from '../limits';
 import type { AccountSlice, CountersSlice } from './account';

@@ -292,7 +292,7 @@ function landCall(
   return returned(landTool(state, landed.call, outcome), landed.callId, atMs);
 }
 
-/** Goes on where the previous segment ended: begins the next iteration, or starts the timers of a wait again. */
+/** Continues where the previous segment ended: begins the next iteration, or restarts the timers of a wait. */
 function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>): Step<RunState> {
   const segments = before.counters.segments + 1;
   const state = count(before, { segments });

@@ -77,7 +77,7 @@ export function nextStoreWaitMs(beforeMs: number | undefined): number {
   return beforeMs === undefined ? firstStoreWaitMs : Math.min(beforeMs * 2, longestStoreWaitMs);
 }
 
-/** Waits for the store; then the loop goes on with a stage. */
+/** Waits for the store; then the loop continues with a stage. */
 export function waitForStore<State extends PhaseSlice & CountersSlice & StoreWaitSlice>(
   state: State,
   reason: string,
@@ -93,7 +93,7 @@ export function storeAnswered<State extends StoreWaitSlice>(state: State): State
   return without(state, 'storeWaitMs');
 }
 
-/** Ends a wait, and goes on with what it was for. */
+/** Ends a wait, and continues with what it was for. */
 export function endWait<State extends PhaseSlice & CountersSlice>(
   state: State,
   { on, reason, then }: Waiting,

@@ -1,6 +1,6 @@
 /** What a text may hold that nobody sees: it hides secrets from rules, orders from people, and breaks wires. */
 
-/** Terminal sequences: CSI, OSC, DCS and their kin, single escapes; in 7-bit and 8-bit form. */
+/** Terminal sequences: CSI, OSC, DCS, similar ones, and single escapes, in 7-bit and 8-bit form. */
 const terminalSequences = new RegExp(
   [
     '(?:\\u001b\\[|\\u009b)[0-?]{0,64}[ -/]{0,8}[@-~]?',

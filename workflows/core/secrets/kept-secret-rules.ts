@@ -3,7 +3,7 @@ import { literalPattern } from '../literal-pattern';
 import gitleaks from './gitleaks-rules.json';
 
 interface KeptRule {
-  /** The pattern can match only where one of these stands, in lower case. */
+  /** The pattern can match only a text that contains one of these, in lower case. */
   readonly keywords: readonly string[];
   readonly pattern: () => RegExp;
   /** Group that holds the secret; without it the first group that took part, without groups the whole match. */
@@ -33,7 +33,7 @@ const rules: readonly KeptRule[] = gitleaks.rules.map((row: TableRow) => ({
 interface KeywordSearch {
   /** Finds, at each place, the longest keyword that begins there: one pass over the text instead of one for each keyword. */
   readonly longest: RegExp;
-  /** For each keyword, those that stand wherever it does: itself and the others that it begins with. */
+  /** For each keyword, itself and the keywords that it begins with. */
   readonly implied: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -1,7 +1,7 @@
 /** Shapes of secrets that the kept rules lack: each is proven to be needed (test/activities/secret-rules.test.ts). */
 import { redactionMark } from './redaction-mark';
 
-/** One shape, and what stands in its place. */
+/** One shape of a secret, and its replacement. */
 export interface RedactionRule {
   readonly pattern: RegExp;
   /** Replacement; `$1` is what may stay in front of the secret, `$2` what may stay behind it. */
@@ -30,7 +30,7 @@ const privateKeys: readonly RedactionRule[] = [
     replacement: `${redactionMark}$1`,
     needs: '-----END ',
   },
-  // The same as base64, as kubeconfig and Kubernetes' secrets carry them: the armor's first line tells them.
+  // The same as base64, as in kubeconfig and Kubernetes secrets, recognized by the first line of the armor.
   whole(
     /\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)[A-Za-z0-9+/=]{8,20000}/g,
   ),
@@ -44,7 +44,7 @@ const prefixedTokens: readonly RedactionRule[] = [
   whole(
     /\b(?:gh[pousr]_|github_pat_|gl(?:pat|rt|dt|ptt|cbt|soat)-|npm_|pypi-AgE|AIza|xox[abceoprs]-|xapp-\d-|SG\.|do[opr]_v1_|dapi|shp(?:at|ca|pa|ss)_|(?:sk|rk)_(?:live|test|prod)_|sk-ant-)(?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.-]{16,400}/g,
   ),
-  // Models: Anthropic, OpenAI and its kin, OpenRouter, DeepSeek, Google, Groq, xAI, Hugging Face, Replicate and others.
+  // Models: Anthropic, OpenAI and compatible servers, OpenRouter, DeepSeek, Google, Groq, xAI, Hugging Face, Replicate, others.
   whole(/\bsk-(?=[A-Za-z_-]{0,100}\d)[A-Za-z0-9_-]{16,400}/g),
   whole(/\bAQ\.Ab[0-9A-Za-z_-]{30,120}/g),
   whole(
@@ -114,7 +114,7 @@ const written: readonly RedactionRule[] = [
   ),
 ];
 
-/** A name in whose place a secret stands, in files that give names and values apart. */
+/** A name whose value is a secret, in files that list names and values separately. */
 const nameEnd =
   '(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|[_-]pass)[\\w.-]{0,20}';
 const named = `[\\w.-]{0,60}${nameEnd}`;
@@ -173,7 +173,7 @@ const apart: readonly RedactionRule[] = [
   ),
 ];
 
-/** Secrets told by where they stand: headers, URLs, and values of names such as `password`. */
+/** Secrets recognized by their context: headers, URLs, and values of names such as `password`. */
 const placed: readonly RedactionRule[] = [
   afterPrefix(
     /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|digest|token|negotiate|ntlm|apikey|api-key|key|hmac|aws4-hmac-sha256)\s{1,4})(?:[^\r\n"'\\]|\\[^rn\s]){4,4000}/gi,

@@ -1,4 +1,4 @@
-/** The mark of a redaction; a module of its own, since rules and redactor both need it. */
+/** The mark of a redaction. A separate module, since rules and redactor both need it. */
 
-/** What stands in a text where a secret was. */
+/** What replaces a secret in a text. */
 export const redactionMark = '[redacted]';

@@ -20,7 +20,7 @@ function shortReport(report: RunReport): RunReport {
   };
 }
 
-/** The outcome of a subagent for its parent run's history: short, whatever the subagent said. */
+/** The outcome of a subagent for its parent run's history, bounded. */
 export function outcomeForParent(outcome: RunOutcome): RunOutcome {
   const report = shortReport(outcome.report);
   if (outcome.status !== 'completed') return { ...outcome, report };

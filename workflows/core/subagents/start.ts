@@ -124,7 +124,7 @@ function ownRunId({ runKey }: RequestSlice): string {
   return runKey.slice(0, runKey.lastIndexOf('/'));
 }
 
-/** Stands for a task that is too long to travel, where people read. */
+/** What people read instead of a task that is too long. */
 const longTask = '(a long task, kept in the store)';
 
 function requestOf(

@@ -188,7 +188,7 @@ export function onToolCallFailed<State extends CallingState>(
   return andThen(failed, (after) => goTo('settle', after));
 }
 
-/** Settles a call that ran and failed without a result of its own. */
+/** Settles a call that ran and failed without a result. */
 export function settleFailedCall<State extends CallingState>(
   state: State,
   call: ProposedToolCall,

@@ -16,7 +16,7 @@ export interface DecisionPolicy {
   readonly onExpiry: ExpiryAction;
 }
 
-/** `reject`: the model is told that nobody decided. `escalate`: marked, and waits on. `wait`: reminds, and waits on. */
+/** `reject`: the model reads that nobody decided. `escalate` marks the item, `wait` reminds people; both keep waiting. */
 export type ExpiryAction = 'reject' | 'escalate' | 'wait';
 
 /** What the core must know of a tool that is a subagent. */
@@ -44,7 +44,7 @@ export interface ToolPolicy {
   readonly alternatives?: readonly string[];
   /** The call is a run of another agent. */
   readonly subagent?: SubagentPolicy;
-  /** A person is asked what came of a call whose outcome is unknown; absent = the model is told. */
+  /** A person is asked about a call whose outcome is unknown; absent = the model is told. */
   readonly onUnknown?: 'ask-person';
   /** Of its approvals; absent = the agent's. */
   readonly approvals?: DecisionPolicy;
@@ -59,14 +59,14 @@ export interface PendingResult {
   /** Content itself, for short results made by the core (a call that never ran, an answer). */
   readonly text?: string;
   readonly isError: boolean;
-  /** What a person changed in the call, told to the model before the content. */
+  /** What a person changed in the call; the model reads it before the content. */
   readonly notice?: string;
 }
 
-/** A tool call that the runtime made on its own to get the run out of a rut, and its result. */
+/** A tool call that the runtime made because the run was stuck, and its result. */
 export interface RuntimeResult {
   readonly pending: PendingResult;
-  /** What the model is told of it, before the result. */
+  /** What the model reads about it, before the result. */
   readonly introduction: string;
 }
 
@@ -98,7 +98,7 @@ export interface ProposedToolCall {
   readonly approvalDigest?: ContentHash;
   /** Parameters in use that the tool's schema marks `privileged`. */
   readonly privileged?: PrivilegedUse;
-  /** A person changed the arguments: what the model is told with the result. */
+  /** A person changed the arguments: what the model reads with the result. */
   readonly editNotice?: string;
   /** Of a subagent that has answered; the call then only brings the answer in. */
   readonly answer?: SubagentAnswer;
@@ -146,7 +146,7 @@ export interface RunToolInput {
 export interface ResultIdentity {
   /** Normalized identity of the content. */
   readonly fingerprint: string;
-  /** Hashes of some of its lines, to tell how much of it is new. */
+  /** Hashes of some of its lines, to measure how much of it is new. */
   readonly sketch?: readonly string[];
   /** The tool's own service is down or throttles: no evidence of a loop. */
   readonly outage?: true;
@@ -154,7 +154,7 @@ export interface ResultIdentity {
   readonly saysFailed?: true;
 }
 
-/** What one tool execution came to. Its content is in the store. */
+/** The result of one tool execution. Its content is in the store. */
 export interface RunToolResult extends ResultIdentity, ActivityTimes {
   /** Blob with the stored `ToolResultBlock`; absent only when the store was down, then `text` has it. */
   readonly result?: ContentHash;

@@ -29,7 +29,7 @@ export interface DecisionWait {
 export interface ToolCallProgress {
   readonly call: ProposedToolCall;
   readonly status:
-    /** May start: the loop starts it before it rests. `isResumed`: it had started before, and was counted then. */
+    /** May start: the loop starts it before it returns. `isResumed`: it started before, and was counted then. */
     | { readonly type: 'ready'; readonly isResumed?: true }
     | ({ readonly type: 'awaiting-approval' } & DecisionWait)
     /** A person approved with other arguments, which are being checked. */
@@ -53,7 +53,7 @@ export interface ToolCallProgress {
 export interface SettledStatus {
   readonly type: 'settled';
   readonly pending: PendingResult;
-  /** The tool ran, or a person answered. A call that did not run leaves no trace in the transcript by itself. */
+  /** The tool ran, or a person answered. A call that did not run leaves no trace in the transcript on its own. */
   readonly ran: boolean;
   readonly error?: AgentError;
   /** What the loop detector needs of the result; absent where no tool ran. */

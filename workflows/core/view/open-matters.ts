@@ -1,4 +1,4 @@
-/** What every summary of the conversation must hold, whatever the model leaves out. */
+/** What every summary of the conversation must contain, even if the model omits it. */
 import type { OpenMatters } from '../context/ports';
 import type { ErrorsSlice } from '../errors/state';
 import type { FailedCall } from '../recovery/action';

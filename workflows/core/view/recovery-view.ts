@@ -69,7 +69,7 @@ export function recoveryFields(state: RecoverySlice & GuardSlice & PhaseSlice & 
   return { progress, recovery };
 }
 
-/** The newest plan and what came of all of them, in one line. */
+/** The newest plan and the results of all of them, in one line. */
 export function recoveryLine({ healed, failed, last, stage }: RecoveryView): string {
   const tally = `${healed} helped, ${failed} did not`;
   const where = stage === undefined ? '' : `${stage}; `;
