@@ -22,7 +22,7 @@ export interface PatternScheduleOptions {
 export interface PatternSchedule {
   readonly scheduleId: string;
   readonly taskQueue: string;
-  /** Milliseconds between two extractions; absent where a person gave the schedule times of another kind. */
+  /** Milliseconds between two extractions; absent if a person gave the schedule times of another kind. */
   readonly everyMs?: number;
   readonly paused: boolean;
   readonly created: boolean;

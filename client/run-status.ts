@@ -65,7 +65,7 @@ async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | u
   }
 }
 
-/** False where the server has seen no worker for minutes: then a query would only wait for its deadline. */
+/** False if the server has seen no worker for minutes: then a query would only wait for its deadline. */
 async function mayHaveWorker({ client }: RunAccess, taskQueue: string): Promise<boolean> {
   try {
     const { pollers } = await client.workflowService.describeTaskQueue({

@@ -13,7 +13,7 @@ function isOutcome(value: unknown): value is RunOutcome {
   return typeof value === 'object' && value !== null && 'status' in value && 'report' in value;
 }
 
-/** The outcome that a failed child workflow carries; undefined where it carries none. */
+/** The outcome that a failed child workflow carries; undefined if it carries none. */
 export function outcomeOfFailure(thrown: unknown): RunOutcome | undefined {
   if (!(thrown instanceof ChildWorkflowFailure) || !(thrown.cause instanceof ApplicationFailure))
     return undefined;

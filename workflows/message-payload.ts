@@ -12,7 +12,7 @@ export const leftRaw: { readonly inputTypes: readonly TypeInfo[] } = {
 };
 
 /**
- * The value of a payload, by the worker's own payload converter; undefined where it cannot be read: an unknown encoding, such
+ * The value of a payload, by the worker's own payload converter; undefined if it cannot be read: an unknown encoding, such
  * as that of a codec which only the sender has, or data that is not what its encoding says.
  */
 export function readPayload(raw: RawValue | undefined): unknown {

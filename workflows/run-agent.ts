@@ -21,7 +21,7 @@ export async function runAgent(
     ...options
   }: ChildWorkflowOptions & {
     /**
-     * True where the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start a
+     * True if the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start a
      * child with others). Default: as the calling workflow, which has them or not.
      */
     readonly findable?: boolean;

@@ -19,7 +19,7 @@ const keys = {
 /** Longest value of a search attribute, in characters: far below the server's 2 KB. */
 const attributeChars = 200;
 
-/** Search attributes for a child run: only where the workflow that starts it has them, since the namespace knows them then. */
+/** Search attributes for a child run: only if the workflow that starts it has them, since the namespace knows them then. */
 export function inheritedSearchAttributes(agent: string): {
   readonly typedSearchAttributes?: SearchAttributePair[];
 } {
@@ -48,7 +48,7 @@ export interface RunVisibility {
 /**
  * Makes the view of one segment.
  *
- * Contract: search attributes are written only where the run was started with them, since a namespace that does not know
+ * Contract: search attributes are written only if the run was started with them, since a namespace that does not know
  * them would refuse the whole workflow task.
  */
 export function createRunVisibility(): RunVisibility {

@@ -53,7 +53,7 @@ function problemOfInput(argument: unknown): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a decision on an approval, for whoever sent it; undefined where nothing is. */
+/** What is wrong with a decision on an approval, for whoever sent it; undefined if nothing is. */
 export function problemOfDecision(state: RunState, argument: unknown): string | undefined {
   const name = updateNames.resolveApproval;
   const decision = field(argument, 'decision');
@@ -72,7 +72,7 @@ export function problemOfDecision(state: RunState, argument: unknown): string | 
   return rejectDecision(state, { ...event, digest });
 }
 
-/** What is wrong with an answer, for whoever sent it; undefined where nothing is. */
+/** What is wrong with an answer, for whoever sent it; undefined if nothing is. */
 export function problemOfAnswer(state: RunState, argument: unknown): string | undefined {
   const name = updateNames.answer;
   const shape =

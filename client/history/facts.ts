@@ -43,7 +43,7 @@ export type HistoryFact = { readonly eventId: number; readonly atMs: number } & 
       readonly type: 'update-accepted';
       readonly updateId: string;
       readonly sequencingEventId: number;
-      /** Absent where the server wrote the request into an earlier `update-admitted`. */
+      /** Absent if the server wrote the request into an earlier `update-admitted`. */
       readonly request: { readonly name: string; readonly argument: unknown } | undefined;
     }
   | { readonly type: 'activity-scheduled'; readonly activityId: string }
@@ -217,7 +217,7 @@ function readTimer(event: HistoryEvent): Unstamped | undefined {
   return undefined;
 }
 
-/** As the workflow reads it: undefined where it cannot be read. */
+/** As the workflow reads it: undefined if it cannot be read. */
 async function signalArgument(source: HistorySource, payloads: Payloads): Promise<unknown> {
   try {
     return await ofWorkflow<unknown>(source, payloads);

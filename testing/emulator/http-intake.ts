@@ -60,7 +60,7 @@ function redact(value: string): string {
   return value.startsWith('Bearer ') ? 'Bearer [redacted]' : '[redacted]';
 }
 
-/** The body as text, or undefined where it is longer than the limit (then the rest is read and dropped). */
+/** The body as text, or undefined if it is longer than the limit (then the rest is read and dropped). */
 export async function readBody(
   request: IncomingMessage,
   maxBytes: number,

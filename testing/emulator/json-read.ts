@@ -27,7 +27,7 @@ export function stringOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The value as a number, where it is one. */
+/** The value as a number, if it is one. */
 export function numberOf(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
@@ -49,7 +49,7 @@ export function textOf(
     .join('\n');
 }
 
-/** What is wrong within the one shape of a union that the value is meant to fit; undefined where it fits none. */
+/** What is wrong within the one shape of a union that the value is meant to fit; undefined if it fits none. */
 export function innerIssue(union: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue | undefined {
   const inner = union.errors
     .map(([first]) => first)

@@ -17,7 +17,7 @@ export class Seal {
     return createHash('sha256').update(`${this.#key}:${text}`).digest('base64');
   }
 
-  /** True where this vendor signed this text. */
+  /** True if this vendor signed this text. */
   isSigned(text: string, signature: string): boolean {
     return this.sign(text) === signature;
   }
@@ -28,7 +28,7 @@ export class Seal {
     return `${mark}${carried}.${this.sign(subject)}`;
   }
 
-  /** True where this vendor sealed the content, for that subject if one is given. */
+  /** True if this vendor sealed the content, for that subject if one is given. */
   isSealed(content: string, subject?: string): boolean {
     if (!content.startsWith(mark)) return false;
     const [carried = '', signature = ''] = content.slice(mark.length).split('.');

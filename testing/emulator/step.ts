@@ -64,7 +64,7 @@ export type ConnectionEnd = 'reset' | 'fin' | 'eof';
 export interface VendorError {
   readonly status: number;
   readonly message?: string;
-  /** The vendor's `error.type`, where it is not the usual one for the status. */
+  /** The vendor's `error.type`, if it is not the usual one for the status. */
   readonly type?: string;
   /** OpenAI's `error.code`. */
   readonly code?: string | null;

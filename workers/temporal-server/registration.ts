@@ -17,7 +17,7 @@ function registrationFileOf(stateFile: string): string {
   return `${stateFile}.server.json`;
 }
 
-/** The last note about a state file; undefined if there is none or it cannot be read. */
+/** The last note about a state file; undefined if none or it cannot be read. */
 export async function readRegistration(stateFile: string): Promise<ServerRegistration | undefined> {
   try {
     const text = await readFile(registrationFileOf(stateFile), 'utf8');

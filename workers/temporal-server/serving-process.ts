@@ -12,7 +12,7 @@ interface Started {
 }
 
 /**
- * The dev server that runs on this state file; undefined if there is none, or where processes cannot be listed.
+ * The dev server that runs on this state file; undefined if none, or where processes cannot be listed.
  *
  * Contract: never rejects; sees the processes of this user at least; `stateFile` is absolute, as every server of ours has it.
  */

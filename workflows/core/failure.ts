@@ -71,7 +71,7 @@ export interface InfraError {
   readonly route?: string;
   /** No request was sent: another run found the route cooling down, for `retryAfterMs`. */
   readonly spared?: true;
-  /** HTTP status, where there was one. */
+  /** HTTP status, if any. */
   readonly status?: number;
   /** The vendor says that the same request must not be sent again (`x-should-retry: false`). */
   readonly refusesRetry?: true;

@@ -27,7 +27,7 @@ export interface ImageBlock {
 export interface ReasoningBlock {
   readonly type: 'reasoning';
   readonly vendor: string;
-  /** Readable text; empty where the vendor gives only an encrypted form. */
+  /** Readable text; empty if the vendor gives only an encrypted form. */
   readonly text: string;
   /** What the vendor wants back unchanged (Anthropic signature or redacted data, OpenAI encrypted content with its item id). */
   readonly opaque?: JsonObject;
@@ -63,7 +63,7 @@ export interface ToolResultBlock {
 /** A message by the user or the runtime. */
 export interface UserMessage {
   readonly role: 'user';
-  /** Only where the runtime put a summary in the place of older messages: the blob with the structured summary. */
+  /** Only if the runtime put a summary in the place of older messages: the blob with the structured summary. */
   readonly summary?: ContentHash;
   readonly blocks: readonly (TextBlock | ImageBlock)[];
 }

@@ -91,7 +91,7 @@ function* pairingProblems(messages: readonly PlacedMessage[]): Problems {
   }
 }
 
-/** Results count only where they come before any other content of their message. */
+/** Results count only if they come before any other content of their message. */
 function leadingResultIds(message: PlacedMessage | undefined): readonly string[] {
   if (message?.role !== 'user') return [];
   const first = message.blocks.findIndex((block) => block.type !== 'tool_result');

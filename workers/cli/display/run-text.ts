@@ -17,7 +17,7 @@ export interface ShownRun {
   readonly runId: string;
   readonly status: RunStatusView;
   readonly pending: readonly PendingItem[];
-  /** Empty where the story is not asked for. */
+  /** Empty if the story is not asked for. */
   readonly entries: readonly TimelineEntry[];
   /** Of a run that has ended. */
   readonly outcome: RunOutcome | undefined;

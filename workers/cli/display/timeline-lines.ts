@@ -193,7 +193,7 @@ const ends: { readonly [Action in ExpiryAction | RecoveryExpiry]: string } = {
   continue: 'then the run goes on without',
 };
 
-/** How long an item still waits, in words; empty where it has no limit. */
+/** How long an item still waits, in words; empty if it has no limit. */
 function limitText({ expiresAtMs, onExpiry, escalated }: PendingItem, nowMs: number): string {
   if (escalated === true) return ' (escalated: nobody decided in time)';
   if (expiresAtMs === undefined) return '';

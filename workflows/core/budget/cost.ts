@@ -3,7 +3,7 @@ import { nanoUsdOf, usdText } from './spend';
 
 /** What a run has cost, for its report, the queries and people. */
 export interface RunCost {
-  /** US dollars; absent where a model without a known price was called. */
+  /** US dollars; absent if a model without a known price was called. */
   readonly usd?: number;
   /** US dollars of it that are an estimate: the vendor did not report what a broken call consumed. */
   readonly estimatedUsd?: number;

@@ -17,7 +17,7 @@ export const noUsage: Usage = {
   cacheWriteTokens: 0,
 };
 
-/** Share of the input tokens that came from the vendor's prompt cache, in four decimals; undefined where nothing was sent. */
+/** Share of the input tokens that came from the vendor's prompt cache, in four decimals; undefined if nothing was sent. */
 export function cachedShareOf(usage: Usage): number | undefined {
   const sent = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   return sent > 0 ? Math.round((usage.cacheReadTokens / sent) * 10_000) / 10_000 : undefined;
@@ -155,7 +155,7 @@ export interface Allowance {
 /** What a call consumed, all of its attempts together. */
 export interface CallSpend {
   readonly usage: Usage;
-  /** Absent where the model has no known price. */
+  /** Absent if the model has no known price. */
   readonly nanoUsd?: number;
   /** Of that, what the vendor did not report: replies that broke off, workers that died during the call. */
   readonly estimated?: { readonly nanoUsd: number; readonly tokens: number };

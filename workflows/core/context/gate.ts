@@ -86,7 +86,7 @@ interface Candidate {
   readonly measure: ContextMeasure;
 }
 
-/** A request that will not fit, judging by the last measure and what is new since; undefined where it may. */
+/** A request that will not fit, judging by the last measure and what is new since; undefined if it may. */
 function foreseen(
   state: GateState,
   route: RouteConfig,

@@ -90,7 +90,7 @@ function correct<State extends Sized>(state: State, route: RouteConfig, refusal:
 }
 
 /**
- * Tokens that a reply may have so that the same conversation fits, by the vendor's own numbers; undefined where they are not
+ * Tokens that a reply may have so that the same conversation fits, by the vendor's own numbers; undefined if they are not
  * known, leave less than the least reserve, or would ask for as much as was refused.
  */
 function outputRoom(

@@ -62,7 +62,7 @@ export interface CompactResult extends ActivityTimes {
   readonly messagesBefore: number;
   /** The request as it is now. */
   readonly measure: ContextMeasure;
-  /** What the summary consumed; absent where no model was asked. */
+  /** What the summary consumed; absent if no model was asked. */
   readonly spend?: CallSpend;
   /** No usable summary; nothing was changed. */
   readonly failure?: InfraError;

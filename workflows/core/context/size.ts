@@ -86,7 +86,7 @@ const charactersPerToken = 4;
 
 type Foreseeing = ContextSlice & SnapshotSlice & Pick<PeopleSlice, 'inbox'>;
 
-/** What the next request to a route will probably hold; undefined where no vendor has counted the transcript. */
+/** What the next request to a route will probably hold; undefined if no vendor has counted the transcript. */
 export function probableTokens(state: Foreseeing, route: string): number | undefined {
   const counted = countedNow(state);
   if (counted === undefined) return undefined;

@@ -85,7 +85,7 @@ export function takeAgentErrors<State extends ErrorTaker>(
   );
 }
 
-/** Why a run whose ring is full of one error must end; undefined where it need not. Source: R-BREAKER-1. */
+/** Why a run whose ring is full of one error must end; undefined if it need not. Source: R-BREAKER-1. */
 export function breakerStop(state: ErrorsSlice & AccountSlice): Stop | undefined {
   if (!isTripped(state.breaker)) return undefined;
   const last = state.didNotWork.at(-1) ?? 'the same error';

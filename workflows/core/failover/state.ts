@@ -12,7 +12,7 @@ export interface RouteConfig {
   readonly maxOutputTokens: number;
   readonly windowTokens: number;
   readonly temperature?: number;
-  /** Absent where nobody knows what the model costs. */
+  /** Absent if nobody knows what the model costs. */
   readonly price?: ModelPrice;
 }
 

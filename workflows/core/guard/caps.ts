@@ -74,7 +74,7 @@ function passedEdits(state: Guarded, calls: readonly ProposedToolCall[]): Stop |
 }
 
 /**
- * Why the run must end before these calls; undefined where they may start.
+ * Why the run must end before these calls; undefined if they may start.
  *
  * Contract: `calls` are all that may start together, including those that wait for an approval. Nothing in them can change a
  * limit.

@@ -31,7 +31,7 @@ function lower(own: number | undefined, left: number | undefined): Cap | undefin
   return own === undefined ? undefined : { most: own, isHanded: false };
 }
 
-/** How often this run may call a tool; undefined where nothing caps it. */
+/** How often this run may call a tool; undefined if nothing caps it. */
 export function toolCap(state: CappedState, tool: string): Cap | undefined {
   const own = toolPolicy(state, tool)?.maxCalls;
   return lower(own, countOf(handed(state)?.toolCallsLeft, tool));

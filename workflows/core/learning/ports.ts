@@ -7,11 +7,11 @@ import type { ContentHash, Head } from '../message';
 export interface ObservedError {
   /** Unique in all runs. */
   readonly key: string;
-  /** Tool whose call failed; empty where the reply as a whole was wrong. */
+  /** Tool whose call failed; empty if the reply as a whole was wrong. */
   readonly tool: string;
   readonly code: AgentErrorCode;
   readonly message: string;
-  /** The call that failed, where there was one. */
+  /** The call that failed, if any. */
   readonly callId?: string;
   /** Its input, where the transcript has not got the call. */
   readonly inputBlob?: ContentHash;

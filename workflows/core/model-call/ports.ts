@@ -64,11 +64,11 @@ export interface CallModelResult extends ActivityTimes {
   readonly error?: AgentError;
   /** Head of the reply's text. */
   readonly textPreview: string;
-  /** The reply's whole text up to `answerChars`, only where it called no tool. */
+  /** The reply's whole text up to `answerChars`, only if it called no tool. */
   readonly answer?: string;
   /** Of the reply alone. */
   readonly usage: Usage;
-  /** What all attempts of this call consumed, this reply included; absent where it is just `usage` at the route's price. */
+  /** What all attempts of this call consumed, this reply included; absent if it is just `usage` at the route's price. */
   readonly spend?: CallSpend;
   /** Tokens of the request as the vendor counted them. */
   readonly contextTokens: number;

@@ -88,13 +88,13 @@ export function keepReply<State extends CompactingState & AccountSlice & BudgetS
   };
 }
 
-/** Share of the request that the vendor's cache held; undefined where it held nothing. */
+/** Share of the request that the vendor's cache held; undefined if it held nothing. */
 function cachedPart(usage: Usage): number | undefined {
   const cachedShare = cachedShareOf(usage);
   return cachedShare === 0 ? undefined : cachedShare;
 }
 
-/** US dollars of the call with its failed attempts; undefined where that is unknown or nothing. */
+/** US dollars of the call with its failed attempts; undefined if that is unknown or nothing. */
 function replyUsd(
   { spend, usage }: CallModelResult,
   price: ModelPrice | undefined,
@@ -129,7 +129,7 @@ function lastRoute(state: ReplyState): RouteConfig | undefined {
 
 /**
  * The failure of a reply that was cut because the window was full: nothing of it runs, and the same is asked of a smaller
- * conversation. Undefined where the report is not believable.
+ * conversation. Undefined if the report is not believable.
  */
 export function windowFull(state: ReplyState, result: CallModelResult): InfraError | undefined {
   const route = lastRoute(state);

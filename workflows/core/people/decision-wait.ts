@@ -22,7 +22,7 @@ export function waitText({ call, status }: ToolCallProgress): string {
     : `approval of ${callSummary(call)}`;
 }
 
-/** The policy of a call's wait; undefined where it waits without limit. */
+/** The policy of a call's wait; undefined if it waits without limit. */
 export function policyOf(
   state: SnapshotSlice,
   { call, status }: ToolCallProgress,

@@ -162,7 +162,7 @@ function onQuestionAnswered<State extends DecidingState>(
   return andThen(noted, (after) => goTo('settle', after));
 }
 
-/** Takes the answer to a question; it changes nothing where no call asks it. */
+/** Takes the answer to a question; it changes nothing if no call asks it. */
 export function onCallAnswered<State extends DecidingState>(
   state: State,
   event: Extract<RunEvent, { type: 'question-answered' }>,

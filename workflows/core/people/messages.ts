@@ -75,7 +75,7 @@ export function hearAnswer<State extends Listening>(
   return takeText(recorded, text, inboxChars + personTextChars, event.atMs);
 }
 
-/** Takes the answer to an escalated run; undefined where the answer is to another question. */
+/** Takes the answer to an escalated run; undefined if the answer is to another question. */
 export function onEscalationAnswered<State extends Listening & PhaseSlice>(
   state: State,
   event: QuestionAnswered,

@@ -10,7 +10,7 @@ export interface DecisionMade {
   readonly digest?: string;
   /** Identity of the decision: `approve`, `reject`, `edit:<hash>`, `answer:<hash>`, `expired`. */
   readonly decision: string;
-  /** Absent where the person gave no name. */
+  /** Absent if the person gave no name. */
   readonly by?: string;
   readonly atMs: number;
 }

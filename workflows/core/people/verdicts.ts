@@ -94,7 +94,7 @@ function knownDigest(
     : decisionOn(state.approvals, id)?.digest;
 }
 
-/** Why a decision on a call cannot apply, and what to do; undefined where it can, or was already made. */
+/** Why a decision on a call cannot apply, and what to do; undefined if it can, or was already made. */
 export function problemOfCallDecision(
   state: Decisions,
   decision: Decision & { readonly digest: string },
@@ -109,7 +109,7 @@ export function problemOfCallDecision(
   return problemOf(verdictOnDecision(state, decision));
 }
 
-/** Why an answer cannot apply, and what to do; undefined where it can, or was already given. */
+/** Why an answer cannot apply, and what to do; undefined if it can, or was already given. */
 export function problemOfAnswer(
   state: ApprovalsSlice,
   given: { readonly questionId: string; readonly answer: string },

@@ -17,7 +17,7 @@ export interface RecoveryAction {
   /** Why this one. */
   readonly reasoning: string;
   readonly action: {
-    /** Empty where the action is about no tool. */
+    /** Empty if the action is about no tool. */
     readonly toolName: string;
     /** With parameters the runtime calls the tool itself; without, the model gets advice. */
     readonly parameters?: JsonObject;
@@ -92,12 +92,12 @@ export interface StuckContext {
 
 /** What went wrong. */
 export interface RecoveryTrouble {
-  /** Empty where no tool is to blame. */
+  /** Empty if no tool is to blame. */
   readonly tool: string;
   readonly code: AgentErrorCode | StuckCode;
   /** Sanitized. */
   readonly message: string;
-  /** What the tool was called with, where it is short. */
+  /** What the tool was called with, if it is short. */
   readonly input?: JsonObject;
 }
 

@@ -16,7 +16,7 @@ function advised(name: string): ProposedToolCall {
   return { toolCallId: '', name, fingerprint: '' };
 }
 
-/** Why the plan must not be carried out; undefined where it may. */
+/** Why the plan must not be carried out; undefined if it may. */
 function problemOf(state: Bounded, plan: Plan): string | undefined {
   const { strategy, action } = plan.action;
   if (strategy === 'escalate' || strategy === 'give-up') return undefined;

@@ -252,7 +252,7 @@ function waitEnded(state: ActingState, waitedFor: string, atMs: number): RunComm
   return publish(state, atMs, { type: 'WaitEndedEvent', waitedFor });
 }
 
-/** Takes a person's decision on an action; undefined where the approval is another's. */
+/** Takes a person's decision on an action; undefined if the approval is another's. */
 export function onRecoveryApproval<State extends ActingState>(
   state: State,
   event: Extract<RunEvent, { type: 'approval-resolved' }>,
@@ -276,7 +276,7 @@ export function onRecoveryApproval<State extends ActingState>(
   );
 }
 
-/** Takes a person's answer to a question of recovery, which starts recovery again; undefined where it is to another question. */
+/** Takes a person's answer to a question of recovery, which starts recovery again; undefined if it is to another question. */
 export function onRecoveryAnswer<State extends ActingState>(
   state: State,
   event: Extract<RunEvent, { type: 'question-answered' }>,

@@ -165,7 +165,7 @@ function estimateIsDue(state: GateState, { estimateEvery }: RecoveryPolicy): boo
 }
 
 /**
- * What is done before the next iteration of a run that is stuck; undefined where the iteration starts as usual.
+ * What is done before the next iteration of a run that is stuck; undefined if the iteration starts as usual.
  *
  * Contract: once per step, so that the iteration starts afterwards.
  */

@@ -32,7 +32,7 @@ export interface PlanRecoveryResult extends ActivityTimes {
   readonly action: RecoveryAction;
   readonly source: RecoverySource;
   readonly patternId?: string;
-  /** The action's tool call, checked as a model's own; absent where the action has no parameters or cannot run. */
+  /** The action's tool call, checked as a model's own; absent if the action has no parameters or cannot run. */
   readonly call?: ProposedToolCall;
   /** Binds a person's decision to this action. */
   readonly digest: ContentHash;

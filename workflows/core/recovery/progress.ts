@@ -116,7 +116,7 @@ function lowProgress({ recentSteps, recentGains }: ProgressState): boolean {
   return recentSteps >= lowProgressSteps && recentGains < recentSteps * lowProgressShare;
 }
 
-/** Why the run is stuck; undefined where it is not. */
+/** Why the run is stuck; undefined if it is not. */
 export function stuckReason(
   state: ProgressState,
   loop: LoopSeen | undefined,

@@ -211,7 +211,7 @@ function isRecovering(phase: PhaseSlice['phase']): phase is Recovering {
   return phase.type === 'recovering';
 }
 
-/** The stage of recovery that the run is in; undefined where it is in none. */
+/** The stage of recovery that the run is in; undefined if it is in none. */
 export function currentStage({ phase }: PhaseSlice): RecoveryStage | undefined {
   return isRecovering(phase) ? phase.stage : undefined;
 }
@@ -225,7 +225,7 @@ export function recoveryStage<Type extends RecoveryStage['type']>(
   return stage?.type === type ? (stage as Extract<RecoveryStage, { type: Type }>) : undefined;
 }
 
-/** How the run recovers; undefined where it does not. */
+/** How the run recovers; undefined if it does not. */
 export function activePolicy({ snapshot }: SnapshotSlice): RecoveryPolicy | undefined {
   const policy = snapshot?.recovery;
   return policy === undefined || policy.mode === 'off' ? undefined : policy;

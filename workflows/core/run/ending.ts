@@ -178,7 +178,7 @@ export function returned(state: RunState, callId: string, atMs: number): Step<Ru
   return endNow(state, phase, atMs);
 }
 
-/** The call that a run waits for while it ends; undefined where it waits for no such call. */
+/** The call that a run waits for while it ends; undefined if it waits for no such call. */
 export function awaitedCall({ phase }: RunState, toolCallId: string): LandingCall | undefined {
   if (phase.type !== 'ending') return undefined;
   const landing = phase.landing.find(({ call }) => call.toolCallId === toolCallId);

@@ -56,10 +56,10 @@ export interface RunReport {
   /** Failures that were healed, by code. */
   readonly healed: { readonly [code: string]: number };
   readonly failovers: number;
-  /** How often the conversation was compacted; absent where it never was. */
+  /** How often the conversation was compacted; absent if it never was. */
   readonly compactions?: number;
   readonly usage: Usage;
-  /** Share of the input tokens that came from the vendors' prompt caches; absent where nothing was sent. */
+  /** Share of the input tokens that came from the vendors' prompt caches; absent if nothing was sent. */
   readonly cachedShare?: number;
   /** What it cost, its subagents included. */
   readonly cost: RunCost;

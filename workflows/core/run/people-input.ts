@@ -37,7 +37,7 @@ function isIdle(state: RunState): boolean {
   return phase.type === 'ready' || (phase.type === 'waiting' && phase.then !== 'prepare');
 }
 
-/** Hands the run over to a person: at once where it only waits, else at the next iteration. */
+/** Hands the run over to a person: at once if it only waits, else at the next iteration. */
 export function onEscalationRequested(
   state: RunState,
   { reason, atMs }: EventOf<'escalation-requested'>,
@@ -50,7 +50,7 @@ export function onEscalationRequested(
   );
 }
 
-/** Why an answer cannot apply, and what to do; undefined where it can. */
+/** Why an answer cannot apply, and what to do; undefined if it can. */
 export function rejectAnswer(
   state: RunState,
   given: { readonly questionId: string; readonly answer: string },
@@ -61,7 +61,7 @@ export function rejectAnswer(
   return problemOfAnswer(state, given, waiting);
 }
 
-/** Why a decision cannot apply, and what to do; undefined where it can, or was already made. */
+/** Why a decision cannot apply, and what to do; undefined if it can, or was already made. */
 export function rejectDecision(
   state: RunState,
   decision: Pick<EventOf<'approval-resolved'>, 'approvalId' | 'decision' | 'input'> & {

@@ -52,7 +52,7 @@ export interface ParentRun {
   readonly allowance?: Allowance;
   /** No limit of this run is larger. */
   readonly limits: HandedLimits;
-  /** The stored input that holds the task, where it is too long to travel. */
+  /** The stored input that holds the task, if it is too long to travel. */
   readonly taskBlob?: string;
 }
 

@@ -232,7 +232,7 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly tokens: number;
       /** Share of the request's tokens that came from the vendor's prompt cache. */
       readonly cachedShare?: number;
-      /** US dollars of the call, its failed attempts included; absent where nobody knows the price. */
+      /** US dollars of the call, its failed attempts included; absent if nobody knows the price. */
       readonly usd?: number;
     }
   | { readonly type: 'ToolCallStartedEvent'; readonly toolCallId: string; readonly summary: string }

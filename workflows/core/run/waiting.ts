@@ -17,7 +17,7 @@ export function waitingPhase({ phase }: PhaseSlice): Waiting | undefined {
   return isWaiting(phase) ? phase : undefined;
 }
 
-/** The timer of a wait; nothing where only a person ends it. */
+/** The timer of a wait; nothing if only a person ends it. */
 export function waitTimer(wait: Waiting, atMs: number): readonly RunCommand[] {
   const { timerId, untilMs, on, reason } = wait;
   if (timerId === undefined || untilMs === undefined) return [];

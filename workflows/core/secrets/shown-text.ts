@@ -29,11 +29,11 @@ const goalChars = 1_000;
 
 /** The slice of a run's goal. */
 export interface GoalSlice extends RequestSlice {
-  /** Head of the goal as people may read it; absent where the goal itself may be shown. */
+  /** Head of the goal as people may read it; absent if the goal itself may be shown. */
   readonly shownGoal?: string;
 }
 
-/** The record of a goal that must not be shown as it is; nothing where it may. */
+/** The record of a goal that must not be shown as it is; nothing if it may. */
 export function shownGoalOf(goal: string): Pick<GoalSlice, 'shownGoal'> {
   const head = goal.slice(0, goalChars);
   const shown = shownText(goal, goalChars);

@@ -15,7 +15,7 @@ import type {
 
 /** A wait for a person's decision on one call. */
 export interface DecisionWait {
-  /** When the wait expires, where it does. */
+  /** When the wait expires, if it does. */
   readonly expiry?: { readonly timerId: string; readonly atMs: number };
   /** Nobody decided in time, and the policy escalated the wait. */
   readonly escalated?: true;
@@ -56,7 +56,7 @@ export interface SettledStatus {
   /** The tool ran, or a person answered. A call that did not run leaves no trace in the transcript on its own. */
   readonly ran: boolean;
   readonly error?: AgentError;
-  /** What the loop detector needs of the result; absent where no tool ran. */
+  /** What the loop detector needs of the result; absent if no tool ran. */
   readonly identity?: ResultIdentity;
 }
 
@@ -125,7 +125,7 @@ export function findCall(
   );
 }
 
-/** The state with other fields of the phase; unchanged where no tools run. */
+/** The state with other fields of the phase; unchanged if no tools run. */
 export function changeToolPhase<State extends PhaseSlice>(
   state: State,
   change: (phase: RunningTools) => RunningTools,

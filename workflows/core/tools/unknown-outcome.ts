@@ -6,7 +6,7 @@ import type { PhaseSlice } from '../run/phases';
 import { callSummary, runningTools } from './state';
 
 /**
- * The question to a person about a call's unknown outcome; undefined where the model reads of it instead: the tool does not
+ * The question to a person about a call's unknown outcome; undefined if the model reads of it instead: the tool does not
  * ask, or the run fails anyway.
  *
  * Contract: bounded, since the evidence is a failure's message. Source: R-TOOL-7, ADR 0023.

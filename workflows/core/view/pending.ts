@@ -22,7 +22,7 @@ export type PendingItem =
       readonly tool: string;
       readonly label?: string;
       readonly input?: unknown;
-      /** Blob with the input, where it is too long to travel. */
+      /** Blob with the input, if it is too long to travel. */
       readonly inputBlob?: string;
       /** Parameters that the tool's schema marks privileged. */
       readonly privileged?: readonly string[];
@@ -35,7 +35,7 @@ export type PendingItem =
       readonly question: string;
     } & Limited);
 
-/** The limit of a wait, where it has one. */
+/** The limit of a wait, if it has one. */
 interface Limited {
   /** Milliseconds since the epoch at which the wait expires. */
   readonly expiresAtMs?: number;

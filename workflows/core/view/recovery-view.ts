@@ -13,7 +13,7 @@ import { actionSummary } from '../recovery/text';
 /** What recovery did so far. */
 export interface RecoveryView {
   readonly mode: 'observe' | 'auto';
-  /** The stage of recovery; absent where the run works. */
+  /** The stage of recovery; absent if the run works. */
   readonly stage?: RecoveryStage['type'];
   readonly healed: number;
   readonly failed: number;
@@ -35,7 +35,7 @@ export function recoveryWork(stage: RecoveryStage): string {
   }
 }
 
-/** Why it waits; undefined where it works. */
+/** Why it waits; undefined if it works. */
 export function recoveryReason(stage: RecoveryStage): string | undefined {
   switch (stage.type) {
     case 'planning':

@@ -43,7 +43,7 @@ export interface RunStatusView {
   readonly failovers: number;
   readonly healed: { readonly [code: string]: number };
   readonly usage: Usage;
-  /** Share of the input tokens that came from the vendors' prompt caches; absent where nothing was sent. */
+  /** Share of the input tokens that came from the vendors' prompt caches; absent if nothing was sent. */
   readonly cachedShare?: number;
   /** What it has cost so far, and of which budget. */
   readonly cost: RunCost;
@@ -53,7 +53,7 @@ export interface RunStatusView {
   readonly ring: readonly string[];
   /** Progress; absent for a run that does not recover. */
   readonly progress?: ProgressEstimate;
-  /** What recovery did; absent where it had nothing to do. */
+  /** What recovery did; absent if it had nothing to do. */
   readonly recovery?: RecoveryView;
   readonly head?: string;
   readonly storeId?: string;
