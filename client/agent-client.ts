@@ -43,7 +43,7 @@ const defaultUpdateTimeoutMs = 15_000;
 /**
  * Starts runs and gives handles to them.
  *
- * Contract: cheap, holds no run; made by `connect`, or from a `Client` of `@temporalio/client` that you have.
+ * Contract: cheap and stateless; created by `connect`, or from your own `Client` of `@temporalio/client`.
  * Errors: methods reject with a `ClientError`.
  */
 export class AgentClient {
@@ -74,10 +74,10 @@ export class AgentClient {
   }
 
   /**
-   * Starts a new run whose transcript begins with that of `runId` after an iteration; that run is left as it is, and may be
+   * Starts a new run whose transcript begins with that of `runId` after an iteration; that run is not changed, and may be
    * running or finished. A `message` or a new `goal` is said to the model.
    *
-   * Errors: as `start`; `invalid-input` for an iteration that the run has not come to.
+   * Errors: as `start`; `invalid-input` for an iteration that the run has not reached.
    */
   async fork(
     runId: string,
@@ -115,7 +115,7 @@ export class AgentClient {
     return new RunHandle(this.accessTo(check(runIdSchema, runId)));
   }
 
-  /** Runs by status and agent: those that go on, newest first, then those that ended last. */
+  /** Runs by status and agent: those in progress, newest first, then those that ended last. */
   async list(options: ListOptions = {}): Promise<readonly RunSummary[]> {
     try {
       return await listRuns(this.client.workflow, options);

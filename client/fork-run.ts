@@ -1,4 +1,4 @@
-/** A new run whose transcript begins where another one stood; that one is left as it is. */
+/** A new run whose transcript begins with that of another one, which is not changed. */
 import { z } from 'zod';
 import { check } from './check-input';
 import type { PendingResult } from '../workflows/core/tools/ports';
@@ -9,7 +9,7 @@ import { statusOf } from './run-status';
 import type { StartOptions } from './start-run';
 import { transcriptPoint } from './history/transcript-point';
 
-/** How a fork differs from the run that it comes from; what is not said stays the same. */
+/** How a fork differs from the original run; fields that are absent stay the same. */
 export type ForkOptions = Partial<
   Omit<StartOptions, 'head' | 'storeId' | 'continueFrom' | 'output' | 'ifExists'>
 >;
@@ -22,7 +22,7 @@ const iterationSchema = z
 /**
  * What starts a fork of a run after an iteration.
  *
- * Contract: a new `goal` or a `message` is said to the model; without either it just goes on.
+ * Contract: the model gets a new `goal` or a `message`; without either it simply continues.
  * Errors: `invalid-input`.
  */
 export async function forkStart(
@@ -39,8 +39,8 @@ export async function forkStart(
 }
 
 /**
- * What starts a run that goes on where a finished one ended: its transcript, its store, and its workspace unless another is
- * given. The goal is what the model is told.
+ * Options of a run that continues where a finished one ended: its transcript, its store, and its workspace unless another is
+ * given. The goal is what the model reads.
  *
  * Errors: `invalid-input` for a run that has not ended, or never had a transcript.
  */

@@ -59,7 +59,7 @@ function statusCondition(status: RunStatusWord): string {
   }
 }
 
-/** Those that go on, newest first, then those that ended last: the order of Temporal's visibility, which takes no other. */
+/** Runs in progress, newest first, then those that ended last: the only order that Temporal's visibility offers. */
 export async function listRuns(
   client: WorkflowClient,
   options: ListOptions,

@@ -1,4 +1,4 @@
-/** The Temporal Schedule that draws patterns from the corpus. */
+/** The Temporal Schedule that extracts patterns from observations. */
 import type {
   Client,
   ScheduleClient,
@@ -10,7 +10,7 @@ import { asClientError } from './temporal-failure';
 
 /** What the schedule is to be. */
 export interface PatternScheduleOptions {
-  /** Queue of workers that have the corpus's store. */
+  /** Task queue of workers that have the store with the observations. */
   readonly taskQueue: string;
   /** Milliseconds between two extractions. Default: what a present schedule has, else an hour (ADR 0027). */
   readonly everyMs?: number;
@@ -34,7 +34,7 @@ type Action = ScheduleOptionsStartWorkflowAction<() => Promise<unknown>>;
 const defaultEveryMs = 3_600_000;
 
 /**
- * Creates the schedule; a present one is left as it is, but for the interval where one is named.
+ * Creates the schedule; of an existing one only the interval changes, if one is given.
  *
  * Contract: idempotent; one schedule per task queue. A paused one stays paused.
  * Errors: `unreachable` also where the caller may not create schedules; what else Temporal says.
@@ -89,7 +89,7 @@ async function create(
       scheduleId: patternScheduleId(taskQueue),
       spec: { intervals: [{ every: everyMs }] },
       action: extractionOn(taskQueue),
-      // Missed ones are of no use: each extraction reads the whole corpus.
+      // Missed extractions need no catch-up: each one reads all observations.
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
     });
     return true;

@@ -103,7 +103,7 @@ export async function sendAnswer(
   });
 }
 
-/** Tells one escalation from the next, since all have the same id. */
+/** Distinguishes escalations, since all have the same id. */
 async function escalationOf(access: RunAccess): Promise<string> {
   const [{ iteration }, items] = await attempt(access, () =>
     Promise.all([statusOf(access), pendingOf(access)]),

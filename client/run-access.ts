@@ -1,4 +1,4 @@
-/** What every request about one run needs: the client, the run, how long to wait, and how errors are told. */
+/** What every request about one run needs: the client, the run, how long to wait, and how errors are reported. */
 import type { WorkflowClient } from '@temporalio/client';
 import { ClientError } from './client-error';
 import { asClientError, isNotFound } from './temporal-failure';

@@ -1,4 +1,4 @@
-/** A run as a caller holds it: its result, its story, and what people may do to it. */
+/** A handle of a run: its result, its timeline, and what people may do to it. */
 import type { z } from 'zod';
 import type { JsonObject, JsonValue } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
@@ -29,7 +29,7 @@ export interface RunMoment {
 /**
  * One run, over all its segments.
  *
- * Contract: holds nothing of the run; any number of handles, in any process, act on the same run.
+ * Contract: stateless; any number of handles, in any process, act on the same run.
  * Errors: every method rejects with a `ClientError`: `run-not-found`, `run-ended`, `unreachable`, and what it names itself.
  */
 export class RunHandle<Output = JsonValue | undefined> {
@@ -57,7 +57,7 @@ export class RunHandle<Output = JsonValue | undefined> {
     return wanted === undefined ? withAnyOutput(outcome) : withOutput(outcome, wanted);
   }
 
-  /** Waits for the end, as the run itself tells it: `result` without a schema. */
+  /** Waits for the end of the run: `result` without a schema. */
   outcome(): Promise<RunOutcome> {
     return attempt(this.access, () => awaitOutcome(this.access.client, this.runId));
   }
@@ -73,7 +73,7 @@ export class RunHandle<Output = JsonValue | undefined> {
   }
 
   /**
-   * The run's story from its beginning, folded from Temporal's history; with `follow` also what comes, until the run ends.
+   * The run's timeline from its beginning, folded from Temporal's history; with `follow` it continues until the run ends.
    *
    * Contract: the same entries in the same order each time; none is lost over crashes and segments.
    */
@@ -94,9 +94,9 @@ export class RunHandle<Output = JsonValue | undefined> {
   }
 
   /**
-   * Where the run's transcript stands, or stood after an iteration: for reading it from its store.
+   * The head of the run's transcript, now or after an iteration, for reading it from its store.
    *
-   * Errors: `invalid-input` for an iteration that the run has not come to.
+   * Errors: `invalid-input` for an iteration that the run has not reached.
    */
   transcriptPoint(iteration?: number): Promise<TranscriptPoint> {
     return attempt(this.access, () => transcriptPoint(this.access, iteration));
@@ -112,7 +112,7 @@ export class RunHandle<Output = JsonValue | undefined> {
     return sendReason(this.access, 'stop', reason, by);
   }
 
-  /** Cancels the workflow; the run ends as `cancelled` when what is in flight has come back. */
+  /** Cancels the workflow; the run ends as `cancelled` when its calls in flight have ended. */
   async cancel(): Promise<void> {
     await attempt(this.access, () => this.access.client.getHandle(this.runId).cancel());
   }
@@ -126,7 +126,7 @@ export class RunHandle<Output = JsonValue | undefined> {
    * Approves a waiting action, or with `input` the same tool with other arguments.
    *
    * Contract: bound to the digest of the action; twice counts once. Other arguments are checked against the tool's schema, and
-   * the model is told of them.
+   * the model reads about them.
    * Errors: `refused` if it does not wait, is another action, was decided otherwise, or the arguments do not fit; `no-worker`.
    */
   approve(

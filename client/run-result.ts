@@ -39,7 +39,7 @@ export async function awaitOutcome(client: WorkflowClient, runId: string): Promi
   return outcomeFromHistory(client, runId);
 }
 
-/** A cancelled, terminated or broken workflow carries no outcome: history tells it. */
+/** A cancelled, terminated, or broken workflow carries no outcome, so it is read from history. */
 async function outcomeFromHistory(client: WorkflowClient, runId: string): Promise<RunOutcome> {
   let last: FoldedSegment | undefined;
   for await (const { folded } of foldRun(client, runId)) last = folded;
@@ -51,7 +51,7 @@ async function outcomeFromHistory(client: WorkflowClient, runId: string): Promis
   );
 }
 
-/** The outcome that a folded history tells; undefined while the run goes on. */
+/** The outcome in a folded history; undefined while the run is in progress. */
 export function outcomeOf({ state, end, atMs }: FoldedSegment): RunOutcome | undefined {
   if (state === undefined) return undefined;
   if (state.phase.type === 'ended') return state.phase.outcome;

@@ -1,4 +1,4 @@
-/** Where a run is and what waits for a person: asked from a worker, else told by history. */
+/** Where a run is and what waits for a person: from a worker, else from history. */
 import { queryNames } from '../workflows/contract';
 import type { PendingItem } from '../workflows/core/view/pending';
 import type { RunStatusView } from '../workflows/core/view/status';
@@ -49,7 +49,7 @@ function noHistory(runId: string): ClientError {
   return new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
 }
 
-/** Undefined when no worker answers in time, or the run has ended and history tells all. */
+/** Undefined if no worker answers in time, or if the run has ended and history has everything. */
 async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | undefined> {
   const { client, runId, queryTimeoutMs } = access;
   const handle = client.getHandle(runId);
@@ -60,7 +60,7 @@ async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | u
       handle.query<Answer>(query),
     );
   } catch {
-    // Whatever kept the worker from answering, history has the same facts; what keeps history away is thrown there.
+    // Whatever kept the worker from answering, history has the same facts; reading it throws its own errors.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** Tells two copies or an unknown version of Temporal's SDK before they fail in ways that name neither. */
+/** Reports two copies or an unknown version of Temporal's SDK before they fail in ways that name neither. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 

@@ -107,7 +107,7 @@ export function summaryOf({ agent, goal }: RunRequest): string {
   return `${cut.replace(/\uFFFD+$/, '')}…`;
 }
 
-/** Markdown for the workflow's page; the goal stands in a code block, so that nothing in it is read as markup. */
+/** Markdown for the workflow's page; the goal is in a code block, so that nothing in it is interpreted as markup. */
 export function detailsOf({ agent, goal, workspace, head }: RunRequest): string {
   const shown = shownText(goal, detailGoalChars);
   const rows = [

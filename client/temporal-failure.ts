@@ -8,7 +8,7 @@ import {
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { ClientError, reasonOf } from './client-error';
 
-/** gRPC's status codes, as far as the client tells them apart. */
+/** The gRPC status codes that the client distinguishes. */
 const grpcCodes = {
   invalidArgument: 3,
   deadlineExceeded: 4,

@@ -59,7 +59,7 @@ function refundAgent(payments: PaymentService): AgentDefinition {
   };
 }
 
-/** Approves whatever waits, until the run ends. */
+/** Approves everything that waits, until the run ends. */
 async function approveAll(run: Pick<RunHandle, 'events' | 'pending' | 'approve'>): Promise<void> {
   for await (const entry of run.events({ follow: true })) {
     if (entry.type !== 'WaitStartedEvent') continue;

@@ -1,4 +1,4 @@
-/** A worker whose runs tell people, by webhook, Slack and log, that they wait for one of them. */
+/** A worker whose runs notify people by webhook, Slack, and log when they wait for a person. */
 import type { Activities, AgentDefinition, Provider, Store } from '../activities/index';
 import { createActivities, logNotifier, slackNotifier, webhookNotifier } from '../activities/index';
 
@@ -9,14 +9,14 @@ interface WorkerParts {
   readonly agents: readonly AgentDefinition[];
 }
 
-/** Where people are told; the addresses and the secret come from your own configuration. */
+/** Where notifications go; addresses and secret come from your own configuration. */
 interface Receivers {
   readonly webhookUrl: string;
   readonly webhookSecret: string;
   readonly slackUrl: string;
 }
 
-/** Activities that tell people. */
+/** Activities with notifiers. */
 export function notifyingActivities(parts: WorkerParts, receivers: Receivers): Activities {
   return createActivities({
     ...parts,

@@ -98,7 +98,7 @@ function drawn(edges: Edges): string {
   ].join('\n');
 }
 
-/** The document with all its pictures drawn anew. Errors: a picture has no place in the document. */
+/** The document with all its pictures drawn again. Errors: a picture has no place in the document. */
 export function withPictures(document: string, report: ImportReport): string {
   return [undefined, ...zooms].reduce<string>((text, zoom) => {
     const name = zoom ?? 'all';

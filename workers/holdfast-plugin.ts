@@ -11,7 +11,7 @@ import { holdfastWorkflowsPath, withUserWorkflows } from './workflow-bundle';
  * `bundleWorkflowCode`.
  *
  * It adds Holdfast's activities to the worker's, and its workflows to the worker's `workflowsPath`; a worker without
- * workflows gets Holdfast's. A prebuilt `workflowBundle` is used as it is: build it with this plugin, or export
+ * workflows gets Holdfast's. A prebuilt `workflowBundle` is used unchanged: build it with this plugin, or export
  * `holdfast/workflow` from it. Start runs on that worker's task queue.
  *
  * Errors: `SetupError` if the worker has an activity of the same name, or another copy or version of Temporal's SDK.

@@ -80,7 +80,7 @@ export function installRuntime(
   return true;
 }
 
-/** A line that holds what only an escape or a character beyond ASCII can: then its texts are cleaned one by one. */
+/** A line with escapes or characters beyond ASCII: its texts are cleaned one by one. */
 const maybeHidden = /\\u|[^\x20-\x7e\n]/;
 
 /** One line of JSON without secrets and hidden characters. A token must not be split by what a reader does not see. */

@@ -1,4 +1,4 @@
-/** The one error for what a person must put right on this machine before anything can run. */
+/** The one error for what a person must fix on this machine before anything can run. */
 import { isNativeError } from 'node:util/types';
 import { UserError } from '../activities/lifecycle/user-error';
 

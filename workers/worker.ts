@@ -11,7 +11,7 @@ import { installRuntime } from './logging';
 import { reasonOf, SetupError } from './setup-error';
 import { loadWorkflowBundle } from './workflow-bundle';
 
-/** What a worker needs and may be told. */
+/** Options of a worker. */
 export interface CreateWorkerOptions {
   /** From `connectWorker`. The caller closes it after `run()` has ended. */
   readonly connection: NativeConnection;
@@ -33,7 +33,7 @@ export interface CreateWorkerOptions {
   readonly logger?: Logger;
   /** Default 50. */
   readonly maxConcurrentActivities?: number;
-  /** Runs kept in memory; others are replayed when they go on. Default: the SDK's, by heap size. */
+  /** Runs kept in memory; others are replayed when they continue. Default: the SDK's, by heap size. */
   readonly maxCachedWorkflows?: number;
   /** Default 10,000. */
   readonly shutdownGraceMs?: number;
@@ -51,7 +51,7 @@ export interface CreateWorkerOptions {
 const defaultMaxConcurrentActivities = 50;
 /** Activities get this long to end by themselves after SIGTERM, then their cancellation signal. */
 const defaultShutdownGraceMs = 10_000;
-/** Short, since it stands in half of a history's events; the SDK's own default is a hash of 64 digits. */
+/** Short, since half of a history's events contain it; the SDK's default is a hash of 64 digits. */
 const defaultBuildId = 'unversioned';
 /** After the grace: time for activities to clean up before `run()` rejects. */
 const shutdownForceExtraMs = 10_000;

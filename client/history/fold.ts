@@ -25,7 +25,7 @@ import type { HistoryFact, SegmentEnd } from './facts';
 
 type Fact<Type extends HistoryFact['type']> = Extract<HistoryFact, { type: Type }>;
 
-/** What a segment's history tells when it is folded as far as it is known. */
+/** The result of folding a segment's history as far as it is known. */
 export interface FoldedSegment {
   /** Undefined only before the first fact. */
   readonly state: RunState | undefined;
@@ -37,7 +37,7 @@ export interface FoldedSegment {
   readonly atMs: number;
 }
 
-/** A completed workflow task: what went in, and the commands that history shows to have come out. */
+/** A completed workflow task: its input, and the commands that it produced according to history. */
 interface Activation {
   readonly atMs: number;
   readonly rollOverSuggested: boolean;
@@ -81,7 +81,7 @@ export class SegmentFold {
     return { state: first, begun: state !== undefined, end, atMs };
   }
 
-  /** Takes the next fact; returns what the run tells people because of the facts before. */
+  /** Takes the next event; returns what the run published because of the events before. */
   take(fact: HistoryFact): readonly TimelineEntry[] {
     this.atMs = fact.atMs;
     switch (fact.type) {
@@ -215,7 +215,7 @@ export class SegmentFold {
     yield* this.subagentsEvents(inputs);
   }
 
-  /** Subagents come back behind activities: their promises are deeper. */
+  /** Subagents resolve after activities: their promises are deeper. */
   private *subagentsEvents(inputs: readonly HistoryFact[]): Generator<UnstampedEvent, void> {
     for (const fact of inputs) {
       if (fact.type !== 'child-completed' && fact.type !== 'child-failed') continue;

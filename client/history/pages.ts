@@ -1,4 +1,4 @@
-/** Reads the pages of a history, also where its events are too large to come together. */
+/** Reads the pages of a history, even if its events are too large for one page. */
 import type { WorkflowClient } from '@temporalio/client';
 import { isTooLarge } from '../temporal-failure';
 

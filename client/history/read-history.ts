@@ -23,7 +23,7 @@ export interface FoldedPiece {
 
 /** Which run to read, and how far. */
 export interface ReadOptions {
-  /** Waits for what comes, until the run ends. Default false: what is there now. */
+  /** Follows the run until it ends. Default false: reads what exists now. */
   readonly follow?: boolean;
   /** Ends a reading that waits. */
   readonly signal?: AbortSignal;
@@ -32,7 +32,7 @@ export interface ReadOptions {
 /**
  * Reads and folds the history of the run with this workflow id, segment after segment.
  *
- * Contract: yields at least one piece per segment; the last piece holds the state of the run as far as history tells it. A
+ * Contract: yields at least one piece per segment; the last piece has the state of the run as far as history shows it. A
  * segment whose history is past its retention is skipped: the next one carries the state on.
  * Errors: `ClientError` for a workflow that is no agent run; what the server says otherwise.
  */

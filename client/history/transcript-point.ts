@@ -90,7 +90,7 @@ function lastIteration({ before, after }: Heads): number {
  * The transcript after iteration `iteration` (0: before the first), with the results of its tool calls where a later model
  * call has brought them in; without `iteration` as it is now.
  *
- * Errors: `invalid-input` for an iteration that the run has not come to, or that history no longer tells of.
+ * Errors: `invalid-input` for an iteration that the run has not reached, or that history no longer contains.
  */
 export async function transcriptPoint(
   access: RunAccess,

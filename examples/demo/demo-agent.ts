@@ -14,7 +14,7 @@ const instructions = `You repair a small JavaScript project.
 Run its tests with "npm test", find the cause of what fails, change as little as possible in src, never touch test, and
 run the tests again. Complete the task only when all tests pass, or when you are sure that you cannot repair it.`;
 
-/** Told when a tool begins. */
+/** Called when a tool begins. */
 export type ToolWatcher = (toolName: string) => void;
 
 function watched(tool: Tool, onStart: ToolWatcher): Tool {

@@ -61,7 +61,7 @@ async function followRun(
   }
 }
 
-/** Lets the agent repair the project in the workspace, and tells how. */
+/** Lets the agent repair the project in the workspace, and reports how. */
 export async function repairProject(world: DemoWorld): Promise<FinishedRun> {
   const { environment, temporal, story } = world;
   const emulator = await startEmulator(environment);
@@ -73,7 +73,7 @@ export async function repairProject(world: DemoWorld): Promise<FinishedRun> {
     {
       temporalAddress: temporal.address,
       taskQueue: runId,
-      // An emulated outage must not rest the routes of real runs, which share health through their store.
+      // An emulated outage must not cool down the routes of real runs, which share health through their store.
       store: emulator === undefined ? environment.store : `sqlite:${path.join(scratch, 'demo.db')}`,
       ...(emulator === undefined ? {} : { emulatorUrl: emulator.url }),
     },

@@ -114,14 +114,14 @@ async function main(): Promise<number> {
   return (await demo(storyOn(process.stdout), readEnvironment(), values)) ? 0 : 1;
 }
 
-/** What a person can put right is said without a stack: a variable, an option. */
+/** Errors that a person can fix (a variable, an option) are shown without a stack. */
 function isUsage(thrown: unknown): thrown is Error {
   if (!(thrown instanceof Error)) return false;
   const isOption = 'code' in thrown && String(thrown.code).startsWith('ERR_PARSE_ARGS');
   return thrown instanceof UserError || isOption;
 }
 
-// A reader that goes away (`| head`) ends the demo quietly; its worker and server end with it.
+// A reader that closes the pipe (`| head`) ends the demo quietly; its worker and server end with it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(1);
   throw error;

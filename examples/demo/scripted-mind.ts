@@ -31,7 +31,7 @@ export interface Move {
 }
 
 const testCommand = 'npm test';
-/** A habit from shells; there is none here. */
+/** A habit from shells, although there is no shell here. */
 const pipedCommand = 'npm test 2>&1 | tail -60';
 
 const move = (stage: Stage, text: string, name: string, input: JsonObject): Move => ({
@@ -59,7 +59,7 @@ function linesOf({ result }: AnsweredCall): readonly string[] {
   return body.split('\n');
 }
 
-/** Where the failed assertion stands: the deepest place in the project's tests that the output names. */
+/** The place of the failed assertion: the deepest one in the project's tests that the output names. */
 function failedPlace(output: string): { readonly path: string; readonly line: number } | undefined {
   const places = [...output.matchAll(/(test\/[\w/-]+\.test\.js):(\d+):\d+/g)];
   const place = places.at(-1);

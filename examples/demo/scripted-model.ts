@@ -1,4 +1,4 @@
-/** Plays the demo's model on the vendor emulator: a mind that works, on a wire and with habits that fail. */
+/** Plays the demo's model on the vendor emulator: a mind that works, on an API and with habits that fail. */
 import { reply, fault } from '../../testing/emulator/script';
 import type { ReplyStep, Step } from '../../testing/emulator/script';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
@@ -39,9 +39,9 @@ const mishaps: { readonly [At in Stage]?: (move: Move) => Step } = {
 const outageAt: Stage = 'read-source';
 
 /**
- * A script for the emulator that plays the model on every wire.
+ * A script for the emulator that plays the model on every API.
  *
- * Each mishap strikes once; from `outageAt` on, Anthropic's wire answers 529 only.
+ * Each mishap happens once; from `outageAt` on, Anthropic's API answers only 529.
  */
 export function scriptedModel(): ScriptRule {
   const struck = new Set<Stage>();

@@ -1,4 +1,4 @@
-/** Tells a run as it happens: a label and a text per line, at most 80 columns wide. */
+/** Prints a run as it happens: a label and a text per line, at most 80 columns wide. */
 import { styleText } from 'node:util';
 import type { Failure } from '../../workflows/core/failure';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
@@ -10,7 +10,7 @@ const maxLines = 2;
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Where a story is told: a stream, or whatever takes text. */
+/** Where the lines are written: a stream, or anything that takes text. */
 export interface Paper {
   readonly isTTY?: boolean;
   write(text: string): unknown;
@@ -50,12 +50,12 @@ function failureText(failure: Failure): string {
   return `${failure.code}: ${failure.message}`;
 }
 
-/** What a command came to: the first line that `run_command` gives. */
+/** The result of a command: the first line of `run_command`. */
 function commandEnd(summary: string, preview: string): string {
   return summary.startsWith('run_command') ? (preview.split('\n')[0] ?? '') : '';
 }
 
-/** What a spectator hears of an entry; undefined for what other entries tell. */
+/** What is printed about an event; undefined if other events say it. */
 function told(entry: TimelineEntry): Told | undefined {
   switch (entry.type) {
     case 'ModelRepliedEvent':

@@ -1,4 +1,4 @@
-/** What the demo came to: the JSON line for programs and a few lines for people. */
+/** The demo's result: the JSON line for programs and a few lines for people. */
 import type { RunResult } from '../../client/index';
 import type { Story } from './story';
 
@@ -40,7 +40,7 @@ function endText(result: RunResult): string {
   }
 }
 
-/** Tells the end of the story. */
+/** Prints the end. */
 export function tellSummary(story: Story, summary: DemoSummary, result: RunResult): void {
   const { testsPass, iterations, failovers, workerKills, historyBytes, historyEvents } = summary;
   story.line();

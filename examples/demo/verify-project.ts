@@ -1,4 +1,4 @@
-/** Copies the demo's project, runs its tests, and tells whether anybody changed them. */
+/** Copies the demo's project, runs its tests, and reports whether anybody changed them. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -6,14 +6,14 @@ import { cp, mkdtemp, readdir, readFile, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** What a run of the tests came to. */
+/** The result of the tests. */
 export interface TestRun {
   readonly passed: number;
   readonly failed: number;
   readonly isGreen: boolean;
 }
 
-/** The project lies in the source tree only; compiled code finds it from `dist`. */
+/** The project is in the source tree only; compiled code finds it from `dist`. */
 function fixtureFolder(): string {
   const beside = path.join(__dirname, 'fixture-project');
   return existsSync(beside)

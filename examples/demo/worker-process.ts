@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-/** What a worker process is told. */
+/** Input of a worker process. */
 export interface WorkerSettings {
   readonly temporalAddress: string;
   readonly taskQueue: string;
@@ -13,7 +13,7 @@ export interface WorkerSettings {
   readonly emulatorUrl?: string;
 }
 
-/** What a worker process tells. */
+/** Output of a worker process. */
 export type WorkerMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'tool-started'; readonly tool: string }

@@ -75,7 +75,7 @@ export async function loadAgentsFile(file: string): Promise<AgentsFile> {
 export function checkAgentsFile(file: string, module: unknown): AgentsFile {
   const exported = exportsOf(module);
   const parsed = shape.safeParse(exported);
-  // The objects as the file made them: a copy would lose what stands in their classes.
+  // The objects as the file made them: a copy would lose their classes.
   if (parsed.success) return exported as unknown as AgentsFile;
   const { issues } = parsed.error;
   const problems = issues.map(({ path: at, message }) =>

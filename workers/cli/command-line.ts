@@ -1,4 +1,4 @@
-/** Composes the commands, runs one, and turns whatever it throws into a message and an exit code. */
+/** Composes the commands, runs one, and turns its errors into a message and an exit code. */
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../../activities/lifecycle/package-version';
 import { UserError } from '../../activities/lifecycle/user-error';
@@ -24,7 +24,7 @@ import { addWorker } from './commands/worker';
 /**
  * Runs the command that these arguments name; returns the exit code. Never throws.
  *
- * Contract: reads no variable and writes nowhere but as it is told, so that many may run in one process. What a command
+ * Contract: reads no variable and writes only to what it is given, so that many may run in one process. What a command
  * needs beyond its options is loaded when it runs: help and wrong usage load neither Temporal's SDK nor a vendor's.
  */
 export async function runCommandLine(
@@ -95,7 +95,7 @@ function createProgram(context: CommandLineContext): Command {
 function explain(thrown: unknown): { readonly code: number; readonly message: string } {
   if (thrown instanceof CommanderError) {
     const code = thrown.exitCode === 0 ? exitCodes.completed : exitCodes.usage;
-    // Without a command there is only the help, and commander's placeholder for a message.
+    // Without a command there is only the help and commander's placeholder message.
     const message = thrown.message.startsWith('(') ? 'No command is given.' : thrown.message;
     return { code, message: message.replace(/^error: /, '') };
   }

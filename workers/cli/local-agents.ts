@@ -19,7 +19,7 @@ const instructions = `You work on the files of one project with the tools that y
 Look before you change something, change as little as the task needs, and check your work by running the project's own
 tests or programs where there are any. Say at the end what you did and what you could not do.`;
 
-/** What a worker is made of, besides its store. */
+/** What a worker consists of, except its store. */
 export type WorkerOffer = AgentsFile & Pick<ActivitiesConfig, 'providers'>;
 
 /** Where the agents come from. */

@@ -9,7 +9,7 @@ import { connectWorker } from '../worker-connection';
 import { openEnvironmentStore } from './environment-store';
 import type { WorkerOffer } from './local-agents';
 
-/** A worker that is ready to run, and how to let everything go that it holds. */
+/** A worker that is ready to run, and how to release everything that it holds. */
 export interface LocalWorker {
   readonly worker: Worker;
   /** Closes connection and store; after the worker has ended. */

@@ -38,7 +38,7 @@ async function connectTo(server: TemporalServer): Promise<ReachedTemporal> {
   return { server, connection, client: new Client({ connection, namespace: server.namespace }) };
 }
 
-/** Connects, does it, and closes the connection whatever happens. Errors: `TemporalUnreachable`; what `work` throws. */
+/** Connects, runs `work`, and always closes the connection. Errors: `TemporalUnreachable`; what `work` throws. */
 export async function withTemporal<Result>(
   environment: Environment,
   work: (reached: ReachedTemporal) => Promise<Result>,

@@ -20,7 +20,7 @@ export interface LaunchPlan {
   readonly untilExitOf: number | undefined;
 }
 
-/** What a start came to. */
+/** The result of a start. */
 export type LaunchResult =
   | { readonly type: 'serving'; readonly pid: number }
   | { readonly type: 'port-taken'; readonly reason: string }
@@ -32,7 +32,7 @@ export type LaunchResult =
  * Source: measured, `peerbench/RESULTS.md`.
  */
 const baseDynamicConfig = { 'history.transferProcessorMaxPollRPS': 2000 } as const;
-/** A log that has grown past this is begun anew at the next start. */
+/** A log larger than this is truncated at the next start. */
 const maxLogBytes = 10_000_000;
 const pollMs = 25;
 

@@ -8,7 +8,7 @@ import type { EmbeddedServer } from './embedded-server';
 import { startEmbeddedServer } from './embedded-server';
 import { findTemporalProgram } from './find-program';
 
-/** A server that serves the namespace: pass it to `connectWorker` and `connect` as it is. */
+/** A server that serves the namespace: pass it to `connectWorker` and `connect` unchanged. */
 export interface TemporalServer extends ServerOptions {
   readonly namespace: string;
   /** Only of the embedded server. */

@@ -15,7 +15,7 @@ export interface CommandOutput {
  * Runs `file` without a shell.
  *
  * Errors: rejects if it cannot be started, ends with another code than 0, or takes longer than `timeoutMs` (it is
- * then killed); the message holds the last lines that it printed to its error output.
+ * then killed); the message has the last lines of its error output.
  */
 export async function runCommand(
   file: string,

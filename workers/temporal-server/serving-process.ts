@@ -44,12 +44,12 @@ async function readProcess(pid: string): Promise<readonly Started[]> {
     const args = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
     return [{ pid: Number(pid), args }];
   } catch {
-    // It ended meanwhile, or is another user's.
+    // It has ended in the meantime, or belongs to another user.
     return [];
   }
 }
 
-/** Where there is no `/proc`: arguments with white space come apart, and are then not recognized. */
+/** Without `/proc`: arguments with white space are split, and are then not recognized. */
 async function listByPs(): Promise<readonly Started[]> {
   try {
     const { stdout } = await runCommand('ps', ['-axo', 'pid=,command='], psTimeoutMs);

@@ -1,4 +1,4 @@
-/** Shows a run while it goes on: redrawn in place on a terminal, plain lines in a pipe, JSON lines for programs. */
+/** Shows a run in progress: redrawn in place on a terminal, plain lines in a pipe, JSON lines for programs. */
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import type { RunMoment } from '../../../client/run-handle';
 import type { CommandOutput } from '../command-context';
@@ -47,7 +47,7 @@ function jsonDisplay({ write }: CommandOutput): LiveDisplay {
   };
 }
 
-/** Turns moments into lines; what waits is told once, and the end is left to the outcome. */
+/** Turns moments into lines; what waits is shown once, and the end is left to the outcome. */
 function createTeller(runId: string): (moment: RunMoment) => readonly StoryLine[] {
   const story = createStory();
   let waiting: readonly string[] = [];

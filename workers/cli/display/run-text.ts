@@ -12,7 +12,7 @@ import { painter, printable, wrapTo } from './terminal-text';
 import type { StoryLine } from './timeline-lines';
 import { pendingLines } from './timeline-lines';
 
-/** What there is to show of a run. */
+/** What is shown of a run. */
 export interface ShownRun {
   readonly runId: string;
   readonly status: RunStatusView;
@@ -25,7 +25,7 @@ export interface ShownRun {
 
 /** Columns of a label and the space behind it. */
 const labelColumns = 11;
-/** Columns before what goes on from a command that did not fit. */
+/** Indentation of the continuation of a command that did not fit. */
 const commandIndent = 4;
 
 const colors: { readonly [Status in RunStatusView['status']]: Color } = {
@@ -55,7 +55,7 @@ export function runText(
   const story = createStory()(
     outcome === undefined ? entries : entries.filter(({ type }) => type !== 'RunEndedEvent'),
   );
-  // What it waits for, or how it ended, stands below at length.
+  // What it waits for, or how it ended, is shown below in full.
   const isAsked = status.status === 'waiting' && pending.length > 0;
   const toldBelow = [
     ...(isAsked ? ['Doing'] : []),

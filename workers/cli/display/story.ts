@@ -1,4 +1,4 @@
-/** A run's story as lines with the time since its start: each thing told once. */
+/** A run's timeline as lines with the time since its start. */
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import { duration } from './terminal-text';
 import type { StoryLine } from './timeline-lines';
@@ -21,7 +21,7 @@ export function createStory(): (entries: readonly TimelineEntry[]) => readonly S
       const said = isTold ? undefined : storyLine(entry);
       if (said === undefined) return [];
       if (entry.type === 'IterationStartedEvent') {
-        // A compaction comes between the start of an iteration and its call, which then starts once more.
+        // A compaction happens between the start of an iteration and its call, which then starts once more.
         if (said.text === lastIteration) return [];
         lastIteration = said.text;
       }

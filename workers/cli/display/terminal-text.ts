@@ -1,4 +1,4 @@
-/** Text for terminals: safe whatever a model or tool wrote, cut to the width, colored only where colors are wanted. */
+/** Text for terminals: safe against what a model or tool wrote, cut to the width, colored only if colors are wanted. */
 
 /** Control characters, which could move the cursor or change the terminal, and characters that hide or reverse text. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]+/gu;
@@ -18,7 +18,7 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The text cut to so many columns, with an ellipsis where something is missing. */
+/** The text cut to this many columns, with an ellipsis for what is missing. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let kept = '';
@@ -31,7 +31,7 @@ export function cutTo(text: string, columns: number): string {
   return `${kept}…`;
 }
 
-/** The text in lines of at most so many columns, broken at blanks where there are any; all but the first are indented. */
+/** The text in lines of at most this many columns, broken at blanks if possible; all but the first are indented. */
 export function wrapTo(text: string, columns: number, indent = 0): readonly string[] {
   const margin = ' '.repeat(Math.min(indent, Math.floor(columns / 2)));
   const lines: string[] = [];
@@ -50,7 +50,7 @@ export function wrapTo(text: string, columns: number, indent = 0): readonly stri
   return [...lines, line.trimEnd()];
 }
 
-/** The text padded with blanks to so many columns. */
+/** The text padded with blanks to this many columns. */
 export function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - widthOf(text), 0));
 }

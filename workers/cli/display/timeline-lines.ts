@@ -237,7 +237,7 @@ export function pendingLines(
   ];
 }
 
-/** Names a pending item, to tell a new one from one that was shown. */
+/** Identifies a pending item, to distinguish new ones from those that were shown. */
 export function pendingKey(item: PendingItem): string {
   return item.type === 'approval' ? item.approvalId : `${item.questionId}:${item.question}`;
 }

@@ -1,4 +1,4 @@
-/** A transcript as people read it: every line safe for a terminal, whatever a model or tool wrote. */
+/** A transcript for people: every line is safe for a terminal, whatever a model or tool wrote. */
 import type { Message } from '../../../workflows/core/message';
 import type { StoryLine } from './timeline-lines';
 import { printable } from './terminal-text';
