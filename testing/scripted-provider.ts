@@ -4,7 +4,7 @@ import type { ModelReply, ModelRequest, Provider } from '../activities/providers
 import type { InfraError } from '../workflows/core/failure';
 import { noUsage } from '../workflows/core/budget/spend';
 
-/** One thing that the model says: text, or tool calls. */
+/** One piece of the model's reply: text, or tool calls. */
 type ScriptedReply =
   | { readonly text: string }
   | { readonly toolCalls: readonly { readonly name: string; readonly input: object }[] };

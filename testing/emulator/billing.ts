@@ -159,7 +159,7 @@ export class Bill {
     else this.#units += units;
   }
 
-  /** US dollars of all requests together. Errors: throws where a model was called that has no price on the list. */
+  /** US dollars of all requests together. Errors: throws if a model without a price was called. */
   get usd(): number {
     if (this.#unpriced.size > 0)
       throw new Error(

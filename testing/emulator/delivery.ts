@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionEnd, Delivery } from './step';
 
-/** One thing that happens on the connection. `strikes`: with it the fault has landed, whatever comes after. */
+/** One action on the connection. `strikes`: the fault has happened with it, whatever follows. */
 export type Action = { readonly strikes?: true } & ActionKind;
 
 type ActionKind =
@@ -26,7 +26,7 @@ export interface DeliveryReport {
   /** Every action was carried out: the client did not leave before. */
   readonly complete: boolean;
   readonly eventsSent: number;
-  /** What the model had said by the end. */
+  /** What the model had sent by the end. */
   readonly produced: string;
 }
 
@@ -63,7 +63,7 @@ async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   } else {
     const stop = new AbortController();
     const { signal } = stop;
-    // Whichever comes first, the other's listener goes too: a large body waits many times.
+    // Whichever happens first, the other's listener is removed too: a large body waits many times.
     const ready = ['drain', 'close'].map((event) => once(response, event, { signal }));
     await Promise.race(ready).catch(() => undefined);
     stop.abort();
@@ -127,7 +127,7 @@ function isOpen(response: ServerResponse): boolean {
 }
 
 /**
- * Carries out the actions in order; stops when the client goes away.
+ * Carries out the actions in order; stops when the client disconnects.
  *
  * Contract: never rejects; `onProgress` is called before each action and must not throw.
  */

@@ -44,9 +44,9 @@ export interface EmulatorOptions {
   readonly counting?: TokenCounting;
   /** Shortest prompt prefix that Anthropic's cache takes, in tokens; default 0 (real: 1,024 and more, by model). */
   readonly cacheMinimumTokens?: number;
-  /** The newest requests keep their bodies up to so many bytes together, the last one always; default 64 MB. */
+  /** The newest requests keep their bodies up to this many bytes together, the last one always; default 64 MB. */
   readonly recordedBodyBytes?: number;
-  /** At most so many of the newest requests keep their bodies; default no such limit. */
+  /** At most this many of the newest requests keep their bodies; default no limit. */
   readonly recordedBodies?: number;
   /** Makes ids repeatable; default random. */
   readonly seed?: string;
@@ -117,7 +117,7 @@ export class VendorEmulator {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Base URL for a wire's SDK; `mount` tells apart vendors that share a wire. */
+  /** Base URL for an API's SDK; `mount` distinguishes vendors that share an API. */
   baseUrl(wire: RecordedRequest['wire'], mount?: string): string {
     const root = mount === undefined ? this.url : `${this.url}/${mount}`;
     return wire === 'anthropic' ? root : `${root}/v1`;

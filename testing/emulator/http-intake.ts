@@ -12,7 +12,7 @@ export function pathOf(request: IncomingMessage): string {
   return (request.url ?? '/').split('?')[0] ?? '/';
 }
 
-/** Where a request wants to go. */
+/** The target of a request. */
 export interface Route {
   readonly wire: Wire;
   /** Only counts tokens. */
@@ -38,7 +38,7 @@ export function routeOf(request: IncomingMessage): Route | undefined {
   return undefined;
 }
 
-/** The wire whose error shape fits a path that is none of the endpoints. */
+/** The API whose error shape is used for an unknown path. */
 export function nearestWire(headers: IncomingHttpHeaders): Wire {
   return headers['anthropic-version'] === undefined ? chatWire : anthropicWire;
 }
@@ -105,7 +105,7 @@ export type ParsedBody =
   | { readonly body: JsonObject; readonly problem?: never }
   | { readonly body: JsonObject; readonly problem: TextProblem | 'too-large' };
 
-/** Parses a body; `undefined` stands for one that was too large to keep. */
+/** Parses a body; `undefined` means that it was too large to keep. */
 export function parseBody(text: string | undefined): ParsedBody {
   if (text === undefined) return { body: {}, problem: 'too-large' };
   const lone = loneSurrogate(text);

@@ -46,7 +46,7 @@ export function billedUnits(list: PriceList, model: string, usage: Usage): bigin
   );
 }
 
-/** Dollars of so many units. */
+/** Dollars for this many units. */
 export function dollars(units: bigint): number {
   return Number(units) / 10 ** moneyDigits;
 }

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../workflows/core/json';
 import type { FaultStep, RawEnd, RawPiece } from './step';
 
-/** A long text: `repeat`, so many `times`. */
+/** A long text: `repeat`, this many `times`. */
 interface RepeatedText {
   readonly repeat: string;
   readonly times: number;

@@ -49,7 +49,7 @@ export class RecordedRequest {
   /** Milliseconds since the epoch at arrival. */
   readonly atMs: number;
   readonly wire: WireName;
-  /** Path before the vendor's own, without slashes: tells apart vendors that share a wire. */
+  /** Path before the vendor's own, without slashes: distinguishes vendors that share an API. */
   readonly mount: string;
   readonly path: string;
   /** Lower-case names; keys and tokens replaced by `[redacted]`. */
@@ -80,7 +80,7 @@ export class RecordedRequest {
     this.#body = facts.body;
   }
 
-  /** The body as sent. Errors: throws where it was dropped to bound the emulator's memory (`recordedBodyBytes`). */
+  /** The body as sent. Errors: throws if it was dropped to bound the emulator's memory (`recordedBodyBytes`). */
   get body(): JsonObject {
     if (this.#body === undefined) {
       throw new Error(
@@ -90,7 +90,7 @@ export class RecordedRequest {
     return this.#body;
   }
 
-  /** What the request says, in neutral words. @internal */
+  /** The content of the request, vendor-neutral. @internal */
   get conversation(): Conversation {
     this.#conversation ??= this.#wire.conversation(this.body);
     return this.#conversation;
@@ -134,7 +134,7 @@ export class RecordedRequest {
     return this.conversation.turns.flatMap((turn) => turn.toolResults);
   }
 
-  /** Lets the body go. */
+  /** Drops the body. */
   forgetBody(): void {
     this.#body = undefined;
     this.#conversation = undefined;

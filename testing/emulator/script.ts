@@ -22,7 +22,7 @@ export interface ReplyOptions {
   /** Default 12. */
   readonly charactersPerDelta?: number;
   readonly delivery?: Delivery;
-  /** Said (and signed) before everything else. */
+  /** Sent (and signed) before everything else. */
   readonly reasoning?: string;
   readonly model?: string;
 }
@@ -87,7 +87,7 @@ export const reply = {
   refusal: (text = "I can't help with that.", options: ReplyOptions = {}): ReplyStep =>
     replyOf(text === '' ? [] : [{ type: 'refusal', text }], 'refusal', options),
 
-  /** A well-formed reply that says nothing. */
+  /** A well-formed reply without content. */
   empty: (options: ReplyOptions = {}): ReplyStep => replyOf([], 'end', options),
 
   /** Any parts in any order. */
@@ -101,7 +101,7 @@ export interface StreamFaultOptions {
   readonly during?: ReplyStep;
   readonly afterEvents?: number;
   readonly afterCharacters?: number;
-  /** The model has said exactly this (or, with `during`, so many characters) when the fault strikes. */
+  /** The model has sent exactly this (or, with `during`, this many characters) when the fault strikes. */
   readonly afterText?: string;
   readonly beforeClosing?: boolean;
 }
@@ -154,7 +154,7 @@ const beforeStream = {
     ...(options.bodyText === undefined ? {} : { bodyText: options.bodyText }),
   }),
 
-  /** The connection ends, or nothing more comes, before or right after the response's head. */
+  /** The connection ends, or stalls, before or right after the response's head. */
   connection: (
     how: 'reset' | 'fin' | 'eof' | 'stall',
     at: 'before-headers' | 'after-headers' = 'before-headers',
@@ -206,14 +206,14 @@ const withinStream = {
       { type: 'end', how: 'eof' },
     ),
 
-  /** Nothing more for ever, or only pings. */
+  /** Nothing more, forever, or only pings. */
   stall: (options: StreamFaultOptions & { readonly pingEveryMs?: number } = {}): FaultStep =>
     inStream(options, {
       type: 'stall',
       ...(options.pingEveryMs === undefined ? {} : { pingEveryMs: options.pingEveryMs }),
     }),
 
-  /** Nothing, or only pings, for a while; then the reply goes on to its proper end. */
+  /** Nothing, or only pings, for a while; then the reply continues to its proper end. */
   pause: (
     forMs: number,
     options: StreamFaultOptions & { readonly pingEveryMs?: number } = {},
@@ -224,15 +224,15 @@ const withinStream = {
       ...(options.pingEveryMs === undefined ? {} : { pingEveryMs: options.pingEveryMs }),
     }),
 
-  /** A data line that is no JSON; then the stream goes on. */
+  /** A data line that is not JSON; then the stream continues. */
   malformedData: (options: StreamFaultOptions & { readonly data?: string } = {}): FaultStep =>
     inStream(options, { type: 'malformed', data: options.data ?? '{"type":' }),
 
-  /** Raw text between two events; then the stream goes on. */
+  /** Raw text between two events; then the stream continues. */
   insert: (text: string, options: StreamFaultOptions = {}): FaultStep =>
     inStream(options, { type: 'insert', text }),
 
-  /** Pings or comments at once, harmless by the vendors' own rules; then the stream goes on. */
+  /** Pings or comments at once, harmless by the vendors' own rules; then the stream continues. */
   storm: (
     count: number,
     kind: 'ping' | 'comment' = 'ping',
@@ -252,7 +252,7 @@ const delivery = {
   /** Few bytes at a time, slowly. */
   drip: (bytesPerWrite: number, writeEveryMs: number, step?: ReplyStep): ReplyStep =>
     delivered(step, { bytesPerWrite, writeEveryMs }),
-  /** The response's head comes late. */
+  /** The response's head arrives late. */
   lateHeaders: (headersAfterMs: number, step?: ReplyStep): ReplyStep =>
     delivered(step, { headersAfterMs }),
 };

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../workflows/core/json';
 import type { Usage } from '../../workflows/core/budget/spend';
 
-/** One piece of a reply, in the order in which the model says it. */
+/** One piece of a reply, in the order in which the model sends it. */
 export type ReplyPart =
   | { readonly type: 'text'; readonly text: string }
   /** Signed by the emulator; `redacted` gives the vendor's unreadable form. */
@@ -11,7 +11,7 @@ export type ReplyPart =
       readonly type: 'tool-call';
       /** Left out of the wire where absent. */
       readonly name?: string;
-      /** Sent as it is, valid JSON or not. */
+      /** Sent unchanged, valid JSON or not. */
       readonly argumentsText: string;
       /** Minted by the emulator where absent. */
       readonly id?: string;
@@ -28,7 +28,7 @@ export interface Delivery {
   readonly headersAfterMs?: number;
   /** Line ends of the event stream as CRLF. */
   readonly crlf?: boolean;
-  /** Cuts the body into writes of so many bytes, through characters and events alike. */
+  /** Cuts the body into writes of this many bytes, even inside of characters and events. */
   readonly bytesPerWrite?: number;
   /** Milliseconds between two writes. */
   readonly writeEveryMs?: number;
@@ -44,7 +44,7 @@ export interface ReplyStep {
   /** Size of one streamed delta, in characters. */
   readonly charactersPerDelta: number;
   readonly delivery: Delivery;
-  /** Name of the model in the reply, where it differs from the request's. */
+  /** Name of the model in the reply, if it differs from the request's. */
   readonly model?: string;
 }
 
@@ -52,7 +52,7 @@ export interface ReplyStep {
 export type StreamPosition =
   | { readonly type: 'start' }
   | { readonly type: 'after-events'; readonly count: number }
-  /** After so many characters of text, reasoning and tool arguments. */
+  /** After this many characters of text, reasoning, and tool arguments. */
   | { readonly type: 'after-characters'; readonly count: number }
   /** Before the vendor's first closing event: all content is out, nothing says that it is whole. */
   | { readonly type: 'before-closing' };
@@ -71,7 +71,7 @@ export interface VendorError {
   /** OpenAI's `error.param`. */
   readonly param?: string | null;
   /**
-   * How the Responses wire says it in a stream: an `error` event with the error nested (default) or flat,
+   * How the Responses API reports it in a stream: an `error` event with the error nested (default) or flat,
    * or a `response.failed`. All three were seen.
    */
   readonly eventShape?: 'nested' | 'flat' | 'failed';
@@ -81,15 +81,15 @@ export interface VendorError {
 export type StreamAct =
   | { readonly type: 'end'; readonly how: ConnectionEnd }
   | { readonly type: 'error'; readonly error: VendorError; readonly then: ConnectionEnd }
-  /** Silent for ever, or only pings. */
+  /** Silent forever, or only pings. */
   | { readonly type: 'stall'; readonly pingEveryMs?: number }
-  /** Silent, or pings, for a while; then the stream goes on. */
+  /** Silent, or pings, for a while; then the stream continues. */
   | { readonly type: 'pause'; readonly forMs: number; readonly pingEveryMs?: number }
-  /** Raw text put between two events; then the stream goes on. */
+  /** Raw text between two events; then the stream continues. */
   | { readonly type: 'insert'; readonly text: string }
-  /** Data that is no JSON, under an event name that clients read; then the stream goes on. */
+  /** Data that is not JSON, under an event name that clients read; then the stream continues. */
   | { readonly type: 'malformed'; readonly data: string }
-  /** So many pings or comments at once; then the stream goes on. */
+  /** This many pings or comments at once; then the stream continues. */
   | { readonly type: 'storm'; readonly count: number; readonly kind: 'ping' | 'comment' }
   /** The next two events change places. */
   | { readonly type: 'swap' };

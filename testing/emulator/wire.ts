@@ -11,7 +11,7 @@ export type WireName = 'anthropic' | 'responses' | 'chat';
 export interface Frame {
   /** Whole event with its blank line. */
   readonly text: string;
-  /** What the model said in it: this is what a cut stream bills. */
+  /** The model's output in it, which a cut stream bills. */
   readonly produced?: string;
   /** The vendor's sign, or part of it, that the reply is whole. */
   readonly closing?: true;
@@ -30,14 +30,14 @@ export interface ReplyContext {
   readonly callsBefore?: number;
 }
 
-/** A tool call as it stands in a request. */
+/** A tool call in a request. */
 export interface SentToolCall {
   readonly id: string;
   readonly name: string;
   readonly argumentsText: string;
 }
 
-/** A tool result as it stands in a request. */
+/** A tool result in a request. */
 export interface SentToolResult {
   readonly id: string;
   readonly content: string;
@@ -53,7 +53,7 @@ export interface Turn {
   readonly toolResults: readonly SentToolResult[];
 }
 
-/** What a request says, in neutral words. */
+/** The content of a request, vendor-neutral. */
 export interface Conversation {
   readonly systemText: string;
   readonly toolNames: readonly string[];
@@ -63,7 +63,7 @@ export interface Conversation {
 /** A piece of the prompt in the order in which the vendor caches it. */
 export interface PromptBlock {
   readonly text: string;
-  /** What stands there: a tool, a content block, a message, an item. */
+  /** The thing there: a tool, a content block, a message, an item. */
   readonly content: JsonObject;
   /** Tokens of images and files, which are not counted from text. */
   readonly extraTokens: number;

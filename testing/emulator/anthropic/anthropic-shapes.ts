@@ -16,7 +16,7 @@ const anything = z.unknown().optional();
 const idShape = z.string().regex(/^[a-zA-Z0-9_-]+$/);
 const nameShape = z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/);
 
-/** In a message of a shape, `{at}` stands for the place of the value. */
+/** In a message of a shape, `{at}` is replaced by the place of the value. */
 function textShape(scope: string): z.ZodString {
   return z
     .string()
@@ -202,7 +202,7 @@ const typeNames: Readonly<Record<string, string>> = {
   record: 'dictionary',
 };
 
-/** The vendor's words for an issue whose shape has none of its own. */
+/** The vendor's words for an issue whose shape has no own message. */
 function wordsOf(issue: z.core.$ZodIssue): string {
   if (issue.input === undefined) return '{at}: Field required';
   switch (issue.code) {

@@ -63,7 +63,7 @@ function usageOf(usage: Usage, outputTokens: number): JsonObject {
   };
 }
 
-/** The parsed arguments, or nothing if they are broken: this wire has no other way to say them whole. */
+/** The parsed arguments, or nothing if they are broken: this API can only send them whole. */
 function parsedInput(text: string): JsonValue {
   try {
     const parsed = JSON.parse(text) as JsonValue;

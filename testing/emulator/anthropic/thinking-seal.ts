@@ -22,7 +22,7 @@ export function prefixOf(body: JsonObject, messageIndex: number): string {
     .digest('base64url');
 }
 
-/** Signature of new thinking in answer to a request, behind so many tool calls of the same reply. */
+/** Signature of new thinking in the reply to a request, after this many tool calls of the same reply. */
 export function signThinking(
   seal: Seal,
   text: string,
@@ -33,7 +33,7 @@ export function signThinking(
   return `${prefix}.${callsBefore}.${seal.sign(`${prefix}:${callsBefore}:${text}`)}`;
 }
 
-/** What a signature says about a thinking block that comes back. */
+/** What a signature says about a thinking block that is sent back. */
 export function checkThinking(
   signature: string,
   text: string,

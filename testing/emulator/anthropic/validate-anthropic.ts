@@ -12,7 +12,7 @@ import {
 } from './claude-models';
 import { checkThinking, prefixOf } from './thinking-seal';
 
-/** A content block and where it stands. */
+/** A content block and its position. */
 interface PlacedBlock {
   readonly type: string;
   readonly block: JsonObject;
@@ -28,7 +28,7 @@ interface PlacedMessage {
 
 /** Images and documents per request (vision guide). */
 const maxImages = 100;
-/** Pixels of an image's longer side where a request has more than so many images (vision guide). */
+/** Pixels of an image's longer side if a request has more than this many images (vision guide). */
 const manyImagesEdge = 2_000;
 const manyImages = 20;
 /** Most cache breakpoints per request (prompt caching guide). */
@@ -91,7 +91,7 @@ function* pairingProblems(messages: readonly PlacedMessage[]): Problems {
   }
 }
 
-/** Results count only if they come before any other content of their message. */
+/** Results count only if they precede any other content of their message. */
 function leadingResultIds(message: PlacedMessage | undefined): readonly string[] {
   if (message?.role !== 'user') return [];
   const first = message.blocks.findIndex((block) => block.type !== 'tool_result');
@@ -123,7 +123,7 @@ function* resultProblems(message: PlacedMessage, previous: PlacedMessage | undef
 /** What the checks of one message's blocks need to know. */
 interface MessageScope {
   readonly context: ValidationContext;
-  /** Hash of everything before the message, where the model binds its thinking to it. */
+  /** Hash of everything before the message, if the model binds its thinking to it. */
   readonly boundPrefix: () => string | undefined;
   /** Tool calls before the block in its message. */
   readonly callsBefore: number;

@@ -82,7 +82,7 @@ function toolDeltas(
   ];
 }
 
-/** A router gives each piece of a thought twice: as text, and as a detail that must come back. */
+/** A router sends each piece of a thought twice: as text, and as a detail that must be sent back. */
 function reasoningDeltas(text: string, size: number, context: ReplyContext): readonly Delta[] {
   const { body, seal } = context;
   if (!isRouted(body)) return textDeltas('reasoning_content', text, size);

@@ -1,4 +1,4 @@
-/** OpenRouter's `reasoning_details` on the Chat Completions wire: made, and checked when they come back. */
+/** OpenRouter's `reasoning_details` in Chat Completions: creates them, and checks them when they are sent back. */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../workflows/core/json';
 import { listOf, objectOf, stringOf } from '../json-read';
@@ -74,7 +74,7 @@ function isSound(
   return bound === prefix && isSigned(`${bound}:${stringOf(detail['text'])}`, signed);
 }
 
-/** What the router, or the vendor behind it, refuses in details that come back. */
+/** What the router, or the vendor behind it, refuses in details that are sent back. */
 export function* detailRules(
   body: JsonObject,
   message: JsonObject,

@@ -87,7 +87,7 @@ const imagePart = z.object({
 });
 const refusalPart = z.object({ type: z.literal('refusal') });
 
-/** A text of at most 1,048,576 characters, or parts. Where there must be a content, `contentRules` says so. */
+/** A text of at most 1,048,576 characters, or parts. If content is required, `contentRules` says so. */
 function contentShape(...more: readonly (typeof refusalPart)[]): z.ZodType {
   const part = z.discriminatedUnion('type', [textPart, imagePart, ...more]);
   return z.union([z.string().max(1_048_576), z.array(part).min(1)]).nullish();

@@ -18,7 +18,7 @@ export function unknownField(param: string): VendorError {
   return refusal(`Unknown parameter: '${param}'.`, param, 'unknown_parameter');
 }
 
-/** Refuses a value from within a shape. In `message`, `{at}` stands for the place of the value. */
+/** Refuses a value from within a shape. In `message`, `{at}` is replaced by the place of the value. */
 export function refuse(context: z.RefinementCtx, message: string, code: string): void {
   context.addIssue({ code: 'custom', message, params: { code } });
 }
