@@ -1,7 +1,11 @@
 /** The activity `callModel`: appends what is pending, sends one request, checks the reply and stores it. */
 import type { ContextMeasure } from '../workflows/core/context/measure';
 import type { Head } from '../workflows/core/message';
-import type { CallModelInput, CallModelResult, ModelCallHeldBack } from '../workflows/core/model-call/ports';
+import type {
+  CallModelInput,
+  CallModelResult,
+  ModelCallHeldBack,
+} from '../workflows/core/model-call/ports';
 import type { RouteConfig } from '../workflows/core/failover/state';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { retryNudge } from '../workflows/core/failover/stream-recovery';
@@ -11,14 +15,12 @@ import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { AttemptMemory } from './model-call/attempt-memory';
 import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
-import { checkRequest, outputRoom } from './context/request-check';
-import { measureParts } from './context/measure-parts';
+import { checkRequest, outputRoom, measureParts } from './context/request-check';
 import type { RequestMeasure } from './measure/measure-request';
 import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest, Provider } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
 import { takeReply } from './model-call/reply-intake';
-import { parkedIfNotTaken, parkedReply } from './model-call/parked-reply';
 import type { Attempt, Attempting } from './model-call/route-attempt';
 import {
   providerOf,
@@ -30,6 +32,39 @@ import {
 import type { RouteCall } from './model-call/shared-health';
 import { admitted, reportAnsweredCall } from './model-call/shared-health';
 import type { Store } from './stores/store';
+import { InfraException } from './lifecycle/infra-exception';
+
+/** The reply that an earlier attempt has left, if it has. */
+async function parkedReply(
+  store: Store,
+  { reply }: AttemptMemory,
+): Promise<ModelReply | undefined> {
+  if (reply === undefined) return undefined;
+  // Written by `parkedIfNotTaken`, and checked by the store against its hash.
+  return JSON.parse((await store.getBlob(reply)).toString('utf8')) as ModelReply;
+}
+
+/**
+ * Takes a reply; where this worker's code cannot, leaves it to the next attempt by way of the attempt's memory.
+ *
+ * Errors: whatever taking it throws.
+ */
+async function parkedIfNotTaken<Result>(
+  attempt: Attempt,
+  reply: ModelReply,
+  take: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await take();
+  } catch (thrown) {
+    if (thrown instanceof InfraException && thrown.failure.code === 'worker_mismatch')
+      attempt.memory = {
+        ...attempt.memory,
+        reply: await attempt.store.putBlob(JSON.stringify(reply)),
+      };
+    throw thrown;
+  }
+}
 
 function noteOf(input: CallModelInput, memory: AttemptMemory): string | undefined {
   const lastFailure = memory.failures.at(-1);

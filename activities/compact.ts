@@ -19,18 +19,19 @@ import { measureCall } from './measure/call-measure';
 import type { ContextSummary } from './context/context-summary';
 import { mergeSummaries, renderSummary, summaryJson } from './context/context-summary';
 import { earlierSummaries, provenSummary } from './context/conversation-facts';
-import { cutBefore, tailStart } from './context/kept-tail';
-import { probableTokens } from './measure/measure-request';
-import { measureParts } from './context/measure-parts';
-import { plainDescription, recordLines } from './context/record-text';
-import { restoredMessages } from './context/restored-messages';
 import type { RefOf } from './context/stripped-messages';
 import {
+  cutBefore,
   placeholderRef,
+  restoredMessages,
   strippedMessage,
+  tailStart,
   trimmedMessage,
   withoutReasoning,
 } from './context/stripped-messages';
+import { probableTokens } from './measure/measure-request';
+import { measureParts } from './context/request-check';
+import { plainDescription, recordLines } from './context/record-text';
 import { summarizeRecord } from './context/summarize';
 
 /** One compaction: what it works on. */

@@ -1,16 +1,16 @@
 /** Resolves an agent once at the start of a run: its config snapshot, and the transcript that holds the goal. */
 import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
-import type { Limits, HandedLimits } from '../workflows/core/limits';
+import type { HandedLimits, Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/run/ports';
-import { usdOf } from '../workflows/core/budget/spend';
 import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
+import { usdOf } from '../workflows/core/budget/spend';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
-import type { ResolvedAgent } from './definitions/agent-catalog';
 import { storeOf } from './definitions/activity-deps';
+import type { ResolvedAgent } from './definitions/agent-catalog';
 import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { appendPending } from './model-call/pending-results';
@@ -73,7 +73,7 @@ function withinParent(limits: Limits, parent: HandedLimits | undefined): Limits 
     maxToolCalls: Math.min(limits.maxToolCalls, parent.maxToolCalls),
     maxActiveMs: Math.min(limits.maxActiveMs, parent.maxActiveMs),
     maxSubagentDepth: Math.min(limits.maxSubagentDepth, parent.maxSubagentDepth),
-    maxEditsPerFile: Math.min(limits.maxEditsPerFile, parent.maxEditsPerFile ?? Infinity),
+    maxEditsPerFile: Math.min(limits.maxEditsPerFile, parent.maxEditsPerFile),
   };
 }
 

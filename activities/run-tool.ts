@@ -8,18 +8,15 @@ import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/c
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
-import { afterEarlierAttempt } from './tool-call/earlier-attempt';
+import { afterEarlierAttempt, countedAttempt } from './tool-call/attempts';
 import { fenceToolOutput } from './untrusted/fence';
 import { InfraException } from './lifecycle/infra-exception';
 import { withKnownHint } from './knowledge/hint-from-knowledge';
-import { keepTrying } from './lifecycle/retry-for';
-import { countedAttempt } from './lifecycle/lost-workers';
 import { resultIdentityOf } from './identity/result-identity';
 import { boundBytes, boundText, sanitizeText } from './untrusted/sanitizer';
 import { reportsFailure } from './tool-call/reported-failure';
 import type { Store, ToolRecord } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
-import { putResult } from './tool-call/stored-result';
 import type { Execution, ExecutionPlace } from './tool-call/tool-execution';
 import { toolFailure } from './tool-call/tool-execution';
 import type { ShownOutput } from './tool-call/tool-output';
@@ -28,6 +25,46 @@ import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 import { decideExecution } from './tool-call/unknown-outcome';
+import type { ToolResultBlock } from '../workflows/core/message';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** First pause in milliseconds, doubled each time up to `longestPauseMs`. */
+const firstPauseMs = 100;
+const longestPauseMs = 2_000;
+
+/**
+ * Runs `step` until it succeeds, fails with something that `isDown` does not name, or `patienceMs` is over.
+ *
+ * Errors: the last failure of the step.
+ */
+export async function keepTrying<Result>(
+  patienceMs: number,
+  isDown: (thrown: unknown) => boolean,
+  step: () => Promise<Result>,
+): Promise<Result> {
+  let pauseMs = firstPauseMs;
+  // The time that failing steps take counts too: a store that answers nothing takes seconds to fail.
+  const endsAtMs = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return await step();
+    } catch (thrown) {
+      if (!isDown(thrown) || performance.now() >= endsAtMs) throw thrown;
+      await sleep(pauseMs);
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+    }
+  }
+}
+
+/** Stores a result; returns its hash. */
+function putResult(
+  store: Store,
+  result: Pick<ToolResultBlock, 'content' | 'isError' | 'blob'>,
+): Promise<string> {
+  const { content, isError, blob } = result;
+  return store.putBlob(canonicalJson({ content, isError, ...defined({ blob }) }));
+}
 
 async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
   if (input.inputBlob === undefined) return input.input ?? {};

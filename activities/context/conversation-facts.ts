@@ -4,7 +4,7 @@ import type { OpenMatters } from '../../workflows/core/context/ports';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import { askUserTool } from '../../workflows/core/tools/ports';
 import { defined } from '../../workflows/core/json';
-import { isRuntimeText } from '../untrusted/runtime-text';
+import { isRuntimeText } from '../untrusted/transcript-text';
 import type { Store } from '../stores/store';
 import type { ContextSummary } from './context-summary';
 import { parseSummary } from './context-summary';

@@ -1,8 +1,8 @@
 /** A conversation as plain lines: what a model summarizes, and what stands for it where no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
-import { asOneEntry } from '../untrusted/record-entry';
+import { redactText } from '../../workflows/core/secrets/redact';
+import { asOneEntry, isRuntimeText } from '../untrusted/transcript-text';
 import { wellFormedText } from '../providers/request/well-formed';
-import { isRuntimeText } from '../untrusted/runtime-text';
 
 /** Characters of one line: a huge result must not crowd out everything else. */
 const lineChars = 3_000;
@@ -14,7 +14,7 @@ function cut(text: string, chars: number): string {
 }
 
 /** One entry: no line of it can pass for another speaker's, or for the end of the record. */
-function entry(who: string, text: string, chars = lineChars): string {
+function entry(who: string, text: string, chars: number): string {
   return asOneEntry(`${who}: ${cut(text, chars)}`);
 }
 
@@ -22,14 +22,16 @@ function whoSays(text: string): string {
   return isRuntimeText(text) ? 'RUNTIME' : 'USER';
 }
 
-function assistantLines(message: AssistantMessage): readonly string[] {
+function assistantLines(message: AssistantMessage, chars: number): readonly string[] {
   return message.blocks.flatMap((block): readonly string[] => {
     switch (block.type) {
       case 'text':
       case 'refusal':
-        return block.text.trim() === '' ? [] : [entry('AGENT', block.text)];
+        return block.text.trim() === '' ? [] : [entry('AGENT', block.text, chars)];
       case 'tool-call':
-        return [entry(`AGENT CALLS ${block.name}`, JSON.stringify(block.input), lineChars / 2)];
+        return [
+          entry(`AGENT CALLS ${block.name}`, redactText(JSON.stringify(block.input)), chars / 2),
+        ];
       case 'reasoning':
         return [];
     }
@@ -37,20 +39,22 @@ function assistantLines(message: AssistantMessage): readonly string[] {
 }
 
 /** The lines of a conversation; a summary that stands in it is left out, since it is merged as it is. */
-export function recordLines(messages: readonly Message[]): readonly string[] {
+export function recordLines(messages: readonly Message[], chars = lineChars): readonly string[] {
   return messages.flatMap((message): readonly string[] => {
     switch (message.role) {
       case 'user':
         return message.summary !== undefined
           ? []
           : message.blocks.map((block) =>
-              block.type === 'text' ? entry(whoSays(block.text), block.text) : 'USER: (an image)',
+              block.type === 'text'
+                ? entry(whoSays(block.text), block.text, chars)
+                : 'USER: (an image)',
             );
       case 'assistant':
-        return assistantLines(message);
+        return assistantLines(message, chars);
       case 'tool':
         return message.results.map(({ name, isError, content }) =>
-          entry(`${isError ? 'ERROR' : 'RESULT'} OF ${name}`, content),
+          entry(`${isError ? 'ERROR' : 'RESULT'} OF ${name}`, content, chars),
         );
     }
   });

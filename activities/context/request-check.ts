@@ -1,12 +1,17 @@
-/** Whether a measured request is sent, and how long its reply may be. */
-import { Context } from '@temporalio/activity';
+/** Measures a request in the parts that the core chooses a tier by. */
 import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
 import type { ContextBounds, ContextMeasure } from '../../workflows/core/context/measure';
 import { fitsBounds } from '../../workflows/core/context/measure';
-import type { CallModelInput } from '../../workflows/core/model-call/ports';
+import type { Message } from '../../workflows/core/message';
+import { defined } from '../../workflows/core/json';
 import type { MeasuredCall } from '../measure/call-measure';
+import { tailStart, placeholderRef, strippedMessage } from './stripped-messages';
 import type { RequestMeasure } from '../measure/measure-request';
-import { brokenLimit, measureParts } from './measure-parts';
+import { probableTokens } from '../measure/measure-request';
+import type { RequestLimits } from '../providers/request/request-limits';
+import { requestLimitsOf } from '../providers/request/request-limits';
+import { Context } from '@temporalio/activity';
+import type { CallModelInput } from '../../workflows/core/model-call/ports';
 
 /** A request's parts, and whether it is too large to be sent. */
 export interface CheckedRequest {
@@ -58,4 +63,83 @@ export function outputRoom(
   if (bounds === undefined) return wantedTokens;
   const left = bounds.windowTokens - Math.ceil(whole.tokens * estimateMargin);
   return Math.min(wantedTokens, Math.max(left, bounds.reserveTokens));
+}
+
+/** Share of the byte limit that is used: the rest is for headers and JSON punctuation. */
+const safetyRatio = 0.97;
+
+/** What a request is measured against. */
+export interface RequestBounds {
+  readonly windowTokens: number;
+  /** Tokens kept free for the reply. */
+  readonly maxOutputTokens: number;
+  readonly limits: RequestLimits;
+}
+
+/** Whether a request may be sent, and if not, which limit it breaks first and by how much. */
+export type RequestFit =
+  | { readonly fits: true }
+  | {
+      readonly fits: false;
+      readonly limit: 'tokens' | 'bytes' | 'images' | 'image-bytes' | 'messages';
+      readonly measured: number;
+      readonly allowed: number;
+    };
+
+/** System prompt and note, which are messages on the Chat wire. */
+const spareEntries = 2;
+
+/** Contract: pure. Tokens are those of the request and the reply together, as vendors refuse a request that leaves no room for it. */
+export function fitsRequest(measure: RequestMeasure, bounds: RequestBounds): RequestFit {
+  const { limits: most } = bounds;
+  const checks = [
+    ['tokens', measure.tokens, bounds.windowTokens - bounds.maxOutputTokens],
+    ['bytes', measure.bytes, Math.floor(most.bytes * safetyRatio)],
+    ['images', measure.images, most.images],
+    ['image-bytes', measure.largestImageBytes, most.imageBytes],
+    ['messages', measure.entries + spareEntries, most.messages],
+  ] as const;
+  const broken = checks.find(([, measured, allowed]) => measured > allowed);
+  if (broken === undefined) return { fits: true };
+  const [limit, measured, allowed] = broken;
+  return { fits: false, limit, measured, allowed };
+}
+
+/** Measures the parts of a request whose whole was measured. Contract: pure but for `measureMessages`' memory. */
+export function measureParts(
+  call: MeasuredCall,
+  whole: RequestMeasure,
+  config: Pick<CompactionConfig, 'keptTail' | 'stripChars'>,
+): ContextMeasure {
+  const { messages, model } = call.request;
+  const { wire } = call.provider;
+  const { tokenFactors } = call.input;
+  const known = defined({ wire, factors: tokenFactors });
+  const tokensOf = (part: readonly Message[]): number => probableTokens(part, known, model);
+  const start = tailStart(messages, config.keptTail);
+  const old = messages.slice(0, start);
+  const stripped = old.map((message) =>
+    strippedMessage(message, config.stripChars, placeholderRef),
+  );
+  const over = brokenLimit(call, whole);
+  return {
+    tokens: whole.tokens,
+    fixedTokens: whole.fixedTokens,
+    tailTokens: tokensOf(messages.slice(start)),
+    strippableTokens: Math.max(0, tokensOf(old) - tokensOf(stripped)),
+    messages: messages.length,
+    bytes: whole.bytes,
+    images: whole.images,
+    ...defined({ over }),
+  };
+}
+
+/** The vendor's limit beside the window that a request breaks. */
+function brokenLimit(call: MeasuredCall, whole: RequestMeasure): ContextMeasure['over'] {
+  const fit = fitsRequest(whole, {
+    windowTokens: Infinity,
+    maxOutputTokens: 0,
+    limits: requestLimitsOf(call.provider.wire, call.request.model),
+  });
+  return fit.fits || fit.limit === 'tokens' ? undefined : fit.limit;
 }

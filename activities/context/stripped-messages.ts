@@ -10,6 +10,57 @@ import type {
 import { fenceToolOutput } from '../untrusted/fence';
 import { wellFormedText } from '../providers/request/well-formed';
 import { isPersonsWord } from './result-reading';
+import type { Store } from '../stores/store';
+
+/** Bytes of the head and of the tail of a result that a summary reads (ADR 0024). */
+const headBytes = 2_000;
+const tailBytes = 1_000;
+
+async function restored(store: Store, result: ToolResultBlock): Promise<ToolResultBlock> {
+  const ref = strippedRef(result);
+  if (ref === undefined) return result;
+  const head = await store.readBlob(ref, 0, headBytes + tailBytes);
+  const text = (bytes: Buffer): string => wellFormedText(bytes.toString('utf8'));
+  if (head.totalBytes <= headBytes + tailBytes) return { ...result, content: text(head.bytes) };
+  const tail = await store.readBlob(ref, head.totalBytes - tailBytes, tailBytes);
+  const content = `${text(head.bytes.subarray(0, headBytes))}\n[…]\n${text(tail.bytes)}`;
+  return { ...result, content };
+}
+
+/** The messages with head and tail of every result that was taken out. Contract: the messages themselves are not changed. */
+export async function restoredMessages(
+  store: Store,
+  messages: readonly Message[],
+): Promise<readonly Message[]> {
+  const whole: Message[] = [];
+  for (const message of messages) {
+    if (message.role !== 'tool') {
+      whole.push(message);
+      continue;
+    }
+    const results: ToolResultBlock[] = [];
+    for (const result of message.results) results.push(await restored(store, result));
+    whole.push({ ...message, results });
+  }
+  return whole;
+}
+
+/** The cut at `index` or before it, so that no results stand behind a cut without their calls. */
+export function cutBefore(messages: readonly Message[], index: number): number {
+  let cut = Math.min(Math.max(index, 0), messages.length);
+  while (cut > 0 && messages[cut]?.role === 'tool') cut -= 1;
+  return cut;
+}
+
+/**
+ * Index of the first message that is never summarized.
+ *
+ * Contract: pure; at least `keptTail` messages stand behind it, where there are so many; a batch's calls and results stay
+ * together. Source: R-CTX-4.
+ */
+export function tailStart(messages: readonly Message[], keptTail: number): number {
+  return cutBefore(messages, messages.length - keptTail);
+}
 
 /** Gives the ref under which a text can be read again. */
 export type RefOf = (text: string, blob: string | undefined) => string;
@@ -22,7 +73,7 @@ function strippedText(chars: number, ref: string): string {
 }
 
 /** The ref in a result that tier 1 took out; undefined for any other result. */
-export function strippedRef({ content, blob }: ToolResultBlock): string | undefined {
+function strippedRef({ content, blob }: ToolResultBlock): string | undefined {
   return content.startsWith('[The runtime took this result of ') ? blob : undefined;
 }
 

@@ -20,7 +20,7 @@ import { countTextTokens } from '../measure/count-tokens';
 import { initialTokenFactors } from '../measure/measure-request';
 import { recordChunks } from './record-chunks';
 import type { PartSummary } from './summary-reply';
-import { readPartSummary, summaryPrompt, summaryProblem, summarySystem } from './summary-reply';
+import { readPartSummary, summaryProblem, summaryPrompt, summarySystem } from './summary-reply';
 
 /** What a model made of a record. */
 export type RecordSummary =

@@ -1,6 +1,7 @@
 /** How a model is asked for a summary, and what of its reply counts as one. */
 import { objectInText } from '../untrusted/json-in-text';
 import { sanitizeText } from '../untrusted/sanitizer';
+import { replyText } from '../model-call/reply-text';
 import type { ModelReply } from '../providers/provider';
 
 /** What a model made of one part of the record. */
@@ -45,15 +46,8 @@ export function summaryProblem({ blocks, toolCalls, stopReason }: ModelReply): s
     case 'end':
   }
   if (blocks.some((block) => block.type === 'refusal')) return 'it was refused';
-  const text = replyText(blocks);
+  const text = replyText({ blocks });
   return text === '' ? 'it was empty' : undefined;
-}
-
-function replyText(blocks: ModelReply['blocks']): string {
-  return blocks
-    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
-    .join('\n')
-    .trim();
 }
 
 function textList(value: unknown): readonly string[] {
@@ -71,7 +65,7 @@ function textList(value: unknown): readonly string[] {
  * Contract: total; everything is sanitized and bounded.
  */
 export function readPartSummary({ blocks }: Pick<ModelReply, 'blocks'>): PartSummary {
-  const text = replyText(blocks).slice(0, replyChars);
+  const text = replyText({ blocks }).slice(0, replyChars);
   const value = objectInText(text);
   if (value === undefined)
     return { progress: sanitizeText(text, { maxChars: 2_000 }), facts: [], decisions: [] };

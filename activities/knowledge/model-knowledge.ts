@@ -1,15 +1,15 @@
 /** Knowledge of tools that a model makes of their definitions: one call per set of definitions, kept in the store. */
 import { z } from 'zod';
-import { totalTokens, noSpend } from '../../workflows/core/budget/spend';
-import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
-import { countAllTokens } from '../measure/count-tokens';
+import { noSpend, totalTokens } from '../../workflows/core/budget/spend';
+import type { RouteConfig } from '../../workflows/core/failover/state';
 import { InfraException } from '../lifecycle/infra-exception';
 import { objectInText } from '../untrusted/json-in-text';
 import type { BrokenReply, ModelRequest, Provider } from '../providers/provider';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { PatternStore } from '../stores/patterns/pattern-store';
 import { CallMeter } from '../model-call/call-meter';
+import { replyText } from '../model-call/reply-text';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import type { KnownTool, ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
 import {
@@ -104,18 +104,12 @@ function requestOf(route: RouteConfig, tools: readonly KnownTool[]): ModelReques
   };
 }
 
-/** Whether the budget pays for the request and its whole answer: half an answer is of no use. */
-function affords(meter: CallMeter, request: ModelRequest, { price }: RouteConfig): boolean {
-  const { maxOutputTokens } = request;
-  const tokens = countAllTokens([system, JSON.stringify(request.messages)].join('\n'));
-  try {
-    const limit = meter.admit({ measure: { tokens, countedTokens: 0 }, price, maxOutputTokens });
-    return limit >= maxOutputTokens;
-  } catch (thrown) {
-    if (thrown instanceof InfraException && thrown.failure.code === 'budget_exhausted')
-      return false;
-    throw thrown;
-  }
+function affords(
+  meter: CallMeter,
+  { messages, maxOutputTokens }: ModelRequest,
+  { price }: RouteConfig,
+): boolean {
+  return meter.affords([system, JSON.stringify(messages)].join('\n'), price, maxOutputTokens);
 }
 
 async function ask(
@@ -136,10 +130,7 @@ async function ask(
       },
     });
     meter.answered(reply);
-    const text = reply.blocks
-      .flatMap((block) => (block.type === 'text' ? [block.text] : []))
-      .join('');
-    const answer = answerSchema.safeParse(objectInText(text));
+    const answer = answerSchema.safeParse(objectInText(replyText(reply)));
     return answer.success ? merged(answer.data, tools) : undefined;
   } catch (thrown) {
     meter.broke(

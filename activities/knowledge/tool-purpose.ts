@@ -2,7 +2,8 @@
 import type { KnownTool } from '../definitions/tool-knowledge';
 import { hasRole } from '../identity/parameter-roles';
 import { isJsonObject } from '../tools/input-schema';
-import { deedOf, type Deed, wordsOf } from '../tools/tool-verbs';
+import type { Deed } from '../tools/tool-verbs';
+import { deedOf, wordsOf } from '../tools/tool-verbs';
 
 /** Shortest word that names a thing: `a`, `of`, `the` and `from` name none. */
 const shortestThing = 4;

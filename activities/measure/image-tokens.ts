@@ -2,8 +2,8 @@
 import type { ImageBlock } from '../../workflows/core/message';
 import type { ProviderWire } from '../providers/provider';
 import type { ImageSize } from '../providers/request/image-size';
-import { isNewerClaude } from '../models/model-traits';
 import { imageSizeOf } from '../providers/request/image-size';
+import { isNewerClaude } from '../models/model-traits';
 
 /**
  * Tokens of an image, calibration aside: a vendor bills images by size, not by its tokenizer.

@@ -1,12 +1,12 @@
 /** Whether a request can be paid: the most that it may cost against what its call may spend. */
-import type { ModelPrice, Allowance, CallSpend } from '../../workflows/core/budget/spend';
+import type { Allowance, CallSpend, ModelPrice } from '../../workflows/core/budget/spend';
 import {
   affordableOutputTokens,
+  noUsage,
   totalTokens,
   usdText,
   worstPromptNanoUsd,
   worstRequestNanoUsd,
-  noUsage,
 } from '../../workflows/core/budget/spend';
 import type { RequestMeasure } from '../measure/measure-request';
 import { InfraException } from '../lifecycle/infra-exception';

@@ -1,7 +1,9 @@
 /** Counts what the attempts of one model call consume, whatever becomes of them. */
+
 import type { InfraError } from '../../workflows/core/failure';
-import { totalTokens, addSpend, spendOf, noUsage } from '../../workflows/core/budget/spend';
-import type { Allowance, CallSpend, Usage } from '../../workflows/core/budget/spend';
+import { InfraException } from '../lifecycle/infra-exception';
+import type { Allowance, CallSpend, ModelPrice, Usage } from '../../workflows/core/budget/spend';
+import { addSpend, noUsage, spendOf, totalTokens } from '../../workflows/core/budget/spend';
 import { countAllTokens } from '../measure/count-tokens';
 import type { BrokenReply, ModelReply } from '../providers/provider';
 import type { PaidRequest } from './allowance';
@@ -50,6 +52,18 @@ export class CallMeter {
     const maxOutputTokens = withinAllowance(request, this.left());
     this.request = { ...request, maxOutputTokens };
     return maxOutputTokens;
+  }
+
+  /** Admits a request if its whole reply can be paid; half a reply is of no use to the caller. */
+  affords(text: string, price: ModelPrice | undefined, maxOutputTokens: number): boolean {
+    const measure = { tokens: countAllTokens(text), countedTokens: 0 };
+    try {
+      return this.admit({ measure, price, maxOutputTokens }) >= maxOutputTokens;
+    } catch (thrown) {
+      if (thrown instanceof InfraException && thrown.failure.code === 'budget_exhausted')
+        return false;
+      throw thrown;
+    }
   }
 
   /** Charges a reply that came whole; a vendor that tells no usage is charged by our own count. */

@@ -11,6 +11,7 @@ import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { defined } from '../../workflows/core/json';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
+import { replyText } from './reply-text';
 import type { TakenCall } from './tool-call-intake';
 import { takeToolCalls } from './tool-call-intake';
 import type { ToolsOfRun } from '../tool-call/tool-of-run';
@@ -24,13 +25,6 @@ export interface ReplyArrival {
   readonly isTextProtocol: boolean;
   /** A reply without a tool call is a mistake. */
   readonly requireCall: boolean;
-}
-
-function textOf(blocks: AssistantMessage['blocks']): string {
-  return blocks
-    .flatMap((block) => (block.type === 'text' || block.type === 'refusal' ? [block.text] : []))
-    .join('\n')
-    .trim();
 }
 
 /** A reply after the text tool protocol, where the route uses it, was read off its text. */
@@ -57,7 +51,7 @@ function readReply(reply: ModelReply, { isTextProtocol, requireCall }: ReplyArri
   if (reply.mistake !== undefined)
     return { ...mistaken(reply, reply.mistake), stopReason: 'tool-use', toolCalls: [] };
   if (!isTextProtocol || reply.stopReason !== 'end') return reply;
-  const read = parseTextProtocolReply(textOf(reply.blocks), { requireCall });
+  const read = parseTextProtocolReply(replyText(reply, { withRefusal: true }), { requireCall });
   switch (read.type) {
     case 'answer':
       return reply;
@@ -126,7 +120,7 @@ export async function takeReply(
   const calls = runs ? await takeToolCalls(store, definition, reply.toolCalls, input) : [];
   const kept = keptMessage(reply, calls, vendor);
   const head = kept === undefined ? headBefore : await store.appendNode(headBefore, [kept]);
-  const text = wellFormedText(textOf(reply.blocks));
+  const text = wellFormedText(replyText(reply, { withRefusal: true }));
   const { usage } = reply;
   return {
     headBefore,

@@ -3,12 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
-import { totalTokens, noSpend } from '../../workflows/core/budget/spend';
+import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
+import { noSpend, totalTokens } from '../../workflows/core/budget/spend';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
-import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
-import { countAllTokens } from '../measure/count-tokens';
 import { InfraException } from '../lifecycle/infra-exception';
 import type {
   BrokenReply,
@@ -17,9 +16,10 @@ import type {
   OutputSchema,
   Provider,
 } from '../providers/provider';
-import { admitted, reportAnsweredCall, reportFailedCall } from '../model-call/shared-health';
 import type { RouteCall } from '../model-call/shared-health';
+import { admitted, reportAnsweredCall, reportFailedCall } from '../model-call/shared-health';
 import { CallMeter } from '../model-call/call-meter';
+import { replyText } from '../model-call/reply-text';
 import type { Store } from '../stores/store';
 
 /** Token limit and temperature of a plan (R-REC-3). */
@@ -62,29 +62,6 @@ function requestOf(question: PlannerQuestion, isStructured: boolean): ModelReque
   };
 }
 
-/** Why the budget does not allow the question; undefined where the meter has admitted it. */
-function unaffordable(question: PlannerQuestion, meter: CallMeter): string | undefined {
-  const { route, system, prompt, output } = question;
-  const tokens = countAllTokens([system, prompt, JSON.stringify(output.schema)].join('\n'));
-  const tooLittle = 'the budget leaves too little for a plan';
-  try {
-    const limit = meter.admit({
-      measure: { tokens, countedTokens: 0 },
-      price: route.price,
-      maxOutputTokens: planTokens,
-    });
-    return limit < planTokens ? tooLittle : undefined;
-  } catch (thrown) {
-    if (thrown instanceof InfraException && thrown.failure.code === 'budget_exhausted')
-      return tooLittle;
-    throw thrown;
-  }
-}
-
-function textOf(reply: ModelReply): string {
-  return reply.blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
-}
-
 /** Sends until an answer comes, or retries or money are spent; the meter knows what each request consumed. */
 async function sendWithRetries(
   question: PlannerQuestion,
@@ -93,10 +70,12 @@ async function sendWithRetries(
   retries: number,
 ): Promise<ModelReply | { readonly problem: string }> {
   const { provider, limits, route } = question;
+  const { system, prompt, output } = question;
+  const asked = [system, prompt, JSON.stringify(output.schema)].join('\n');
   let isStructured = route.toolProtocol === 'native';
   for (let failures = 0; ; failures += 1) {
-    const problem = unaffordable(question, meter);
-    if (problem !== undefined) return { problem };
+    if (!meter.affords(asked, route.price, planTokens))
+      return { problem: 'the budget leaves too little for a plan' };
     let broken: BrokenReply | undefined;
     try {
       const reply = await provider.send(requestOf(question, isStructured), {
@@ -181,7 +160,7 @@ export async function askPlanner(question: PlannerQuestion): Promise<PlannerRepl
     if ('problem' in reply) return { ...reply, ...spend };
     if (reply.stopReason !== 'end')
       return { problem: `the planner's reply ended as ${reply.stopReason}`, ...spend };
-    return { text: textOf(reply), ...spend };
+    return { text: replyText(reply), ...spend };
   } catch (thrown) {
     if (cancellationSignal.aborted) throw thrown;
     const spend = spendOfQuestion(meter);

@@ -5,6 +5,7 @@ import { defined } from '../../workflows/core/json';
 import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery/action';
 import { recoveryStrategies } from '../../workflows/core/recovery/action';
 import type { OutputSchema } from '../providers/provider';
+import { objectsInText } from '../untrusted/json-in-text';
 import { sanitizeText } from '../untrusted/sanitizer';
 
 /** Characters of each text that a plan may have (ADR 0026). */
@@ -87,49 +88,8 @@ export const estimateFormat: OutputSchema = {
   }),
 };
 
-/** Where a JSON object that begins at `from` ends; undefined where it does not. */
-function objectEnd(source: string, from: number): number | undefined {
-  let depth = 0;
-  let inString = false;
-  for (let index = from; index < source.length; index += 1) {
-    const character = source[index];
-    if (inString) {
-      if (character === '\\') index += 1;
-      else if (character === '"') inString = false;
-    } else if (character === '"') inString = true;
-    else if (character === '{') depth += 1;
-    else if (character === '}') {
-      depth -= 1;
-      if (depth === 0) return index + 1;
-    }
-  }
-  return undefined;
-}
-
-/** Places of a text where an object may begin, at most: a long text of braces must not cost a worker its time. */
-const maxStarts = 20;
-
-/** Every JSON value that the text may mean: the whole, then each object in it. */
-function* candidates(source: string): Generator {
-  const parsed = (json: string): unknown => {
-    try {
-      return JSON.parse(json) as unknown;
-    } catch {
-      return undefined;
-    }
-  };
-  yield parsed(source);
-  let from = source.indexOf('{');
-  for (let starts = 0; from >= 0 && starts < maxStarts; starts += 1) {
-    const end = objectEnd(source, from);
-    const value = end === undefined ? undefined : parsed(source.slice(from, end));
-    yield value;
-    from = source.indexOf('{', value === undefined ? from + 1 : (end ?? from + 1));
-  }
-}
-
 function read<Output>(schema: z.ZodType<Output>, source: string): Output | undefined {
-  for (const value of candidates(source)) {
+  for (const value of objectsInText(source)) {
     const checked = schema.safeParse(value);
     if (checked.success) return checked.data;
   }

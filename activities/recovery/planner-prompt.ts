@@ -3,7 +3,7 @@ import type { StuckContext } from '../../workflows/core/recovery/action';
 import type { ToolKnowledge } from '../definitions/tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
 import type { RunConfig } from '../definitions/run-config';
-import { asOneEntry } from '../untrusted/record-entry';
+import { asOneEntry } from '../untrusted/transcript-text';
 import { boundText } from '../untrusted/sanitizer';
 
 /** Characters of one tool and of all of them. */

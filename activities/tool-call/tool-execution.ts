@@ -6,7 +6,6 @@ import { failureMessageChars } from '../../workflows/core/limits';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
-import { isLostInTheMiddle } from './reached-server';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { thrownText } from './error-text';
@@ -14,6 +13,36 @@ import type { GivenOutput } from './tool-output';
 import { boundOutput, outputText } from './tool-output';
 import type { Tool, ToolContext } from '../tools/tool';
 import { ToolError } from '../tools/tool-error';
+
+/** Codes of system and client errors with which a connection ends after the request may have been taken. */
+const middleCodes: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
+
+/** Links of a chain of causes that are read (R-FAIL-2). */
+const maxCauses = 5;
+
+/**
+ * Whether a thrown error says that a connection was lost, or timed out, in the middle of a request.
+ *
+ * Contract: total; reads `code` and `cause` only.
+ */
+function mayHaveReachedServer(thrown: unknown): boolean {
+  let link: unknown = thrown;
+  for (let depth = 0; depth < maxCauses && typeof link === 'object' && link !== null; depth++) {
+    const { code, cause } = link as { code?: unknown; cause?: unknown };
+    if (typeof code === 'string' && middleCodes.has(code)) return true;
+    link = cause;
+  }
+  return false;
+}
 
 /** What one execution came to. */
 export type Execution =
@@ -91,7 +120,7 @@ function executionError(
 /** Whether a failure leaves open what became of the effect; a tool's own error says what it says. */
 function leavesUnknown(thrown: unknown): boolean {
   if (thrown instanceof ToolError) return thrown.code === 'outcome_unknown';
-  return thrown instanceof ToolDeadline || isLostInTheMiddle(thrown);
+  return thrown instanceof ToolDeadline || mayHaveReachedServer(thrown);
 }
 
 /** Rejects when the signal aborts, so that a tool that ignores its signal cannot hold the activity. */

@@ -4,8 +4,8 @@ import { InfraException } from '../lifecycle/infra-exception';
 import type { ToolRecord } from '../stores/store';
 import { boundOutput, outputText } from './tool-output';
 import type { Execution, ExecutionPlace } from './tool-execution';
-import { thrownText } from './error-text';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
+import { thrownText } from './error-text';
 import type { ProbeAnswer, Tool } from '../tools/tool';
 import { defined } from '../../workflows/core/json';
 

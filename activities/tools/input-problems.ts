@@ -1,5 +1,6 @@
 /** Says in words for the model what is wrong with a tool call's input. */
-import { Ajv, type ErrorObject } from 'ajv';
+import type { ErrorObject } from 'ajv';
+import { Ajv } from 'ajv';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { isJsonObject } from './input-schema';
 import { nearestName } from './nearest-name';

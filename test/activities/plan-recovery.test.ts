@@ -161,7 +161,7 @@ test('nothing that the run has read can end the data of a planner, or speak for 
   const { prompt } = await planned({ path: 'a' });
   const lines = prompt.split('\n');
   expect(lines.filter((line) => line.startsWith('---'))).toEqual(['--- data', '--- end of data']);
-  expect(lines.filter((line) => line.startsWith('user:'))).toEqual(['user: Save it.']);
+  expect(lines.filter((line) => line.startsWith('USER:'))).toEqual(['USER: Save it.']);
   expect(lines.filter((line) => line.startsWith('Tools of the agent'))).toHaveLength(1);
 });
 

@@ -2,9 +2,9 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { createActivities } from '../../activities/index';
-import { keepTrying } from '../../activities/lifecycle/retry-for';
+import { keepTrying } from '../../activities/run-tool';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { CallBeat } from '../../activities/lifecycle/lost-workers';
+import type { CallBeat } from '../../activities/tool-call/attempts';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { boundOutput, keptOutputChars, showOutput } from '../../activities/tool-call/tool-output';
 import { defineTool } from '../../activities/tools/define-tool';

@@ -2,7 +2,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { countAllTokens } from '../../activities/measure/count-tokens';
 import { measureRequest } from '../../activities/measure/measure-request';
-import { fitsRequest } from '../../activities/context/request-fit';
+import { fitsRequest } from '../../activities/context/request-check';
 import { requestLimitsOf } from '../../activities/providers/request/request-limits';
 import { windowOf } from '../../activities/models/model-catalog';
 import type { ModelRequest } from '../../activities/providers/provider';

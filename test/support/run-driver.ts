@@ -1,18 +1,27 @@
 /** Plays the shell on the core, without Temporal: whole runs on a virtual clock, each step checked. */
 import { isDeepStrictEqual } from 'node:util';
-import { tailStart } from '../../activities/context/kept-tail';
+import { tailStart } from '../../activities/context/stripped-messages';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
 import { prepareCallId, modelCallEvent } from '../../workflows/core/run/protocol';
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
-import type { CallModelInput, CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
+import type {
+  CallModelInput,
+  CallModelResult,
+  ModelCallHeldBack,
+} from '../../workflows/core/model-call/ports';
 import type { CheckEditInput, CheckEditResult } from '../../workflows/core/people/ports';
 import type { CompactInput, CompactResult } from '../../workflows/core/context/ports';
 import type { PendingResult, RunToolInput, RunToolResult } from '../../workflows/core/tools/ports';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/recovery/ports';
 import type { PrepareRunResult } from '../../workflows/core/run/ports';
 import type { RunOutcome, SubagentEnd } from '../../workflows/core/run/outcome';
-import type { ActivityCommand, RunCommand, RunEvent, TimelineEntry } from '../../workflows/core/run/protocol';
+import type {
+  ActivityCommand,
+  RunCommand,
+  RunEvent,
+  TimelineEntry,
+} from '../../workflows/core/run/protocol';
 import { restoreRunState } from '../../workflows/core/run/restore';
 import type { RunState } from '../../workflows/core/run/state';
 import { pendingItems } from '../../workflows/core/view/pending';

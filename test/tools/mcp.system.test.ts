@@ -8,7 +8,7 @@ import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { connectMcp } from '../../activities/tools/mcp/connect-mcp';
 import type { McpTools } from '../../activities/tools/mcp/connect-mcp';
 import { mcpToolNames } from '../../activities/tools/mcp/mcp-tool-names';
-import { createToolRegistry } from '../../activities/tools/registry';
+import { createToolRegistry } from '../../activities/definitions/agent-catalog';
 import type { Tool, ToolContext } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
 import { callTool, toolContext, toolErrorOf } from './tool-context';

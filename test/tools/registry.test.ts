@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { askUserSpec, completeTaskSpec } from '../../activities/tools/built-in-tools';
 import { defineTool } from '../../activities/tools/define-tool';
-import { createToolRegistry } from '../../activities/tools/registry';
+import { createToolRegistry } from '../../activities/definitions/agent-catalog';
 import type { Tool } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
 

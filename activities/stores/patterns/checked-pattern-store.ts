@@ -1,11 +1,12 @@
 /** What runs learn, over any database: checked on the way in and out, bounded per tenant. */
 import { sanitizeObservation } from './sanitize-observation';
-import { isObservation, isPattern } from './pattern-shape';
 import type { Observation, Pattern } from './pattern-shape';
+import { isObservation, isPattern } from './pattern-shape';
 import type { PatternFilter, PatternStore } from './pattern-store';
 import { contentHash } from '../content-hash';
 import type { PatternRow, PatternRows } from '../sql/pattern-rows';
-import { recordRow, valueIn, type RecordChange } from '../sql/record-row';
+import type { RecordChange } from '../sql/record-row';
+import { recordRow, valueIn } from '../sql/record-row';
 
 /** Observations kept per tenant; the oldest go first (ADR 0027). */
 const keptObservations = 2_000;

@@ -2,8 +2,8 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { CallToolResultSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
+import { CallToolResultSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import type { JsonObject } from '../../../workflows/core/json';
 import type { ToolEffect } from '../../../workflows/core/tools/ports';
@@ -13,18 +13,14 @@ import { UserError } from '../../lifecycle/user-error';
 import { defaultCallCaps } from '../call-caps';
 import { inputNamesOf, maxDescriptionChars } from '../define-tool';
 import { editedFileField } from '../edits-file';
-import {
-  parametersHint,
-  problemTexts,
-  structuralCheck,
-  type StructuralCheck,
-} from '../input-problems';
+import type { StructuralCheck } from '../input-problems';
+import { parametersHint, problemTexts, structuralCheck } from '../input-problems';
 import { inputSchemaFromJson, isJsonObject } from '../input-schema';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import type { McpOptions, McpTools } from './mcp-options';
-import { mcpConnection } from './mcp-connection';
 import type { McpConnection } from './mcp-connection';
+import { mcpConnection } from './mcp-connection';
 import { resultText } from './mcp-result';
 import { privilegedFinder } from '../privileged-parameters';
 import { mcpToolNames } from './mcp-tool-names';
@@ -110,10 +106,10 @@ function isConnectionError(thrown: unknown): boolean {
 /** What a failed call tells of the connection. */
 function sortFailure(
   thrown: unknown,
-): 'timeout' | 'unauthorised' | 'never-sent' | 'lost' | 'answered' {
+): 'timeout' | 'unauthorized' | 'never-sent' | 'lost' | 'answered' {
   const code = fieldOf(thrown, 'code');
   if (thrown instanceof UnauthorizedError || code === 401 || code === 403) {
-    return 'unauthorised';
+    return 'unauthorized';
   }
   if (thrown instanceof McpError && code !== connectionClosed) {
     return code === requestTimeout ? 'timeout' : 'answered';
@@ -136,7 +132,7 @@ function failed(use: ServerUse, tool: McpTool, thrown: unknown): unknown {
             cause: thrown,
           })
         : new ToolError(message, { code: 'tool_timeout', cause: thrown });
-    case 'unauthorised':
+    case 'unauthorized':
       return new ToolError(message, { code: 'auth_failed', recoverable: false, cause: thrown });
     case 'answered':
       return new ToolError(message, { cause: thrown });

@@ -1,6 +1,14 @@
 /** Tells what the runtime itself put into a transcript, in a user's place since there is no other, from what people said. */
 import { noteProvenance } from '../../workflows/core/errors/error-context';
 
+/**
+ * A text as one entry of a record: its further lines are indented, so that none of them can pass for the beginning of another
+ * entry or for the end of the record.
+ */
+export function asOneEntry(text: string): string {
+  return text.replace(/\r\n?|[\n\u2028\u2029\u0085\v\f]/g, '\n  ');
+}
+
 const continuations = /^\((?:The agent runtime|Continue\.|The beginning of this conversation)/;
 
 /**
