@@ -13,13 +13,7 @@ export interface PriceDefinition {
   /** Default: as `input`. */
   readonly cacheWrite?: number;
   /** Prices of every token of a prompt with more tokens than `aboveTokens`. */
-  readonly longPrompt?: {
-    readonly aboveTokens: number;
-    readonly input: number;
-    readonly output: number;
-    readonly cacheRead?: number;
-    readonly cacheWrite?: number;
-  };
+  readonly longPrompt?: Omit<PriceDefinition, 'longPrompt'> & { readonly aboveTokens: number };
 }
 
 /** Prices by model name or by its beginning; with a provider in front (`ollama/qwen3`), of that provider's models only. */

@@ -199,8 +199,11 @@ describe('a configuration', () => {
   it.each([
     [anthropicProvider(), 'no API key'],
     [anthropicProvider({ apiKey: ' ' }), 'no API key'],
-    [openaiProvider({ api: 'chat', apiKey: `${testKey}\n` }), 'cannot stand in a header'],
-    [openaiProvider({ api: 'chat', apiKey: testKey, baseUrl: 'localhost:80' }), 'no http(s) URL'],
+    [openaiProvider({ api: 'chat', apiKey: `${testKey}\n` }), 'a header cannot carry'],
+    [
+      openaiProvider({ api: 'chat', apiKey: testKey, baseUrl: 'localhost:80' }),
+      'not an http(s) URL',
+    ],
     [openaiProvider({ api: 'chat', apiKey: testKey, baseUrl: 'http://a:b@host' }), 'credentials'],
     [openaiProvider({ api: 'chat', apiKey: testKey, name: 'a/b' }), 'route names'],
   ])('that cannot work is told before anything is sent (%#)', (provider, words) => {

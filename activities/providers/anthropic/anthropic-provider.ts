@@ -1,8 +1,8 @@
 /** Anthropic's Messages API, and servers that speak it. */
-import type { InfraError } from '../../../workflows/core/failure';
+import { defined } from '../../../workflows/core/json';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
-import { configProblem } from '../provider-config';
-import { providerFailure } from '../failure/provider-failure';
+import { httpProvider, sdkTimeoutMs } from '../http-provider';
+import { noteOf } from '../request/well-formed';
 import { sendOnce } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
 import { withPrefix } from './bound-prefix';
@@ -25,55 +25,40 @@ export interface AnthropicProviderConfig {
 /**
  * A provider on Anthropic's wire.
  *
- * Errors: construction never throws; `problem()` tells what is wrong.
+ * Errors: construction never throws; `problem()` returns what is wrong.
  */
 export function anthropicProvider(config: AnthropicProviderConfig = {}): Provider {
-  const name = config.name ?? 'anthropic';
-  const vendor = config.vendor ?? 'anthropic';
-  const apiKey = config.apiKey ?? '';
-  const baseUrl = config.baseUrl ?? 'https://api.anthropic.com';
+  const { name = 'anthropic', vendor = 'anthropic', apiKey = '', headers, thinking } = config;
+  const { baseUrl = 'https://api.anthropic.com' } = config;
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
+    const body = anthropicRequest(request, { vendor, ...defined({ thinking }) });
+    const timeout = sdkTimeoutMs(options);
     const reply = await sendOnce(
       {
         assembly: new AnthropicReplyAssembly(vendor, request.model),
-        headers: { ...config.headers, 'x-api-key': apiKey },
+        headers: { ...headers, 'x-api-key': apiKey },
         context: { route: `${name}/${request.model}`, apiKey },
         open: async (fetch, signal) => {
           const { Anthropic } = await import('@anthropic-ai/sdk');
-          // Not `messages.create`: that one writes to the console about old models at every call.
-          return new Anthropic({
-            apiKey,
-            baseURL: baseUrl,
-            maxRetries: 0,
-            logLevel: 'off',
-            fetch,
-            timeout: sdkTimeoutMs(options),
-          }).post<AsyncIterable<unknown>>('/v1/messages', {
-            body: anthropicRequest(request, {
-              vendor,
-              ...(config.thinking === undefined ? {} : { thinking: config.thinking }),
-            }),
-            stream: true,
+          const client = new Anthropic({
+            ...{ apiKey, baseURL: baseUrl, fetch, timeout, maxRetries: 0, logLevel: 'off' },
+          });
+          // Not `messages.create`, which writes to the console about old models at every call.
+          return client.post<AsyncIterable<unknown>>('/v1/messages', {
+            body,
             signal,
+            stream: true,
           });
         },
       },
       options,
     );
     if (!reply.blocks.some((block) => block.type === 'reasoning')) return reply;
-    return (request.note ?? '').trim() === ''
+    return noteOf(request) === undefined
       ? withPrefix(reply, promptPrefix(request, vendor))
       : withoutReasoning(reply);
   };
-  return {
-    name,
-    vendor,
-    wire: 'anthropic',
-    problem: () => configProblem({ name, apiKey, baseUrl, needsKey: true }),
-    send,
-    classifyError: (thrown: unknown): InfraError =>
-      providerFailure(thrown, { route: name, apiKey, nowMs: Date.now() }),
-  };
+  return httpProvider({ name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true }, send);
 }
 
 /**
@@ -83,9 +68,4 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
  */
 function withoutReasoning(reply: ModelReply): ModelReply {
   return { ...reply, blocks: reply.blocks.filter((block) => block.type !== 'reasoning') };
-}
-
-/** The SDK's own limit must never be the first to fire. */
-function sdkTimeoutMs(options: SendOptions): number {
-  return options.firstByteMs + 60_000;
 }

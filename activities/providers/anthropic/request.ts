@@ -12,7 +12,7 @@ import { BoundPrefix } from './bound-prefix';
 import { repairTranscript } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import { asText } from '../untrusted-json';
-import { wellFormedObject, wellFormedText } from '../request/well-formed';
+import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 
 /** How the model thinks before it answers, where its maker lets one choose. */
 export type AnthropicThinking =
@@ -51,7 +51,7 @@ export function anthropicRequest(
 ): Anthropic.MessageCreateParamsStreaming {
   const { turns } = conversationOf(request, options.vendor);
   markBreakpoints(turns);
-  appendNote(turns, request.note);
+  appendNote(turns, noteOf(request));
   const thinking = thinkingFor(turns, options.thinking);
   const system = systemOf(request);
   return {
@@ -191,9 +191,9 @@ function markBreakpoints(turns: Turn[]): void {
   }
 }
 
-function appendNote(turns: Turn[], note: string | undefined): void {
-  if (note === undefined || note.trim() === '') return;
-  const block: UserBlock = { type: 'text', text: wellFormedText(note) };
+function appendNote(turns: Turn[], text: string | undefined): void {
+  if (text === undefined) return;
+  const block: UserBlock = { type: 'text', text };
   const last = turns.at(-1);
   if (last?.role === 'user') last.content.push(block);
   else turns.push({ role: 'user', content: [block] });

@@ -133,15 +133,13 @@ function bodyDelayMs(body: unknown, clockMs: number): number | undefined {
 
 /** The delay in words: `Please try again in 1m2.5s`, `Please retry in 27.3s`, `retry after 20 seconds`. */
 function textDelayMs(text: string): number | undefined {
-  const compact =
-    /(?:try again|retry|wait|reset[s]?) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms|[smhd]))+)/i;
-  const duration = compact.exec(text)?.[1];
-  if (duration !== undefined) return durationMs(duration);
-  const words =
-    /(?:try again|retry|wait|reset[s]?)(?: in| after)? (\d+(?:\.\d+)?) (second|minute|hour)s?/i.exec(
-      text,
-    );
-  if (words === null) return undefined;
-  const unit = { second: 1_000, minute: 60_000, hour: 3_600_000 }[words[2]?.toLowerCase() ?? ''];
-  return unit === undefined ? undefined : Number(words[1]) * unit;
+  const compact = text.replace(
+    /(\d) (s)econds?\b|(\d) (m)inutes?\b|(\d) (h)ours?\b/gi,
+    '$1$2$3$4$5$6',
+  );
+  const duration =
+    /(?:try again|retry|wait|resets?)(?: in| after)? ((?:\d+(?:\.\d+)?(?:ms|[smhd]))+)/i.exec(
+      compact,
+    )?.[1];
+  return duration === undefined ? undefined : durationMs(duration.toLowerCase());
 }

@@ -11,7 +11,7 @@ import type { ModelRequest } from '../provider';
 import { repairTranscript, shortenedId } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
-import { wellFormedObject, wellFormedText } from '../request/well-formed';
+import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 import type { ChatDialect } from './chat-dialect';
 import { ReasoningReturn } from './reasoning-details';
 import { cacheKeyOf, outputLimit } from './responses-request';
@@ -34,9 +34,8 @@ export function chatRequest(
   dialect: ChatDialect,
 ): OpenAI.Chat.ChatCompletionCreateParamsStreaming {
   const { messages } = conversationOf(request, vendor, dialect);
-  if (request.note !== undefined && request.note.trim() !== '') {
-    messages.push({ role: 'user', content: wellFormedText(request.note) });
-  }
+  const note = noteOf(request);
+  if (note !== undefined) messages.push({ role: 'user', content: note });
   const system = wellFormedText(request.system);
   return {
     model: request.model,

@@ -1,9 +1,8 @@
 /** OpenAI's Responses and Chat Completions APIs, and any server that speaks one of them. */
-import type { InfraError } from '../../../workflows/core/failure';
 import type { ObservedFetch } from '../stream/observed-fetch';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
-import { configProblem } from '../provider-config';
-import { providerFailure } from '../failure/provider-failure';
+import { httpProvider, sdkTimeoutMs } from '../http-provider';
+import { noteOf } from '../request/well-formed';
 import { sendOnce } from '../stream/send-once';
 import { compatibleDialect, openaiDialect, type ChatDialect } from './chat-dialect';
 import { ChatReplyAssembly } from './chat-reply';
@@ -30,103 +29,68 @@ export interface OpenAIProviderConfig {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Resolved {
-  readonly name: string;
-  readonly vendor: string;
-  readonly apiKey: string;
-  readonly baseUrl: string;
-  readonly dialect: ChatDialect;
-}
-
 /**
  * A provider on one of OpenAI's wires.
  *
- * Errors: construction never throws; `problem()` tells what is wrong.
+ * Errors: construction never throws; `problem()` returns what is wrong.
  */
 export function openaiProvider(config: OpenAIProviderConfig): Provider {
-  const resolved = resolve(config);
-  const { name, vendor, apiKey, baseUrl } = resolved;
-  return {
-    name,
-    vendor,
-    wire: config.api,
-    problem: () => configProblem({ name, apiKey, baseUrl, needsKey: config.needsKey ?? true }),
-    send: (request, options) => send(config, resolved, request, options),
-    classifyError: (thrown: unknown): InfraError =>
-      providerFailure(thrown, { route: name, apiKey, nowMs: Date.now() }),
-  };
-}
-
-function resolve(config: OpenAIProviderConfig): Resolved {
-  const name = config.name ?? 'openai';
-  return {
-    name,
-    vendor: config.vendor ?? name,
-    apiKey: config.apiKey ?? '',
-    baseUrl: config.baseUrl ?? 'https://api.openai.com/v1',
-    dialect: config.dialect ?? (name === 'openai' ? openaiDialect : compatibleDialect),
-  };
-}
-
-async function send(
-  config: OpenAIProviderConfig,
-  resolved: Resolved,
-  request: ModelRequest,
-  options: SendOptions,
-): Promise<ModelReply> {
-  const { name, vendor, apiKey, dialect } = resolved;
-  const connect = (fetch: ObservedFetch['fetch']) => client(resolved, options, fetch);
-  const common = {
-    headers: { ...config.headers, authorization: `Bearer ${keyToSend(apiKey)}` },
-    context: { route: `${name}/${request.model}`, apiKey },
-  };
-  if (config.api === 'responses') {
-    return sendOnce(
+  const { api, name = 'openai', apiKey = '', needsKey = true } = config;
+  const { vendor = name, baseUrl = 'https://api.openai.com/v1' } = config;
+  const { dialect = name === 'openai' ? openaiDialect : compatibleDialect } = config;
+  // Local servers take any key, yet a header must not be empty.
+  const sentKey = apiKey === '' ? 'none' : apiKey;
+  const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
+    const { model } = request;
+    const connect = (fetch: ObservedFetch['fetch']) => client(sentKey, baseUrl, options, fetch);
+    const common = {
+      headers: { ...config.headers, authorization: `Bearer ${sentKey}` },
+      context: { route: `${name}/${model}`, apiKey },
+    };
+    if (api === 'responses') {
+      const body = responsesRequest(request, vendor, dialect);
+      return sendOnce(
+        {
+          ...common,
+          assembly: new ResponsesReplyAssembly(vendor, model),
+          open: async (fetch, signal) => (await connect(fetch)).responses.create(body, { signal }),
+        },
+        options,
+      );
+    }
+    const body = chatRequest(request, vendor, dialect);
+    const reply = await sendOnce(
       {
         ...common,
-        assembly: new ResponsesReplyAssembly(vendor, request.model),
+        assembly: new ChatReplyAssembly(vendor, model),
         open: async (fetch, signal) =>
-          (await connect(fetch)).responses.create(responsesRequest(request, vendor, dialect), {
-            signal,
-          }),
+          (await connect(fetch)).chat.completions.create(body, { signal }),
       },
       options,
     );
-  }
-  const reply = await sendOnce(
-    {
-      ...common,
-      assembly: new ChatReplyAssembly(vendor, request.model),
-      open: async (fetch, signal) =>
-        (await connect(fetch)).chat.completions.create(chatRequest(request, vendor, dialect), {
-          signal,
-        }),
-    },
-    options,
-  );
-  if (!dialect.returnsReasoningDetails) return reply;
-  const hasNote = (request.note ?? '').trim() !== '';
-  return withPrompt(reply, chatPrefix(request, vendor, dialect), hasNote);
+    if (!dialect.returnsReasoningDetails) return reply;
+    return withPrompt(reply, chatPrefix(request, vendor, dialect), noteOf(request) !== undefined);
+  };
+  return httpProvider({ name, vendor, wire: api, apiKey, baseUrl, needsKey }, send);
 }
 
-/** Every option that the SDK would else read from the environment is given. */
-async function client(resolved: Resolved, options: SendOptions, fetch: ObservedFetch['fetch']) {
+/** Sets every option that the SDK would otherwise read from the environment. */
+async function client(
+  apiKey: string,
+  baseURL: string,
+  options: SendOptions,
+  fetch: ObservedFetch['fetch'],
+) {
   const { OpenAI } = await import('openai');
-  return new OpenAI({
-    apiKey: keyToSend(resolved.apiKey),
+  const noneOfTheEnvironment = {
     adminAPIKey: null,
     organization: null,
     project: null,
     webhookSecret: null,
-    baseURL: resolved.baseUrl,
-    maxRetries: 0,
-    logLevel: 'off',
-    fetch,
-    timeout: options.firstByteMs + 60_000,
+  };
+  const timeout = sdkTimeoutMs(options);
+  return new OpenAI({
+    ...noneOfTheEnvironment,
+    ...{ apiKey, baseURL, fetch, timeout, maxRetries: 0, logLevel: 'off' },
   });
-}
-
-/** Local servers take any key, yet a header must hold something. */
-function keyToSend(apiKey: string): string {
-  return apiKey === '' ? 'none' : apiKey;
 }

@@ -12,7 +12,7 @@ import { repairTranscript } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import type { ChatDialect } from './chat-dialect';
 import { asList, asText, property } from '../untrusted-json';
-import { wellFormedObject, wellFormedText } from '../request/well-formed';
+import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 
 type Item = OpenAI.Responses.ResponseInputItem;
 
@@ -42,9 +42,8 @@ export function responsesRequest(
   const input = repairTranscript(sendableImages(request.messages, 'responses')).flatMap((message) =>
     itemsOf(message, vendor),
   );
-  if (request.note !== undefined && request.note.trim() !== '') {
-    input.push({ role: 'user', content: wellFormedText(request.note) });
-  }
+  const note = noteOf(request);
+  if (note !== undefined) input.push({ role: 'user', content: note });
   const reasons = isReasoningModel(request.model);
   const hasTemperature = !reasons && request.temperature !== undefined;
   const instructions = wellFormedText(request.system);

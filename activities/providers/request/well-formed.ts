@@ -1,4 +1,5 @@
 /** Text that every vendor's JSON parser accepts: strict ones refuse a whole request for one lone surrogate. */
+import type { ModelRequest } from '../provider';
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 
 /** Replaces each lone surrogate by U+FFFD; whole emoji stay. */
@@ -22,4 +23,9 @@ export function wellFormedObject(value: JsonObject): JsonObject {
 
 function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
+}
+
+/** The note of a request as it is sent; undefined if there is none. */
+export function noteOf({ note = '' }: Pick<ModelRequest, 'note'>): string | undefined {
+  return note.trim() === '' ? undefined : wellFormedText(note);
 }

@@ -50,14 +50,15 @@ export async function withDeadlines<T>(
   work: (watch: StallWatch) => Promise<T>,
 ): Promise<T> {
   limits.signal.throwIfAborted();
-  const controller = new AbortController();
+  const stall = new AbortController();
+  const signal = AbortSignal.any([stall.signal, limits.signal]);
   let timer: NodeJS.Timeout | undefined;
   let hasBegun = false;
   let isClosing = false;
   const arm = (limitMs: number, phase: StallError['phase']): void => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      controller.abort(new StallError(phase, limitMs));
+      stall.abort(new StallError(phase, limitMs));
     }, limitMs);
   };
   const thinkingMs = Math.max(limits.thinkingMs ?? 0, limits.betweenBytesMs);
@@ -65,7 +66,7 @@ export async function withDeadlines<T>(
     if (!isClosing) arm(isThinking ? thinkingMs : limits.betweenBytesMs, 'between-bytes');
   };
   const watch: StallWatch = {
-    signal: controller.signal,
+    signal,
     firstByte: () => {
       if (!hasBegun) betweenBytes();
       hasBegun = true;
@@ -76,18 +77,13 @@ export async function withDeadlines<T>(
       arm(Math.min(lingerMs, limits.betweenBytesMs), 'between-bytes');
     },
   };
-  const relay = (): void => {
-    controller.abort(limits.signal.reason);
-  };
-  limits.signal.addEventListener('abort', relay, { once: true });
   arm(limits.firstByteMs, 'first-byte');
   try {
-    return await Promise.race([work(watch), rejectionOf(controller.signal)]);
+    return await Promise.race([work(watch), rejectionOf(signal)]);
   } catch (thrown) {
-    throw controller.signal.aborted ? asError(controller.signal.reason) : thrown;
+    throw signal.aborted ? asError(signal.reason) : thrown;
   } finally {
     clearTimeout(timer);
-    limits.signal.removeEventListener('abort', relay);
   }
 }
 

@@ -2,7 +2,7 @@
 import { hashesIn } from '../../../workflows/core/context/content-references';
 import type { ContentHash } from '../../../workflows/core/message';
 import { parseManifest } from './blob-manifest';
-import type { AgedNode, AgedRow, AgedText, GarbageRows, SweptTable } from '../sql/garbage-rows';
+import type { AgedRow, GarbageRows, SweptTable } from '../sql/garbage-rows';
 
 /** What must stay, and how old the rest must be to go. */
 export interface SweepOptions {
@@ -37,18 +37,16 @@ const pageRows = 500;
 /** Blobs up to so many bytes are searched for hashes: results and definitions are far smaller (ADR 0025). */
 const searchedBlobBytes = 256 * 1024;
 
-async function all<Row extends AgedRow>(
-  page: (after: string, limit: number) => Promise<readonly Row[]>,
-): Promise<ReadonlyMap<ContentHash, Row>> {
-  const found = new Map<ContentHash, Row>();
-  let after = '';
-  for (;;) {
-    const rows = await page(after, pageRows);
-    for (const row of rows) found.set(row.hash, row);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < pageRows) return found;
-    after = last.hash;
+type Rows = ReadonlyMap<ContentHash, AgedRow>;
+
+async function all(rows: GarbageRows, table: SweptTable | 'nodes'): Promise<Rows> {
+  const found = new Map<ContentHash, AgedRow>();
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const page: readonly AgedRow[] = await rows.page(table, after, pageRows);
+    for (const row of page) found.set(row.hash, row);
+    after = page.length < pageRows ? undefined : page.at(-1)?.hash;
   }
+  return found;
 }
 
 function* inPages<Item>(items: readonly Item[]): Generator<readonly Item[]> {
@@ -63,9 +61,9 @@ function runKeyOf(record: string): string {
 }
 
 interface Contents {
-  readonly nodes: ReadonlyMap<ContentHash, AgedNode>;
-  readonly blobs: ReadonlyMap<ContentHash, AgedText>;
-  readonly tools: ReadonlyMap<ContentHash, AgedText>;
+  readonly nodes: Rows;
+  readonly blobs: Rows;
+  readonly tools: Rows;
 }
 
 /** Reads the bytes of a blob, or as much of it as is there. */
@@ -95,7 +93,7 @@ class Marking {
     while (this.#open.length > 0) {
       const batch = this.#open.splice(0, pageRows);
       const nodes = batch.flatMap((hash) => this.contents.nodes.get(hash) ?? []);
-      this.add(nodes.flatMap(({ parent }) => parent ?? []));
+      this.add(nodes.flatMap(({ text: parent }) => parent ?? []));
       const messages = await this.rows.messages(nodes.map(({ hash }) => hash));
       for (const text of messages) this.add(hashesIn(text));
       for (const hash of batch) await this.searchBlob(hash);
@@ -104,35 +102,30 @@ class Marking {
 
   private async searchBlob(hash: ContentHash): Promise<void> {
     const blob = this.contents.blobs.get(hash);
-    const size = blob === undefined ? undefined : parseManifest(hash, blob.text)?.totalBytes;
+    const size = blob && parseManifest(hash, blob.text ?? '')?.totalBytes;
     if (size === undefined || size > searchedBlobBytes) return;
     this.add(hashesIn(await this.readBlob(hash)));
   }
 }
 
-/** Nodes in an order in which each comes before its parent. */
-function childrenFirst(nodes: readonly AgedNode[]): readonly ContentHash[] {
+/** Hashes of nodes in an order in which each comes before its parent. */
+function childrenFirst(nodes: readonly AgedRow[]): readonly ContentHash[] {
+  const parents = new Map(nodes.map(({ hash, text: parent }) => [hash, parent ?? '']));
   const children = new Map<ContentHash, number>();
-  for (const { parent } of nodes)
-    if (parent !== undefined) children.set(parent, (children.get(parent) ?? 0) + 1);
-  const byHash = new Map(nodes.map((node) => [node.hash, node]));
-  const ready = nodes.filter(({ hash }) => !children.has(hash));
+  for (const parent of parents.values()) children.set(parent, (children.get(parent) ?? 0) + 1);
+  const ready = [...parents.keys()].filter((hash) => !children.has(hash));
   const order: ContentHash[] = [];
-  for (let next = ready.pop(); next !== undefined; next = ready.pop()) {
-    order.push(next.hash);
-    const parent = next.parent === undefined ? undefined : byHash.get(next.parent);
-    if (parent === undefined) continue;
-    const left = (children.get(parent.hash) ?? 1) - 1;
-    children.set(parent.hash, left);
-    if (left === 0) ready.push(parent);
+  for (let hash = ready.pop(); hash !== undefined; hash = ready.pop()) {
+    order.push(hash);
+    const parent = parents.get(hash) ?? '';
+    const left = (children.get(parent) ?? 1) - 1;
+    children.set(parent, left);
+    if (left === 0 && parents.has(parent)) ready.push(parent);
   }
   return order;
 }
 
-function tally<Row extends AgedRow>(
-  rows: ReadonlyMap<ContentHash, Row>,
-  removed: readonly ContentHash[],
-): SweptKind {
+function tally(rows: Rows, removed: readonly ContentHash[]): SweptKind {
   return {
     removed: removed.length,
     removedBytes: removed.reduce((bytes, hash) => bytes + (rows.get(hash)?.bytes ?? 0), 0),
@@ -155,49 +148,61 @@ export async function sweep(
   const { dryRun, nowMs, graceMs, roots, runKeys } = options;
   const beforeMs = nowMs - graceMs;
   const contents: Contents = {
-    nodes: await all((after, limit) => rows.nodes(after, limit)),
-    blobs: await all((after, limit) => rows.blobs(after, limit)),
-    tools: await all((after, limit) => rows.tools(after, limit)),
+    nodes: await all(rows, 'nodes'),
+    blobs: await all(rows, 'blobs'),
+    tools: await all(rows, 'tool_executions'),
   };
   const isYoung = ({ touchedMs }: AgedRow): boolean => touchedMs >= beforeMs;
   const keptTools = [...contents.tools.values()].filter(
-    (row) => isYoung(row) || runKeys.has(runKeyOf(row.text)),
+    (row) => isYoung(row) || runKeys.has(runKeyOf(row.text ?? '')),
   );
   const marking = new Marking(rows, contents, readBlob);
   marking.add(roots);
-  marking.add(keptTools.flatMap(({ text }) => hashesIn(text)));
+  marking.add(keptTools.flatMap(({ text }) => hashesIn(text ?? '')));
   for (const table of [contents.nodes, contents.blobs])
     marking.add([...table.values()].filter(isYoung).map(({ hash }) => hash));
   await marking.run();
 
-  const lost = <Row extends AgedRow>(table: ReadonlyMap<ContentHash, Row>): readonly Row[] =>
+  const lost = (table: Rows): readonly AgedRow[] =>
     [...table.values()].filter(({ hash }) => !marking.reached.has(hash));
-  const remove = (table: SweptTable, hashes: readonly ContentHash[]): Promise<ContentHash[]> =>
-    inBatches(hashes, dryRun, (page) => rows.deleteRows(table, page, beforeMs));
+  const remove = (table: SweptTable, lostRows: readonly AgedRow[]): Promise<ContentHash[]> =>
+    inBatches(
+      lostRows.map(({ hash }) => hash),
+      dryRun,
+      (page) => rows.deleteRows(table, page, beforeMs),
+    );
 
   const nodes = await inBatches(childrenFirst(lost(contents.nodes)), dryRun, (page) =>
     rows.deleteNodes(page, beforeMs),
   );
-  // What somebody wrote again while the nodes went is reached after all.
+  // What was written again while nodes were deleted is reached after all.
   const gone = new Set(nodes);
   marking.add(lost(contents.nodes).flatMap(({ hash }) => (gone.has(hash) ? [] : [hash])));
   await marking.run();
-  const blobs = await remove(
-    'blobs',
-    lost(contents.blobs).map(({ hash }) => hash),
-  );
-  const kept = new Set(keptTools.map(({ hash }) => hash));
-  const tools = await remove(
-    'tool_executions',
-    [...contents.tools.keys()].filter((hash) => !kept.has(hash)),
-  );
-  const chunks = await sweepChunks(rows, { dryRun, beforeMs, removedBlobs: new Set(blobs) });
+  const blobs = await remove('blobs', lost(contents.blobs));
+  const kept = new Set(keptTools);
+  const lostTools = [...contents.tools.values()].filter((row) => !kept.has(row));
+  const tools = await remove('tool_executions', lostTools);
+  const used = await usedChunks(rows, new Set(blobs));
+  const chunks = await all(rows, 'chunks');
+  const lostChunks = [...chunks.values()].filter((row) => !used.has(row.hash) && !isYoung(row));
   return {
     nodes: tally(contents.nodes, nodes),
     blobs: tally(contents.blobs, blobs),
-    chunks,
+    chunks: tally(chunks, await remove('chunks', lostChunks)),
     toolRecords: tally(contents.tools, tools),
   };
+}
+
+/** The chunks of the blobs that stay, which are read again: a blob that was added since names its chunks. */
+async function usedChunks(
+  rows: GarbageRows,
+  removedBlobs: ReadonlySet<ContentHash>,
+): Promise<ReadonlySet<ContentHash>> {
+  const used = new Set<ContentHash>();
+  for (const { hash, text: manifest = '' } of (await all(rows, 'blobs')).values())
+    if (!removedBlobs.has(hash)) for (const chunk of manifest.split('\n').slice(1)) used.add(chunk);
+  return used;
 }
 
 async function inBatches(
@@ -208,24 +213,4 @@ async function inBatches(
   const removed: ContentHash[] = [];
   for (const page of inPages(hashes)) removed.push(...(dryRun ? page : await remove(page)));
   return removed;
-}
-
-/** Chunks that no blob consists of. The blobs are read again: one that came meanwhile has touched its chunks, or names them. */
-async function sweepChunks(
-  rows: GarbageRows,
-  options: { dryRun: boolean; beforeMs: number; removedBlobs: ReadonlySet<ContentHash> },
-): Promise<SweptKind> {
-  const { dryRun, beforeMs, removedBlobs } = options;
-  const blobs = await all((after, limit) => rows.blobs(after, limit));
-  const used = new Set<ContentHash>();
-  for (const { hash, text } of blobs.values())
-    if (!removedBlobs.has(hash)) for (const chunk of text.split('\n').slice(1)) used.add(chunk);
-  const chunks = await all((after, limit) => rows.chunks(after, limit));
-  const loose = [...chunks.values()]
-    .filter(({ hash, touchedMs }) => !used.has(hash) && touchedMs < beforeMs)
-    .map(({ hash }) => hash);
-  const removed = await inBatches(loose, dryRun, (page) =>
-    rows.deleteRows('chunks', page, beforeMs),
-  );
-  return tally(chunks, removed);
 }

@@ -1,38 +1,29 @@
 /** The rows of a store as a sweep sees them. */
 import type { ContentHash } from '../../../workflows/core/message';
-import {
-  numberOf,
-  placeholders,
-  textOf,
-  type SqlDatabase,
-  type SqlQuery,
-  type SqlRow,
-} from './sql-database';
+import { numberOf, placeholders, textOf, type SqlDatabase, type SqlQuery } from './sql-database';
 
-/** One row of a table of content. */
+/** One row as a sweep sees it. */
 export interface AgedRow {
   readonly hash: ContentHash;
   /** When it was last written, or found by a write of the same content; milliseconds since the epoch. */
   readonly touchedMs: number;
   readonly bytes: number;
-}
-
-/** A transcript node without its messages. */
-export interface AgedNode extends AgedRow {
-  readonly parent: ContentHash | undefined;
-}
-
-/** A row with the text that may name other rows: a blob's manifest, a tool's intent and outcome. */
-export interface AgedText extends AgedRow {
-  readonly text: string;
+  /** What may name other rows: a node's parent, a blob's manifest, a tool's intent and outcome. */
+  readonly text: string | undefined;
 }
 
 /** Tables whose rows are needed only by rows that name them. */
 export type SweptTable = 'blobs' | 'chunks' | 'tool_executions';
 
-function keyOf(table: SweptTable | 'nodes'): string {
-  return table === 'tool_executions' ? 'key_hash' : 'hash';
-}
+const toolRecord = `intent || coalesce(outcome, '')`;
+
+/** Of each table: its key, the text that may name other rows, and what it is as large as. */
+const columns: Readonly<Record<SweptTable | 'nodes', readonly [string, string, string]>> = {
+  nodes: ['hash', 'parent', 'messages'],
+  blobs: ['hash', 'manifest', 'manifest'],
+  chunks: ['hash', `''`, 'bytes'],
+  tool_executions: ['key_hash', toolRecord, toolRecord],
+};
 
 /**
  * One database during a sweep.
@@ -43,9 +34,21 @@ function keyOf(table: SweptTable | 'nodes'): string {
 export class GarbageRows {
   constructor(readonly database: SqlDatabase) {}
 
-  async nodes(after: string, limit: number): Promise<readonly AgedNode[]> {
-    const rows = await this.#page('nodes', 'parent', 'messages', after, limit);
-    return rows.map((row) => ({ ...agedRow(row), parent: textOf(row['text']) }));
+  async page(
+    table: SweptTable | 'nodes',
+    after: string,
+    limit: number,
+  ): Promise<readonly AgedRow[]> {
+    const [key, text, size] = columns[table];
+    const sql = `SELECT {${key} AS hash}, {${text} AS text}, octet_length(${size}) AS bytes, touched_ms
+                 FROM @${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ?`;
+    const rows = await this.database.read((query) => query(sql, [after, limit]));
+    return rows.map((row) => ({
+      hash: textOf(row['hash']) ?? '',
+      touchedMs: numberOf(row['touched_ms']),
+      bytes: numberOf(row['bytes']),
+      text: textOf(row['text']),
+    }));
   }
 
   async messages(hashes: readonly ContentHash[]): Promise<readonly string[]> {
@@ -53,18 +56,6 @@ export class GarbageRows {
     const sql = `SELECT {messages} FROM @nodes WHERE hash IN (${placeholders(hashes.length)})`;
     const rows = await this.database.read((query) => query(sql, hashes));
     return rows.flatMap((row) => textOf(row['messages']) ?? []);
-  }
-
-  blobs(after: string, limit: number): Promise<readonly AgedText[]> {
-    return this.#texts('blobs', 'manifest', after, limit);
-  }
-
-  async chunks(after: string, limit: number): Promise<readonly AgedRow[]> {
-    return (await this.#page('chunks', `''`, 'bytes', after, limit)).map(agedRow);
-  }
-
-  tools(after: string, limit: number): Promise<readonly AgedText[]> {
-    return this.#texts('tool_executions', `intent || coalesce(outcome, '')`, after, limit);
   }
 
   /**
@@ -102,34 +93,11 @@ export class GarbageRows {
     beforeMs: number,
   ): Promise<readonly ContentHash[]> {
     if (hashes.length === 0) return [];
-    const key = keyOf(table);
+    const [key] = columns[table];
     const sql = `DELETE FROM @${table} WHERE ${key} IN (${placeholders(hashes.length)})
                  AND touched_ms < ? RETURNING {${key} AS hash}`;
     const rows = await this.database.write((query) => query(sql, [...hashes, beforeMs]));
     return rows.flatMap((row) => textOf(row['hash']) ?? []);
-  }
-
-  async #texts(
-    table: SweptTable,
-    textSql: string,
-    after: string,
-    limit: number,
-  ): Promise<readonly AgedText[]> {
-    const rows = await this.#page(table, textSql, textSql, after, limit);
-    return rows.map((row) => ({ ...agedRow(row), text: textOf(row['text']) ?? '' }));
-  }
-
-  #page(
-    table: SweptTable | 'nodes',
-    textSql: string,
-    sizeSql: string,
-    after: string,
-    limit: number,
-  ): Promise<readonly SqlRow[]> {
-    const key = keyOf(table);
-    const sql = `SELECT {${key} AS hash}, {${textSql} AS text}, octet_length(${sizeSql}) AS bytes, touched_ms
-                 FROM @${table} WHERE ${key} > ? ORDER BY ${key} LIMIT ?`;
-    return this.database.read((query) => query(sql, [after, limit]));
   }
 }
 
@@ -151,12 +119,4 @@ async function withoutChildren(
     if (needed.has(hash)) needed.add(parents.get(hash));
     return !needed.has(hash);
   });
-}
-
-function agedRow(row: SqlRow): AgedRow {
-  return {
-    hash: textOf(row['hash']) ?? '',
-    touchedMs: numberOf(row['touched_ms']),
-    bytes: numberOf(row['bytes']),
-  };
 }

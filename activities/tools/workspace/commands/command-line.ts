@@ -5,72 +5,42 @@ import { ToolError } from '../../tool-error';
 const shellOnly = /^(?:[|&;<>()`]|\$[({\w])/;
 
 const noShell =
-  'There is no shell: one program per call, without |, &&, ;, >, $VAR or `…`. Quote arguments that hold such characters.';
-
-interface Word {
-  text: string;
-  isOpen: boolean;
-}
+  'There is no shell: one program per call, without |, &&, ;, >, $VAR or `…`. Quote arguments that contain such characters.';
 
 function refuse(what: string): never {
   throw new ToolError(`The command ${what}`, { code: 'invalid_params', hint: noShell });
 }
 
-/** Reads a quoted part; returns its text and where it ends. */
-function quoted(line: string, start: number): { readonly text: string; readonly end: number } {
-  const quote = line[start];
-  let text = '';
-  for (let at = start + 1; at < line.length; at++) {
-    const next = line[at + 1];
-    if (line[at] === quote) {
-      return { text, end: at };
-    }
-    if (quote === '"' && line[at] === '\\' && (next === '"' || next === '\\')) {
-      text += next;
-      at += 1;
-    } else {
-      text += line[at] ?? '';
-    }
-  }
-  return refuse(`has a quote ${quote ?? ''} that is not closed`);
+/** A blank, a quoted part, an escaped character, a quote that is not closed, or any other character. */
+const piece =
+  /(?<blank>\s+)|"(?<double>(?:[^"\\]|\\[^])*)"|'(?<single>[^']*)'|\\(?<escaped>[^])|(?<open>["'])|(?<plain>[^])/g;
+
+/** The text of a piece that is not blank. */
+function textOf(piece: Readonly<Record<string, string | undefined>>, rest: string): string {
+  const { double, single, escaped, open, plain = '' } = piece;
+  if (open !== undefined) refuse(`has a quote ${open} that is not closed`);
+  if (double !== undefined) return double.replace(/\\(["\\])/g, '$1');
+  const quoted = single ?? escaped;
+  if (quoted !== undefined) return quoted;
+  if (!shellOnly.test(rest)) return plain;
+  return refuse(`uses ${JSON.stringify(rest.slice(0, 2).trim())}, which needs a shell`);
 }
 
 /**
- * Program and arguments of a command line: blanks part words, quotes and backslashes keep them together.
+ * Program and arguments of a command line: blanks separate words, quotes and backslashes keep them together.
  *
  * Errors: `ToolError` `invalid_params` for an empty line, an open quote, or what only a shell understands.
  */
 export function commandWords(line: string): readonly string[] {
   const words: string[] = [];
-  const word: Word = { text: '', isOpen: false };
-  const endWord = (): void => {
-    if (word.isOpen) {
-      words.push(word.text);
+  let isOpen = false;
+  for (const { groups = {}, index } of line.matchAll(piece)) {
+    const isBlank = groups['blank'] !== undefined;
+    if (!isBlank) {
+      const text = textOf(groups, line.slice(index));
+      words.push(isOpen ? `${words.pop() ?? ''}${text}` : text);
     }
-    word.text = '';
-    word.isOpen = false;
-  };
-  for (let at = 0; at < line.length; at++) {
-    const character = line[at] ?? '';
-    if (/\s/.test(character)) {
-      endWord();
-      continue;
-    }
-    if (shellOnly.test(line.slice(at, at + 2))) {
-      return refuse(`uses ${JSON.stringify(line.slice(at, at + 2).trim())}, which needs a shell`);
-    }
-    word.isOpen = true;
-    if (character === '"' || character === "'") {
-      const part = quoted(line, at);
-      word.text += part.text;
-      at = part.end;
-    } else if (character === '\\' && at + 1 < line.length) {
-      at += 1;
-      word.text += line[at] ?? '';
-    } else {
-      word.text += character;
-    }
+    isOpen = !isBlank;
   }
-  endWord();
   return words.length === 0 ? refuse('is empty') : words;
 }
