@@ -28,7 +28,7 @@ async function originalOf(store: Store, given: CheckEditInput): Promise<JsonObje
   return isJsonObject(value) ? value : {};
 }
 
-/** What JSON cannot carry further, in words; undefined where it can. */
+/** What JSON cannot carry further, in words; undefined if it can. */
 function carriageProblem(input: JsonObject): string | undefined {
   try {
     canonicalJson(input, messageDepth);

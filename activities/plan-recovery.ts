@@ -51,7 +51,7 @@ function withFailedInput(action: RecoveryAction, input: PlanRecoveryInput): Reco
     : { ...action, action: { ...action.action, parameters: failed.input } };
 }
 
-/** The plan with its tool call checked as a model's own; a text where it cannot be used. */
+/** The plan with its tool call checked as a model's own; a text if it cannot be used. */
 async function check(
   { store, definition, input }: Place,
   planned: RecoveryAction,

@@ -131,7 +131,7 @@ function tenantOf({ tenant }: PrepareRunInput): string | undefined {
 /** Asks a model to go on whose last word was an answer: no vendor takes a request that ends with one. */
 const goOnText = '(The agent runtime asks you to continue.)';
 
-/** What the transcript goes on with; undefined where it ends with something to answer. */
+/** What the transcript goes on with; undefined if it ends with something to answer. */
 async function nextText(
   store: Store,
   { goal, head, message }: PrepareRunInput,

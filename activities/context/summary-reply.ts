@@ -30,7 +30,7 @@ export function summaryPrompt(text: string, part: number, parts: number): string
 /** Characters of a summary that are read; more is no summary. */
 const replyChars = 24_000;
 
-/** Why a reply is no summary; undefined where it may be one. */
+/** Why a reply is no summary; undefined if it may be one. */
 export function summaryProblem({ blocks, toolCalls, stopReason }: ModelReply): string | undefined {
   if (toolCalls.length > 0) return 'it called a tool';
   switch (stopReason) {

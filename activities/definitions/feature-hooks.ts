@@ -31,7 +31,7 @@ export interface LearningHooks {
     messages: readonly Message[],
     errors: readonly ObservedError[],
   ): Promise<void>;
-  /** The best learned fix; undefined if there is none. */
+  /** The best learned fix; undefined if none. */
   suggest(store: Store, question: LearnedQuestion): Promise<LearnedAction | undefined>;
 }
 
@@ -50,7 +50,7 @@ interface SubagentHooks {
   readAnswer(store: Store, answer: SubagentAnswer): Promise<string>;
 }
 
-/** Every hook; a hook is absent where its feature is. */
+/** Every hook; a hook is absent if its feature is. */
 export interface FeatureHooks {
   readonly learning?: LearningHooks;
   readonly subagents?: SubagentHooks;

@@ -24,7 +24,7 @@ export interface NamedCall {
   readonly input: JsonObject;
 }
 
-/** Input property that names what the call is about, where the tool says which. */
+/** Input property that names what the call is about, if the tool says which. */
 function callLabel(tool: Tool | undefined, input: JsonObject): string | undefined {
   const value = tool?.label === undefined ? undefined : input[tool.label];
   if (typeof value !== 'string' || value === '') return undefined;

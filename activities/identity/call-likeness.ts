@@ -10,7 +10,7 @@ import type { Tool } from '../tools/tool';
 import { pauseOf, plainCommand, withoutWindow } from './command-text';
 import { hasRole, isWaitTool, plainName } from './parameter-roles';
 
-/** The command that a call runs; undefined where it runs none. */
+/** The command that a call runs; undefined if it runs none. */
 export function commandOf(input: JsonObject): string | undefined {
   const value = Object.entries(input).find(([name]) => hasRole(name, 'command'))?.[1];
   if (typeof value === 'string') return value;
@@ -50,7 +50,7 @@ function isNumeric(value: JsonValue): boolean {
   return typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value.trim()));
 }
 
-/** The input without what only moves a window; undefined where nothing does. */
+/** The input without what only moves a window; undefined if nothing does. */
 function windowInput({ effect }: Tool, input: JsonObject): JsonObject | undefined {
   const movesWindow = (name: string, value: JsonValue): boolean =>
     effect === 'read' && hasRole(name, 'window') && (isNumeric(value) || /cursor|token/.test(name));
@@ -71,7 +71,7 @@ function isWordy(value: JsonValue | undefined): boolean {
   return typeof value === 'string' && value.length <= 200 && !/[\n/\\]|\.\w/.test(value);
 }
 
-/** A write without the numbers in its captions; undefined where there are none, or nothing beside them. */
+/** A write without the numbers in its captions; undefined if none, or nothing beside them. */
 function uncountedInput(input: JsonObject): JsonObject | undefined {
   const names = Object.keys(input);
   if (names.every((name) => hasRole(name, 'caption'))) return undefined;
@@ -92,7 +92,7 @@ function requiredNames({ inputSchema }: Tool): readonly string[] {
 
 /**
  * What the call does, without values beside it that may be labels: the command, or what the schema of a read requires, and
- * places. Undefined where nothing of that kind is left out.
+ * places. Undefined if nothing of that kind is left out.
  */
 function gistInput(tool: Tool, input: JsonObject): JsonObject | undefined {
   const isRead = tool.effect === 'read';
@@ -125,7 +125,7 @@ function idleOf({ name: tool }: Tool, input: JsonObject): CallLikeness['idle'] {
   return waits ? 'waits-first' : undefined;
 }
 
-/** What a changing tool is aimed at: the file, where it names one. */
+/** What a changing tool is aimed at: the file, if it names one. */
 function targetOf({ effect, editsFile }: Tool, input: JsonObject): string | undefined {
   if (effect === 'read') return undefined;
   const name = editsFile ?? fileField(Object.keys(input));

@@ -47,7 +47,7 @@ function relevant(
   return hints.find((hint) => hint.mistake !== 'wrong-path' && isMentioned(hint, message));
 }
 
-/** What knowledge advises about an error; undefined where it knows nothing to the point. */
+/** What knowledge advises about an error; undefined if it knows nothing to the point. */
 export function hintFromKnowledge(
   knowledge: ToolKnowledge,
   tool: string,

@@ -165,7 +165,7 @@ export interface KnowledgeQuestion {
   readonly asking?: () => void;
 }
 
-/** Knowledge, and what it cost to ask for it; nothing, where nobody was asked. */
+/** Knowledge, and what it cost to ask for it; nothing, if nobody was asked. */
 export interface MadeKnowledge {
   readonly knowledge: ToolKnowledge;
   readonly spend?: CallSpend;

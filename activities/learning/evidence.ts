@@ -84,7 +84,7 @@ export function judged(pattern: Pattern, nowMs: number): Pattern {
   return status === pattern.status ? pattern : { ...pattern, status, statusAtMs: nowMs };
 }
 
-/** The pattern after a run used it; the same where that use is counted already. */
+/** The pattern after a run used it; the same if that use is counted already. */
 export function afterUse(pattern: Pattern, use: PatternUse, atMs: number): Pattern {
   if (pattern.lastUses.some(({ key }) => key === use.key)) return pattern;
   const { helped } = use;

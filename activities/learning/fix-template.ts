@@ -128,7 +128,7 @@ function changedValue(
   }
 }
 
-/** The parameters that a template gives for a call that failed; undefined where it is advice only. */
+/** The parameters that a template gives for a call that failed; undefined if it is advice only. */
 export function parametersFrom(
   fix: Fix,
   failed: JsonObject | undefined,

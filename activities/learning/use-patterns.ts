@@ -13,11 +13,11 @@ import type { PatternStore } from '../stores/patterns/pattern-store';
 /** The error that a run is stuck on. */
 export interface PatternContext {
   readonly tenant: string;
-  /** Tool whose call failed; empty where the reply as a whole was wrong. */
+  /** Tool whose call failed; empty if the reply as a whole was wrong. */
   readonly tool: string;
   readonly errorCode: AgentErrorCode;
   readonly errorMessage: string;
-  /** Of the call that failed, where it is known. */
+  /** Of the call that failed, if it is known. */
   readonly input?: JsonObject;
   /** Successful results that the model has read, newest last. */
   readonly results?: readonly ReadResult[];

@@ -43,7 +43,7 @@ export async function withHeartbeat<Result>(
 const toldQueueMs = 5_000;
 
 /**
- * Does an activity's work, and tells with its result how long the attempt had stood in the task queue, where that was long:
+ * Does an activity's work, and tells with its result how long the attempt had stood in the task queue, if that was long:
  * no worker lived then, or none was free.
  */
 export async function withQueueTime<Result extends ActivityTimes>(

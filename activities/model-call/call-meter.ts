@@ -79,7 +79,7 @@ export class CallMeter {
     this.add(this.estimate(undefined, said.join('')));
   }
 
-  /** Charges a request that brought no whole reply. Contract: `failure` is absent where the caller itself broke it off. */
+  /** Charges a request that brought no whole reply. Contract: `failure` is absent if the caller itself broke it off. */
   broke(broken: BrokenReply | undefined, failure: InfraError | undefined): void {
     if (this.request === undefined || broken === undefined) return;
     const reachedModel = failure === undefined || failure.code === 'timeout';
@@ -104,7 +104,7 @@ export class CallMeter {
     return allowance === undefined ? undefined : leftOf(allowance, this.total);
   }
 
-  /** The output limit that a lost attempt was sent with; undefined where it could not be paid and was never sent. */
+  /** The output limit that a lost attempt was sent with; undefined if it could not be paid and was never sent. */
   private lostLimit(request: PaidRequest): number | undefined {
     try {
       return withinAllowance(request, this.left());

@@ -27,7 +27,7 @@ export interface ReplyArrival {
   readonly requireCall: boolean;
 }
 
-/** A reply after the text tool protocol, where the route uses it, was read off its text. */
+/** A reply after the text tool protocol, if the route uses it, was read off its text. */
 interface ReadReply extends ModelReply {
   readonly error?: AgentError;
 }
@@ -83,7 +83,7 @@ export function inSaidOrder(
     .filter((block) => block.type !== 'text' || block.text.trim() !== '');
 }
 
-/** What of a reply may enter the transcript; undefined where nothing may. */
+/** What of a reply may enter the transcript; undefined if nothing may. */
 function keptMessage(
   reply: ReadReply,
   calls: readonly TakenCall[],

@@ -67,11 +67,11 @@ export interface Attempt {
   partialText: string;
   memory: AttemptMemory;
   broken?: BrokenReply;
-  /** The request in parts, asked for only where the vendor refuses it as too long. */
+  /** The request in parts, asked for only if the vendor refuses it as too long. */
   readonly measure?: () => ContextMeasure;
 }
 
-/** What a failure tells of the call's consumption: nothing, where there was none. */
+/** What a failure tells of the call's consumption: nothing if none. */
 function spendOfCall(meter: CallMeter): Pick<InfraError, 'spend'> {
   const { spend } = meter;
   return totalTokens(spend.usage) === 0 ? {} : { spend };

@@ -77,7 +77,7 @@ async function advise(report: Promise<unknown>): Promise<void> {
  * Runs a call, if its route admits it. A probe that ends without a report, since it was cancelled, could not be paid or failed
  * for a reason of the run's own, gives its lease back; one whose worker shuts down keeps it for the worker that goes on.
  *
- * Errors: those of `work`; `InfraException` with the reason of the route's last failure and `spared`, where the route is cooling
+ * Errors: those of `work`; `InfraException` with the reason of the route's last failure and `spared`, if the route is cooling
  * or another run is probing it, and no request was sent then.
  */
 export async function admitted<Result>(

@@ -1,7 +1,7 @@
 /** What a model's name says about its abilities, where requests and measures depend on it. */
 
 /**
- * True where a model on OpenAI's wires reasons: such models refuse a temperature, and only they take
+ * True if a model on OpenAI's wires reasons: such models refuse a temperature, and only they take
  * `reasoning.encrypted_content`. The list names the models that do not, since all new ones do.
  *
  * Source: "Encrypted content is not supported with this model" (NousResearch/hermes-agent#24234).

@@ -44,7 +44,7 @@ export interface RawToolCall {
   readonly name: string;
   /** Raw text of the arguments, exactly as streamed. */
   readonly argumentsText: string;
-  /** How many of the reply's `blocks` stand before it; absent where all do. */
+  /** How many of the reply's `blocks` stand before it; absent if all do. */
   readonly blocksBefore?: number;
 }
 

@@ -30,7 +30,7 @@ export function property(value: unknown, name: string): unknown {
   return asObject(value)?.[name];
 }
 
-/** Parsed JSON, or undefined where it is none. */
+/** Parsed JSON, or undefined if it is none. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -128,7 +128,7 @@ function failureOf(provider: Provider, thrown: unknown): InfraError {
   return thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
 }
 
-/** What all requests of the question consumed; nothing, where there was none. */
+/** What all requests of the question consumed; nothing if none. */
 function spendOfQuestion({ spend }: CallMeter): Pick<PlannerReply, 'spend'> {
   return totalTokens(spend.usage) === 0 ? {} : { spend };
 }

@@ -96,7 +96,7 @@ function read<Output>(schema: z.ZodType<Output>, source: string): Output | undef
   return undefined;
 }
 
-/** The action that the text holds; undefined where it holds none of the right shape. */
+/** The action that the text holds; undefined if it holds none of the right shape. */
 export function readAction(source: string): RecoveryAction | undefined {
   const plan = read(actionSchema, source);
   if (plan === undefined) return undefined;
@@ -115,7 +115,7 @@ export function readAction(source: string): RecoveryAction | undefined {
   };
 }
 
-/** The estimate that the text holds; undefined where it holds none of the right shape. */
+/** The estimate that the text holds; undefined if it holds none of the right shape. */
 export function readEstimate(source: string): ProgressEstimate | undefined {
   return read(estimateSchema, source);
 }

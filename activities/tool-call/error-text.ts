@@ -37,7 +37,7 @@ const wordFields = [
   'title',
 ];
 
-/** The words that an answer of a service holds; empty where there are none. */
+/** The words that an answer of a service holds; empty if none. */
 function wordsIn(value: unknown, depth = 0): string {
   if (depth > deepest) return '';
   if (typeof value === 'string') {

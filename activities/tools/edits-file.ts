@@ -88,7 +88,7 @@ export async function fileIdentity(workspace: string | undefined, given: string)
     : `${basename(real).slice(0, 80)} (${shortHash(identity)})`;
 }
 
-/** The file that a call edits, where its tool says which input names it. */
+/** The file that a call edits, if its tool says which input names it. */
 export async function editedFileOf(
   tool: Pick<Tool, 'editsFile'> | undefined,
   input: JsonObject,

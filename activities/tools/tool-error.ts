@@ -27,7 +27,7 @@ export class ToolError extends Error {
       readonly code?: ToolError['code'];
       /** Trusted advice for the model: written by the tool's author, never taken from a tool's output. */
       readonly hint?: string;
-      /** False where no other input can help. Default true. */
+      /** False if no other input can help. Default true. */
       readonly recoverable?: boolean;
       /** What the tool gave before it failed, of any length; stored like a result, untrusted. */
       readonly output?: string;

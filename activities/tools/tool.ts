@@ -9,7 +9,7 @@ export interface ToolContext {
   readonly toolCallId: string;
   /** Same for every attempt of this call; give it to the service that you call. */
   readonly idempotencyKey: string;
-  /** Absolute path of the run's workspace, where it has one. */
+  /** Absolute path of the run's workspace, if it has one. */
   readonly workspace: string | undefined;
   /** Aborted on cancel, time limit and worker shutdown. */
   readonly signal: AbortSignal;
@@ -31,7 +31,7 @@ export interface ApprovalContext {
   readonly toolCallId: string;
   readonly agent: string;
   readonly iteration: number;
-  /** Absolute path of the run's workspace, where it has one. */
+  /** Absolute path of the run's workspace, if it has one. */
   readonly workspace: string | undefined;
 }
 

@@ -84,7 +84,7 @@ export function transformBetween(
   })?.[0];
 }
 
-/** Applies a change; undefined where it does not apply or changes nothing. */
+/** Applies a change; undefined if it does not apply or changes nothing. */
 export function applyTransform(transform: ValueTransform, value: JsonValue): JsonValue | undefined {
   const changed = transforms.find(([name]) => name === transform)?.[1](value);
   return changed === undefined || equal(changed, value) ? undefined : changed;

@@ -27,7 +27,7 @@ export function* objectsInText(text: string): Generator<Readonly<Record<string, 
   }
 }
 
-/** The first object of a text; undefined if there is none. Never throws. */
+/** The first object of a text; undefined if none. Never throws. */
 export function objectInText(text: string): Readonly<Record<string, unknown>> | undefined {
   for (const value of objectsInText(text)) return value;
   return undefined;

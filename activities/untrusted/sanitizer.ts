@@ -146,7 +146,7 @@ function withoutFirstLine(text: string): string {
 /**
  * Keeps head and tail of a text that is too long to be cleaned whole, with a note of how much is left out.
  *
- * Contract: cut at line ends, where there are any near by, so that the cleaning that follows meets no half of a secret; at most
+ * Contract: cut at line ends, if any near by, so that the cleaning that follows meets no half of a secret; at most
  * `maxChars` and the note.
  */
 export function cutMiddle(text: string, maxChars: number): string {

@@ -33,7 +33,7 @@ export class BoundPrefix {
     return this.#hash.copy().digest('base64url');
   }
 
-  /** False where one of the message's thoughts was thought behind another prefix. A thought that does not say is taken to fit. */
+  /** False if one of the message's thoughts was thought behind another prefix. A thought that does not say is taken to fit. */
   holds(message: AssistantMessage): boolean {
     const prefixes = message.blocks.flatMap((block) => {
       const prefix = block.type === 'reasoning' ? asText(block.opaque?.[prefixKey]) : '';

@@ -144,7 +144,7 @@ function generalReason(evidence: ErrorEvidence): FailoverReason | undefined {
   return hasCode(evidence.bodies, formatWords) ? 'format' : undefined;
 }
 
-/** True where the exhausted bucket is a day's, so that a minute's rest does not help. */
+/** True if the exhausted bucket is a day's, so that a minute's rest does not help. */
 export function isDailyQuota(evidence: ErrorEvidence): boolean {
   return (
     hasDailyQuotaId(evidence) ||
@@ -154,7 +154,7 @@ export function isDailyQuota(evidence: ErrorEvidence): boolean {
   );
 }
 
-/** True where a quota's id names the day (Gemini); the delay told beside it is a minute's. */
+/** True if a quota's id names the day (Gemini); the delay told beside it is a minute's. */
 export function hasDailyQuotaId(evidence: ErrorEvidence): boolean {
   return evidence.bodies.some((body) => body.codes.some((code) => code.includes('perday')));
 }

@@ -36,7 +36,7 @@ export class ReasoningDetails {
     return entries.length > 0;
   }
 
-  /** What a reasoning block keeps of them; undefined where there are none. */
+  /** What a reasoning block keeps of them; undefined if none. */
   opaque(model: string, callIds: readonly string[]): JsonObject | undefined {
     if (this.details.length === 0) return undefined;
     const own = this.details.some((detail) => callIds.includes(asText(detail['id'])));

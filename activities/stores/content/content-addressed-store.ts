@@ -204,7 +204,7 @@ export class ContentAddressedStore implements Store {
     await this.#database.close();
   }
 
-  /** `change` returns its argument where nothing changes: most calls then only read, and never wait for a lock. */
+  /** `change` returns its argument if nothing changes: most calls then only read, and never wait for a lock. */
   async #updateHealth(
     route: string,
     change: (known: SharedHealth) => SharedHealth,

@@ -66,7 +66,7 @@ export function withoutProbeOf(known: SharedHealth, holder: string | undefined):
   return rest;
 }
 
-/** The record in a row; undefined if there is none, or if it is not what was written for `route`. */
+/** The record in a row; undefined if none, or if it is not what was written for `route`. */
 export function healthIn(row: RecordRow | undefined, route: string): SharedHealth | undefined {
   const health = valueIn(row, isHealth);
   return health?.route === route ? health : undefined;

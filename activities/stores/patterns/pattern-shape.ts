@@ -80,7 +80,7 @@ export type Fix = Readonly<z.infer<typeof fix>>;
 
 const errorKind = {
   tenant: text,
-  /** Tool whose call failed; empty where the reply as a whole was wrong. */
+  /** Tool whose call failed; empty if the reply as a whole was wrong. */
   tool: text,
   errorCode: z.custom<AgentErrorCode>((value) => typeof value === 'string'),
   /** From `errorFingerprint`: equal for errors of the same kind. */

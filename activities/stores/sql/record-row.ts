@@ -36,7 +36,7 @@ export function valueIn<T>(
   return isOne(value) ? value : undefined;
 }
 
-/** Locks a row, which `lockSql` adds empty if there is none, and saves what `update` makes of it. */
+/** Locks a row, which `lockSql` adds empty if none, and saves what `update` makes of it. */
 export async function updateRecord<Row extends RecordRow, T extends RecordChange<Row>>(
   query: SqlQuery,
   lockSql: string,

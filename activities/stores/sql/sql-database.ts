@@ -80,7 +80,7 @@ export function placeholders(count: number): string {
   return Array.from({ length: count }, () => '?').join(', ');
 }
 
-/** A column that was selected as bytes; engines return base64 where they cannot return bytes. */
+/** A column that was selected as bytes; engines return base64 if they cannot return bytes. */
 export function bytesOf(value: unknown): Buffer | undefined {
   if (typeof value === 'string') return Buffer.from(value, 'base64');
   return Buffer.isBuffer(value) ? value : undefined;
