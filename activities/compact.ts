@@ -120,7 +120,7 @@ async function measure(
   return measureParts(call, measureCall(call), config);
 }
 
-/** What the vendor has counted of the old transcript tells how far our own count of the new one is off. */
+/** The vendor's count of the old transcript corrects our own count of the new one. */
 async function measureLike(
   work: Work,
   before: ContextMeasure,
@@ -270,7 +270,7 @@ interface Told {
 
 const nothingTold: Told['parts'] = { facts: [], decisions: [], progress: [] };
 
-/** What a model tells of old messages; a plain description where none is asked. */
+/** A model's summary of old messages; a plain description if no model is asked. */
 async function tellOf(
   work: Work,
   old: readonly Message[],

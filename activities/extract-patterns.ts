@@ -1,4 +1,4 @@
-/** Draws patterns from the corpus: clusters errors by tenant, tool and kind, and counts for each fix how often it worked. */
+/** Extracts patterns from observations: groups errors by tenant, tool, and kind, and counts for each fix how often it worked. */
 import type { ExtractionReport } from '../workflows/core/learning/ports';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { judged, lowerBound, noEvidence, rehabilitated, weightAt } from './learning/evidence';
@@ -14,7 +14,7 @@ const rehabilitatingSuccesses = 3;
 /** Errors that no fix may be learned for: a person's no, and calls of which nobody knows whether they took effect. */
 const unlearnable: ReadonlySet<string> = new Set(['tool_denied', 'outcome_unknown']);
 
-/** A person's answer is what helped, whatever call followed it. */
+/** A person's answer is what helped, regardless of the call that followed it. */
 function fixOf({ fix, fixedBy, tool }: Observation): Fix | undefined {
   return fixedBy === 'person' ? { strategy: 'escalate', toolName: tool, changes: [] } : fix;
 }
@@ -32,7 +32,7 @@ interface FixEvidence {
 }
 
 /**
- * The fixes that the observations of one tenant tell of.
+ * The fixes in the observations of one tenant.
  *
  * Contract: pure; equal observations in any order give equal evidence. Uses of patterns are not counted here.
  */
@@ -59,7 +59,7 @@ function evidenceOf({ observations }: FixEvidence, nowMs: number): Evidence {
   return { successes, failures, atMs: nowMs };
 }
 
-/** A pattern with the corpus's evidence of now; a demoted one gets another chance where runs without it keep proving it. */
+/** A pattern with its current evidence; a demoted one gets another chance if runs without it keep proving it. */
 function renewed(known: Pattern, found: FixEvidence, nowMs: number): Pattern {
   const pattern = judged({ ...known, observed: evidenceOf(found, nowMs) }, nowMs);
   const since = found.observations.filter(
@@ -125,9 +125,9 @@ async function extractForTenant(
 }
 
 /**
- * Brings every tenant's patterns up to date with its corpus.
+ * Updates every tenant's patterns from its observations.
  *
- * Contract: deterministic and idempotent: the same corpus at the same moment gives the same patterns.
+ * Contract: deterministic and idempotent: the same observations at the same moment give the same patterns.
  * Errors: `store_unavailable`.
  */
 export async function extractPatterns(

@@ -43,7 +43,7 @@ function absent(feature: string): () => Promise<never> {
 /**
  * Makes the activities of one worker.
  *
- * Errors: `UserError` at once for whatever could not work in a run: names given twice, unknown providers, missing keys,
+ * Errors: `UserError` at once for everything that could not work in a run: duplicate names, unknown providers, missing keys,
  * unknown windows, tools that vendors refuse, limits out of range.
  */
 export function createActivities(config: ActivitiesConfig): Activities {

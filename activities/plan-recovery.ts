@@ -76,7 +76,7 @@ async function check(
   return { action: shownAction(action, argumentsText, taken.proposed), call: taken.proposed };
 }
 
-/** The action as history and people have it: where its call travels by reference, since it holds a secret, so does that. */
+/** The action for history and people: if its call contains a secret and travels by reference, so do its parameters. */
 function shownAction(
   action: RecoveryAction,
   argumentsText: string,
@@ -183,9 +183,9 @@ async function estimate(place: Place): Promise<PlanRecoveryResult> {
 }
 
 /**
- * Plans a way out of a rut, or estimates the progress.
+ * Plans a recovery of a stuck run, or estimates the progress.
  *
- * Contract: resolves with the fallback whatever the planner's provider does or says.
+ * Contract: resolves with the fallback if the planner's provider fails or its answer is unusable.
  * Errors: ApplicationFailure `store_unavailable` and the like; the core then takes its heuristic.
  */
 export async function planRecovery(

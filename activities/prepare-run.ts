@@ -64,7 +64,7 @@ function limitsOf(agent: ResolvedAgent, input: PrepareRunInput): Limits {
   }
 }
 
-/** A subagent may use what the run above has left, never more. */
+/** A subagent may use what its parent run has left, never more. */
 function withinParent(limits: Limits, parent: HandedLimits | undefined): Limits {
   if (parent === undefined) return limits;
   return {
@@ -77,7 +77,7 @@ function withinParent(limits: Limits, parent: HandedLimits | undefined): Limits 
   };
 }
 
-/** The task of a subagent, from the store where it is too long to travel. */
+/** The task of a subagent, from the store if it is too long to travel. */
 async function goalOf(store: Store, { goal, parent }: PrepareRunInput): Promise<string> {
   if (parent?.taskBlob === undefined) return goal;
   const input: unknown = JSON.parse((await store.getBlob(parent.taskBlob)).toString('utf8'));
@@ -128,10 +128,10 @@ function tenantOf({ tenant }: PrepareRunInput): string | undefined {
   );
 }
 
-/** Asks a model to go on whose last word was an answer: no vendor takes a request that ends with one. */
+/** Asks a model to continue after its own answer: no vendor accepts a request that ends with one. */
 const goOnText = '(The agent runtime asks you to continue.)';
 
-/** What the transcript goes on with; undefined if it ends with something to answer. */
+/** How the transcript continues; undefined if it ends with something to answer. */
 async function nextText(
   store: Store,
   { goal, head, message }: PrepareRunInput,
@@ -172,7 +172,7 @@ async function firstHead(store: Store, given: PrepareRunInput): Promise<Head> {
   ]);
 }
 
-/** A failure after something was spent tells of it, so that it is charged. */
+/** A failure after something was spent reports it, so that it is charged. */
 async function telling<Result>(
   spend: CallSpend | undefined,
   work: () => Promise<Result>,

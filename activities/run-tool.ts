@@ -1,4 +1,4 @@
-/** The activity `runTool`: at most the effect that the tool's class allows, whatever dies in between. */
+/** The activity `runTool`: at most the effect that the tool declares, whatever dies in between. */
 import { Context } from '@temporalio/activity';
 import { toToolResponse } from '../workflows/core/errors/error-context';
 import type { JsonObject } from '../workflows/core/json';
@@ -79,7 +79,7 @@ async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
 /** Milliseconds that a finished call may wait for its store before its result travels inline (ADR 0008). */
 const storePatienceMs = 20_000;
 
-/** What the model reads of an execution, and the whole where that is only a part. */
+/** What the model reads of an execution, and the whole if that is only a part. */
 async function contentOf(
   { store, input, workspace }: ExecutionPlace,
   execution: Execution,
@@ -229,7 +229,7 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
   );
 }
 
-/** What an attempt is given by those before and after it, and how it tells its progress. */
+/** What an attempt gets from earlier ones, and how it reports its progress. */
 interface AttemptPlace {
   readonly superseded: AbortSignal;
   readonly lostWorkers: number;

@@ -1,4 +1,4 @@
-/** What stands in the place of summarized messages: a structured summary, merged and never summarized again. */
+/** What replaces summarized messages: a structured summary, merged and never summarized again. */
 import { z } from 'zod';
 import { noteProvenance } from '../../workflows/core/errors/error-context';
 import { defined } from '../../workflows/core/json';
@@ -23,7 +23,7 @@ export interface ContextSummary {
   readonly decisions: readonly string[];
   readonly facts: readonly string[];
   readonly progress: readonly string[];
-  /** Compactions that it stands for. */
+  /** Compactions that it covers. */
   readonly compactions: number;
 }
 
@@ -76,7 +76,7 @@ export function parseSummary(json: string): ContextSummary | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-/** JSON text of a summary as it is stored: readable line by line. */
+/** JSON text of a stored summary: readable line by line. */
 export function summaryJson(summary: ContextSummary): string {
   return JSON.stringify(summary, undefined, 1);
 }
@@ -93,7 +93,7 @@ function sameness(text: string): string {
     .trim();
 }
 
-/** All entries once, the oldest and the newest where there are too many. */
+/** All entries once; the oldest and the newest if there are too many. */
 function union(lists: readonly (readonly string[])[], { entries, chars }: ListBounds): string[] {
   const byMeaning = new Map<string, string>();
   for (const text of lists.flat()) {

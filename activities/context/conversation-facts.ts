@@ -67,7 +67,7 @@ function changedFiles(
   });
 }
 
-/** Stores the whole goal where a summary can only repeat its head. */
+/** Stores the whole goal if a summary can only repeat its beginning. */
 async function goalRefOf(
   store: Store,
   messages: readonly Message[],
@@ -81,7 +81,7 @@ async function goalRefOf(
   return whole === undefined || goal === '' ? undefined : store.putBlob(whole);
 }
 
-/** The summaries that stand among the messages, oldest first. */
+/** The summaries among the messages, oldest first. */
 export async function earlierSummaries(
   store: Store,
   messages: readonly Message[],

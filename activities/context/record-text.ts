@@ -1,4 +1,4 @@
-/** A conversation as plain lines: what a model summarizes, and what stands for it where no model can. */
+/** A conversation as plain lines: what a model summarizes, and what replaces a summary if no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { asOneEntry, isRuntimeText } from '../untrusted/transcript-text';
@@ -38,7 +38,7 @@ function assistantLines(message: AssistantMessage, chars: number): readonly stri
   });
 }
 
-/** The lines of a conversation; a summary that stands in it is left out, since it is merged as it is. */
+/** The lines of a conversation without its summaries, since those are merged unchanged. */
 export function recordLines(messages: readonly Message[], chars = lineChars): readonly string[] {
   return messages.flatMap((message): readonly string[] => {
     switch (message.role) {
@@ -65,7 +65,7 @@ const plainLineChars = 160;
 const plainLines = 24;
 
 /**
- * Tier 4: what happened, told without a model.
+ * Tier 4: what happened, described without a model.
  *
  * Source: R-CTX-1.
  */

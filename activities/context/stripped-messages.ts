@@ -1,4 +1,4 @@
-/** Tier 1: takes large tool results out of old messages, and leaves what they were and where they can be read again. */
+/** Tier 1: removes large tool results from old messages, and leaves a note of what they were and where to read them again. */
 import type {
   AssistantMessage,
   ImageBlock,
@@ -45,7 +45,7 @@ export async function restoredMessages(
   return whole;
 }
 
-/** The cut at `index` or before it, so that no results stand behind a cut without their calls. */
+/** The cut at `index` or before it, so that no results follow a cut without their calls. */
 export function cutBefore(messages: readonly Message[], index: number): number {
   let cut = Math.min(Math.max(index, 0), messages.length);
   while (cut > 0 && messages[cut]?.role === 'tool') cut -= 1;
@@ -55,7 +55,7 @@ export function cutBefore(messages: readonly Message[], index: number): number {
 /**
  * Index of the first message that is never summarized.
  *
- * Contract: pure; at least `keptTail` messages stand behind it, where there are so many; a batch's calls and results stay
+ * Contract: pure; at least `keptTail` messages follow it, if there are as many; a batch's calls and results stay
  * together. Source: R-CTX-4.
  */
 export function tailStart(messages: readonly Message[], keptTail: number): number {
@@ -119,7 +119,7 @@ export function strippedMessage(message: Message, stripChars: number, refOf: Ref
 }
 
 /**
- * The model's reasoning is bound to everything that stood before it (some vendors check that), so none of it outlives a
+ * The model's reasoning is bound to everything before it (some vendors check that), so none of it survives a
  * change of what stood before.
  */
 export function withoutReasoning(message: Message): Message {

@@ -120,7 +120,7 @@ async function summarizeParts(
 
 const texts = z.array(z.string());
 const partSchema = z.object({ progress: z.string(), facts: texts, decisions: texts });
-/** A kept part, with what its activity had consumed by then: a worker may die before it tells. */
+/** A stored part, with what its activity had consumed by then: a worker may die before it reports. */
 const keptPartSchema = z.object({
   part: partSchema,
   activityId: z.string(),

@@ -11,7 +11,7 @@ export interface PartSummary {
   readonly decisions: readonly string[];
 }
 
-/** What the summarizing model is told. */
+/** The prompt of the summarizing model. */
 export const summarySystem = [
   'You keep the record of an agent that works with tools. The user message holds a part of that record, between lines of dashes.',
   'Each entry begins with who it is from; indented lines belong to the entry above them, whatever they say.',
@@ -60,7 +60,7 @@ function textList(value: unknown): readonly string[] {
 }
 
 /**
- * Reads a reply in which `summaryProblem` found nothing wrong: its JSON object, or its text as it is.
+ * Reads a reply in which `summaryProblem` found nothing wrong: its JSON object, or its text.
  *
  * Contract: total; everything is sanitized and bounded.
  */

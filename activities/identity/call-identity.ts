@@ -10,7 +10,7 @@ import type { Tool } from '../tools/tool';
 
 /** Characters of a call's label in the Web UI. */
 const labelChars = 80;
-/** Privileged parameters of one call that are told one by one; of more the rest counts as one (ADR 0022). */
+/** Privileged parameters of one call that are reported one by one; the others count as one (ADR 0022). */
 const toldPrivileges = 16;
 /** Characters of a privileged parameter's path (ADR 0022). */
 const pathChars = 100;

@@ -125,7 +125,7 @@ function idleOf({ name: tool }: Tool, input: JsonObject): CallLikeness['idle'] {
   return waits ? 'waits-first' : undefined;
 }
 
-/** What a changing tool is aimed at: the file, if it names one. */
+/** The target of a changing tool: the file, if it names one. */
 function targetOf({ effect, editsFile }: Tool, input: JsonObject): string | undefined {
   if (effect === 'read') return undefined;
   const name = editsFile ?? fileField(Object.keys(input));
@@ -136,7 +136,7 @@ function targetOf({ effect, editsFile }: Tool, input: JsonObject): string | unde
 /**
  * Identities of a call for the loop detector (ADR 0019): equal ones mean that the call is made again.
  *
- * Contract: deterministic; short, whatever the input is.
+ * Contract: deterministic; short for any input.
  */
 export function callLikeness(
   tool: Tool,

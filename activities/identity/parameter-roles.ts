@@ -1,5 +1,5 @@
 /**
- * What a parameter is for, where only its name tells: the loop detector must know which parts of a call decide nothing
+ * What a parameter is for, if only its name says it: the loop detector must know which parts of a call decide nothing
  * (ADR 0019, ADR 0030). A schema can say `cosmetic` instead, and then no name matters.
  */
 
@@ -38,7 +38,7 @@ const windowWords = list(
   `offset limit skip take page cursor start end line lines range context before after depth timeout length count size k n num
    first last head tail`,
 );
-/** Words that may stand beside those: `max_results` and `page_token` are windows, `token` is not. */
+/** Words that may accompany those: `max_results` and `page_token` are windows, `token` is not. */
 const windowQualifiers = list(
   'max min per from to top view number token results items chars bytes tokens ms',
 );

@@ -1,4 +1,4 @@
-/** Identity of what a tool call came to: whether it brought something new, and whether its own service was down. */
+/** Identity of a tool call's result: whether it brought something new, and whether the tool's own service was down. */
 import { normalizeResult, shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
@@ -10,7 +10,7 @@ import { reportsFailure } from '../tool-call/reported-failure';
 import type { Execution } from '../tool-call/tool-execution';
 import type { Tool } from '../tools/tool';
 
-/** Characters up to which a result is normalized as a whole; of a longer one head, tail and a hash of the rest count. */
+/** Characters up to which a result is normalized as a whole; of a longer one, head, tail, and a hash of the rest count. */
 const wholeChars = 65_536;
 
 /** Characters of head and of tail that are normalized of a longer result. */
@@ -20,7 +20,7 @@ const endChars = 8_192;
 const sketchLines = 12;
 const fewestLines = 5;
 
-/** An output that `run_command` and its kin give for a command that failed. */
+/** An output of `run_command` or a similar tool for a command that failed. */
 const failedCommand = /^\s*(?:exit code|exited with(?: code)?|exit status):? (?!0\b)\d/i;
 
 /** Characters of an output that is searched for the signs of an outage. */

@@ -26,7 +26,7 @@ function attemptsThatAsked(details: unknown): number {
 }
 
 /**
- * Makes it, or takes it from the store; what it cost to make is told, within the run's budget.
+ * Creates it, or reads it from the store; reports what it cost, within the run's budget.
  *
  * Contract: called in an activity. Never rejects.
  */

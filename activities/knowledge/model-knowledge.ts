@@ -159,13 +159,13 @@ export interface KnowledgeQuestion {
   readonly tools: readonly KnownTool[];
   /** The run's budget; absent: no limit. */
   readonly allowance?: Allowance | undefined;
-  /** Earlier attempts that asked and never told: their workers died. */
+  /** Earlier attempts that asked and never reported: their workers died. */
   readonly lostAttempts?: number;
   /** Called before a request goes out. */
   readonly asking?: () => void;
 }
 
-/** Knowledge, and what it cost to ask for it; nothing, if nobody was asked. */
+/** Knowledge, and what it cost to ask for it, if anything. */
 export interface MadeKnowledge {
   readonly knowledge: ToolKnowledge;
   readonly spend?: CallSpend;
@@ -178,7 +178,7 @@ async function make(
   const { store, route, tools, lostAttempts = 0 } = question;
   const digest = digestOf(tools, route);
   const request = requestOf(route, tools);
-  // What dead workers may have consumed is charged also where one of them had kept its answer.
+  // What dead workers may have consumed is charged even if one of them stored its answer.
   const isPayable = lostAttempts > 0 ? affords(meter, request, route) : undefined;
   const known = stored(await store.knowledge(digest));
   if (known !== undefined) return known;
@@ -189,10 +189,10 @@ async function make(
 }
 
 /**
- * Knowledge by a model, from the store where the same definitions were asked about before.
+ * Knowledge by a model, from the store if the same definitions were asked about before.
  *
  * Contract: never rejects: where store or model fail, the budget leaves too little, or the answer cannot be used, the rules'
- * knowledge is given, and nothing is kept. What was consumed is told all the same.
+ * knowledge is given, and nothing is stored. The consumption is reported in any case.
  */
 export async function knowledgeByModel(question: KnowledgeQuestion): Promise<MadeKnowledge> {
   const { tools, allowance, lostAttempts = 0 } = question;

@@ -88,7 +88,7 @@ export function judged(pattern: Pattern, nowMs: number): Pattern {
 export function afterUse(pattern: Pattern, use: PatternUse, atMs: number): Pattern {
   if (pattern.lastUses.some(({ key }) => key === use.key)) return pattern;
   const { helped } = use;
-  // Runs tell of their uses in any order.
+  // Runs report their uses in any order.
   const nowMs = Math.max(atMs, pattern.used.atMs);
   const used = aged(pattern.used, nowMs);
   const counted: Pattern = {

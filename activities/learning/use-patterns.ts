@@ -60,7 +60,7 @@ function rank(advice: LearnedAction): number {
 /**
  * The best active pattern for an error, as a recovery action: one that gives a concrete call before one that only advises.
  *
- * Errors: `store_unavailable`; a planner goes on without patterns then.
+ * Errors: `store_unavailable`; then a planner continues without patterns.
  */
 export async function lookupPattern(
   store: PatternStore,

@@ -39,11 +39,11 @@ export async function withHeartbeat<Result>(
   }
 }
 
-/** Milliseconds in the task queue from which on a wait is told: beyond what clocks of two machines differ by. */
+/** Milliseconds in the task queue from which a wait is reported: more than two machines' clocks differ by. */
 const toldQueueMs = 5_000;
 
 /**
- * Does an activity's work, and tells with its result how long the attempt had stood in the task queue, if that was long:
+ * Does an activity's work, and reports with its result how long the attempt waited in the task queue, if that was long:
  * no worker lived then, or none was free.
  */
 export async function withQueueTime<Result extends ActivityTimes>(

@@ -1,8 +1,8 @@
-/** Holdfast's own version, as it tells it to people and to MCP servers. */
+/** Holdfast's own version, for people and MCP servers. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The version in the package's own package.json, which lies above `dist` or, from source, above `activities`. */
+/** The version in the package's own package.json, which is above `dist` or, from source, above `activities`. */
 export function packageVersion(): string {
   const file = ['..', path.join('..', '..')]
     .map((up) => path.resolve(__dirname, up, 'package.json'))

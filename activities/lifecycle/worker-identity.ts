@@ -1,4 +1,4 @@
-/** How a worker names itself where it is at fault. */
+/** How a worker names itself if it is at fault. */
 import { hostname } from 'node:os';
 
 /** Process and machine, as the SDK names workers too, so that people find the one that lacks something. */

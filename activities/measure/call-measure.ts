@@ -8,9 +8,9 @@ import type { ModelRequest, Provider } from '../providers/provider';
 import type { RequestMeasure } from './measure-request';
 import { initialTokenFactors, measureRequest } from './measure-request';
 
-/** A call's request in neutral form, and where it goes. */
+/** A call's request in neutral form, and its target. */
 export interface MeasuredCall {
-  /** `messages` is the transcript itself, also where the text tool protocol sends another form of it. */
+  /** `messages` is the transcript itself, even if the text tool protocol sends another form of it. */
   readonly request: ModelRequest;
   readonly route: string;
   readonly provider: Pick<Provider, 'wire'>;
@@ -66,7 +66,7 @@ export function countOfCall(
   };
 }
 
-/** Below so many tokens the vendor's fixed additions drown the text. */
+/** Below this many tokens the vendor's fixed additions outweigh the text. */
 const leastSampleTokens = 64;
 
 function learned(

@@ -15,7 +15,7 @@ const asPlainText = { disallowedSpecial: new Set<string>() };
  * Tokens of a text by what it is made of. A piece of some 256 characters is counted whole, and its tokens shared out by its
  * characters.
  *
- * Contract: pure; the time grows in proportion to the text, whatever it holds. Cutting it into pieces adds a token here and
+ * Contract: pure; the time grows in proportion to any text. Cutting it into pieces adds a token here and
  * there: under 1 % on prose, code and Chinese.
  */
 export function countTextTokens(text: string): TextTokens {
@@ -33,12 +33,12 @@ export function countTextTokens(text: string): TextTokens {
   return { words, marks, scripts };
 }
 
-/** Tokens of a text, whatever it is made of. */
+/** Tokens of a text. */
 export function countAllTokens(text: string): number {
   return Math.round(totalTextTokens(countTextTokens(text)));
 }
 
-/** Before a blank where there is one, as the table's own words begin with theirs; never between surrogates. */
+/** Before a blank if there is one, since the table's own words begin with theirs; never between surrogates. */
 function pieceEnd(text: string, start: number): number {
   const limit = start + pieceCharacters;
   if (limit >= text.length) return text.length;

@@ -20,7 +20,7 @@ export function imageTokens(
   return size === undefined ? unknownImageTokens : openAiImageTokens(size, model);
 }
 
-/** Taken where the header does not tell: what OpenAI's usual models charge for a large image, and some more. */
+/** Used if the header does not say: what OpenAI's usual models charge for a large image, and some more. */
 const unknownImageTokens = 1_600;
 
 /** Longest edge in pixels, and most tokens, beyond which Anthropic scales an image down (vision guide). */
@@ -71,7 +71,7 @@ function patchTokens({ width, height }: ImageSize, factor: number): number {
   return Math.ceil(Math.min(mostPatches, patches) * factor);
 }
 
-/** Fitted into a square of 2,048 px, then the shorter edge to 768 px where it is longer, then counted in tiles. */
+/** Fitted into a square of 2,048 px, then the shorter edge to 768 px if it is longer, then counted in tiles. */
 function tileTokens({ width, height }: ImageSize, base: number, tile: number): number {
   const fit = Math.min(1, tileLongEdge / Math.max(width, height));
   const shrink = Math.min(1, tileShortEdge / (Math.min(width, height) * fit));

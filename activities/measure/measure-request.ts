@@ -34,7 +34,7 @@ export interface MeasureKnown {
 export interface RequestMeasure {
   /** Input tokens that the vendor will probably count, note included. */
   readonly tokens: number;
-  /** Of those, the ones that stand on the vendor's own count. */
+  /** Of those, the ones from the vendor's own count. */
   readonly countedTokens: number;
   /** Our own count of the rest, images aside and no factor applied: what `learnFactors` compares with the bill. */
   readonly newText: TextTokens;
@@ -69,7 +69,7 @@ const sameTable: TokenFactors = { words: 1, marks: 1, scripts: 1 };
 const olderClaude: TokenFactors = { words: 1.2, marks: 1.2, scripts: 1.25 };
 const newerClaude: TokenFactors = { words: 1.6, marks: 1.2, scripts: 1.25 };
 
-/** Vendor's tokens per token of ours before anything is learned; the dearest where nothing is known of the provider. */
+/** Vendor's tokens per token of ours before anything is learned; the highest if nothing is known about the provider. */
 export function initialTokenFactors(wire: ProviderWire | undefined, model: string): TokenFactors {
   if (wire === 'responses' || wire === 'chat') return sameTable;
   return wire === 'anthropic' && !isNewerClaude(model) ? olderClaude : newerClaude;
@@ -224,7 +224,7 @@ function textOf(message: Message): TextTokens {
 /** Tokens of the id that joins a call and its result. */
 const idTokens = 8;
 
-/** Tokens that stand for no words. */
+/** Tokens that are not words. */
 function marks(tokens: number): TextTokens {
   return { ...noTextTokens, marks: tokens };
 }
@@ -249,7 +249,7 @@ function assistantBlockText(block: AssistantMessage['blocks'][number]): TextToke
 /** Characters of base64 per token of the reasoning that it seals: four thirds of a byte each, four characters a token. */
 const sealedCharactersPerToken = 16 / 3;
 
-/** Sealed reasoning is billed as what it holds, which only its length tells. */
+/** Sealed reasoning is billed by its content, which only its length indicates. */
 function sealedTokens(opaque: { readonly [key: string]: unknown } | undefined): number {
   const sealed = [
     opaque?.['encryptedContent'] ?? opaque?.['data'],

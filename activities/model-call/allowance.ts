@@ -59,7 +59,7 @@ function payableOutput({ measure, price }: PaidRequest, allowance: Allowance): n
  *
  * Contract: pure; what the vendor bills for a request with that limit is within the allowance as long as its count of the
  * uncounted part stays within the margin.
- * Errors: `budget_exhausted` where no useful reply can be paid; nothing was sent then.
+ * Errors: `budget_exhausted` if no useful reply can be paid for; then nothing was sent.
  */
 export function withinAllowance(request: PaidRequest, allowance: Allowance | undefined): number {
   const { maxOutputTokens, price } = request;
@@ -89,7 +89,7 @@ function tooDear({ measure, price, maxOutputTokens }: PaidRequest, allowance: Al
   return `the next model call may take ${parts.join(' and ')}`;
 }
 
-/** The most that one request may have consumed: for a worker that died and cannot tell. */
+/** The most that one request may have consumed, for a worker that died. */
 export function worstSpend({ measure, price, maxOutputTokens }: PaidRequest): CallSpend {
   const inputTokens = mostInputTokens(measure);
   const usage = { ...noUsage, inputTokens, outputTokens: maxOutputTokens };

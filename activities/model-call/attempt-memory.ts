@@ -1,4 +1,4 @@
-/** What one attempt of a model call hands to the next: carried by heartbeat details, so it survives a worker. */
+/** What one attempt of a model call passes to the next, in heartbeat details, so that it survives the worker. */
 import { z } from 'zod';
 import type { InfraError } from '../../workflows/core/failure';
 import { infraPolicies } from '../../workflows/core/errors/failure-policy';
@@ -14,9 +14,9 @@ export interface AttemptMemory {
   readonly partialText: string;
   /** What the attempts so far have consumed. */
   readonly spend: CallSpend;
-  /** Attempts that ended and told what they consumed; of any other, its worker died on the way. */
+  /** Attempts that ended with a report of what they consumed; the workers of all others died. */
   readonly settledAttempts: number;
-  /** Blob of a reply that came whole, but that the worker could not take: it lacks a tool. Nobody pays for it twice. */
+  /** Blob of a complete reply that the worker could not accept, since it lacks a tool. Nobody pays for it twice. */
   readonly reply?: ContentHash;
 }
 
@@ -36,7 +36,7 @@ function isCode(value: unknown): value is InfraError['code'] {
 }
 
 const amount = z.number().int().min(0);
-/** What a call has consumed, as it is read back from where an earlier attempt left it. */
+/** What a call has consumed, as an earlier attempt left it. */
 export const spendSchema = z.object({
   usage: z.object({
     inputTokens: amount,

@@ -1,4 +1,4 @@
-/** Counts what the attempts of one model call consume, whatever becomes of them. */
+/** Counts what the attempts of one model call consume, however they end. */
 
 import type { InfraError } from '../../workflows/core/failure';
 import { InfraException } from '../lifecycle/infra-exception';
@@ -12,9 +12,9 @@ import { leftOf, withinAllowance, worstSpend } from './allowance';
 /** What the meter knows when an attempt begins. */
 export interface MeterStart {
   readonly allowance: Allowance | undefined;
-  /** What earlier attempts told. */
+  /** What earlier attempts reported. */
   readonly spend: CallSpend;
-  /** Earlier attempts that never told: their workers died. */
+  /** Earlier attempts without a report: their workers died. */
   readonly lostAttempts: number;
 }
 
@@ -66,7 +66,7 @@ export class CallMeter {
     }
   }
 
-  /** Charges a reply that came whole; a vendor that tells no usage is charged by our own count. */
+  /** Charges a complete reply; if the vendor reports no usage, by our own count. */
   answered(reply: ModelReply): void {
     if (totalTokens(reply.usage) > 0) {
       this.add(spendOf(reply.usage, this.request?.price));
@@ -79,7 +79,7 @@ export class CallMeter {
     this.add(this.estimate(undefined, said.join('')));
   }
 
-  /** Charges a request that brought no whole reply. Contract: `failure` is absent if the caller itself broke it off. */
+  /** Charges a request without a complete reply. Contract: `failure` is absent if the caller itself aborted it. */
   broke(broken: BrokenReply | undefined, failure: InfraError | undefined): void {
     if (this.request === undefined || broken === undefined) return;
     const reachedModel = failure === undefined || failure.code === 'timeout';
@@ -92,7 +92,7 @@ export class CallMeter {
     return this.request !== undefined;
   }
 
-  /** What the core cannot tell from the reply's own usage: estimates and earlier attempts. */
+  /** What the reply's own usage does not include: estimates and earlier attempts. */
   beyondReply(): { readonly spend?: CallSpend } {
     const { start, total } = this;
     const isPlain = totalTokens(start.spend.usage) === 0 && total.estimated === undefined;
@@ -117,7 +117,7 @@ export class CallMeter {
     this.total = addSpend(this.total, spend);
   }
 
-  /** What the vendor told stands; of the rest, our own count. */
+  /** The vendor's numbers as far as they exist; for the rest, our own count. */
   private estimate(told: Usage | undefined, said: string): CallSpend {
     const { price, measure } = this.request ?? {};
     const outputTokens = Math.max(told?.outputTokens ?? 0, countAllTokens(said));

@@ -56,7 +56,7 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
 }
 
 /**
- * The transcript with everything that came since the last model call.
+ * The transcript with everything since the last model call.
  *
  * Contract: idempotent: the same input gives the same head, however often an attempt is repeated.
  */

@@ -16,7 +16,7 @@ import type { TakenCall } from './tool-call-intake';
 import { takeToolCalls } from './tool-call-intake';
 import type { ToolsOfRun } from '../tool-call/tool-of-run';
 
-/** A reply and where it came in. */
+/** A reply and its place. */
 export interface ReplyArrival {
   readonly reply: ModelReply;
   readonly headBefore: Head;

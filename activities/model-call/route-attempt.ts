@@ -1,4 +1,4 @@
-/** One attempt of a call on a route: deadlines, what is remembered of it, and whether a failure is repeated (layer 2). */
+/** One attempt of a call on a route: deadlines, what is remembered of it, and whether a failure is retried. */
 import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
@@ -71,7 +71,7 @@ export interface Attempt {
   readonly measure?: () => ContextMeasure;
 }
 
-/** What a failure tells of the call's consumption: nothing if none. */
+/** What a failure reports about the call's consumption, if anything. */
 function spendOfCall(meter: CallMeter): Pick<InfraError, 'spend'> {
   const { spend } = meter;
   return totalTokens(spend.usage) === 0 ? {} : { spend };
@@ -82,7 +82,7 @@ function withMeasure(failure: InfraError, { measure }: Attempt): InfraError {
   return { ...failure, overflow: { ...failure.overflow, measure: measure() } };
 }
 
-/** Fails the attempt as the recovery policy says: repeated by Temporal after a delay, or handed to the core. */
+/** Fails the attempt according to its policy: retried by Temporal after a delay, or left to the core. */
 async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
   const { provider, memory, call, meter } = attempt;
   const interrupted = interruption();
@@ -155,7 +155,7 @@ export async function sendAttempt(attempt: Attempt, request: ModelRequest): Prom
   }
 }
 
-/** This machine's clock, or the server's where that is ahead: it skips time in tests, and a machine's clock may lag. */
+/** This machine's clock, or the server's if that is ahead: it skips time in tests, and a machine's clock may lag. */
 export function serverClock(deps: ActivityDeps): () => number {
   const beganAtMs = deps.clock();
   const { currentAttemptScheduledTimestampMs } = Context.current().info;
@@ -172,7 +172,7 @@ export interface Attempting {
   attempt?: Attempt;
 }
 
-/** Tells the next attempt, or the core, what this one and those before it consumed. Returns what is to be thrown. */
+/** Reports to the next attempt, or to the core, what this one and those before it consumed. Returns the error to throw. */
 function settleAttempt({ memory, meter, attempt }: Attempting, thrown: unknown): unknown {
   const context = Context.current();
   context.heartbeat({
@@ -194,7 +194,7 @@ const abandoned: InfraError = {
   message: 'The activity was cancelled.',
 };
 
-/** What a beat tells: the failures so far, and the end of the text that has arrived, for people and for the next attempt. */
+/** A heartbeat's details: the failures so far, and the end of the text that has arrived, for people and the next attempt. */
 function heartbeatDetails(attempt: Attempt | undefined): AttemptMemory | undefined {
   if (attempt === undefined) return undefined;
   const { memory, partialText } = attempt;
@@ -204,7 +204,7 @@ function heartbeatDetails(attempt: Attempt | undefined): AttemptMemory | undefin
 }
 
 /**
- * Runs the work of an activity that calls a model: it beats with what the next attempt must know, and whatever ends it tells
+ * Runs the work of an activity that calls a model: heartbeats carry what the next attempt must know, and every end reports
  * what was consumed.
  */
 export async function withAttempts<Result>(

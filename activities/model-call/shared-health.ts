@@ -35,12 +35,12 @@ function spared(call: RouteCall, health: SharedHealth, untilMs: number): InfraEx
 }
 
 /**
- * Milliseconds after a failure that only people mend until one run tries the route for all: whoever mended the key or the
- * account must not wait for the end of the rest, and a worker with a wrong key must not stop the fleet that long (ADR 0017).
+ * Milliseconds after a failure that only people can fix until one run tries the route for all: whoever fixed the key or the
+ * account must not wait for the end of the cooldown, and a worker with a wrong key must not stop the fleet that long (ADR 0017).
  */
 const mendedProbeMs = 5_000;
 
-/** When another run's failure lets this run come back: what only people mend rests in a run as if it had failed there. */
+/** When this run may use the route again: a failure that only people can fix cools the route down as if it had failed here. */
 function backAt({ lastErrorReason, cooldownUntilMs }: SharedHealth, probeMs: number): number {
   const heals = lastErrorReason === undefined || infraPolicies[lastErrorReason].healsByWaiting;
   return heals ? probeMs : cooldownUntilMs;
@@ -75,7 +75,7 @@ async function advise(report: Promise<unknown>): Promise<void> {
 
 /**
  * Runs a call, if its route admits it. A probe that ends without a report, since it was cancelled, could not be paid or failed
- * for a reason of the run's own, gives its lease back; one whose worker shuts down keeps it for the worker that goes on.
+ * for a reason of the run's own, gives its lease back; one whose worker shuts down keeps it for the next worker.
  *
  * Errors: those of `work`; `InfraException` with the reason of the route's last failure and `spared`, if the route is cooling
  * or another run is probing it, and no request was sent then.
@@ -94,7 +94,7 @@ export async function admitted<Result>(
   }
 }
 
-/** Tells the fleet of a failure that moves a run to its next route. */
+/** Reports a failure that moves a run to its next route. */
 export async function reportFailedCall(
   store: Store,
   call: RouteCall,
@@ -120,7 +120,7 @@ export async function reportFailedCall(
   await advise(report);
 }
 
-/** Tells the fleet that a route answers. */
+/** Reports that a route answers. */
 export async function reportAnsweredCall(
   store: Store,
   call: RouteCall,

@@ -35,7 +35,7 @@ const replyInlineBytes = 64 * 1024;
 /** Characters that the errors of one reply share, so that many of them stay far below what a payload may have (ADR 0003). */
 const replyErrorChars = 10_000;
 
-/** A call as the core is told of it, and as the transcript keeps it. */
+/** A call as the core gets it, and as the transcript keeps it. */
 export interface TakenCall {
   readonly proposed: ProposedToolCall;
   readonly block: ToolCallBlock;
@@ -200,7 +200,7 @@ function objectOf(json: string, revive?: (key: string, part: unknown) => unknown
   return isJsonObject(value) ? value : {};
 }
 
-/** The same JSON without what tells as a secret only by the name beside it; as it was, where that would break it. */
+/** The JSON without secrets that are recognized only by their name; unchanged if that would break it. */
 function withoutNamedSecrets(json: string): string {
   const redacted = redactText(json);
   try {
@@ -218,7 +218,7 @@ export function redactedInput(json: string): JsonObject {
   );
 }
 
-/** How a call's input travels: inline where it is short and holds no secret, else by reference. */
+/** How a call's input travels: inline if it is short and has no secret, else by reference. */
 async function carried(
   store: Store,
   agent: ResolvedAgent,
@@ -293,8 +293,8 @@ async function takeCall(
 /**
  * Checks every call of a reply and mints its id.
  *
- * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration. What is told of all calls
- * together is bounded, however many there are: of those beyond `maxCallsPerReply` the first stands for the rest. The run's
+ * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration. The report of all calls
+ * together is bounded: beyond `maxCallsPerReply` the first one represents the others. The run's
  * snapshot decides which tools there are.
  * Errors: `worker_mismatch` where this worker lacks one of them; nothing is known against the model then.
  */

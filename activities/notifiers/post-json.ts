@@ -25,7 +25,7 @@ function hostOf(url: string): string {
   return new URL(url).host;
 }
 
-/** A network failure as its innermost cause tells it. */
+/** A network failure, described by its innermost cause. */
 function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown);
   const { cause } = thrown;

@@ -1,4 +1,4 @@
-/** One question to a planner's model: layer 2 retries, no failover, and never longer than its deadline. */
+/** One question to a planner's model: with stream retries, without failover, never longer than its deadline. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { InfraError } from '../../workflows/core/failure';
@@ -42,7 +42,7 @@ export interface PlannerQuestion {
   readonly clock: () => number;
 }
 
-/** What came back: a text, or why there is none. */
+/** The reply: a text, or why there is none. */
 export interface PlannerReply {
   readonly text?: string;
   readonly problem?: string;
@@ -105,7 +105,7 @@ async function sendWithRetries(
   }
 }
 
-/** Sends, and tells the fleet how it went, before another run may probe. */
+/** Sends, and reports the route's health, before another run may probe. */
 async function sendReported(
   question: PlannerQuestion,
   meter: CallMeter,
@@ -128,7 +128,7 @@ function failureOf(provider: Provider, thrown: unknown): InfraError {
   return thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
 }
 
-/** What all requests of the question consumed; nothing if none. */
+/** What all requests of the question consumed, if any. */
 function spendOfQuestion({ spend }: CallMeter): Pick<PlannerReply, 'spend'> {
   return totalTokens(spend.usage) === 0 ? {} : { spend };
 }
@@ -136,7 +136,7 @@ function spendOfQuestion({ spend }: CallMeter): Pick<PlannerReply, 'spend'> {
 /**
  * Asks once.
  *
- * Contract: resolves whatever the provider does; rejects only when the activity is cancelled or the worker shuts down. Requests
+ * Contract: resolves even if the provider fails; rejects only when the activity is cancelled or the worker shuts down. Requests
  * that failed, and those of workers that died, are part of `spend`.
  * Source: R-REC-3. The adapter omits the temperature if its API refuses one.
  */

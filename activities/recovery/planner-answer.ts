@@ -1,4 +1,4 @@
-/** Reads what a planner's model answers: by schema where the vendor keeps one, else out of its text. Never guesses. */
+/** Parses a planner's answer: by schema if the vendor enforces one, else from its text. Never guesses. */
 import { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
@@ -96,7 +96,7 @@ function read<Output>(schema: z.ZodType<Output>, source: string): Output | undef
   return undefined;
 }
 
-/** The action that the text holds; undefined if it holds none of the right shape. */
+/** The action in the text; undefined if it has none of the right shape. */
 export function readAction(source: string): RecoveryAction | undefined {
   const plan = read(actionSchema, source);
   if (plan === undefined) return undefined;
@@ -115,7 +115,7 @@ export function readAction(source: string): RecoveryAction | undefined {
   };
 }
 
-/** The estimate that the text holds; undefined if it holds none of the right shape. */
+/** The estimate in the text; undefined if it has none of the right shape. */
 export function readEstimate(source: string): ProgressEstimate | undefined {
   return read(estimateSchema, source);
 }

@@ -8,7 +8,7 @@ export const maxJsonDepth = 512;
 /**
  * JSON text that is equal for equal values: keys sorted, no white space, keys without a value dropped.
  *
- * Contract: the text is well-formed Unicode without NUL, whatever the strings inside hold.
+ * Contract: the text is well-formed Unicode without NUL, for any strings inside.
  * Errors: TypeError for what JSON cannot carry, RangeError beyond `maxJsonDepth`.
  */
 export function canonicalJson(value: unknown, depth = 0): string {

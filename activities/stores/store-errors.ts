@@ -41,7 +41,7 @@ export function storeConfigInvalid(message: string, cause?: unknown): InfraExcep
   return failure('config_invalid', message, cause);
 }
 
-/** An error's code and message, of whatever kind it is; both as its maker wrote them. */
+/** Code and message of any error, unchanged. */
 export function describeError(error: unknown): { readonly code: string; readonly message: string } {
   if (typeof error !== 'object' || error === null) return { code: '', message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -1,6 +1,6 @@
 /** How much a store takes and keeps, and how long it waits. */
 
-/** Limits of one open store. People set them where they open it. */
+/** Limits of one open store, set when it is opened. */
 export interface StoreLimits {
   /** Bytes of one blob. Default 256 MiB (ADR 0018). */
   readonly maxBlobBytes: number;
@@ -16,7 +16,7 @@ export interface StoreLimits {
   readonly maxConnections: number;
 }
 
-/** What holds unless `openStore` is told otherwise. */
+/** Defaults of `openStore`. */
 export const defaultStoreLimits: StoreLimits = {
   maxBlobBytes: 256 * 1024 * 1024,
   maxNodeBytes: 64 * 1024 * 1024,

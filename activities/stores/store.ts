@@ -20,7 +20,7 @@ export type ToolRecord =
   | { readonly type: 'begun'; readonly intent: ToolIntent }
   | { readonly type: 'finished'; readonly intent: ToolIntent; readonly outcome: string };
 
-/** Where a blob's bytes are cut when only a part is read. */
+/** Where a blob's bytes are cut if only a part is read. */
 export interface BlobSlice {
   readonly bytes: Buffer;
   readonly totalBytes: number;
@@ -36,7 +36,7 @@ export interface SharedHealth {
   readonly lastErrorReason?: FailoverReason;
   /** Sanitized by its reporter; at most 500 characters. */
   readonly lastError?: string;
-  /** Kept when a success clears the rest: an older success must not clear a failure that it does not know of. */
+  /** Kept when a success clears the other fields: an older success must not clear a failure that it does not know. */
   readonly lastFailureAtMs?: number;
   /** On a healthy route up to 10 s behind, so that not every model call of a fleet writes the same row. */
   readonly lastSuccessAtMs?: number;
@@ -55,7 +55,7 @@ export interface RouteFailure {
   /** Sanitized; cut after 500 characters. */
   readonly message: string;
   readonly status: 'degraded' | 'down';
-  /** 0 = this failure asks for no rest. */
+  /** 0 = this failure needs no cooldown. */
   readonly cooldownUntilMs: number;
   readonly probeFromMs: number;
   /** Whose probe this was, if it was one. */
@@ -139,7 +139,7 @@ export interface Store {
    * @internal
    */
   acquireProbe(request: ProbeRequest): Promise<boolean>;
-  /** Ends the lease of this holder alone: its probe came to nothing that the route is to blame or to thank for. @internal */
+  /** Ends the lease of this holder only: its probe said nothing about the route. @internal */
   releaseProbe(lease: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void>;
 }
 

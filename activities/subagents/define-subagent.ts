@@ -63,7 +63,7 @@ function policyOf({
 }
 
 /**
- * Makes the tool by which an agent hands a task to another one.
+ * Creates the tool by which an agent delegates a task to another one.
  *
  * Contract: the subagent is a run of its own, a child of the calling run: it sees only the task, works in the same workspace,
  * and its answer comes back as the tool's output; nothing else of its transcript does.

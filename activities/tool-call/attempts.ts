@@ -2,13 +2,13 @@
 import { InfraException } from '../lifecycle/infra-exception';
 import { Context } from '@temporalio/activity';
 
-/** What a beat of a tool call tells: its progress, for people, and how many attempts have ended by themselves, for the next one. */
+/** A heartbeat's details of a tool call: its progress, for people, and how many attempts ended by themselves, for the next one. */
 export interface CallBeat {
   readonly progress: string;
   readonly endedAttempts: number;
 }
 
-/** Of what an attempt of any release has left: one that tells no number has told of none. */
+/** Reads what an earlier attempt left; without a number it counts as none. */
 function endedAttempts(details: unknown): number {
   if (typeof details !== 'object' || details === null || !('endedAttempts' in details)) return 0;
   return typeof details.endedAttempts === 'number' ? details.endedAttempts : 0;
@@ -16,18 +16,18 @@ function endedAttempts(details: unknown): number {
 
 /** An attempt of a tool call, among those before it. */
 export interface CountedAttempt {
-  /** Earlier attempts that never told their end: their workers died, or were stuck past the heartbeat. */
+  /** Earlier attempts that never reported their end: their workers died, or were stuck past the heartbeat. */
   readonly lostWorkers: number;
   /** What to beat with. */
   readonly beat: (progress: string) => CallBeat;
-  /** Runs the attempt's work, and tells the next attempt if it ends without a result. */
+  /** Runs the attempt's work, and informs the next attempt if it ends without a result. */
   readonly telling: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
 /**
  * Counts the attempts before this one.
  *
- * Contract: an attempt that handed its call over (a shutdown, another store, another deploy) is not a lost one. It says so in
+ * Contract: an attempt that gave its call back (a shutdown, another store, another deploy) is not lost. It says so in
  * its last heartbeat, which the SDK sends before the failure.
  */
 export function countedAttempt(): CountedAttempt {
@@ -81,7 +81,7 @@ function superseded(): InfraException {
  * Runs an attempt after the earlier one of the same key has ended: a probe or a repeat beside an effect that is still under way
  * would find nothing and do it twice. The earlier one is told to stop by the signal.
  *
- * Contract: whatever the earlier attempt still records is seen by this one, and a result that came too late for the server,
+ * Contract: this attempt sees everything that the earlier one still records, and a result that was too late for the server,
  * since the tool blocked this process, is given to the next attempt: it would block again. Attempts in other processes are
  * stopped by their own heartbeat, if the tool heeds its signal.
  */

@@ -1,9 +1,9 @@
-/** What the model may read of whatever a tool threw: names, messages, status and the words of an answer; never the whole object. */
+/** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
 import { failureMessageChars } from '../../workflows/core/limits';
 
 /** Levels of causes and of nested answers that are looked into. */
 const deepest = 5;
-/** Causes or entries of a list of errors that are told. */
+/** Causes, or errors of a list, that are included. */
 const mostErrors = 3;
 /** Bytes of an answer that are read. */
 const answerBytes = 64 * 1024;
@@ -37,7 +37,7 @@ const wordFields = [
   'title',
 ];
 
-/** The words that an answer of a service holds; empty if none. */
+/** The text of a service's response; empty if none. */
 function wordsIn(value: unknown, depth = 0): string {
   if (depth > deepest) return '';
   if (typeof value === 'string') {
@@ -100,9 +100,9 @@ function textOf(thrown: unknown, depth: number): string {
 }
 
 /**
- * Name, message, status, the words of an answer and the causes of whatever a tool threw.
+ * Name, message, status, text of the response, and causes of an error that a tool threw.
  *
- * Contract: never throws; headers, requests and configs are not looked at; whoever shows the text sanitizes and bounds it.
+ * Contract: never throws; ignores headers, requests, and configs; the caller sanitizes and bounds the text.
  * Source: case surface-01, and what other clients throw (got, undici, ofetch, superagent, problem details).
  */
 export function thrownText(thrown: unknown): string {

@@ -44,7 +44,7 @@ function mayHaveReachedServer(thrown: unknown): boolean {
   return false;
 }
 
-/** What one execution came to. */
+/** The result of one execution. */
 export type Execution =
   | ({ readonly type: 'output' } & GivenOutput)
   | {
@@ -153,7 +153,7 @@ export interface ExecutionPlace {
 /** Milliseconds that an aborted tool has to come to its own end: `run_command` needs 2 s to end a stubborn group. */
 const settleMs = 3_000;
 
-/** Waits for work that was told to stop: what it still gives is known, whatever else it does is not waited for. */
+/** Waits for work that was told to stop: what it still returns is used, nothing else is waited for. */
 async function lastWords<Result>(work: Promise<Result>, told: unknown): Promise<Result> {
   const reason = told instanceof Error ? told : new Error('aborted');
   let timer: NodeJS.Timeout | undefined;

@@ -17,7 +17,7 @@ function codeOf({ agent }: ToolsOfRun, name: string): Tool | undefined {
   return agent.registry.get(name) ?? agent.coreTools.find((tool) => tool.name === name);
 }
 
-/** Whether the model was told of a tool of this name. */
+/** Whether the model knows a tool of this name. */
 function isToolOfRun({ config }: ToolsOfRun, name: string): boolean {
   return config.tools.some((tool) => tool.name === name);
 }
@@ -44,7 +44,7 @@ export function requireTool(definition: ToolsOfRun, name: string): Tool {
 /**
  * The tool that the model means by a name; undefined if the run has none of that name.
  *
- * Contract: a tool that only a later deploy has is none of the run's.
+ * Contract: a tool that only a later deploy has does not belong to the run.
  * Errors: as `requireTool`.
  */
 export function toolOfRun(definition: ToolsOfRun, name: string): Tool | undefined {
@@ -54,7 +54,7 @@ export function toolOfRun(definition: ToolsOfRun, name: string): Tool | undefine
 /**
  * The hint for a call that this worker's schema refuses.
  *
- * Contract: the schema of the code decides, since `execute` can take nothing else. Where the model was told another one, it
+ * Contract: the schema of the code decides, since `execute` accepts nothing else. If the model knows another one, it
  * hears that this is out of date, so that it goes by the problems.
  */
 export function refusedInputHint(

@@ -36,7 +36,7 @@ export interface ShownOutput {
 }
 
 /**
- * A tool's return value as text: a string as it is, anything else as JSON.
+ * A tool's return value as text: a string unchanged, anything else as JSON.
  *
  * Contract: never throws. Hidden characters go before JSON spells them, so that they split no secret. What JSON cannot carry (a cycle, a bigint) is named, since the call is done all the same and must
  * not pass for a failed one.

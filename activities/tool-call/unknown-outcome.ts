@@ -1,4 +1,4 @@
-/** Finds out what came of a call whose effect may have happened: an interrupted attempt, a time limit, a lost connection. */
+/** Finds the outcome of a call whose effect may have happened: an interrupted attempt, a time limit, a lost connection. */
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { ToolRecord } from '../stores/store';
@@ -12,7 +12,7 @@ import { defined } from '../../workflows/core/json';
 /** Milliseconds that a probe may take: less than the grace of an activity, so that its answer is still stored (ADR 0023). */
 const probeLimitMs = 20_000;
 
-/** Milliseconds that a repeat is given at least, where the first execution has used its time up. */
+/** Milliseconds that a repeat gets at least, if the first execution has used up its time. */
 const minRepeatMs = 1_000;
 
 /** The error that says what is not known, with the evidence, to the model or to the person who is asked. */
@@ -139,7 +139,7 @@ async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): 
 /** What earlier attempts have left of a call. */
 export interface Earlier {
   readonly record: ToolRecord;
-  /** Workers that were lost meanwhile, and how many may be (`limits.maxLostWorkers`). */
+  /** Workers that this call lost, and how many it may lose (`limits.maxLostWorkers`). */
   readonly lost: { readonly count: number; readonly max: number };
 }
 
@@ -194,8 +194,8 @@ async function resume(
  * Does what is still to be done about a call, given what earlier attempts have left of it.
  *
  * Contract: an effect that may have happened is repeated only with its key (`keyed`) or after a probe that says it has not
- * (`reconcilable`). Whatever stays unknown is marked so, with the evidence. A call that has cost its workers is not run again;
- * one that never began has cost none, where there is a record to tell.
+ * (`reconcilable`). What stays unknown is marked so, with the evidence. A call that has lost its workers does not run again;
+ * one that never began has lost none, if a record shows it.
  * Errors: as `executeTool`.
  */
 export async function decideExecution(

@@ -8,7 +8,7 @@ const pieceChars = 128 * 1024;
 /** Characters before the end of a piece in which a place to cut is looked for. */
 const searchChars = 16_384;
 
-/** Where a piece ends: behind a line, else where no token can stand, else anywhere but in a surrogate pair. */
+/** Where a piece ends: after a line, else where no token can be, else anywhere but in a surrogate pair. */
 function cutAt(text: string, from: number): number {
   const end = from + pieceChars;
   if (end >= text.length) return text.length;

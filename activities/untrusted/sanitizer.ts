@@ -11,7 +11,7 @@ export interface SanitizeOptions {
   readonly root?: string;
 }
 
-/** Roots whose paths tell of a person or a machine; those of the system itself (`/usr`, `/etc`) say nothing and stay. */
+/** Roots whose paths reveal a person or a machine; those of the system itself (`/usr`, `/etc`) reveal nothing and stay. */
 const privateRoots =
   'home|Users|root|tmp|(?:private/)?var/(?:folders|tmp|lib|log|task|run)|private/tmp|mnt|media|Volumes|srv|workspaces?|github/(?:workspace|home)|__w';
 const pathCharacter = '[^\\s"\'`<>|:;,()\\[\\]{}*?\\\\]';
@@ -86,11 +86,11 @@ function trimStacks(text: string): string {
   return kept.join('\n');
 }
 
-/** Share of a bounded text that its head gets; errors tell the cause first, programs tell the result last. */
+/** Share of a bounded text that its head gets; errors give the cause first, programs give the result last. */
 const headShare = 0.6;
 /** Below this length a text keeps its head only. */
 const minBothEnds = 120;
-/** Room for the note that tells what is left out, with the largest count. */
+/** Room for the note about what is left out, with the largest count. */
 const noteChars = 48;
 
 const endsInHalfPair = (text: string): boolean => /[\ud800-\udbff]$/.test(text);
@@ -119,7 +119,7 @@ export function boundText(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : bound(text, text, text.length, maxChars);
 }
 
-/** The same by bytes of JSON: what a payload takes, whatever script the text is in. */
+/** The same by bytes of JSON, the size of a payload for any script. */
 export function boundBytes(text: string, maxBytes: number): string {
   let bounded = boundText(text, maxBytes);
   while (Buffer.byteLength(JSON.stringify(bounded)) > maxBytes)
@@ -129,7 +129,7 @@ export function boundBytes(text: string, maxBytes: number): string {
 
 /** Characters read beyond what is kept, so that no secret is cut by the bound before it is recognized. */
 const marginChars = 16_384;
-/** Where a long text is cut before it is read, the broken line goes, up to this length. */
+/** Where a long text is cut before it is read, the broken line is dropped, up to this length. */
 const brokenLineChars = 4_096;
 
 function withoutLastLine(text: string): string {
@@ -146,7 +146,7 @@ function withoutFirstLine(text: string): string {
 /**
  * Keeps head and tail of a text that is too long to be cleaned whole, with a note of how much is left out.
  *
- * Contract: cut at line ends, if any near by, so that the cleaning that follows meets no half of a secret; at most
+ * Contract: cut at line ends if any are near, so that the sanitizing that follows sees no half of a secret; at most
  * `maxChars` and the note.
  */
 export function cutMiddle(text: string, maxChars: number): string {

@@ -1,4 +1,4 @@
-/** Tells what the runtime itself put into a transcript, in a user's place since there is no other, from what people said. */
+/** Distinguishes the runtime's own messages in a transcript, which have the user's role for lack of another, from people's. */
 import { noteProvenance } from '../../workflows/core/errors/error-context';
 
 /**
@@ -15,7 +15,7 @@ const continuations = /^\((?:The agent runtime|Continue\.|The beginning of this 
  * Whether the runtime wrote a user message.
  *
  * Contract: tools cannot write one, so nothing of theirs can pass for the runtime's here; but a result of the runtime's own call
- * stands in such a message, so it must not pass for a person's word.
+ * is in such a message, so it must not pass for a person's word.
  */
 export function isRuntimeText(text: string): boolean {
   return text.startsWith(noteProvenance) || continuations.test(text);

@@ -11,7 +11,7 @@ import type { ModelRequest, ToolSpec } from '../provider';
 import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
 
-/** What a reply in this protocol came to. */
+/** The result of parsing a reply in this protocol. */
 export type TextProtocolResult =
   /** One call; its arguments as JSON text, to be checked like native ones. */
   | {
@@ -32,7 +32,7 @@ export type TextProtocolResult =
 
 /**
  * Rewrites a request for a model without native tool calls: the tools are taught in the system prompt, the transcript's calls
- * and results become text, and no tool goes on the wire.
+ * and results become text, and no tool is declared in the request.
  *
  * Contract: pure; the result holds no tool call, no tool result and no tool.
  */
@@ -112,7 +112,7 @@ const jsonFence = /^[ \t]*```[ \t]*json[ \t]*\r?\n([^]*?)(?:^[ \t]*```[ \t]*$|$(
  * Reads the reply strictly: one fenced JSON block with `tool_name` and `arguments`. What is only nearly a call is a mistake that
  * the model hears of, never a guess.
  *
- * Contract: pure; a block that is cut off, has no `tool_name`, or stands beside a second one, is never a call. `requireCall`
+ * Contract: pure; a block that is cut off, has no `tool_name`, or is one of two, is never a call. `requireCall`
  * says whether an answer without any block is one.
  */
 export function parseTextProtocolReply(

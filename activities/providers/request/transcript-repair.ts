@@ -105,7 +105,7 @@ function repairedAssistant(
   return { assistant: { ...message, blocks: withoutBareReasoning(kept) }, answers };
 }
 
-/** Reasoning that led to nothing that was kept cannot stand alone on any wire. */
+/** Reasoning without anything that followed it is valid in no API. */
 function withoutBareReasoning(blocks: readonly AssistantBlock[]): readonly AssistantBlock[] {
   return blocks.every((block) => block.type === 'reasoning') ? [] : blocks;
 }

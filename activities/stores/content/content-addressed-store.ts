@@ -46,9 +46,9 @@ import { outcomeSum, storableJson, toolRecord, toolRow } from './tool-row';
 import { TranscriptCache, type TranscriptNode } from './transcript-cache';
 
 /**
- * A `Store` whose content is checked against its name, whatever database keeps it.
+ * A `Store` whose content is checked against its name, for any database.
  *
- * Contract: what `loadTranscript` returns is frozen, as it is shared with later loads;
+ * Contract: what `loadTranscript` returns is frozen, since it is shared with later loads;
  * a blob given as text is kept as UTF-8, in which a lone surrogate becomes U+FFFD.
  * Errors: as `Store` says; TypeError for messages that JSON cannot carry.
  */
@@ -188,7 +188,7 @@ export class ContentAddressedStore implements Store {
       try {
         return (await this.getBlob(hash)).toString('utf8');
       } catch (thrown) {
-        // What is damaged names nothing; the sweep of the others goes on.
+        // A damaged row names nothing; the sweep of the others continues.
         if (thrown instanceof InfraException && thrown.failure.code === 'store_corrupt') return '';
         throw thrown;
       }

@@ -13,7 +13,7 @@ export function initialHealth(route: string): SharedHealth {
   return { route, status: 'healthy', errorCount: 0, cooldownUntilMs: 0, probeFromMs: 0 };
 }
 
-/** Counts a failure: the longest rest wins, and the last report describes the route. */
+/** Counts a failure: the longest cooldown wins, and the last report describes the route. */
 export function afterFailure(known: SharedHealth, failure: RouteFailure): SharedHealth {
   return {
     ...withoutProbeOf(known, failure.holder),

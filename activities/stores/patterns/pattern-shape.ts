@@ -99,7 +99,7 @@ const observation = z.object({
   agent: text,
   input: z.array(inputField).readonly(),
   fixedBy: z.enum(['model', 'action', 'person', 'none']),
-  /** What worked; with `fixedBy` `none`, what was tried in vain. */
+  /** What worked; with `fixedBy` `none`, the attempt that did not help. */
   fix: fix.exactOptional(),
   /** Iterations from the error to its end. */
   steps: z.number(),

@@ -26,7 +26,7 @@ export interface PatternStore {
   patterns(filter?: PatternFilter): Promise<readonly Pattern[]>;
   pattern(id: string): Promise<Pattern | undefined>;
   /**
-   * Replaces a pattern by what `change` makes of it, while nobody else can; undefined leaves it as it is. `change` may run
+   * Replaces a pattern by the result of `change`, exclusively; undefined leaves it unchanged. `change` may run
    * twice, its last answer counts. Returns the pattern after it.
    */
   updatePattern(

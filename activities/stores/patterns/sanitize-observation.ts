@@ -1,4 +1,4 @@
-/** The last gate before the corpus: whatever made an observation, no secret and nothing unbounded enters the store. */
+/** The last check before an observation is stored: no secret and nothing unbounded enters the store. */
 import { sanitizeText } from '../../untrusted/sanitizer';
 import type { Fix, Observation, ParameterChange } from './pattern-shape';
 

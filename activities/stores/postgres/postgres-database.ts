@@ -166,7 +166,7 @@ async function withSchema<T>(query: SqlQuery, work: SqlWork<T>): Promise<T> {
   return work(query);
 }
 
-/** pg waits for what `onConnect` returns, whatever its types say. */
+/** pg waits for what `onConnect` returns, although its types do not say so. */
 type PoolOptions = PoolConfig & {
   readonly onConnect: (client: ClientBase) => Promise<void>;
 };
@@ -175,7 +175,7 @@ async function setUpSession(client: ClientBase, limits: StoreLimits): Promise<vo
   await client.query(sessionSql, [String(limits.statementTimeoutMs)]);
 }
 
-/** Waits that never end are cut, and a server set to report commits before they are on its disk is told otherwise. */
+/** Ends endless waits, and makes the server report commits only when they are on disk. */
 const sessionSql = `
   SELECT set_config('statement_timeout', $1, false),
     CASE WHEN current_setting('synchronous_commit') = 'off'

@@ -13,7 +13,7 @@ import {
   type SqlRow,
 } from './sql-database';
 
-/** A transcript node as it is kept. */
+/** A stored transcript node. */
 export interface NodeRow {
   readonly hash: Head;
   readonly parent: Head | undefined;
@@ -21,7 +21,7 @@ export interface NodeRow {
   readonly messages: string;
 }
 
-/** A tool execution as it is kept. The sums reveal a changed byte. */
+/** A stored tool execution. The checksums reveal a changed byte. */
 export interface ToolRow {
   /** Canonical JSON of the intent. */
   readonly intent: string;
@@ -31,7 +31,7 @@ export interface ToolRow {
   readonly outcomeSum: string | undefined;
 }
 
-/** A blob as it is kept. */
+/** A stored blob. */
 export interface BlobRow {
   readonly hash: ContentHash;
   readonly manifest: string;
@@ -72,7 +72,7 @@ const chainSql = `
   SELECT {nodes.hash}, {nodes.parent}, {nodes.messages}
   FROM chain JOIN @nodes AS nodes ON nodes.hash = chain.hash`;
 
-/** Whoever finds a row there makes it young: a sweep of the same row waits for this, or this for the sweep. */
+/** A write that finds its row renews the row's age: a sweep of the same row waits for it, or it waits for the sweep. */
 const touchOnConflict = 'ON CONFLICT (hash) DO UPDATE SET touched_ms = excluded.touched_ms';
 
 const insertToolSql = `
@@ -100,7 +100,7 @@ const saveHealthSql = 'UPDATE @route_health SET record = ?, record_sum = ? WHERE
 /**
  * The store's rows in one database.
  *
- * Contract: every write is harmless when repeated; a write that finds its row leaves it as it is, except for its age.
+ * Contract: every write is harmless when repeated; a write that finds its row changes only the row's age.
  * `updateHealth` is the exception to both.
  */
 export class ContentRows {
@@ -168,7 +168,7 @@ export class ContentRows {
 
   /** Returns the row that was there; undefined if this call added it. */
   insertTool(keyHash: ContentHash, row: ToolRow): Promise<ToolRow | undefined> {
-    // A statement whose connection broke is sent again: the writer's mark tells this call's row from another's.
+    // A statement whose connection broke is sent again: the writer's mark distinguishes this call's row from another's.
     const writer = crypto.randomUUID();
     return this.database.write(async (query) => {
       const added = await query(insertToolSql, [keyHash, writer, row.intent, row.intentSum]);

@@ -3,14 +3,14 @@ import type { ContentHash } from '../../../workflows/core/message';
 import { recordRowOf, updateRecord, type RecordChange, type RecordRow } from './record-row';
 import { textOf, type SqlDatabase, type SqlRow, type SqlValue } from './sql-database';
 
-/** An observation as it is kept. */
+/** A stored observation. */
 export interface ObservationRow extends RecordRow {
   readonly keyHash: ContentHash;
   readonly tenant: string;
   readonly atMs: number;
 }
 
-/** A pattern as it is kept. */
+/** A stored pattern. */
 export interface PatternRow extends RecordRow {
   readonly id: string;
   readonly tenant: string;

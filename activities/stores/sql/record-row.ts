@@ -3,14 +3,14 @@ import type { ContentHash } from '../../../workflows/core/message';
 import { canonicalJson, contentHash } from '../content-hash';
 import { textOf, type SqlQuery, type SqlRow } from './sql-database';
 
-/** A record as it is kept. */
+/** A stored record. */
 export interface RecordRow {
   /** Canonical JSON. */
   readonly record: string;
   readonly recordSum: ContentHash;
 }
 
-/** What a change makes of a row; undefined leaves it as it is. */
+/** The changed row; undefined leaves it unchanged. */
 export interface RecordChange<Row extends RecordRow = RecordRow> {
   readonly row: Row | undefined;
 }

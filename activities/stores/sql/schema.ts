@@ -55,7 +55,7 @@ export interface SchemaHost {
 }
 
 /**
- * Makes the tables unless they are there, whoever else does so; returns the store's id.
+ * Creates the tables unless they exist, even if others do so at the same time; returns the store's id.
  *
  * Errors: `store_mismatch` for tables of another version, `store_corrupt` for a version or an id that is missing.
  */

@@ -75,7 +75,7 @@ export function translated(sql: string, dialect: SqlDialect): string {
   );
 }
 
-/** Placeholders for so many values: `?, ?, ?`. */
+/** Placeholders for this many values: `?, ?, ?`. */
 export function placeholders(count: number): string {
   return Array.from({ length: count }, () => '?').join(', ');
 }

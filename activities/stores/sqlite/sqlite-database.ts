@@ -23,7 +23,7 @@ import {
   storeUnavailable,
 } from '../store-errors';
 
-/** Milliseconds that SQLite itself waits for a lock. Short, as it blocks the event loop meanwhile (ADR 0018). */
+/** Milliseconds that SQLite itself waits for a lock. Short, since it blocks the event loop (ADR 0018). */
 const blockingWaitMs = 20;
 
 /** Bytes to which the write-ahead log is cut after a checkpoint (ADR 0018). */
@@ -229,7 +229,7 @@ const explanations: readonly (readonly [string, readonly [string, string]])[] = 
   ],
 ];
 
-/** Step by step, as Node's own recursive mkdir never returns where a system denies that the parent exists (/proc). */
+/** Step by step, since Node's recursive mkdir never returns if a system denies that the parent exists (/proc). */
 function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(path.dirname(directory));

@@ -4,7 +4,7 @@ import type { McpOptions, McpTools } from './mcp-options';
 /**
  * Connects to an MCP server and makes tools of its tools, as they are now: later changes of the server's list change nothing.
  *
- * Contract: a server that crashed is started or reached anew by the next call. The caller closes.
+ * Contract: the next call starts or reconnects a server that crashed. The caller closes.
  * Errors: `UserError` for a server name or URL that cannot be used; `InfraException` `tool_infrastructure` if the server cannot
  * be reached or does not list its tools.
  */

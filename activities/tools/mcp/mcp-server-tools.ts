@@ -83,7 +83,7 @@ const fieldOf = (thrown: unknown, key: string): unknown =>
 const requestTimeout: number = ErrorCode.RequestTimeout;
 const connectionClosed: number = ErrorCode.ConnectionClosed;
 
-/** Whether the server cannot have looked at the call: nobody listened, or (404) it was started anew and the session is gone. */
+/** Whether the server cannot have seen the call: nobody listened, or (404) it was restarted and the session is gone. */
 function isNeverSent(thrown: unknown): boolean {
   const causeCode = fieldOf(fieldOf(thrown, 'cause'), 'code');
   return (
@@ -103,7 +103,7 @@ function isConnectionError(thrown: unknown): boolean {
   );
 }
 
-/** What a failed call tells of the connection. */
+/** What a failed call says about the connection. */
 function sortFailure(
   thrown: unknown,
 ): 'timeout' | 'unauthorized' | 'never-sent' | 'lost' | 'answered' {
