@@ -159,8 +159,8 @@ it('agrees when signals, cancellation, a timer and activities land in one workfl
   const [decider, actor] = await Promise.all([stage.decide(), stage.act(script)]);
   const runId = await startRun();
   await until(
-    async () => (await eventCount(runId, 'timerStartedEventAttributes')) === 1,
-    'the wait for the store',
+    async () => (await eventCount(runId, 'timerStartedEventAttributes')) === 2,
+    'the limit of active time, and the wait for the store',
   );
   await decider.stop();
   const handle = stage.client.run(runId);
@@ -201,8 +201,8 @@ it('agrees when everything but a cancellation lands in one workflow task', async
   const [decider, actor] = await Promise.all([stage.decide(), stage.act(script)]);
   const runId = await startRun();
   await until(
-    async () => (await eventCount(runId, 'timerStartedEventAttributes')) === 1,
-    'the wait for the store',
+    async () => (await eventCount(runId, 'timerStartedEventAttributes')) === 2,
+    'the limit of active time, and the wait for the store',
   );
   await decider.stop();
   slow.open();

@@ -13,8 +13,8 @@ import type { AgentWorld, RunHandle } from '../support/agent-world';
 import { startAgentWorld } from '../support/agent-world';
 import { connectTo } from '../support/temporal';
 import { rollOverScenario, rollOverSteps } from './roll-over-scenario';
-import { ruleThreeAgents, ruleThreeScenarios } from './rule-three-scenarios';
-import { ruleTwoAgents, ruleTwoNotifiers, ruleTwoScenarios } from './rule-two-scenarios';
+import { safetyAgents, safetyScenarios } from './safety-scenarios';
+import { featureAgents, featureNotifiers, featureScenarios } from './feature-scenarios';
 import { scenarioAgents, scenarios } from './scenarios';
 
 const directory = path.join(__dirname, 'histories');
@@ -48,7 +48,7 @@ async function ended(handle: RunHandle): Promise<void> {
 }
 
 async function recordAll(world: AgentWorld): Promise<void> {
-  for (const scenario of [...scenarios, ...ruleTwoScenarios, ...ruleThreeScenarios]) {
+  for (const scenario of [...scenarios, ...featureScenarios, ...safetyScenarios]) {
     if (!isWanted(scenario.name)) continue;
     world.emulator.clearScripts();
     world.emulator.script(scenario.steps);
@@ -99,9 +99,9 @@ async function main(): Promise<void> {
     untilExitOf: process.pid,
     dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 60 },
   });
-  const world = await startAgentWorld([...scenarioAgents, ...ruleTwoAgents, ...ruleThreeAgents], {
+  const world = await startAgentWorld([...scenarioAgents, ...featureAgents, ...safetyAgents], {
     server: await connectTo(embedded),
-    notifiers: ruleTwoNotifiers,
+    notifiers: featureNotifiers,
   });
   try {
     await recordAll(world);

@@ -5,8 +5,8 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
 import { quietTemporal, workflowBundle } from '../support/temporal';
-import { ruleThreeScenarios } from './rule-three-scenarios';
-import { ruleTwoScenarios } from './rule-two-scenarios';
+import { safetyScenarios } from './safety-scenarios';
+import { featureScenarios } from './feature-scenarios';
 import { scenarios } from './scenarios';
 
 const directory = path.join(__dirname, 'histories');
@@ -22,7 +22,7 @@ beforeAll(() => {
 
 test('has a recording of every scenario', () => {
   const recorded = files.map((file) => file.replace(/-v[\d.]+\.json$/, ''));
-  const runs = [...scenarios, ...ruleTwoScenarios, ...ruleThreeScenarios].flatMap(
+  const runs = [...scenarios, ...featureScenarios, ...safetyScenarios].flatMap(
     ({ name, children = {} }) => [name, ...Object.values(children)],
   );
   const names = [...runs, 'rolled-over-1', 'rolled-over-2'];

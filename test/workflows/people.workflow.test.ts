@@ -92,7 +92,11 @@ test('asks before a call that its rule names, runs the others, and goes on after
     (list) => list.includes(5),
   );
   expect(transfers).toEqual([5]);
-  expect(await statusOf(handle)).toMatchObject({ status: 'waiting', reason: 'approval' });
+  const status = await eventually(
+    () => statusOf(handle),
+    (view) => view.status === 'waiting',
+  );
+  expect(status).toMatchObject({ reason: 'approval' });
   await handle.executeUpdate('resolveApproval', { args: [{ ...pending, decision: 'approve' }] });
   expect(await handle.result()).toMatchObject({ status: 'completed' });
   expect(transfers).toEqual([5, 500]);

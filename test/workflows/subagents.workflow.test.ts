@@ -286,7 +286,7 @@ test('runs nest three deep, and the fourth is refused with the reason', async ()
   expect(outcome.status).toBe('completed');
   expect(told).toHaveLength(4);
   expect(told[0]).toContain(
-    'runs may nest 3 deep (limits.maxSubagentDepth), and 3 are above this one',
+    'runs may nest 3 deep (limits.maxSubagentDepth), and this run is at depth 3',
   );
 });
 
@@ -315,7 +315,7 @@ test('a terminated one is paid for in full and told as lost', async () => {
   await expectSameInHistory(handle, outcome);
 });
 
-test('a subagent may call a tool as often as the run above has left, and the run above reads why it ended', async () => {
+test('a subagent may call a tool as often as the parent run has left, and the parent run reads why it ended', async () => {
   const noting = (word: string): Step =>
     reply.toolCalls([{ name: 'note', input: { word: `${word} ${notes}` } }]);
   script((who, request) => {
@@ -330,7 +330,7 @@ test('a subagent may call a tool as often as the run above has left, and the run
   expect(notes).toBe(3);
   expect(outcome).toMatchObject({
     status: 'completed',
-    answer: expect.stringContaining('all that the run above had left') as string,
+    answer: expect.stringContaining('all that the parent run had left') as string,
   });
   expect(await client.run(`${handle.workflowId}/t2.0`).result()).toMatchObject({
     status: 'failed',
