@@ -34,7 +34,7 @@ import { admitted, reportAnsweredCall } from './model-call/shared-health';
 import type { Store } from './stores/store';
 import { InfraException } from './lifecycle/infra-exception';
 
-/** The reply that an earlier attempt has left, if it has. */
+/** The reply that an earlier attempt kept; undefined if it kept none. */
 async function parkedReply(
   store: Store,
   { reply }: AttemptMemory,
@@ -45,9 +45,9 @@ async function parkedReply(
 }
 
 /**
- * Takes a reply; where this worker's code cannot, leaves it to the next attempt by way of the attempt's memory.
+ * Takes a reply. If this worker's code cannot, the attempt's memory keeps the reply for the next attempt.
  *
- * Errors: whatever taking it throws.
+ * Errors: those of `take`.
  */
 async function parkedIfNotTaken<Result>(
   attempt: Attempt,
@@ -98,7 +98,7 @@ interface ReadyRequest {
   readonly headBefore: Head;
   readonly measured: MeasuredCall;
   readonly measure: RequestMeasure;
-  /** Only from the warning threshold on. */
+  /** Only above the warning threshold. */
   readonly parts?: ContextMeasure;
   readonly isTooLarge: boolean;
   readonly request: ModelRequest;
@@ -201,7 +201,7 @@ async function takeAnswer(
   };
 }
 
-/** Sends a request as far as the run can pay for it, in the form in which the route takes it. */
+/** Sends a request within the run's budget, in the form that the route accepts. */
 async function sendAdmitted(
   attempt: Attempt,
   { request, measure }: ReadyRequest,
@@ -221,10 +221,10 @@ async function sendAdmitted(
 }
 
 /**
- * Calls the model once, unless its request does not fit; Temporal repeats the attempt where `decideRetry` says so.
+ * Calls the model once, unless its request does not fit. Temporal retries the attempt if `decideRetry` says so.
  *
- * Contract: at most one HTTP request per attempt, and none where an earlier one brought a reply that its worker could not take;
- * nothing of a broken reply is stored.
+ * Contract: at most one HTTP request per attempt, and none if an earlier attempt kept its reply. Nothing of a broken reply is
+ * stored.
  * Errors: ApplicationFailure whose type is a failover reason or a system failure code.
  */
 export async function callModel(

@@ -1,4 +1,4 @@
-/** The activity `checkEdit`: whether arguments that a person changed can run, and what the model is told of the change. */
+/** The activity `checkEdit`: checks arguments that a person changed, and writes what the model reads about the change. */
 import { failureMessageChars, inlineInputBytes } from '../workflows/core/limits';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
@@ -15,11 +15,11 @@ import { requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 
-/** Characters of the new values that the model is shown (ADR 0022). */
+/** Characters of the new values that the model sees (ADR 0022). */
 const shownChangeChars = 1_000;
 /** Characters of the names of the changed arguments (ADR 0022). */
 const shownNamesChars = 200;
-/** Levels of JSON that a transcript needs round the input of a call, with room to spare. */
+/** Levels of JSON that a transcript needs around the input of a call, with some to spare. */
 const messageDepth = 32;
 
 async function originalOf(store: Store, given: CheckEditInput): Promise<JsonObject> {
@@ -52,7 +52,7 @@ function same(one: JsonObject, other: JsonObject, name: string): boolean {
   );
 }
 
-/** What the model reads before the result, so that it knows what really ran. */
+/** What the model reads before the result, so that it knows what ran. */
 function noticeOf(given: CheckEditInput, original: JsonObject): string | undefined {
   const { input, name, toolCallId } = given;
   const names = [...new Set([...Object.keys(original), ...Object.keys(input)])];
@@ -76,7 +76,7 @@ function noticeOf(given: CheckEditInput, original: JsonObject): string | undefin
 /**
  * Checks changed arguments against the tool's schema.
  *
- * Contract: nothing runs. Arguments above `inlineInputBytes` are stored and travel on by reference.
+ * Contract: nothing runs. Arguments above `inlineInputBytes` are stored and passed by reference.
  * Errors: ApplicationFailure with a system failure code; what is wrong with the arguments is in the result.
  */
 export async function checkEdit(

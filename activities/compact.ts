@@ -1,4 +1,4 @@
-/** The activity `compact`: writes a new, smaller transcript in the place of one that the model's window cannot hold. */
+/** The activity `compact`: replaces a transcript that does not fit the model's window by a smaller one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CompactionConfig } from '../workflows/core/context/compaction-config';
 import { summaryShare } from '../workflows/core/context/compaction-policy';
@@ -46,10 +46,10 @@ interface Work {
 }
 
 /**
- * Compacts a conversation as its input says.
+ * Compacts a conversation by the tier of its input.
  *
- * Contract: nothing is changed in place: the result is a new chain, the old one stays; the kept tail and every call with its
- * results stay together; a repeat resumes and gives the same result. No usable summary comes back as `failure`.
+ * Contract: the old chain is kept; the result is a new one. The kept tail and every call with its results stay together. A
+ * retry resumes and gives the same result. If there is no usable summary, `failure` says why.
  * Errors: ApplicationFailure whose type is a failover reason of the summarizing route, or a system failure code.
  */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactResult> {
@@ -94,7 +94,7 @@ async function compactTranscript(
   };
 }
 
-/** Contract: the event loop turns first, since a large conversation takes tens of milliseconds, and workflow tasks wait. */
+/** Contract: yields to the event loop first, because measuring a large conversation takes tens of milliseconds. */
 async function measure(
   { deps, definition, input, config }: Work,
   messages: readonly Message[],
@@ -139,7 +139,7 @@ function isSame(before: readonly Message[], after: readonly Message[]): boolean 
   );
 }
 
-/** Messages of one node: a chain of small nodes is written and read without holding the event loop. */
+/** Messages of one node: small nodes keep reads and writes from blocking the event loop. */
 const nodeMessages = 64;
 
 async function storeChain(store: Store, messages: readonly Message[]): Promise<Head> {
@@ -149,14 +149,14 @@ async function storeChain(store: Store, messages: readonly Message[]): Promise<H
   return head ?? store.appendNode(undefined, []);
 }
 
-/** Puts texts into the store as they are asked for; the refs are known before they are needed. */
+/** Stores texts and returns a lookup of their refs. */
 async function storedRefs(store: Store, texts: readonly string[]): Promise<RefOf> {
   const refs = new Map<string, string>();
   for (const text of new Set(texts)) refs.set(text, await store.putBlob(text));
   return (text, blob) => blob ?? refs.get(text) ?? placeholderRef(text, blob);
 }
 
-/** Every text that a change of messages puts away. */
+/** Every text that a change moves out of the messages. */
 function textsPutAway(change: (refOf: RefOf) => unknown): readonly string[] {
   const texts: string[] = [];
   change((text, blob) => {
@@ -191,7 +191,7 @@ function stripAll(
   return messages.map((message) => withoutReasoning(strippedMessage(message, stripChars, refOf)));
 }
 
-/** Characters to which a text of the tail is shortened, the gentlest first. */
+/** Lengths to try for texts of the tail, the longest first. */
 const tailChars = [8_000, 4_000, 2_000, 1_000, 500, 250];
 
 async function charsThatFit(
@@ -228,7 +228,7 @@ function summaryEnd({ messages, config, input, definition, deps }: Work): number
   return Math.max(1, cutBefore(messages, middle + 1));
 }
 
-/** Tiers 2, 3 and 4: a summary in the place of old messages. */
+/** Tiers 2, 3 and 4: replaces old messages by a summary. */
 async function summarized(work: Work): Promise<Summarized> {
   const { store, messages, input, config, definition } = work;
   const end = summaryEnd(work);
@@ -253,7 +253,7 @@ async function summarized(work: Work): Promise<Summarized> {
 
 /** Characters per token of a summary's text, so that it stays within its share. */
 const charactersPerToken = 3;
-/** Characters of a summary at most (ADR 0024). */
+/** Longest summary in characters (ADR 0024). */
 const mostSummaryChars = 24_000;
 
 async function summaryMessage({ store, input }: Work, summary: ContextSummary): Promise<Message> {

@@ -11,7 +11,7 @@ const keptPatterns = 500;
 /** Successes since its demotion that give a demoted pattern another chance (ADR 0027). */
 const rehabilitatingSuccesses = 3;
 
-/** Errors that no fix may be learned for: a person's no, and calls of which nobody knows whether they took effect. */
+/** Errors that no fix may be learned for: denied calls and unknown outcomes. */
 const unlearnable: ReadonlySet<string> = new Set(['tool_denied', 'outcome_unknown']);
 
 /** A person's answer is what helped, regardless of the call that followed it. */

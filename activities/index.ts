@@ -24,7 +24,7 @@ const features: Readonly<Record<string, Feature>> = {
   subagents,
 };
 
-/** A short activity, whose failures cross the boundary as every other's. */
+/** Runs a short activity that needs no heartbeat, and maps its failures. */
 async function crossing<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

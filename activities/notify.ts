@@ -1,4 +1,4 @@
-/** The activity `notify`: tells people by each notifier once, and says who could not be told. */
+/** The activity `notify`: delivers a notification through each notifier, and reports which ones failed. */
 import { Context } from '@temporalio/activity';
 import type { NotifyInput, NotifyResult } from '../workflows/core/notifications/ports';
 import { defined } from '../workflows/core/json';
@@ -12,7 +12,7 @@ import { sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { contentHash } from './stores/content-hash';
 
-/** Milliseconds after which a notification that nobody takes is given up: five minutes before its activity ends (ADR 0027). */
+/** Milliseconds after which an undelivered notification is given up: five minutes before its activity ends (ADR 0027). */
 const patienceMs = 55 * 60_000;
 
 /** Longest pause between two tries in milliseconds; the first is a second, doubled each time (ADR 0027). */
@@ -22,7 +22,7 @@ const longestPauseMs = 60_000;
 const textChars = 1_000;
 const lineChars = 200;
 
-/** An argument as a POSIX shell takes it. */
+/** Quotes an argument for a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
 }
@@ -69,7 +69,7 @@ function notificationOf(
   };
 }
 
-/** Whether a notifier has delivered already; a store that is down cannot say, and a repeat is better than silence. */
+/** Whether a notifier has delivered already. If the store is down, false: a duplicate is better than silence. */
 async function isDelivered(store: Store, key: string, atMs: number): Promise<boolean> {
   try {
     const known = await store.beginTool({
@@ -124,11 +124,11 @@ function pauseMs(errors: readonly NotifierError[], attempt: number): number {
 }
 
 /**
- * Tells people.
+ * Notifies people.
  *
- * Contract: at least once per notifier, and once where the store answers; each repeat carries the same id. A notifier that fails
- * for good, or for an hour, is named in the result.
- * Errors: ApplicationFailure `tool_infrastructure` that Temporal repeats, while a notifier may still deliver.
+ * Contract: at least once per notifier, exactly once while the store is available; each repeat has the same id. A notifier that
+ * fails permanently, or for an hour, is named in the result.
+ * Errors: ApplicationFailure `tool_infrastructure`, which Temporal retries, while a notifier may still deliver.
  */
 export async function notify(
   deps: ActivityDeps,

@@ -36,7 +36,7 @@ interface CheckedPlan {
   readonly call?: ProposedToolCall;
 }
 
-/** Strategies that name no tool. */
+/** Whether a strategy names no tool. */
 function isToolless({ strategy }: RecoveryAction): boolean {
   return strategy === 'escalate' || strategy === 'give-up';
 }
@@ -186,7 +186,7 @@ async function estimate(place: Place): Promise<PlanRecoveryResult> {
  * Plans a recovery of a stuck run, or estimates the progress.
  *
  * Contract: resolves with the fallback if the planner's provider fails or its answer is unusable.
- * Errors: ApplicationFailure `store_unavailable` and the like; the core then takes its heuristic.
+ * Errors: ApplicationFailure such as `store_unavailable`; the core then uses its heuristic.
  */
 export async function planRecovery(
   deps: ActivityDeps,

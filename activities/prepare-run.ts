@@ -148,7 +148,7 @@ async function nextText(
   return last?.role === 'assistant' && !hasOpenCalls ? goOnText : undefined;
 }
 
-/** The request with the results in the transcript that belong to its open calls; what belongs to none is left out. */
+/** Appends the results of open calls to the transcript; other results are dropped. */
 async function withResults(store: Store, input: PrepareRunInput): Promise<PrepareRunInput> {
   const { head, pendingResults = [] } = input;
   if (head === undefined || pendingResults.length === 0) return input;

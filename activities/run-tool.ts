@@ -34,7 +34,7 @@ const firstPauseMs = 100;
 const longestPauseMs = 2_000;
 
 /**
- * Runs `step` until it succeeds, fails with something that `isDown` does not name, or `patienceMs` is over.
+ * Retries `step` until it succeeds, fails with an error that is not `isDown`, or `patienceMs` is over.
  *
  * Errors: the last failure of the step.
  */
@@ -44,7 +44,7 @@ export async function keepTrying<Result>(
   step: () => Promise<Result>,
 ): Promise<Result> {
   let pauseMs = firstPauseMs;
-  // The time that failing steps take counts too: a store that answers nothing takes seconds to fail.
+  // The time of failing steps counts too: an unreachable store takes seconds to fail.
   const endsAtMs = performance.now() + patienceMs;
   for (;;) {
     try {
@@ -76,7 +76,7 @@ async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
   });
 }
 
-/** Milliseconds that a finished call may wait for its store before its result travels inline (ADR 0008). */
+/** Milliseconds that a finished call waits for its store before its result is passed inline (ADR 0008). */
 const storePatienceMs = 20_000;
 
 /** What the model reads of an execution, and the whole if that is only a part. */
@@ -125,7 +125,7 @@ async function resultOf(
   };
 }
 
-/** The result of an execution whose store is down: bounded, fenced, inline, and honest about what was left out. */
+/** The result of an execution whose store is down: inline, bounded and fenced. */
 function inlineResult(
   { input, workspace }: ExecutionPlace,
   execution: Execution,
@@ -147,7 +147,7 @@ function inlineResult(
   };
 }
 
-/** Characters of a result that travels through history because the store is down. */
+/** Characters of a result that is passed inline because the store is down. */
 const inlineChars = 8_000;
 
 /** The same in bytes of JSON, so that 64 such results stay far below what one payload may have (ADR 0003). */
@@ -197,7 +197,7 @@ async function begin(
   });
 }
 
-/** An error that brings no hint of its own gets what is known of its tool. */
+/** Adds what is known about the tool to an error without a hint. */
 function advised({ config }: RunDefinition, execution: Execution, value: JsonObject): Execution {
   return execution.type === 'error'
     ? { ...execution, error: withKnownHint(execution.error, config.knowledge, value) }

@@ -5,7 +5,7 @@ import { defined } from '../../workflows/core/json';
 import { fenceToolOutput } from '../untrusted/fence';
 import { wellFormedText } from '../providers/request/well-formed';
 
-/** A structured summary. Every list is bounded; the oldest and the newest entries outlive the middle. */
+/** A structured summary. Every list is bounded; the middle is dropped before the oldest and the newest entries. */
 export interface ContextSummary {
   readonly version: 1;
   /** Head of the goal, word for word. */
@@ -19,7 +19,7 @@ export interface ContextSummary {
   /** Files that tools have changed. */
   readonly files: readonly string[];
   readonly errors: readonly string[];
-  /** What people decided about calls, then what a model made out; facts and progress are a model's alone. */
+  /** What people decided about calls, then what a model found. Facts and progress come from a model only. */
   readonly decisions: readonly string[];
   readonly facts: readonly string[];
   readonly progress: readonly string[];
@@ -107,7 +107,7 @@ function union(lists: readonly (readonly string[])[], { entries, chars }: ListBo
   return [...all.slice(0, oldest), ...all.slice(all.length - (entries - oldest))];
 }
 
-/** Lists that say how things are now: only the newest summary's count. */
+/** Lists of current state: only the newest summary counts. */
 const current: ReadonlySet<SummaryList> = new Set(['approvals', 'errors']);
 
 /** Goals of runs that this one continues. */
@@ -117,7 +117,7 @@ function goalsBefore(earlier: readonly ContextSummary[], goal: string): readonly
   );
 }
 
-/** Where the whole of a goal is kept: its message is gone since the first compaction. */
+/** Ref of a whole goal, whose message the first compaction removed. */
 function refOfGoal(earlier: readonly ContextSummary[], goal: string): string | undefined {
   return earlier.findLast((summary) => summary.goal === goal && summary.goalRef !== undefined)
     ?.goalRef;
@@ -126,8 +126,8 @@ function refOfGoal(earlier: readonly ContextSummary[], goal: string): string | u
 /**
  * Merges summaries, oldest first.
  *
- * Contract: pure; a union with bounds, so that no fact leaves before hundreds of others have come; what is open now is the
- * last one's alone; the goal is the last one's, and another goal of before is what a person said.
+ * Contract: pure; a bounded union, so that a fact is dropped only after hundreds of others. Current state and the goal come
+ * from the latest summary; an earlier goal becomes something that a person said.
  */
 export function mergeSummaries(
   earlier: readonly ContextSummary[],
@@ -168,7 +168,7 @@ const sections: readonly Section[] = [
   { list: 'progress', title: 'Progress so far', share: 0.15, isData: true },
 ];
 
-/** As many entries as fit, the oldest and the newest first; what was left out is said. */
+/** As many entries as fit, the oldest and the newest first, and how many are left out. */
 function shownList(entries: readonly string[], chars: number): { lines: string[]; left: number } {
   const size = (entry: string): number => entry.length + 3;
   const head: string[] = [];
@@ -196,7 +196,7 @@ const goalShare = 0.25;
 /**
  * The text of a summary as the model reads it.
  *
- * Contract: pure; at most about `maxChars` characters; what did not fit is said, with the ref of the whole.
+ * Contract: pure; about `maxChars` characters at most. It says how much is left out, with the ref of the whole.
  */
 export function renderSummary(summary: ContextSummary, maxChars: number, ref: string): string {
   const goal = bounded(summary.goal, Math.max(200, Math.floor(maxChars * goalShare)));
@@ -227,7 +227,7 @@ export function renderSummary(summary: ContextSummary, maxChars: number, ref: st
   ].join('\n\n');
 }
 
-/** Lists that are empty leave their share to the others. */
+/** Empty lists give their share to the others. */
 function spareFactor(summary: ContextSummary): number {
   const used = sections.filter(({ list }) => summary[list].length > 0);
   const share = used.reduce((sum, section) => sum + section.share, 0);

@@ -95,7 +95,7 @@ export async function earlierSummaries(
   return found.filter((summary) => summary !== undefined);
 }
 
-/** The part of a summary that needs no model. Contract: as many facts as it can prove, none that it guesses. */
+/** The part of a summary that needs no model. Contract: only what the transcript proves. */
 export async function provenSummary(
   store: Store,
   messages: readonly Message[],

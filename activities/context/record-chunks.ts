@@ -1,14 +1,14 @@
 /** Cuts the record of a conversation into parts that each fit into one request, with an overlap between them. */
 import { wellFormedText } from '../providers/request/well-formed';
 
-/** Share of a part that it repeats of the part before, so that nothing is lost at a cut (ADR 0024). */
+/** Overlap of neighboring parts as a share, so that nothing is lost at a cut (ADR 0024). */
 const overlapShare = 0.1;
 
 /**
  * Packs lines into chunks of at most `budgetTokens`.
  *
- * Contract: pure; every line is in at least one chunk, whole or cut to what fits; each chunk but the first begins with the last
- * lines of the one before, up to a tenth of its tokens. Source: R-CTX-1.
+ * Contract: pure; every line is in at least one chunk, cut if it does not fit. Each later chunk begins with the last lines of
+ * the one before, up to a tenth of its tokens. Source: R-CTX-1.
  */
 export function recordChunks(
   lines: readonly string[],

@@ -4,7 +4,7 @@ import { redactText } from '../../workflows/core/secrets/redact';
 import { asOneEntry, isRuntimeText } from '../untrusted/transcript-text';
 import { wellFormedText } from '../providers/request/well-formed';
 
-/** Characters of one line: a huge result must not crowd out everything else. */
+/** Characters of one line: a huge result must not displace everything else. */
 const lineChars = 3_000;
 
 function cut(text: string, chars: number): string {
@@ -13,7 +13,7 @@ function cut(text: string, chars: number): string {
   return `${wellFormedText(text.slice(0, head))} […] ${wellFormedText(text.slice(text.length - (chars - head)))}`;
 }
 
-/** One entry: no line of it can pass for another speaker's, or for the end of the record. */
+/** One entry, indented so that no line of it can pass for another speaker or for the end of the record. */
 function entry(who: string, text: string, chars: number): string {
   return asOneEntry(`${who}: ${cut(text, chars)}`);
 }

@@ -15,7 +15,7 @@ import type { CallModelInput } from '../../workflows/core/model-call/ports';
 
 /** A request's parts, and whether it is too large to be sent. */
 export interface CheckedRequest {
-  /** Only from the warning threshold on. */
+  /** Only above the warning threshold. */
   readonly parts?: ContextMeasure;
   readonly isTooLarge: boolean;
 }
@@ -54,7 +54,7 @@ function tellSize(
 /** Factor by which a request may turn out larger than it was measured (R-CTX-9). */
 const estimateMargin = 1.05;
 
-/** Tokens that the reply may have: what is wanted, or what the window leaves, and never less than the reserve. */
+/** Tokens that the reply may have: the wanted number or what the window leaves, at least the reserve. */
 export function outputRoom(
   wantedTokens: number,
   whole: RequestMeasure,
@@ -65,7 +65,7 @@ export function outputRoom(
   return Math.min(wantedTokens, Math.max(left, bounds.reserveTokens));
 }
 
-/** Share of the byte limit that is used: the rest is for headers and JSON punctuation. */
+/** Share of the byte limit that is used; the rest is for headers and JSON punctuation. */
 const safetyRatio = 0.97;
 
 /** What a request is measured against. */
@@ -89,7 +89,7 @@ export type RequestFit =
 /** System prompt and note, which are messages on the Chat wire. */
 const spareEntries = 2;
 
-/** Contract: pure. Tokens are those of the request and the reply together, as vendors refuse a request that leaves no room for it. */
+/** Contract: pure. Tokens count request and reply, because vendors refuse a request that leaves no room for the reply. */
 export function fitsRequest(measure: RequestMeasure, bounds: RequestBounds): RequestFit {
   const { limits: most } = bounds;
   const checks = [
@@ -134,7 +134,7 @@ export function measureParts(
   };
 }
 
-/** The vendor's limit beside the window that a request breaks. */
+/** The vendor's limit, other than the window, that a request exceeds; undefined if it exceeds none. */
 function brokenLimit(call: MeasuredCall, whole: RequestMeasure): ContextMeasure['over'] {
   const fit = fitsRequest(whole, {
     windowTokens: Infinity,

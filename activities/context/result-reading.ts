@@ -1,4 +1,4 @@
-/** Reads the results of a transcript: the error of a failed call, and the word of a person. */
+/** Reads results in a transcript: the error of a failed call, and what a person said or decided. */
 import type { ToolResultBlock } from '../../workflows/core/message';
 import { askUserTool } from '../../workflows/core/tools/ports';
 import { objectInText } from '../untrusted/json-in-text';
@@ -18,7 +18,7 @@ export function hasChangedNothing(result: ToolResultBlock): boolean {
   return result.isError && code !== 'tool_timeout' && code !== 'outcome_unknown';
 }
 
-/** Whether the whole result is the word of a person, so that no compaction may take it out. */
+/** Whether the whole result is what a person said, so that compaction must keep it. */
 export function isPersonsWord(result: ToolResultBlock): boolean {
   return result.isError ? errorOf(result)['code'] === 'tool_denied' : result.name === askUserTool;
 }

@@ -27,7 +27,7 @@ async function restored(store: Store, result: ToolResultBlock): Promise<ToolResu
   return { ...result, content };
 }
 
-/** The messages with head and tail of every result that was taken out. Contract: the messages themselves are not changed. */
+/** The messages with head and tail of every result that tier 1 removed. Contract: the messages themselves are not changed. */
 export async function restoredMessages(
   store: Store,
   messages: readonly Message[],
@@ -65,22 +65,22 @@ export function tailStart(messages: readonly Message[], keptTail: number): numbe
 /** Gives the ref under which a text can be read again. */
 export type RefOf = (text: string, blob: string | undefined) => string;
 
-/** A ref of the right length, for measuring what a strip would save. */
+/** A ref of the right length, to measure how much a strip would save. */
 export const placeholderRef: RefOf = (_text, blob) => blob ?? '0'.repeat(43);
 
 function strippedText(chars: number, ref: string): string {
   return `[The runtime took this result of ${chars} characters out to save room. Read it with read_output, ref "${ref}".]`;
 }
 
-/** The ref in a result that tier 1 took out; undefined for any other result. */
+/** The ref of a result that tier 1 removed; undefined for any other result. */
 function strippedRef({ content, blob }: ToolResultBlock): string | undefined {
   return content.startsWith('[The runtime took this result of ') ? blob : undefined;
 }
 
-/** Characters up to which a person's word stays where other results are taken out (ADR 0024). */
+/** Characters of a person's answer that tier 1 keeps (ADR 0024). */
 const personsWordChars = 4_000;
 
-/** Whether tier 1 takes this result out. */
+/** Whether tier 1 removes this result. */
 function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
   const least = strippedText(1_000_000, '0'.repeat(43)).length;
   const kept = isPersonsWord(result) ? personsWordChars : 0;
@@ -103,7 +103,7 @@ function withoutImage(block: TextBlock | ImageBlock): TextBlock {
   return { type: 'text', text };
 }
 
-/** Takes large results and images out of one message. Contract: pure; a call keeps its one result. */
+/** Removes large results and images from one message. Contract: pure; a call keeps its one result. */
 export function strippedMessage(message: Message, stripChars: number, refOf: RefOf): Message {
   switch (message.role) {
     case 'assistant':
@@ -158,7 +158,7 @@ function trimmedBlock(block: TextBlock | ImageBlock, chars: number, refOf: RefOf
   };
 }
 
-/** Shortens results, texts of people and images of a message that stays. Contract: pure; what is shortened says so. */
+/** Shortens results, texts of people and images of a kept message. Contract: pure; a shortened text says so. */
 export function trimmedMessage(message: Message, chars: number, refOf: RefOf): Message {
   switch (message.role) {
     case 'assistant':

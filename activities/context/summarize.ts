@@ -1,4 +1,4 @@
-/** Summarizes a record with a model: part by part, each part kept in the store, so that a repeat resumes where it stopped. */
+/** Summarizes a record with a model: part by part. Each part is stored, so that a retry resumes. */
 import { Context } from '@temporalio/activity';
 import { z } from 'zod';
 import type { CompactInput } from '../../workflows/core/context/ports';
@@ -25,19 +25,19 @@ import { readPartSummary, summaryProblem, summaryPrompt, summarySystem } from '.
 /** What a model made of a record. */
 export type RecordSummary =
   | { readonly type: 'summary'; readonly parts: readonly PartSummary[] }
-  /** A reply that is no summary, and what is wrong with it. */
+  /** A reply that cannot be used, and why. */
   | { readonly type: 'unusable'; readonly route: string; readonly problem: string };
 
 /** Tokens of one part's summary; a small window leaves less. */
 const summaryTokens = 2_048;
-/** Tokens of one part of the record at most: a longer one is summarized more coarsely (ADR 0024). */
+/** Most tokens of one part: a longer one is summarized too coarsely (ADR 0024). */
 const mostPartTokens = 32_000;
-/** Tokens that system prompt and frame take, with room to spare. */
+/** Tokens for system prompt and frame, with some to spare. */
 const frameTokens = 900;
-/** Share of the window that a part's request may fill, estimates being right within 5 %. */
+/** Share of the window that a part's request may fill; estimates are right within 5 %. */
 const filledShare = 0.9;
 
-/** Input of a compaction for which a model is asked. */
+/** Input of a compaction that asks a model. */
 export type SummaryInput = CompactInput & {
   readonly summary: NonNullable<CompactInput['summary']>;
 };
@@ -56,8 +56,7 @@ interface Summarizer {
 /**
  * Summarizes the lines of a record.
  *
- * Contract: every request fits the window of its route, however long the record is; a part that was summarized before, by this
- * attempt or an earlier one, is not paid for again.
+ * Contract: every request fits the window of its route. A part that was summarized before is not paid for again.
  * Errors: as `callModel`: ApplicationFailure with a failover reason.
  */
 export async function summarizeRecord(
@@ -156,7 +155,7 @@ async function summarizePart(
   return part;
 }
 
-/** Sends one part. What earlier parts and attempts consumed counts against the allowance, the dead ones' once. */
+/** Sends one part. What earlier parts and attempts consumed counts against the allowance, lost attempts once. */
 async function sendPart(
   { store, provider, call, route, input, maxOutputTokens, clock, retries }: Summarizer,
   prompt: string,

@@ -1,4 +1,4 @@
-/** How a model is asked for a summary, and what of its reply counts as one. */
+/** The prompt for a summary, and how the reply is read. */
 import { objectInText } from '../untrusted/json-in-text';
 import { sanitizeText } from '../untrusted/sanitizer';
 import { replyText } from '../model-call/reply-text';
@@ -22,12 +22,12 @@ export const summarySystem = [
   '"decisions": what was decided and why. One short sentence each. At most 10.',
 ].join('\n');
 
-/** The part of the record as the model gets it. */
+/** User message with one part of the record. */
 export function summaryPrompt(text: string, part: number, parts: number): string {
   return `Part ${part} of ${parts} of the record:\n-----\n${text}\n-----\nReply with the JSON object.`;
 }
 
-/** Characters of a summary that are read; more is no summary. */
+/** Characters of a summary that are read. */
 const replyChars = 24_000;
 
 /** Why a reply is no summary; undefined if it may be one. */

@@ -1,4 +1,4 @@
-/** The agents of a worker, checked at its start: whatever could not work is refused before anything is spent. */
+/** The agents of a worker, checked when the worker starts, before anything is spent. */
 import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
 import type { Limits } from '../../workflows/core/limits';
@@ -26,7 +26,7 @@ import type { Tool } from '../tools/tool';
 import { UserError } from '../lifecycle/user-error';
 import { checkToolName } from '../tools/define-tool';
 
-/** Tools in one request that OpenAI accepts; more get 400 (`array_above_max_length`). Two are the runtime's own. */
+/** Tools that OpenAI accepts in one request; more get 400 (`array_above_max_length`). Two belong to the runtime. */
 const maxTools = 128 - reservedToolNames.length;
 
 /** Finds tools by name. */
@@ -38,7 +38,7 @@ export interface ToolRegistry {
 /**
  * Makes a registry.
  *
- * Errors: `UserError` for a name twice, a name of the runtime's own, a name that vendors refuse, more tools than they accept.
+ * Errors: `UserError` for a duplicate or reserved name, a name that vendors refuse, or more tools than they accept.
  */
 export function createToolRegistry(tools: readonly Tool[]): ToolRegistry {
   const byName = new Map<string, Tool>();

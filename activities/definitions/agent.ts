@@ -39,21 +39,21 @@ export interface AgentDefinition {
   /** For completion `tool`: schema of `complete_task`'s `result`. */
   readonly output?: z.ZodType;
   readonly limits?: Partial<Limits>;
-  /** What each run may spend, the runs below it counted. A run's own budget replaces it, field by field. */
+  /** What each run may spend, its subagents included. A run's own budget replaces it, field by field. */
   readonly budget?: Budget;
-  /** How long approvals wait, and what happens then. Default: without limit. A tool may say otherwise. */
+  /** How long approvals wait, and what happens then. Default: no limit. A tool can override it. */
   readonly approvals?: DecisionPolicy;
   /** The same for the questions of `ask_user`. */
   readonly questions?: DecisionPolicy;
-  /** Whether its runs tell the corpus of their errors and use what was learned from it. Default `on`. */
+  /** Whether its runs record their errors and use learned patterns. Default `on`. */
   readonly patterns?: 'on' | 'off';
   /**
-   * Where hints and alternatives of tools come from that nobody has written: from rules, which cost nothing (default), or from
-   * one call of the first route too, made once per set of tools and kept in the store.
+   * Source of hints and alternatives for tools whose authors wrote none: rules, which cost nothing (default), or also one call
+   * of the first route, made once per set of tools and stored.
    */
   readonly knowledge?: KnowledgeSource;
-  /** When and how a long conversation is made smaller. */
+  /** When and how a long conversation is compacted. */
   readonly compaction?: Partial<CompactionConfig>;
-  /** How its runs get out of a rut. */
+  /** How its runs recover when they are stuck. */
   readonly recovery?: RecoveryOptions;
 }

@@ -8,7 +8,7 @@ import { defined } from '../../workflows/core/json';
 import { checkOptions } from '../lifecycle/check-options';
 import { UserError } from '../lifecycle/user-error';
 
-/** Largest budget in US dollars: far below where whole nanodollars lose their last digit. */
+/** Largest budget in US dollars; in nanodollars it is still an exact integer. */
 const maxUsd = 1_000_000;
 
 const budgetSchema = z.strictObject({
@@ -17,9 +17,9 @@ const budgetSchema = z.strictObject({
 });
 
 /**
- * Returns the budget if it is one.
+ * Returns a valid budget.
  *
- * Errors: `UserError` that names who set it, the field, the value's fault and what to give.
+ * Errors: `UserError` that names who set it, the field, the problem and the remedy.
  */
 export function checkBudget(where: string, budget: Budget): Budget {
   const remedy = 'Give { usd } in US dollars, { tokens } as a whole number, or both.';
@@ -27,7 +27,7 @@ export function checkBudget(where: string, budget: Budget): Budget {
 }
 
 /**
- * Refuses a budget in money where a model of the chain has no known price.
+ * Refuses a budget in money if a model of the chain has no known price.
  *
  * Errors: `UserError` that names the routes and what to set.
  */
@@ -44,7 +44,7 @@ export function checkPriced(
     );
 }
 
-/** What a run may spend: its own budget, within what the run above it gives. */
+/** What a run may spend: its own budget, within its share of the parent run's. */
 export function allowanceOf(
   budget: Budget | undefined,
   share: Allowance | undefined,

@@ -1,4 +1,4 @@
-/** Checks the shape of what people define in plain JavaScript, where no types do it: a misspelled `approval` must not pass. */
+/** Checks definitions at run time, for authors who write plain JavaScript: a misspelled `approval` must not pass. */
 import { z } from 'zod';
 import { UserError } from '../lifecycle/user-error';
 
@@ -110,7 +110,7 @@ export function checkAgentShape(definition: unknown): void {
 }
 
 /**
- * Checks that a store was opened, and waited for.
+ * Checks that the store is open, not a promise.
  *
  * Errors: `UserError`.
  */

@@ -10,7 +10,7 @@ import { checkOptions } from '../lifecycle/check-options';
 const maxMs = 365 * 86_400_000;
 const duration = z.number().int().min(1).max(maxMs);
 
-/** Longest delay of a timer of Node in milliseconds, 24.8 days; a longer one fires at once. */
+/** Longest delay of a Node timer in milliseconds, 24.8 days; a longer one fires at once. */
 const maxTimerMs = 2_147_483_647;
 const timer = z.number().int().min(1).max(maxTimerMs);
 const rest = z.number().int().min(0).max(maxMs);

@@ -5,23 +5,23 @@ import { checkOptions } from '../lifecycle/check-options';
 
 /** Recovery of an agent's runs, as its author writes it. */
 export interface RecoveryOptions {
-  /** `auto` carries actions out, `observe` only plans and tells, `off` does neither. Default `auto`. */
+  /** `auto` runs actions, `observe` only plans and reports, `off` does neither. Default `auto`. */
   readonly mode?: RecoveryPolicy['mode'];
-  /** Confidence from which an action is carried out at once. Default 0.8 (R-REC-4). */
+  /** Confidence from which an action runs at once. Default 0.8 (R-REC-4). */
   readonly actAt?: number;
   /** Confidence from which a person is asked first; below it a person takes over. Default 0.5 (R-REC-4). */
   readonly askAt?: number;
-  /** Plans per run; a person's answer begins anew. Default 5 (ADR 0026). */
+  /** Plans per run; a person's answer resets the count. Default 5 (ADR 0026). */
   readonly maxPerRun?: number;
-  /** Steps after which a model estimates the progress. Default: never, the runtime's own estimate costs nothing. */
+  /** Steps between progress estimates by a model. Default: never; the runtime's own estimate costs nothing. */
   readonly estimateEvery?: number;
   /** Milliseconds that a question or an approval of recovery waits for a person. Default 86,400,000 (ADR 0026). */
   readonly waitMs?: number;
-  /** What is done when nobody answers in time: end the run readably, or go on without. Default `give-up`. */
+  /** What happens if nobody answers in time: end the run, or continue without an answer. Default `give-up`. */
   readonly onExpiry?: RecoveryPolicy['onExpiry'];
 }
 
-/** Defaults; source as told with each option. */
+/** Defaults, as documented with each option. */
 const defaults: RecoveryPolicy = {
   mode: 'auto',
   actAt: 0.8,
@@ -56,7 +56,7 @@ const recoveryPolicySchema = z
   });
 
 /**
- * The policy that the options come to.
+ * Fills in the defaults and checks the result.
  *
  * Errors: `UserError` that names the agent, the option and the allowed range.
  */

@@ -1,4 +1,4 @@
-/** The config snapshot of a run as it is stored: whatever the activities need of it, so that history carries only its hash. */
+/** The config snapshot of a run as it is stored: everything that the activities need, so that history holds only its hash. */
 import { z } from 'zod';
 import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
@@ -51,7 +51,7 @@ const routeSchema = z.object({
   price: priceSchema.exactOptional(),
 });
 
-/** Limits are read apart, since an earlier release may not have known each of them. */
+/** Limits and compaction are filled up with defaults before they are checked. */
 const configSchema = z.object({
   agent: z.string(),
   system: z.string(),

@@ -1,4 +1,4 @@
-/** What is known of tools without anybody writing it down: which do the same, and which mistakes are likely. */
+/** Knowledge of tools that no author wrote: which serve the same purpose, and which mistakes are likely. */
 import { z } from 'zod';
 import type { ToolEffect } from '../../workflows/core/tools/ports';
 import type { ToolSpec } from '../providers/provider';
@@ -16,19 +16,19 @@ export const toolMistakes = [
 /** Advice against one mistake. */
 export interface ToolHint {
   readonly mistake: (typeof toolMistakes)[number];
-  /** The parameter that it is about. */
+  /** The parameter that the hint is about. */
   readonly parameter?: string;
   readonly hint: string;
 }
 
-/** Knowledge of an agent's tools, by their names; a tool of which nothing is known is left out. */
+/** Knowledge of an agent's tools by name. Tools without any are left out. */
 export interface ToolKnowledge {
   /** Tools that serve the same purpose, best first. */
   readonly alternatives: { readonly [tool: string]: readonly string[] };
   readonly hints: { readonly [tool: string]: readonly ToolHint[] };
 }
 
-/** A tool as knowledge is drawn from it. */
+/** The parts of a tool that knowledge is made from. */
 export interface KnownTool extends ToolSpec {
   readonly effect: ToolEffect;
 }

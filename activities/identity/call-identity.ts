@@ -62,7 +62,7 @@ function privilegedUse(tool: Tool | undefined, call: NamedCall): PrivilegedUse |
   };
 }
 
-/** What people and guards know a call by. */
+/** Label, fingerprint, likeness and privileged parameters of a call. */
 export function callIdentity(
   tool: Tool | undefined,
   call: NamedCall,

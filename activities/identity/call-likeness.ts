@@ -1,4 +1,4 @@
-/** Identities of a tool call: what is left of it without the parts in which calls that repeat each other differ. */
+/** Identities of a tool call without the parts that differ between repeats. */
 import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
@@ -17,7 +17,7 @@ export function commandOf(input: JsonObject): string | undefined {
   return Array.isArray(value) ? value.map(String).join(' ') : undefined;
 }
 
-/** A value without what no reader of it would notice: white space around and between its words. */
+/** A value with normalized white space. */
 function plainValue(name: string, value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map((item: JsonValue) => plainValue(name, item));
   if (isJsonObject(value)) return plainEntries(Object.entries(value));
@@ -32,7 +32,7 @@ function plainEntries(entries: readonly (readonly [string, JsonValue])[]): JsonO
   );
 }
 
-/** The input without labels, reasons and nonces; never without anything at all. */
+/** The input without labels, reasons and nonces; never empty if it has more. */
 function plainInput({ cosmetic, effect }: Tool, input: JsonObject): JsonObject {
   const entries = Object.entries(input);
   const isDescribed = effect === 'read' || commandOf(input) !== undefined;
@@ -65,7 +65,7 @@ function windowInput({ effect }: Tool, input: JsonObject): JsonObject | undefine
   return canonicalJson(rest) === canonicalJson(input) ? undefined : rest;
 }
 
-/** A value that may be a mere label: one short line that names no place. */
+/** Whether a value may be a mere label: one short line without a path. */
 function isWordy(value: JsonValue | undefined): boolean {
   if (typeof value === 'number' || typeof value === 'boolean') return true;
   return typeof value === 'string' && value.length <= 200 && !/[\n/\\]|\.\w/.test(value);
@@ -106,7 +106,7 @@ function gistInput(tool: Tool, input: JsonObject): JsonObject | undefined {
   return Object.fromEntries(kept.map((name) => [name, input[name] ?? null]));
 }
 
-/** Whether the call has nothing but numbers and words of these roles: there is nothing in it that could repeat. */
+/** Whether the call holds only numbers and parameters of these roles, so that nothing in it could repeat. */
 function isTalk(input: JsonObject, ...roles: Parameters<typeof hasRole>[1][]): boolean {
   return Object.entries(input).every(
     ([name, value]) => isNumeric(value) || typeof value === 'boolean' || hasRole(name, ...roles),

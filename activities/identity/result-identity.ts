@@ -69,7 +69,7 @@ function sketchOf(text: string): readonly string[] | undefined {
 }
 
 /**
- * What the loop detector must know of a result.
+ * What the loop detector must know about a result.
  *
  * Contract: pure and bounded; hashes only, no text.
  */

@@ -1,4 +1,4 @@
-/** The hint that knowledge has for an error of a tool; a tool's own hint wins. */
+/** Adds a hint from tool knowledge to an error; a tool's own hint takes precedence. */
 import { literalPattern } from '../../workflows/core/literal-pattern';
 import type { AgentError, AgentErrorCode } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
@@ -7,7 +7,7 @@ import { mentionsOutage } from '../tool-call/outage';
 import { isJsonObject } from '../tools/input-schema';
 import type { ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
 
-/** Words of tools for a file or a thing that is not there. */
+/** How tools say that something was not found. */
 const notFound =
   /ENOENT|no such file|not found|does(?: not|n't) exist|(?:cannot|could not) find|unknown file|\b404\b/i;
 
@@ -63,7 +63,7 @@ export function hintFromKnowledge(
     : undefined;
 }
 
-/** The error with the hint that knowledge has for it, unless it brings its own. */
+/** The error with a hint from knowledge, unless it has its own. */
 export function withKnownHint(
   error: AgentError,
   knowledge: ToolKnowledge | undefined,

@@ -1,4 +1,4 @@
-/** Knowledge of tools that their definitions give: which serve the same purpose, and which mistakes are likely. */
+/** Knowledge of tools from their definitions alone: which serve the same purpose, and which mistakes are likely. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import type { KnownTool, ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
 import { hintChars, mostAlternatives, mostHints } from '../definitions/tool-knowledge';
@@ -63,7 +63,7 @@ function valueHint(parameter: string, schema: JsonObject, finder: string | undef
   return limits === undefined ? [] : of('wrong-value', limits);
 }
 
-/** Hints for one tool: what it cannot do without first, then its parameters in their order. */
+/** Hints for one tool: required parameters first, then each parameter in order. */
 function schemaHints(tool: KnownTool, tools: readonly KnownTool[]): readonly ToolHint[] {
   const { inputSchema } = tool;
   const properties = isJsonObject(inputSchema['properties']) ? inputSchema['properties'] : {};

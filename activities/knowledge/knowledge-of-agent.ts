@@ -19,7 +19,7 @@ function knownTools({ registry }: ResolvedAgent): readonly KnownTool[] {
   }));
 }
 
-/** Attempts of this activity that asked a model: heartbeat details carry the number past a worker's death. */
+/** Earlier attempts of this activity that asked a model, as heartbeat details report them. */
 function attemptsThatAsked(details: unknown): number {
   const asked = isJsonObject(details) ? details['askedForKnowledge'] : undefined;
   return typeof asked === 'number' ? asked : 0;

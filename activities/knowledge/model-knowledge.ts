@@ -66,7 +66,7 @@ function hintsOf({ hints }: Answer['tools'][number]): readonly ToolHint[] {
   }));
 }
 
-/** What the model said, of tools that there are, behind it what the rules know. */
+/** What the model said about existing tools, followed by what the rules know. */
 function merged(answer: Answer, tools: readonly KnownTool[]): ToolKnowledge {
   const rules = knowledgeByRules(tools);
   const names = new Set(tools.map(({ name }) => name));
@@ -151,7 +151,7 @@ function stored(json: string | undefined): ToolKnowledge | undefined {
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Whom to ask about which tools, and what that may cost. */
+/** Which route to ask about which tools, and the budget. */
 export interface KnowledgeQuestion {
   readonly store: PatternStore;
   readonly provider: Provider;

@@ -5,14 +5,14 @@ import { isJsonObject } from '../tools/input-schema';
 import type { Deed } from '../tools/tool-verbs';
 import { deedOf, wordsOf } from '../tools/tool-verbs';
 
-/** Shortest word that names a thing: `a`, `of`, `the` and `from` name none. */
+/** Shortest word that counts as a noun: shorter ones are mostly articles and prepositions. */
 const shortestThing = 4;
 
 interface Purpose {
   readonly deed: Deed | undefined;
-  /** Words of name and description that are no verbs. */
+  /** Words of name and description, without verbs. */
   readonly things: ReadonlySet<string>;
-  /** JSON types of what a call must give, but for windows. */
+  /** JSON types of the required parameters, without windows. */
   readonly requires: string;
 }
 
@@ -62,7 +62,7 @@ export function alternativesOf(tool: KnownTool, tools: readonly KnownTool[]): re
     .map(({ name }) => name);
 }
 
-/** The tool that finds what paths of other tools name, a search before a listing. */
+/** The tool that finds files, a search before a listing. */
 export function finderOf(tools: readonly KnownTool[]): string | undefined {
   const finders = tools.filter((tool) => {
     const { deed, things } = purposeOf(tool);

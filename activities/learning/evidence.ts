@@ -1,4 +1,4 @@
-/** How far a pattern is trusted: successes and failures, weighed by age, as a lower confidence bound; and what follows of it. */
+/** Trust in a pattern: a lower confidence bound of successes and failures, weighed by age, and the status that follows. */
 import type {
   Evidence,
   Pattern,
@@ -54,7 +54,7 @@ export function lowerBound({ successes, failures }: Omit<Evidence, 'atMs'>): num
   return Math.max((rate + z ** 2 / (2 * trials) - spread) / (1 + z ** 2 / trials), 0);
 }
 
-/** How sure it is now that a pattern helps, from 0 to 1. */
+/** Current confidence that a pattern helps, from 0 to 1. */
 export function trustIn(pattern: Pick<Pattern, 'observed' | 'used'>, nowMs: number): number {
   const observed = aged(pattern.observed, nowMs);
   const used = aged(pattern.used, nowMs);
@@ -104,7 +104,7 @@ export function afterUse(pattern: Pattern, use: PatternUse, atMs: number): Patte
   return judged(counted, nowMs);
 }
 
-/** A pattern that is given another chance: what it did wrong before is forgotten. */
+/** Gives a demoted pattern another chance; its earlier uses no longer count. */
 export function rehabilitated(pattern: Pattern, nowMs: number): Pattern {
   const fresh: Pattern = {
     ...pattern,

@@ -1,4 +1,4 @@
-/** Turns what became of a run's errors into observations: looks the calls up in the transcript, and keeps no value of them. */
+/** Turns the errors of a run into observations: looks the calls up in the transcript, and keeps none of their values. */
 import { errorFingerprint, errorKindText } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
@@ -12,7 +12,7 @@ import type { CallWithInput, ReadResult } from './fix-template';
 import { fixBetween, inputFields } from './fix-template';
 import { reportPatternUse } from './use-patterns';
 
-/** Tenant of runs that name none. */
+/** Tenant of runs without one. */
 export const defaultTenant = 'default';
 
 /** Results before a call in which its values are looked for (ADR 0027). */
@@ -53,7 +53,7 @@ async function failedInput(
   return isJsonObject(value) ? value : undefined;
 }
 
-/** The call that worked; one of the runtime has read everything there is. */
+/** The call that worked. A call by the runtime could use every result. */
 function workedCall(
   { calls }: Transcript,
   { tool, callId, input }: NonNullable<ObservedError['fix']>,
@@ -109,7 +109,7 @@ async function observationOf(
 }
 
 /**
- * Records what became of errors, and how the patterns that were used did.
+ * Records how errors ended, and whether the patterns used for them helped.
  *
  * Errors: `store_unavailable`, `store_corrupt`.
  */

@@ -1,4 +1,4 @@
-/** What the recovery planner asks of learning: a fix that has worked for this error, and where to report whether it helped. */
+/** Finds a learned fix for an error, and counts whether it helped. */
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import { errorFingerprint } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
@@ -21,7 +21,7 @@ export interface PatternContext {
   readonly input?: JsonObject;
   /** Successful results that the model has read, newest last. */
   readonly results?: readonly ReadResult[];
-  /** Tools that the agent has; a pattern for another one is passed over. */
+  /** Tools of the agent; patterns for other tools are ignored. */
   readonly tools: readonly string[];
 }
 
@@ -52,7 +52,7 @@ function isPossible({ strategy, toolName }: Fix, { tools }: PatternContext): boo
   return strategy === 'escalate' || tools.includes(toolName);
 }
 
-/** A concrete call goes before advice in words, the surer before the less sure. */
+/** A concrete call ranks before advice in words, then higher confidence first. */
 function rank(advice: LearnedAction): number {
   return advice.confidence + (advice.action.parameters === undefined ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-/** What every activity does round its work: heartbeat from entry to exit, and telling a cancel from a worker's shutdown. */
+/** What every activity does around its work: heartbeats, and telling a cancel from a worker's shutdown apart. */
 import { cancellationDetails, Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ActivityTimes } from '../../workflows/core/activity-times';
@@ -12,10 +12,10 @@ const beatsPerTimeout = 4;
 const quietBeatMs = 10_000;
 
 /**
- * Runs an activity's work, beating until it ends. A beat says that the worker lives, never that there is progress: stalls are
- * found by deadlines of their own (ADR 0007).
+ * Runs an activity's work with heartbeats until it ends. A heartbeat says that the worker is alive, not that there is progress;
+ * stalls have deadlines of their own (ADR 0007).
  *
- * `details` is read at each beat and reaches the next attempt if this one dies.
+ * `details` is read at each heartbeat and reaches the next attempt.
  * Errors: whatever the work throws, mapped by `error-mapping.ts`.
  */
 export async function withHeartbeat<Result>(
@@ -55,10 +55,7 @@ export async function withQueueTime<Result extends ActivityTimes>(
   return queuedMs < toldQueueMs ? result : { ...result, queuedMs };
 }
 
-/**
- * Why this activity was told to stop, if it was: a cancel by a person ends it, a worker's shutdown only hands it on to
- * another worker.
- */
+/** Why this activity must stop; undefined if it need not. A cancel ends it; a worker's shutdown hands it to another worker. */
 export function interruption(): CancelledFailure | InfraException | undefined {
   const told = cancellationDetails();
   if (told === undefined) return undefined;

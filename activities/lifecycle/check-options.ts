@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { UserError } from './user-error';
 
 /**
- * Returns the options as their schema reads them.
+ * Returns the options as their schema parses them.
  *
  * Errors: `UserError` that names who set them, each option with its fault, and the remedy.
  */

@@ -1,11 +1,11 @@
-/** Failure to ApplicationFailure, and nowhere else in activities: the type says the code, the details are the failure. */
+/** The only place that turns a failure into an ApplicationFailure: the type is the code, the details are the failure. */
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { InfraError } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { InfraException } from './infra-exception';
 import { sanitizeText } from '../untrusted/sanitizer';
 
-/** When Temporal repeats a failed activity; absent = the next move is the core's. */
+/** When Temporal retries a failed activity; absent if the core decides. */
 export interface RetryAdvice {
   readonly delayMs: number;
 }
@@ -28,17 +28,17 @@ export function applicationFailure(failure: InfraError, retry?: RetryAdvice): Ap
   return crossing;
 }
 
-/** Failures of one worker, which another may not have. */
+/** Failures of one worker that another worker may not have. */
 const handedOver: ReadonlySet<InfraError['code']> = new Set([
   'store_mismatch',
   'worker_mismatch',
   'worker_lost',
 ]);
 
-/** Milliseconds until another worker may take a task that this worker's store, code or shutdown kept it from (ADR 0008). */
+/** Milliseconds until another worker may take a task that this worker cannot run (ADR 0008). */
 const handOverDelayMs = 1_000;
 
-/** Anything thrown in an activity, as the failure that may cross its boundary. */
+/** Turns anything thrown in an activity into the failure that crosses its boundary. */
 export function boundaryFailure(thrown: unknown): ApplicationFailure | CancelledFailure {
   if (thrown instanceof ApplicationFailure || thrown instanceof CancelledFailure) return thrown;
   if (thrown instanceof InfraException) {

@@ -83,8 +83,8 @@ function learned(
 }
 
 /**
- * A vendor may or may not count a thought again that it was sent back: where the reply behind the count holds one, the rest is
- * only comparable if it is much larger.
+ * A vendor may or may not count returned reasoning again. If the counted reply has reasoning, the rest is comparable only if it
+ * is much larger.
  */
 function isTrustworthy(call: MeasuredCall, measure: RequestMeasure): boolean {
   if (measure.countedTokens === 0) return true;

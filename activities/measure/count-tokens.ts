@@ -1,4 +1,4 @@
-/** Tokens of a text by the o200k table: our own measure, which learned factors turn into a vendor's. */
+/** Tokens of a text by the o200k table. Learned factors convert them to a vendor's tokens. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { TextTokens } from '../../workflows/core/context/token-factors';
 import { totalTextTokens } from '../../workflows/core/context/token-factors';
@@ -12,11 +12,11 @@ const wordCharacters = 48;
 const asPlainText = { disallowedSpecial: new Set<string>() };
 
 /**
- * Tokens of a text by what it is made of. A piece of some 256 characters is counted whole, and its tokens shared out by its
- * characters.
+ * Tokens of a text by kind of character. A piece of about 256 characters is counted whole, and its tokens are divided among its
+ * kinds.
  *
- * Contract: pure; the time grows in proportion to any text. Cutting it into pieces adds a token here and
- * there: under 1 % on prose, code and Chinese.
+ * Contract: pure; the time grows in proportion to any text. Cutting it into pieces adds a token here and there: under 1 % on
+ * prose, code and Chinese.
  */
 export function countTextTokens(text: string): TextTokens {
   let [words, marks, scripts] = [0, 0, 0];
@@ -70,7 +70,7 @@ function charactersOf(piece: string): TextTokens {
   return { words, scripts, marks: piece.length - words - scripts };
 }
 
-/** Of a code unit; not a number behind the end. */
+/** Kind of a code unit; NaN is past the end. */
 function kindOf(unit: number): 'letter' | 'digit' | 'blank' | 'script' | 'mark' {
   if (unit === 32) return 'blank';
   if (unit >= 48 && unit <= 57) return 'digit';

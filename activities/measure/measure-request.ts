@@ -20,11 +20,11 @@ import { imageTokens } from './image-tokens';
 
 /** What is known before a request is measured. */
 export interface MeasureKnown {
-  /** Absent for a provider that does not say: measured as the dearest one. */
+  /** Absent for an unknown provider, which is measured as the most expensive one. */
   readonly wire?: ProviderWire;
   /** `provider/model` of the route that will be called. */
   readonly route: string;
-  /** What a vendor last counted of this very transcript; ignored where another route counted it. */
+  /** The vendor's last count of this transcript; ignored if another route counted it. */
   readonly counted?: CountedContext;
   /** Vendor's tokens per token of ours on this route, as learned. Default: the wire's own. */
   readonly factors?: TokenFactors;
@@ -40,9 +40,9 @@ export interface RequestMeasure {
   readonly newText: TextTokens;
   /** Tokens of the rest's images. */
   readonly newImageTokens: number;
-  /** Probable tokens of the request's note, part of `tokens`: no later request has it. */
+  /** Probable tokens of the request's note, part of `tokens`. Later requests do not have it. */
   readonly noteTokens: number;
-  /** Probable tokens of the system prompt and the tools: what no compaction can make smaller. */
+  /** Probable tokens of the system prompt and the tools, which compaction cannot reduce. */
   readonly fixedTokens: number;
   /** Bytes of the request's body, nearly: JSON of all that is sent. */
   readonly bytes: number;
@@ -63,7 +63,7 @@ interface MessagesMeasure {
   readonly largestImageBytes: number;
 }
 
-/** OpenAI counts by the very table that we do. */
+/** OpenAI counts by the same table. */
 const sameTable: TokenFactors = { words: 1, marks: 1, scripts: 1 };
 /** Claude up to 4.6, and from 4.7 on. Source: ADR 0028, published measurements by the vendor's own counting endpoint. */
 const olderClaude: TokenFactors = { words: 1.2, marks: 1.2, scripts: 1.25 };
@@ -193,7 +193,7 @@ function measureMessage(message: Message, wire: ProviderWire, model: string): Me
   return measured;
 }
 
-/** The oldest entry leaves first. */
+/** Drops the oldest entry. */
 function remember(key: string, measured: MessagesMeasure): void {
   const oldest = remembered.size >= rememberedCounts ? remembered.keys().next().value : undefined;
   if (oldest !== undefined) remembered.delete(oldest);
@@ -246,7 +246,7 @@ function assistantBlockText(block: AssistantMessage['blocks'][number]): TextToke
   }
 }
 
-/** Characters of base64 per token of the reasoning that it seals: four thirds of a byte each, four characters a token. */
+/** Characters of base64 per token of encrypted reasoning: 4/3 per byte, 4 bytes per token. */
 const sealedCharactersPerToken = 16 / 3;
 
 /** Sealed reasoning is billed by its content, which only its length indicates. */

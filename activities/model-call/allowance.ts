@@ -1,4 +1,4 @@
-/** Whether a request can be paid: the most that it may cost against what its call may spend. */
+/** Whether the budget allows a request: its highest cost against what its call may spend. */
 import type { Allowance, CallSpend, ModelPrice } from '../../workflows/core/budget/spend';
 import {
   affordableOutputTokens,
@@ -19,10 +19,10 @@ export interface PaidRequest {
   readonly maxOutputTokens: number;
 }
 
-/** Smallest output limit that is still worth a request: a reply that is cut below it is paid for nothing (ADR 0020). */
+/** Smallest output limit that is worth a request: a reply that is cut below it is wasted (ADR 0020). */
 const leastOutputTokens = 256;
 
-/** What a vendor may count beyond our measure of the part that it has not counted yet (ADR 0020). */
+/** Margin on our measure of the part that the vendor has not counted yet (ADR 0020). */
 const measureMargin = 1.3;
 /** Tokens of margin on top, for vendors' own additions to a short request. */
 const fixedMargin = 64;
@@ -42,7 +42,7 @@ export function leftOf(allowance: Allowance, spend: CallSpend): Allowance {
   };
 }
 
-/** Output tokens that the allowance pays behind the request's input. */
+/** Output tokens that the allowance can pay after the request's input. */
 function payableOutput({ measure, price }: PaidRequest, allowance: Allowance): number {
   const input = mostInputTokens(measure);
   const byTokens = (allowance.tokens ?? Infinity) - input;

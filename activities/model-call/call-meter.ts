@@ -32,7 +32,10 @@ export class CallMeter {
     return this.total;
   }
 
-  /** Takes what an earlier attempt had kept of the call's consumption. Contract: both are sums of one call, so the larger holds the other. */
+  /**
+   * Restores the consumption that an earlier attempt stored. Contract: both are sums of one call, so the larger holds the
+   * other.
+   */
   resume(kept: CallSpend): void {
     if (totalTokens(kept.usage) > totalTokens(this.total.usage)) this.total = kept;
   }
@@ -40,7 +43,7 @@ export class CallMeter {
   /**
    * Admits the attempt's request: gives its output limit.
    *
-   * Contract: what dead workers may have consumed is charged first, each at its worst.
+   * Contract: what lost attempts may have consumed is charged first, each at its highest cost.
    * Errors: `budget_exhausted`; nothing was sent then.
    */
   admit(request: PaidRequest): number {
@@ -54,7 +57,7 @@ export class CallMeter {
     return maxOutputTokens;
   }
 
-  /** Admits a request if its whole reply can be paid; half a reply is of no use to the caller. */
+  /** Admits a request if its whole reply can be paid; returns false otherwise. */
   affords(text: string, price: ModelPrice | undefined, maxOutputTokens: number): boolean {
     const measure = { tokens: countAllTokens(text), countedTokens: 0 };
     try {
@@ -87,7 +90,7 @@ export class CallMeter {
     this.add(this.estimate(broken.usage, broken.said));
   }
 
-  /** Whether this attempt's request was admitted, and so every lost one before it charged. */
+  /** Whether this attempt's request was admitted, and every lost attempt before it charged. */
   get hasAdmitted(): boolean {
     return this.request !== undefined;
   }

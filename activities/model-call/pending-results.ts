@@ -19,7 +19,7 @@ function isStoredResult(
   );
 }
 
-/** A result as the model reads it: what a person changed in the call comes first. */
+/** A result as the model reads it: first what a person changed in the call. */
 export async function resultBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
   const block = await contentBlock(store, pending);
   const { notice } = pending;

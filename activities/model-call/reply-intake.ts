@@ -67,7 +67,10 @@ function readReply(reply: ModelReply, { isTextProtocol, requireCall }: ReplyArri
   }
 }
 
-/** As the model said it: vendors bind a thought to the call that it led to. Blank texts are left out, which no vendor takes back. */
+/**
+ * Blocks and calls in the model's order, because vendors tie reasoning to the call after it. Blank texts are left out; no
+ * vendor accepts them.
+ */
 export function inSaidOrder(
   reply: Pick<ModelReply, 'blocks' | 'toolCalls'>,
   calls: readonly ToolCallBlock[],
@@ -103,9 +106,9 @@ function keptMessage(
 }
 
 /**
- * Takes a reply that arrived whole.
+ * Takes a complete reply.
  *
- * Contract: a reply of which nothing can run or be answered leaves no trace: `head` equals `headBefore`.
+ * Contract: a reply of which nothing can run leaves no trace: `head` equals `headBefore`.
  * Errors: as `takeToolCalls`.
  */
 export async function takeReply(

@@ -26,7 +26,7 @@ import { thisWorker } from '../lifecycle/worker-identity';
 /**
  * The provider of a route.
  *
- * Errors: `worker_mismatch` if this worker does not have it: it leaves the task to one that does.
+ * Errors: `worker_mismatch` if this worker does not have it; another worker takes the task.
  */
 export function providerOf(deps: ActivityDeps, name: string): Provider {
   const provider = deps.catalog.provider(name);
@@ -59,7 +59,7 @@ export interface Attempt {
   readonly store: Store;
   readonly provider: Provider;
   readonly call: RouteCall;
-  /** Retries of a probe are the next prober's. */
+  /** 0 for a probe: the next prober retries. */
   readonly retries: number;
   readonly clock: () => number;
   readonly meter: CallMeter;
@@ -109,8 +109,8 @@ async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
 }
 
 /**
- * Aborts an attempt that takes too long in all. Left to Temporal's own limit, the attempt would be repeated as if its worker
- * had died: uncounted, and paid for each time (ADR 0004, 0007).
+ * Aborts an attempt that takes too long overall. Temporal's own limit would retry it as if the worker were lost: uncounted, and
+ * paid for each time (ADR 0004, 0007).
  */
 function attemptDeadline({ modelCallTimeoutMs }: Limits): { signal: AbortSignal; clear(): void } {
   const deadline = new AbortController();
@@ -129,7 +129,7 @@ function attemptDeadline({ modelCallTimeoutMs }: Limits): { signal: AbortSignal;
 /**
  * Sends one request within the attempt's deadlines.
  *
- * Errors: ApplicationFailure, to be repeated by Temporal or with the next move left to the core.
+ * Errors: ApplicationFailure, which Temporal retries or the core handles.
  */
 export async function sendAttempt(attempt: Attempt, request: ModelRequest): Promise<ModelReply> {
   const { limits } = attempt.call;
@@ -165,7 +165,7 @@ export function serverClock(deps: ActivityDeps): () => number {
   };
 }
 
-/** The attempt that is going on, and what it knows from those before. */
+/** The current attempt, and what it knows from earlier ones. */
 export interface Attempting {
   memory: AttemptMemory;
   meter: CallMeter;
@@ -187,7 +187,7 @@ function settleAttempt({ memory, meter, attempt }: Attempting, thrown: unknown):
   return new InfraException({ ...thrown.failure, ...spendOfCall(meter) }, { cause: thrown });
 }
 
-/** What a cancelled call says of itself, beside what it consumed. */
+/** Details of a cancelled call, without its consumption. */
 const abandoned: InfraError = {
   kind: 'infra',
   code: 'worker_lost',

@@ -11,7 +11,7 @@ import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { SharedHealth, Store } from '../stores/store';
 
-/** A call on a route, as the fleet sees it. */
+/** A call on a route, for the health that all runs share. */
 export interface RouteCall {
   readonly route: string;
   /** Stable over attempts and workers. */
@@ -20,7 +20,7 @@ export interface RouteCall {
   readonly startedAtMs: number;
 }
 
-/** Whether a call is one of many, or the one that tries a recovering route for all. */
+/** `probe`: the one call that tries a recovering route for all runs. */
 export type Admission = 'normal' | 'probe';
 
 function spared(call: RouteCall, health: SharedHealth, untilMs: number): InfraException {
@@ -63,7 +63,7 @@ async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
   throw spared(call, health, backAt(health, health.probe?.untilMs ?? untilMs));
 }
 
-/** Health is advice: a report that the store cannot take must not cost a run its reply or hide its failure. */
+/** Shared health is optional: if the store is unavailable, the report is dropped, and the run keeps its reply or failure. */
 async function advise(report: Promise<unknown>): Promise<void> {
   try {
     await report;

@@ -59,10 +59,10 @@ function agentError(
   };
 }
 
-/** Levels of JSON that a transcript needs round the input of a call, with room to spare. */
+/** Levels of JSON that a transcript needs around the input of a call, with some to spare. */
 const messageDepth = 32;
 
-/** Input that the store can carry too: not every JSON text that parses is. */
+/** Refuses input that the store cannot hold: not every JSON that parses can be stored. */
 function carriedInput(name: string, input: JsonObject): ParsedArguments {
   try {
     canonicalJson(input, messageDepth);
@@ -78,7 +78,10 @@ type ParsedArguments =
   | { readonly type: 'input'; readonly input: JsonObject }
   | { readonly type: 'error'; readonly error: AgentError };
 
-/** Strict: what is not one JSON object is an error, never repaired. For a call without input, vendors send no text at all, or `null`. */
+/**
+ * Strict: anything but one JSON object is an error, never repaired. For a call without input, vendors send an empty text or
+ * `null`.
+ */
 function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
   if (argumentsText.trim() === '') return { type: 'input', input: {} };
   let value: unknown;
@@ -103,7 +106,7 @@ function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
   };
 }
 
-/** Which tool was probably meant by a name that none has. */
+/** Hint with the tool that was probably meant. */
 function meantHint({ config }: ToolsOfRun, name: string): string | undefined {
   const meant = onlyNearestName(
     name,
@@ -185,12 +188,12 @@ function wireName(name: string): string {
   return safe === '' ? 'unnamed_tool' : safe;
 }
 
-/** Input of a tool that the core answers stays inline up to the size of a final answer: nobody else could read it. */
+/** Input of a tool that the core answers stays inline up to the size of a final answer; the core cannot read references. */
 function inlineLimit(agent: ResolvedAgent, name: string): number {
   return agent.coreTools.some((tool) => tool.name === name) ? coreInputBytes : inlineInputBytes;
 }
 
-/** Input with a secret in it travels by reference, so that the tool gets it whole and history never has it. */
+/** Input with a secret is passed by reference: the tool gets it whole, and history never holds it. */
 function holdsSecret(json: string): boolean {
   return redactText(json) !== json;
 }
@@ -211,7 +214,7 @@ function withoutNamedSecrets(json: string): string {
   }
 }
 
-/** What a person or the outcome gets of the model's words: no secrets and no hidden characters. */
+/** Input as people see it: without secrets and hidden characters. */
 export function redactedInput(json: string): JsonObject {
   return objectOf(withoutNamedSecrets(json), (_key, part) =>
     typeof part === 'string' ? redactText(stripHidden(part)) : part,
@@ -232,7 +235,7 @@ async function carried(
   return { input: isCore ? redactedInput(json) : objectOf(json) };
 }
 
-/** An error that leaves room for the others of its reply. */
+/** Bounds an error so that all errors of a reply fit. */
 function shortened(error: AgentError, total: number): AgentError {
   const chars = Math.floor(replyErrorChars / Math.min(total, maxCallsPerReply));
   const { message, hint } = error;
@@ -250,7 +253,7 @@ function privilegedPart(
   return privileged === undefined ? {} : { privileged };
 }
 
-/** Of a refused call nothing else is left that learning could compare with the call that then works. */
+/** Stores the input of a refused call, so that learning can compare it with the call that works. */
 async function lesson(
   store: Store,
   { learns }: ResolvedAgent,
@@ -294,9 +297,9 @@ async function takeCall(
  * Checks every call of a reply and mints its id.
  *
  * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration. The report of all calls
- * together is bounded: beyond `maxCallsPerReply` the first one represents the others. The run's
- * snapshot decides which tools there are.
- * Errors: `worker_mismatch` where this worker lacks one of them; nothing is known against the model then.
+ * together is bounded: beyond `maxCallsPerReply` the first one represents the others. The run's snapshot decides which tools
+ * there are.
+ * Errors: `worker_mismatch` if this worker lacks one of the tools; that is no error of the model.
  */
 export async function takeToolCalls(
   store: Store,

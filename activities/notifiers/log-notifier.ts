@@ -1,4 +1,4 @@
-/** Writes notifications to the worker's log, for those who watch it, and for trying things out. */
+/** Writes notifications to the worker's log, for development and for people who watch it. */
 import { log } from '@temporalio/activity';
 import type { Notifier } from '../definitions/notifier';
 

@@ -4,7 +4,7 @@ import { NotifierError } from '../definitions/notifier';
 /** Milliseconds that a receiver may take (ADR 0027). */
 export const receiverTimeoutMs = 10_000;
 
-/** Statuses that only a person can cure: everything of 4xx but a timeout, too early, and throttling. */
+/** Statuses that retrying cannot fix: 3xx and 4xx except 408, 409, 425 and 429. */
 function isPermanent(status: number): boolean {
   return status >= 300 && status < 500 && ![408, 409, 425, 429].includes(status);
 }
@@ -12,7 +12,7 @@ function isPermanent(status: number): boolean {
 /** Longest wait that a receiver may ask for. */
 const longestWaitMs = 600_000;
 
-/** `Retry-After` in seconds; a date is not waited for, the usual pause is. */
+/** `Retry-After` in seconds; a date is ignored. */
 function retryAfterMs(headers: Headers): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0
@@ -20,7 +20,7 @@ function retryAfterMs(headers: Headers): number | undefined {
     : undefined;
 }
 
-/** The host alone: paths and queries of webhooks are secrets. */
+/** The host only: paths and queries of webhooks are secrets. */
 function hostOf(url: string): string {
   return new URL(url).host;
 }
@@ -35,7 +35,7 @@ function reasonOf(thrown: unknown): string {
 }
 
 /**
- * Posts a body and takes any status of 2xx as delivered.
+ * Posts a body. Any 2xx status means delivered.
  *
  * Errors: `NotifierError`.
  */

@@ -35,7 +35,7 @@ function webhookSignature(secret: string, id: string, timestamp: number, body: s
 
 /**
  * A notifier that posts `{ type: 'holdfast.waiting', timestamp, data: Notification }`. `webhook-id` is the notification's id: a
- * receiver that has seen it has a repeat.
+ * receiver that has seen it before has a duplicate.
  *
  * Errors: TypeError at once for an address or secret that cannot be used.
  */

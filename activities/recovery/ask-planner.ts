@@ -62,7 +62,7 @@ function requestOf(question: PlannerQuestion, isStructured: boolean): ModelReque
   };
 }
 
-/** Sends until an answer comes, or retries or money are spent; the meter knows what each request consumed. */
+/** Sends until there is an answer, or retries or the budget are exhausted. The meter counts each request. */
 async function sendWithRetries(
   question: PlannerQuestion,
   meter: CallMeter,
@@ -93,7 +93,7 @@ async function sendWithRetries(
     } catch (thrown) {
       const failure = failureOf(provider, thrown);
       meter.broke(broken, signal.aborted ? undefined : failure);
-      // Older models and servers do not know the format: the words of the prompt ask for it too.
+      // Older models and servers do not know the format; the prompt asks for it too.
       const isUnknownFormat = failure.code === 'format' && isStructured;
       if (isUnknownFormat) isStructured = false;
       const decision = isUnknownFormat

@@ -14,7 +14,7 @@ const textChars = 500;
 const text = z.string().transform((value) => sanitizeText(value, { maxChars: textChars }));
 const parameters = z.record(z.string(), z.json());
 
-/** Vendors that keep a schema take no free object, so parameters may come as JSON text too. */
+/** Vendors that enforce a schema accept no free-form object, so parameters may come as JSON text. */
 const parametersText = z.string().transform((value, context) => {
   if (value.trim() === '') return undefined;
   try {
@@ -57,7 +57,7 @@ function closedObject(properties: JsonObject): JsonObject {
   };
 }
 
-/** What the vendor is asked to keep to, for a plan. */
+/** Output schema of a plan. */
 export const actionFormat: OutputSchema = {
   name: 'recovery_action',
   schema: closedObject({
@@ -76,7 +76,7 @@ export const actionFormat: OutputSchema = {
   }),
 };
 
-/** What the vendor is asked to keep to, for an estimate. */
+/** Output schema of an estimate. */
 export const estimateFormat: OutputSchema = {
   name: 'progress_estimate',
   schema: closedObject({

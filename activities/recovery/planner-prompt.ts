@@ -1,4 +1,4 @@
-/** What a planner's model is asked: the state of the run in words, and the form of the answer. */
+/** The planner's prompts: the state of the run, and the form of the answer. */
 import type { StuckContext } from '../../workflows/core/recovery/action';
 import type { ToolKnowledge } from '../definitions/tool-knowledge';
 import type { ToolSpec } from '../providers/provider';

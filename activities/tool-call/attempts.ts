@@ -1,4 +1,4 @@
-/** One attempt of a tool call at a time in this process: a worker that was only slow may be given a call again. */
+/** Attempts of one tool call: counts lost ones, and runs one at a time in this process. */
 import { InfraException } from '../lifecycle/infra-exception';
 import { Context } from '@temporalio/activity';
 
@@ -54,10 +54,10 @@ interface RunningAttempt {
 
 const running = new Map<string, RunningAttempt>();
 
-/** Results of attempts that ended, for the case that the server had given them up already. */
+/** Results of ended attempts, in case the server had already given them up. */
 const ended = new Map<string, unknown>();
 
-/** Results that are kept: more than a worker runs at once. */
+/** Results kept in memory: more than a worker runs at once. */
 const keptResults = 500;
 
 function keep(key: string, result: unknown): void {
@@ -69,7 +69,7 @@ function keep(key: string, result: unknown): void {
   }
 }
 
-/** The reason of an abort by a later attempt: nothing is known against the tool. */
+/** The abort reason when a later attempt starts; not an error of the tool. */
 function superseded(): InfraException {
   return new InfraException({
     code: 'worker_lost',
@@ -78,8 +78,8 @@ function superseded(): InfraException {
 }
 
 /**
- * Runs an attempt after the earlier one of the same key has ended: a probe or a repeat beside an effect that is still under way
- * would find nothing and do it twice. The earlier one is told to stop by the signal.
+ * Runs an attempt after the earlier one of the same key has ended: a probe or a repeat during a running effect would find
+ * nothing and do it twice. The signal stops the earlier attempt.
  *
  * Contract: this attempt sees everything that the earlier one still records, and a result that was too late for the server,
  * since the tool blocked this process, is given to the next attempt: it would block again. Attempts in other processes are

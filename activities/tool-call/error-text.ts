@@ -1,13 +1,13 @@
 /** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
 import { failureMessageChars } from '../../workflows/core/limits';
 
-/** Levels of causes and of nested answers that are looked into. */
+/** Levels of causes and of nested responses that are read. */
 const deepest = 5;
 /** Causes, or errors of a list, that are included. */
 const mostErrors = 3;
-/** Bytes of an answer that are read. */
+/** Bytes of a response that are read. */
 const answerBytes = 64 * 1024;
-/** Characters of the end of a program's own words. */
+/** Characters of the end of stderr. */
 const stderrChars = 300;
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Where services put the words of an error, the most telling first. */
+/** Fields in which services put error messages, the most specific first. */
 const wordFields = [
   'message',
   'error_description',
@@ -66,7 +66,7 @@ function statusOf(fields: Fields): number | undefined {
   return [fields['status'], fields['statusCode']].find((value) => typeof value === 'number');
 }
 
-/** What a service answered, as the common HTTP clients hang it on their errors. */
+/** The message of a service's response, as the common HTTP clients attach it to their errors. */
 function answerOf(thrown: Fields): string {
   const response = fieldsOf(thrown['response']);
   const answers = [response['data'], response['body'], response['text'], thrown['data']];

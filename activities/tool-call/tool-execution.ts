@@ -1,4 +1,4 @@
-/** Executes a tool under its deadline, and turns what comes of it into an output or an error for the model. */
+/** Runs a tool within its deadline, and turns the outcome into an output or an error for the model. */
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../../workflows/core/failure';
 import { recoveryInstructions } from '../../workflows/core/errors/failure-policy';
@@ -14,7 +14,7 @@ import { boundOutput, outputText } from './tool-output';
 import type { Tool, ToolContext } from '../tools/tool';
 import { ToolError } from '../tools/tool-error';
 
-/** Codes of system and client errors with which a connection ends after the request may have been taken. */
+/** Error codes of a connection that was lost after the request may have reached the server. */
 const middleCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'ECONNABORTED',
@@ -30,7 +30,7 @@ const middleCodes: ReadonlySet<string> = new Set([
 const maxCauses = 5;
 
 /**
- * Whether a thrown error says that a connection was lost, or timed out, in the middle of a request.
+ * Whether the request may have reached the server before the connection was lost or timed out.
  *
  * Contract: total; reads `code` and `cause` only.
  */
@@ -52,7 +52,7 @@ export type Execution =
       readonly error: AgentError;
       /** What the tool gave before it failed; untrusted. */
       readonly output?: GivenOutput;
-      /** It may have taken effect all the same. */
+      /** The call may still have taken effect. */
       readonly isOutcomeUnknown?: true;
     };
 
@@ -89,7 +89,7 @@ function hintOf(tool: Tool, thrown: unknown, value: unknown): string | undefined
   return tool.hintFor(thrown, value);
 }
 
-/** A tool that is written without types may invent a code, which nothing behind could answer. */
+/** A tool written without types may use an unknown code. */
 function knownCode(code: AgentError['code']): AgentError['code'] {
   return Object.hasOwn(recoveryInstructions, code) ? code : 'tool_execution_failed';
 }
@@ -117,7 +117,7 @@ function executionError(
   return toolFailure(tool, 'tool_execution_failed', thrownText(thrown), { hint, root });
 }
 
-/** Whether a failure leaves open what became of the effect; a tool's own error says what it says. */
+/** Whether the outcome is unknown after a failure. A `ToolError` is taken at its word. */
 function leavesUnknown(thrown: unknown): boolean {
   if (thrown instanceof ToolError) return thrown.code === 'outcome_unknown';
   return thrown instanceof ToolDeadline || mayHaveReachedServer(thrown);
@@ -150,7 +150,7 @@ export interface ExecutionPlace {
   readonly superseded: AbortSignal;
 }
 
-/** Milliseconds that an aborted tool has to come to its own end: `run_command` needs 2 s to end a stubborn group. */
+/** Milliseconds that an aborted tool has to end by itself: `run_command` needs 2 s to kill a process group. */
 const settleMs = 3_000;
 
 /** Waits for work that was told to stop: what it still returns is used, nothing else is waited for. */
@@ -174,7 +174,7 @@ async function lastWords<Result>(work: Promise<Result>, told: unknown): Promise<
 /**
  * Runs `work` with a tool's context; the signal aborts after `limitMs`, on cancel and on the worker's shutdown.
  *
- * Contract: work that comes to an end of its own soon after the abort keeps its result, so that a finished effect is known.
+ * Contract: if the work ends soon after the abort, its result counts, so that a finished effect is known.
  */
 export async function withToolContext<Result>(
   limitMs: number,
@@ -212,7 +212,7 @@ export async function withToolContext<Result>(
   }
 }
 
-/** What was thrown, or words for it where even asking for its type throws: a tool may throw a Proxy. */
+/** What was thrown, or an error with its text if it cannot be inspected: a tool may throw a Proxy. */
 function readable(thrown: unknown): unknown {
   try {
     Object.getPrototypeOf(Object(thrown));

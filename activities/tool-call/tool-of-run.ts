@@ -1,4 +1,4 @@
-/** Which tools a run has: its snapshot decides what the model may call, this worker's code what can be done about it. */
+/** Which tools a run has: the snapshot decides what the model may call; this worker's code runs it. */
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { RunConfig } from '../definitions/run-config';
@@ -6,7 +6,7 @@ import { canonicalJson } from '../stores/content-hash';
 import { thisWorker } from '../lifecycle/worker-identity';
 import type { Tool } from '../tools/tool';
 
-/** What of a run's definition its tools depend on. */
+/** The parts of a run's definition that concern tools. */
 export interface ToolsOfRun {
   readonly config: Pick<RunConfig, 'tools' | 'workspace'>;
   readonly agent: ResolvedAgent;

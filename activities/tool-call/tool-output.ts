@@ -1,4 +1,4 @@
-/** What the model gets of a tool's output: sanitized, fenced, bounded, with a way to read on. */
+/** A tool's output as the model gets it: sanitized, fenced, bounded, with a ref to read on. */
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { cutMiddle, sanitizeText } from '../untrusted/sanitizer';
@@ -6,10 +6,10 @@ import { sanitizeWhole } from '../untrusted/sanitize-large';
 import { fenceToolOutput } from '../untrusted/fence';
 import type { Store } from '../stores/store';
 
-/** Characters of one tool result that the model gets at once (ADR 0003); the whole is in the store. */
+/** Characters of one tool result that the model gets (ADR 0003); the whole is in the store. */
 const modelOutputChars = 16_000;
 
-/** Characters of one output that are kept at all, 64 Mi; of more, head and tail (ADR 0003). */
+/** Characters of one output that are stored, 64 Mi; of a longer one, head and tail (ADR 0003). */
 export const keptOutputChars = 64 * 1024 * 1024;
 
 /** An output as a tool gave it, or its head and tail. */
@@ -19,7 +19,7 @@ export interface GivenOutput {
   readonly wholeBytes?: number;
 }
 
-/** Bounds an output before anything is done with it: what is cleaned, compared and stored takes time and memory. */
+/** Bounds an output first, because cleaning, comparing and storing it take time and memory. */
 export function boundOutput(text: string): GivenOutput {
   if (text.length <= keptOutputChars) return { text };
   return { text: cutMiddle(text, keptOutputChars), wholeBytes: Buffer.byteLength(text) };
@@ -29,7 +29,7 @@ export function boundOutput(text: string): GivenOutput {
 export interface ShownOutput {
   readonly content: string;
   readonly blob?: string;
-  /** Bytes of the whole output, also of what was not kept. */
+  /** Bytes of the whole output, including what was not stored. */
   readonly bytes: number;
   /** Sanitized, unfenced head, for previews. */
   readonly plain: string;
@@ -38,8 +38,8 @@ export interface ShownOutput {
 /**
  * A tool's return value as text: a string unchanged, anything else as JSON.
  *
- * Contract: never throws. Hidden characters go before JSON spells them, so that they split no secret. What JSON cannot carry (a cycle, a bigint) is named, since the call is done all the same and must
- * not pass for a failed one.
+ * Contract: never throws. Hidden characters are removed before JSON escapes them, so that they cannot split a secret. If JSON
+ * cannot hold the value (a cycle, a bigint), the text says so: the call is done and must not look failed.
  */
 export function outputText(output: unknown): string {
   if (typeof output === 'string') return output;

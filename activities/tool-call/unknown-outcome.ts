@@ -9,13 +9,13 @@ import { thrownText } from './error-text';
 import type { ProbeAnswer, Tool } from '../tools/tool';
 import { defined } from '../../workflows/core/json';
 
-/** Milliseconds that a probe may take: less than the grace of an activity, so that its answer is still stored (ADR 0023). */
+/** Milliseconds that a probe may take: less than an activity's grace period, so that its answer is still stored (ADR 0023). */
 const probeLimitMs = 20_000;
 
 /** Milliseconds that a repeat gets at least, if the first execution has used up its time. */
 const minRepeatMs = 1_000;
 
-/** The error that says what is not known, with the evidence, to the model or to the person who is asked. */
+/** The error for an unknown outcome, with the evidence, for the model or the person who is asked. */
 function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
   return {
     type: 'error',
@@ -32,7 +32,7 @@ function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
   };
 }
 
-/** An answer as its author's types promise it; a probe that is written without types may say anything. */
+/** A valid answer; a probe written without types may return anything. */
 function checkedAnswer(answer: unknown): ProbeAnswer {
   const { type, output, evidence } = { ...(answer as object | undefined) } as Record<
     string,
@@ -50,7 +50,7 @@ function checkedAnswer(answer: unknown): ProbeAnswer {
   }
 }
 
-/** Asks a probe; one that fails has found out nothing, which is no failure of the run. */
+/** Asks a probe. If it fails, the answer is `unknown`. */
 async function askProbe(
   tool: Tool,
   place: ExecutionPlace,
@@ -74,7 +74,7 @@ async function askProbe(
 
 type Failed = Extract<Execution, { type: 'error' }>;
 
-/** A keyed call may be repeated with its key, once; then the model or a person is told. */
+/** Repeats a keyed call once with its key; if that fails too, the outcome is unknown. */
 async function repeatKeyed(
   tool: Tool,
   value: unknown,
@@ -117,7 +117,7 @@ async function reconcile(
   }
 }
 
-/** Executes a call for the first time, and looks into what a failure in its middle has left. */
+/** Executes a call for the first time, and resolves a failure that leaves its outcome unknown. */
 async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): Promise<Execution> {
   const startedAt = performance.now();
   const execution = await executeTool(tool, value, place);
@@ -136,7 +136,7 @@ async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): 
   }
 }
 
-/** What earlier attempts have left of a call. */
+/** What is known from earlier attempts of a call. */
 export interface Earlier {
   readonly record: ToolRecord;
   /** Workers that this call lost, and how many it may lose (`limits.maxLostWorkers`). */
@@ -147,7 +147,7 @@ function lostText(count: number): string {
   return `${count} ${count === 1 ? 'worker was' : 'workers were'} lost while they ran this call (killed, out of memory, or stuck)`;
 }
 
-/** A call that has taken too many workers with it, and that changed nothing. */
+/** The error for a call that cost too many workers and changed nothing. */
 function notRunAgain(tool: Tool, count: number, why: string): Execution {
   return {
     type: 'error',
@@ -163,7 +163,7 @@ function notRunAgain(tool: Tool, count: number, why: string): Execution {
   };
 }
 
-/** Looks into a call that an earlier attempt began: its effect may have happened. */
+/** Resolves a call that an earlier attempt began, so that its effect may have happened. */
 async function resume(
   tool: Tool,
   value: unknown,
@@ -191,7 +191,7 @@ async function resume(
 }
 
 /**
- * Does what is still to be done about a call, given what earlier attempts have left of it.
+ * Runs, repeats or resolves a call, depending on earlier attempts.
  *
  * Contract: an effect that may have happened is repeated only with its key (`keyed`) or after a probe that says it has not
  * (`reconcilable`). What stays unknown is marked so, with the evidence. A call that has lost its workers does not run again;

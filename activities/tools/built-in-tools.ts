@@ -1,4 +1,4 @@
-/** The two tools that the core itself answers: `complete_task` and `ask_user`. */
+/** The two tools that the core answers: `complete_task` and `ask_user`. */
 import { z } from 'zod';
 import { askUserTool, completeTaskTool } from '../../workflows/core/tools/ports';
 import { defineTool } from './define-tool';

@@ -23,7 +23,7 @@ const policySchema = z
   });
 
 /**
- * Returns the policy if it says something that can be kept.
+ * Returns a valid policy.
  *
  * Errors: `UserError` that names who set it, the value and the remedy; also for `reject` and `escalate` without a time.
  */

@@ -1,4 +1,4 @@
-/** Makes a tool of its author's definition, and refuses at once what could not work in a run. */
+/** Makes a tool from its author's definition, and refuses what could not work. */
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
@@ -18,9 +18,9 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Characters of a description; OpenAI answers 400 above it (`string_above_max_length`). */
 export const maxDescriptionChars = 1_024;
 
-/** Milliseconds that one execution may take, where the definition says nothing (ADR 0007). */
+/** Default time limit of one execution in milliseconds (ADR 0007). */
 const defaultTimeoutMs = 60_000;
-/** Longest time limit: a day, the longest that a run may wait for providers too. */
+/** Longest time limit in milliseconds: a day, as for waiting on providers. */
 const maxTimeoutMs = 86_400_000;
 
 /**
@@ -114,7 +114,7 @@ function parseWith(
 ): ParsedInput {
   const structural = check(input);
   const parsed = schema.safeParse(input);
-  // The validator has the last word on values (it may coerce), but drops unknown parameters silently.
+  // Zod decides about values (it may coerce), but drops unknown parameters silently.
   if (parsed.success && !structural.some(({ kind }) => kind === 'unknown')) {
     return { ok: true, value: parsed.data };
   }
@@ -133,7 +133,7 @@ function parseWith(
   };
 }
 
-/** An approval rule that fails, or gives no plain answer, asks a person: the safe reading. */
+/** An approval rule that throws, or returns anything but false, asks a person. */
 function askWhere(
   rule: (input: unknown, context: ApprovalContext) => unknown,
 ): Tool['needsApproval'] {
@@ -159,7 +159,7 @@ function hintFrom(hint: ToolDefinition['hint']): Tool['hintFor'] {
   };
 }
 
-/** Inputs that the guard must know: which names the edited file, which are mere labels. */
+/** The parameter with the edited file, and the parameters that are mere labels, for the guard. */
 function guardedInputs(
   { name, editsFile, cosmetic = [] }: Pick<ToolDefinition, 'name' | 'editsFile' | 'cosmetic'>,
   effect: Tool['effect'],

@@ -1,4 +1,4 @@
-/** Which input of a tool names the file that it changes, and which file that is on the disk. */
+/** Which parameter names the file that a tool changes, and which file that is on disk. */
 import { lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
@@ -34,7 +34,7 @@ export function editedFileField(
   return effect !== 'read' && changesFiles ? fileField(inputNames) : undefined;
 }
 
-/** Links followed where the file behind them is not there yet. */
+/** Links followed if their target does not exist yet. */
 const maxLinks = 8;
 
 /** The path with every link resolved, also of a file that does not exist yet. */
@@ -57,7 +57,7 @@ function otherCase(name: string): string {
   return upper === name ? name.toLowerCase() : upper;
 }
 
-/** Whether the file system takes names in other case for the same; asked of the nearest folder that exists. */
+/** Whether the file system ignores case, checked on the nearest existing folder. */
 async function foldsCase(path: string): Promise<boolean> {
   const folder = await stat(path).catch(() => undefined);
   const parent = dirname(path);
@@ -71,10 +71,10 @@ async function foldsCase(path: string): Promise<boolean> {
 const pathChars = 200;
 
 /**
- * Identity of a file that a tool is about to change: `./a`, a link to it, and another case where that is the same file, are
- * one.
+ * Identity of a file that a tool is about to change: `./a`, a link to it, and another case on a file system that ignores case
+ * are the same.
  *
- * Contract: never throws; relative to the workspace, or without its folders outside of it. A path is looked at, never opened.
+ * Contract: never throws; relative to the workspace, or the base name for a file outside. No file is opened.
  */
 export async function fileIdentity(workspace: string | undefined, given: string): Promise<string> {
   const root = workspace === undefined ? sep : await realPathOf(workspace);

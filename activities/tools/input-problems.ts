@@ -1,4 +1,4 @@
-/** Says in words for the model what is wrong with a tool call's input. */
+/** Describes for the model what is wrong with a tool call's input. */
 import type { ErrorObject } from 'ajv';
 import { Ajv } from 'ajv';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
@@ -23,7 +23,7 @@ const shownPathChars = 120;
 /** Listed values that a problem names. */
 const shownValues = 30;
 
-/** Path of a value inside an input, as the model writes it. */
+/** Path of a value in an input, such as `items[0].name`. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;
@@ -108,7 +108,7 @@ function problemOf(error: ErrorObject, outer: readonly PropertyKey[]): InputProb
   }
 }
 
-/** Of several alternatives, what is wrong with the one that was most likely meant. */
+/** The problems of the alternative that was most likely meant. */
 function alternativeProblems(
   tried: readonly (readonly InputProblem[])[],
   path: string,
@@ -206,7 +206,7 @@ export function structuralCheck(schema: JsonObject): StructuralCheck {
   };
 }
 
-/** Adds the validator's own findings where the structure explains nothing at or below their place, and bounds the list. */
+/** Adds the validator's problems unless a structural one explains the same place, and bounds the list. */
 export function problemTexts(
   structural: readonly InputProblem[],
   byValidator: readonly InputProblem[],

@@ -9,7 +9,7 @@ const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;
 /** Keywords that both vendors refuse at the top level, where only a plain object may stand. */
 const refusedAtTop = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if'] as const;
 
-/** Depth of nesting above which a schema is taken for endless; OpenAI allows 10 in strict mode. */
+/** Deepest nesting of a schema; OpenAI allows 10 in strict mode. */
 const maxDepth = 32;
 
 /** True for a JSON object, not an array. */
@@ -37,7 +37,7 @@ export function resolveReference(root: JsonObject, reference: string): JsonValue
   return found;
 }
 
-/** Inlines references that do not lead back to themselves; those that do stay, with the definitions they need. */
+/** Inlines references, except recursive ones, which keep their definitions. */
 function inlineReferences(root: JsonObject, node: JsonValue, open: readonly string[]): JsonValue {
   if (Array.isArray(node)) {
     return node.map((item: JsonValue) => inlineReferences(root, item, open));
@@ -89,7 +89,7 @@ function leadsBack(root: JsonObject, reference: string): boolean {
   return false;
 }
 
-/** Drops what says nothing to a model and what some vendor refuses. */
+/** Drops keywords that mean nothing to a model or that a vendor refuses. */
 function withoutNoise(node: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(node).filter(([key, value]) => {
@@ -106,10 +106,10 @@ function withoutNoise(node: JsonObject): JsonObject {
   );
 }
 
-/** Where a checked schema comes from: it makes the words of the error. */
+/** The origin of a checked schema, for messages. */
 interface SchemaOrigin {
   readonly tool: string;
-  /** Called for what the vendors refuse: throws, or returns what may stand there instead. */
+  /** Called for what vendors refuse: throws, or returns a replacement. */
   readonly refuse: (
     construct: string,
     path: string,
@@ -216,7 +216,7 @@ function convert(schema: JsonObject, origin: SchemaOrigin): JsonObject {
   return acceptable(withObjectTop(kept, origin), 'input', origin, 0);
 }
 
-/** Says of each object that says nothing of other properties that it has none; parts of an `allOf` cannot say so. */
+/** Closes each object that does not mention additional properties, except inside `allOf`. */
 function closeObjects(node: JsonObject): JsonObject {
   const close = (value: JsonValue): JsonValue =>
     isJsonArray(value) ? value.map(close) : isJsonObject(value) ? closeObjects(value) : value;
@@ -248,8 +248,8 @@ export function inputSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
 }
 
 /**
- * Says what the author has said of a schema that another copy of zod made: descriptions and marks (`privileged`) are in that
- * copy's registry, where only the schema itself finds them, and an approval hangs on a mark.
+ * Adds the metadata of a schema from another copy of zod. Its descriptions and `privileged` marks are in that copy's registry,
+ * which only the schema can read; approvals depend on the marks.
  */
 function addOwnMeta(schema: object, json: object): void {
   const own = schema as { readonly meta?: () => unknown };
@@ -285,7 +285,7 @@ export function plainSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
   return isJsonObject(json) ? json : {};
 }
 
-/** Says the alternatives of a top level as one object: all their properties, required where every alternative requires it. */
+/** Merges top-level alternatives into one object with all their properties; required is what every alternative requires. */
 function mergeAlternatives(node: JsonObject): JsonObject {
   const alternatives = [node['oneOf'], node['anyOf']]
     .filter(isJsonArray)
@@ -313,7 +313,7 @@ function mergeAlternatives(node: JsonObject): JsonObject {
   };
 }
 
-/** What is left of a node when all that a vendor may refuse is taken out. */
+/** The node without anything that a vendor may refuse. */
 function loosened(node: JsonObject): JsonObject {
   const open = Object.fromEntries(
     Object.entries(node).filter(
@@ -338,8 +338,8 @@ function loosened(node: JsonObject): JsonObject {
 }
 
 /**
- * Makes a foreign schema (an MCP server's) acceptable: what a vendor refuses is taken out of what the model is told, and stays
- * in force when the input is checked. Alternatives at the top level become one object with all their properties.
+ * Makes a foreign schema (an MCP server's) acceptable: what a vendor refuses is removed from the model's schema, but still
+ * applies when the input is checked. Alternatives at the top level become one object with all their properties.
  *
  * Contract: never throws.
  */

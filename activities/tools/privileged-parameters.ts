@@ -19,7 +19,7 @@ function schemasIn(value: JsonValue | undefined): readonly JsonObject[] {
   return isJsonObject(value) ? [value] : [];
 }
 
-/** The node with everything that holds for the same value: what it refers to, and its alternatives. */
+/** The node and every schema that applies to the same value: references and alternatives. */
 function alternatives(root: JsonObject, node: JsonObject): readonly JsonObject[] {
   const all = new Set<JsonObject>();
   const open = [node];
@@ -37,7 +37,7 @@ function matches(pattern: string, key: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(key);
   } catch {
-    // A pattern that nobody can read may mean this key: the safe side.
+    // An invalid pattern counts as a match: the safe side.
     return true;
   }
 }

@@ -1,10 +1,10 @@
-/** Tool `read_output`: reads on in an output of which the model got head and tail only. */
+/** The tool `read_output`: reads a part of an output that the model got only head and tail of. */
 import { z } from 'zod';
 import { defineTool } from './define-tool';
 import type { Tool } from './tool';
 import { ToolError } from './tool-error';
 
-/** Bytes in one answer: fewer than one result shows at once, so that reading on never needs reading on. */
+/** Bytes in one answer: fewer than one result shows, so that the answer is never shortened itself. */
 const maxLength = 12_000;
 /** Bytes read before the offset, to begin at the start of a line: a secret cut in two is not recognized as one. */
 const lineSearchBytes = 4_096;

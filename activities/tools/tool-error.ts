@@ -1,4 +1,4 @@
-/** The exception for the model: a tool's failure that it can see and may correct. */
+/** The error that tools throw for failures that the model can see and correct. */
 import type { AgentErrorCode } from '../../workflows/core/failure';
 
 /** Codes that a running tool may report. */
@@ -29,7 +29,7 @@ export class ToolError extends Error {
       readonly hint?: string;
       /** False if no other input can help. Default true. */
       readonly recoverable?: boolean;
-      /** What the tool gave before it failed, of any length; stored like a result, untrusted. */
+      /** Output before the failure, of any length; stored like a result, untrusted. */
       readonly output?: string;
       readonly cause?: unknown;
     } = {},

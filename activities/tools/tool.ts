@@ -25,7 +25,7 @@ export interface ToolContext {
   ) => Promise<{ text: string; totalBytes: number }>;
 }
 
-/** What an approval rule may look at beside the input. */
+/** What an approval rule may use in addition to the input. */
 export interface ApprovalContext {
   readonly tool: string;
   readonly toolCallId: string;
@@ -51,7 +51,7 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   readonly description: string;
   /** An object schema. */
   readonly input: Input;
-  /** What a repeat does. Default `irreversible`: the safe reading of a tool that says nothing. */
+  /** What a repeat does. Default `irreversible`, the safest. */
   readonly effect?: ToolEffect;
   /** Milliseconds that one execution may take. Default 60,000. */
   readonly timeoutMs?: number;
@@ -62,15 +62,18 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   readonly approvals?: DecisionPolicy;
   /** Trusted advice for the model when this tool fails, by the tool's author. */
   readonly hint?: string | ((error: unknown, input: unknown) => string | undefined);
-  /** Input property that names the file which this tool changes. Default: found by name where the tool's name says that it edits files. */
+  /**
+   * Input property that names the file which this tool changes. Default: found by name if the tool's name says that it edits
+   * files.
+   */
   readonly editsFile?: string;
   /** Inputs that are mere labels: calls that differ only in them are the same call. */
   readonly cosmetic?: readonly string[];
   /** Calls per run. High-risk tools have a default by name (R-GUARD-4), others none. */
   readonly maxCalls?: number;
   /**
-   * Who decides when nobody knows whether a call took effect. Default `tell-model`: the model gets the evidence as an error;
-   * `ask-person`: the call waits as a question, and what a person has found out is its result.
+   * Who decides when it is unknown whether a call took effect. `tell-model` (default): the model gets the evidence as an error.
+   * `ask-person`: the call waits as a question, and a person's answer is its result.
    */
   readonly onUnknown?: OnUnknown;
   /** Input property shown in the Web UI beside the tool's name. */
@@ -90,7 +93,7 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   ) => Promise<ProbeAnswer>;
 }
 
-/** Checked input: the parsed value, or what is wrong in words for the model with trusted advice. */
+/** Checked input: the parsed value, or the problems in words for the model, with a trusted hint. */
 export type ParsedInput =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problems: readonly string[]; readonly hint?: string };
@@ -119,7 +122,7 @@ export interface Tool {
   readonly label: string | undefined;
   /** The call is a run of another agent. @internal */
   readonly subagent?: Omit<SubagentPolicy, 'tools'>;
-  /** Checks input: the parsed value, or what is wrong in words for the model. @internal */
+  /** Checks input: the parsed value, or the problems in words for the model. @internal */
   readonly parse: (input: unknown) => ParsedInput;
   /** @internal */
   readonly needsApproval: (input: unknown, context: ApprovalContext) => boolean;

@@ -1,8 +1,8 @@
-/** What a parameter's value looks like, and how one value can be made of another: all that learning may know of values. */
+/** The kind of a parameter's value, and how one value can be made from another: all that learning may know about values. */
 import type { JsonValue } from '../../workflows/core/json';
 import type { ValueShape, ValueTransform } from '../stores/patterns/pattern-shape';
 
-/** Characters of a text that is looked at. */
+/** Characters of a text that are inspected. */
 const lookedAtChars = 2_000;
 
 const textShapes: readonly (readonly [ValueShape, RegExp])[] = [
@@ -40,7 +40,7 @@ function onText(change: (text: string) => JsonValue | undefined): Transform {
   return (value) => (typeof value === 'string' ? change(value) : undefined);
 }
 
-/** From the most particular to the most general: the first that explains a change is kept. */
+/** From the most specific to the most general: the first that explains a change wins. */
 const transforms: readonly (readonly [ValueTransform, Transform])[] = [
   [
     'strip line suffix',
@@ -73,7 +73,7 @@ function equal(left: JsonValue | undefined, right: JsonValue | undefined): boole
   return JSON.stringify(left) === JSON.stringify(right);
 }
 
-/** The change that makes `after` of `before`, if it is a known one. */
+/** The known transform from `before` to `after`; undefined if there is none. */
 export function transformBetween(
   before: JsonValue,
   after: JsonValue | undefined,
@@ -95,7 +95,7 @@ const searchedChars = 200_000;
 
 const lastPart = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
 
-/** Whether a text has this value as a whole: no letter, digit or part of a path beside it. */
+/** Whether a text contains this value as a whole word or path. */
 export function holdsValue(text: string, value: string): boolean {
   if (value.length < 3) return false;
   const searched = text.slice(0, searchedChars);
@@ -107,7 +107,7 @@ export function holdsValue(text: string, value: string): boolean {
   return false;
 }
 
-/** Words of a result that may be values: cut at blanks, quotes and brackets, without line numbers and punctuation. */
+/** Words of a result that may be values: split at blanks, quotes and brackets, without line numbers and punctuation. */
 function wordsOf(text: string): readonly string[] {
   return text
     .slice(0, searchedChars)
@@ -116,10 +116,7 @@ function wordsOf(text: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/**
- * The value of the wanted shape that a result has for a wrong one: the path that ends in the wrong path's last part, or the only
- * word of that shape.
- */
+/** The value in a result that corrects a wrong one: the path with the same last part, or the only word of the wanted shape. */
 export function valueFromResult(
   text: string,
   wrong: JsonValue | undefined,

@@ -1,4 +1,4 @@
-/** Marks what a tool gave as data, so that it cannot pass for the runtime's own words. */
+/** Marks tool output as data, so that it cannot pass for the runtime's own words. */
 import { createHash } from 'node:crypto';
 
 /** Explains fences to the model; belongs in the system prompt. */
@@ -14,7 +14,7 @@ const fenceLike = /[<＜‹〈﹤]\s{0,8}(\/?)\s{0,8}(tool[\s_-]{0,4}output)/giu
 const codeDigits = 16;
 
 /**
- * Puts a fence round a tool's output.
+ * Puts a fence around a tool's output.
  *
  * The code is a digest of the text itself, so a text cannot hold its own closing line: it would have to know its digest. Tags
  * inside that look like a fence lose their bracket as well.

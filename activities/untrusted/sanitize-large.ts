@@ -1,11 +1,11 @@
-/** Cleans a text of many megabytes whole, in pieces between which the event loop turns, so that heartbeats still go out. */
+/** Sanitizes a text of many megabytes in pieces, and yields to the event loop between them, so that heartbeats still go out. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { sanitizeText } from './sanitizer';
 import { defined } from '../../workflows/core/json';
 
-/** Characters of a piece: some 100 ms of work on a text that no rule can skip through. */
+/** Characters of a piece: about 100 ms of work in the worst case. */
 const pieceChars = 128 * 1024;
-/** Characters before the end of a piece in which a place to cut is looked for. */
+/** Characters before the end of a piece that are searched for a place to cut. */
 const searchChars = 16_384;
 
 /** Where a piece ends: after a line, else where no token can be, else anywhere but in a surrogate pair. */
@@ -22,7 +22,7 @@ function cutAt(text: string, from: number): number {
 }
 
 /**
- * Makes a whole text fit for the store: as `sanitizeText`, but nothing is left out.
+ * Sanitizes a whole text for the store: like `sanitizeText`, but nothing is left out.
  *
  * Contract: deterministic in its arguments. A secret that has no line end, blank or bracket in 16,384 characters, or a private
  * key that is longer, may be cut in two and then keeps a part.

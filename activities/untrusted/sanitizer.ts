@@ -1,4 +1,4 @@
-/** Makes text of tools, vendors and errors fit for every sink: no secrets, no hidden characters, no machine paths, bounded. */
+/** Sanitizes text of tools, vendors and errors for every sink: no secrets, hidden characters or machine paths, and bounded. */
 import { literalPattern } from '../../workflows/core/literal-pattern';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { redactText } from '../../workflows/core/secrets/redact';

@@ -1,4 +1,4 @@
-/** How a store keeps what runs learn. */
+/** The part of a store that learning uses. */
 import type { Observation, Pattern } from './pattern-shape';
 
 /** Which patterns are asked for; an absent field means any. */
@@ -33,7 +33,7 @@ export interface PatternStore {
     id: string,
     change: (known: Pattern | undefined) => Pattern | undefined,
   ): Promise<Pattern | undefined>;
-  /** What was found out about a set of tools, by the digest of their definitions. */
+  /** Knowledge of a set of tools, by the digest of their definitions. */
   knowledge(digest: string): Promise<string | undefined>;
   /** Keeps it; the first one stays. */
   keepKnowledge(digest: string, json: string): Promise<void>;

@@ -1,8 +1,8 @@
-/** Tools of MCP servers; their SDK is loaded by the first server that is connected, since most workers have none. */
+/** Tools of MCP servers. The SDK is loaded with the first server, because most workers have none. */
 import type { McpOptions, McpTools } from './mcp-options';
 
 /**
- * Connects to an MCP server and makes tools of its tools, as they are now: later changes of the server's list change nothing.
+ * Connects to an MCP server and makes tools of its current tools; later changes of its list are ignored.
  *
  * Contract: the next call starts or reconnects a server that crashed. The caller closes.
  * Errors: `UserError` for a server name or URL that cannot be used; `InfraException` `tool_infrastructure` if the server cannot

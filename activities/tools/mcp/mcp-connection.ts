@@ -1,4 +1,4 @@
-/** One connection to an MCP server: made when needed, made anew after the server has gone. */
+/** One connection to an MCP server: connects when needed, and reconnects after the server is gone. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -15,7 +15,7 @@ const connectTimeoutMs = 30_000;
 export interface McpConnection {
   /** The client that is connected, or a new one. */
   client(): Promise<Client>;
-  /** Drops a client that does not answer any more, so that the next call connects anew. */
+  /** Drops a client that no longer answers, so that the next call reconnects. */
   drop(client: Client): Promise<void>;
   close(): Promise<void>;
 }

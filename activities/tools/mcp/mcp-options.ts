@@ -1,7 +1,7 @@
-/** How people name an MCP server, and what they get of it. */
+/** Options of an MCP server, and its tools. */
 import type { Tool } from '../tool';
 
-/** A server that is a program of this machine, spoken to over its standard input and output. */
+/** A server that runs as a program on this machine, over standard input and output. */
 export interface StdioServer {
   readonly type: 'stdio';
   readonly command: string;
@@ -20,20 +20,20 @@ export interface HttpServer {
 
 /** Which server, and how its tools are used. */
 export interface McpOptions {
-  /** Begins the names of the server's tools. */
+  /** Prefix of the tools' names. */
   readonly name: string;
   readonly transport: StdioServer | HttpServer;
   /** Milliseconds that a call may take. Default 60,000. */
   readonly callTimeoutMs?: number;
   /** Approval of all its tools. Default `never`. */
   readonly approval?: 'never' | 'always';
-  /** Who decides when the server is lost in the middle of a call that may not be repeated. Default `tell-model`. */
+  /** Who decides when the server is lost during a call that must not be repeated. Default `tell-model`. */
   readonly onUnknown?: Tool['onUnknown'];
 }
 
 /** The tools that a server had when it was connected. */
 export interface McpTools {
   readonly tools: readonly Tool[];
-  /** Ends the connection, and the server if it is a program that was started here. */
+  /** Closes the connection, and ends the server if it was started here. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What an MCP tool gave, as text for the model. */
+/** The result of an MCP tool as text for the model. */
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 type Content = CallToolResult['content'][number];

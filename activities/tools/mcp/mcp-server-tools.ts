@@ -26,7 +26,7 @@ import { privilegedFinder } from '../privileged-parameters';
 import { mcpToolNames } from './mcp-tool-names';
 
 const defaultCallTimeoutMs = 60_000;
-/** Tools of one server read at most; a server that pages for ever ends here. */
+/** Pages of a server's tool list that are read, in case it never ends. */
 const maxToolPages = 50;
 
 interface ServerUse {
@@ -35,7 +35,7 @@ interface ServerUse {
   readonly timeoutMs: number;
 }
 
-/** By the server's own hints; one that says nothing, or that lies about being harmless, is the server owner's to answer for. */
+/** By the server's own annotations, whose truth is the server owner's responsibility. */
 function effectOf({ annotations }: McpTool): ToolEffect {
   if (annotations?.readOnlyHint === true) {
     return 'read';
@@ -45,7 +45,7 @@ function effectOf({ annotations }: McpTool): ToolEffect {
 
 type Validator = (input: unknown) => string | undefined;
 
-/** Checks by the whole schema as the server gave it; one that cannot be compiled is the server's to check. */
+/** Validates against the server's own schema; if it cannot be compiled, the server validates. */
 function validatorFor(schema: JsonObject): Validator {
   try {
     const { $schema: _dialect, $id: _id, ...plain } = schema;
@@ -169,7 +169,9 @@ async function callOnce(
   return CallToolResultSchema.parse(answer);
 }
 
-/** Calls; after a lost connection once more on a new one, if the first call was never taken or may be repeated. */
+/**
+ * Calls the tool. After a lost connection, calls once more on a new one if the first call was never sent or may be repeated.
+ */
 async function call(
   use: ServerUse,
   tool: McpTool,

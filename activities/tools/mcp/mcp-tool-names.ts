@@ -1,4 +1,4 @@
-/** Names that vendors accept for the tools of MCP servers, which may be named anyhow. */
+/** Names that vendors accept for the tools of MCP servers, whose own names may be anything. */
 import { createHash } from 'node:crypto';
 
 /** Characters of a tool name, as vendors allow. */
@@ -10,8 +10,8 @@ const plain = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/g, '_');
 /**
  * `<server>_<tool>` for each tool, in order.
  *
- * Contract: names match `^[a-zA-Z0-9_-]{1,64}$`, differ from one another, and do not depend on the order of the tools: where two
- * would be equal, and where one is too long, a digest of the tool's own name ends it.
+ * Contract: names match `^[a-zA-Z0-9_-]{1,64}$`, differ from one another, and do not depend on the order of the tools: a digest
+ * of the tool's own name makes duplicates and long names unique.
  */
 export function mcpToolNames(server: string, tools: readonly string[]): readonly string[] {
   const wanted = tools.map((tool) => `${plain(server)}_${plain(tool)}`);
