@@ -1,4 +1,4 @@
-/** Example: an agent that hands parts of its work to others, side by side, under one budget. */
+/** Example: an agent that delegates parts of its work to others, side by side, under one budget. */
 import { z } from 'zod';
 import type { AgentDefinition, PriceTable } from '../activities/index';
 import { createActivities, defineSubagent, defineTool } from '../activities/index';
@@ -32,7 +32,7 @@ const researcher: AgentDefinition = {
   tools: [readPage],
 };
 
-/** The tool by which another agent hands it a task. */
+/** The tool by which another agent delegates a task to it. */
 const research = defineSubagent({
   name: 'research',
   description: 'Finds out one thing in the docs and answers in a sentence.',

@@ -53,7 +53,7 @@ function verdictOn(state: RunState, event: DecisionEvent): Verdict {
 }
 
 /**
- * Waits until what a person sent took effect, and answers as it came out: of two that contradict each other in one workflow
+ * Waits until what a person sent took effect, and responds with the result: of two that contradict each other in one workflow
  * task, only one is accepted. A run that ended first never takes it, and waits for its handlers.
  */
 async function settle(

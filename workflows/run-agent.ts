@@ -12,7 +12,7 @@ import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
  * Starts an agent run as a child workflow and waits for its outcome.
  *
  * Contract: the bundle or another worker on the task queue has the workflow `agentRun` and Holdfast's activities.
- * Errors: a failed run is returned as outcome `failed`, not thrown; a failure that carries no outcome is thrown as it is.
+ * Errors: a failed run is returned as outcome `failed`, not thrown; a failure without an outcome is thrown unchanged.
  */
 export async function runAgent(
   request: RunRequest,

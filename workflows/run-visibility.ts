@@ -40,7 +40,7 @@ function isRegistered(): boolean {
     .some(({ key }) => key.name === searchAttributes.agent);
 }
 
-/** Shows the run as it is after each step. */
+/** Shows the state of the run after each step. */
 export interface RunVisibility {
   show(state: RunState): void;
 }

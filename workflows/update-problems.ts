@@ -27,7 +27,7 @@ function valuesIn(item: unknown): readonly unknown[] {
   return Object.values({ ...item });
 }
 
-/** Whether JSON has at most so many levels; iterative, since the input is untrusted. */
+/** Whether JSON has at most this many levels; iterative, since the input is untrusted. */
 function isWithinDepth(value: unknown, maxDepth: number): boolean {
   let level: readonly unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -53,7 +53,7 @@ function problemOfInput(argument: unknown): string | undefined {
   return undefined;
 }
 
-/** What is wrong with a decision on an approval, for whoever sent it; undefined if nothing is. */
+/** What is wrong with a decision on an approval, for the sender; undefined if nothing is. */
 export function problemOfDecision(state: RunState, argument: unknown): string | undefined {
   const name = updateNames.resolveApproval;
   const decision = field(argument, 'decision');
@@ -72,7 +72,7 @@ export function problemOfDecision(state: RunState, argument: unknown): string | 
   return rejectDecision(state, { ...event, digest });
 }
 
-/** What is wrong with an answer, for whoever sent it; undefined if nothing is. */
+/** What is wrong with an answer, for the sender; undefined if nothing is. */
 export function problemOfAnswer(state: RunState, argument: unknown): string | undefined {
   const name = updateNames.answer;
   const shape =

@@ -43,7 +43,7 @@ function* rowsOf(provider: string, model: string): Generator<GenaiPrices.ModelIn
   }
 }
 
-/** OpenAI's reasoning models keep so many tokens of a window of 400,000 or more for the reply: the rest is for input. */
+/** OpenAI's reasoning models keep this many tokens of a window of 400,000 or more for the reply: the rest is for input. */
 const replyTokens = 128_000;
 
 /** Tokens that the model takes as input, by the catalog. */

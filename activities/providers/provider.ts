@@ -5,7 +5,7 @@ import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type { StopReason } from '../../workflows/core/model-call/ports';
 import type { Usage } from '../../workflows/core/budget/spend';
 
-/** A tool as the model is told of it. */
+/** A tool as the model sees it. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -37,14 +37,14 @@ export interface OutputSchema {
   readonly schema: JsonObject;
 }
 
-/** A tool call as it came off the wire; its arguments not yet parsed. */
+/** A tool call as received; its arguments are not parsed yet. */
 export interface RawToolCall {
   /** The vendor's own id, kept only for logs. */
   readonly vendorId: string;
   readonly name: string;
   /** Raw text of the arguments, exactly as streamed. */
   readonly argumentsText: string;
-  /** How many of the reply's `blocks` stand before it; absent if all do. */
+  /** How many of the reply's `blocks` precede it; absent if all do. */
   readonly blocksBefore?: number;
 }
 
@@ -67,7 +67,7 @@ export interface ModelReply {
 export interface BrokenReply {
   /** A successful answer had begun. */
   readonly wasAccepted: boolean;
-  /** What the vendor had counted by then, where it tells before the end. */
+  /** What the vendor had counted by then, if it reports before the end. */
   readonly usage?: Usage;
   /** Everything that the model had said: text, reasoning, names and arguments of calls. */
   readonly said: string;
@@ -98,9 +98,9 @@ export interface Provider {
   readonly name: string;
   /** Who makes the reasoning blocks: blocks of another vendor are dropped from requests. */
   readonly vendor: string;
-  /** Absent where none of the three fits: requests are then measured and limited as on the strictest one. @internal */
+  /** Absent if none of the three applies: requests are then measured and limited as for the strictest one. @internal */
   readonly wire?: ProviderWire;
-  /** Model-independent check at worker start. Returns what is wrong (a missing key, a bad URL) and how to mend it. */
+  /** Model-independent check at worker start. Returns what is wrong (a missing key, a bad URL) and how to fix it. */
   problem(): string | undefined;
   /**
    * Sends one request and reads the stream to its closing event. Sends exactly one HTTP request (no SDK retries).

@@ -1,4 +1,4 @@
-/** Reads of what a vendor sent, whatever it is: never a throw, never a guess. */
+/** Reads a vendor's JSON without ever throwing or guessing. */
 
 /** The value as an object, or undefined. */
 export function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {

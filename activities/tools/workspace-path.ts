@@ -7,7 +7,7 @@ const maxPathBytes = 4_096;
 /** Folders of a path: far more than projects have, and few enough for the programs that must delete them. */
 const maxPathParts = 128;
 
-/** Told to the model whenever a path cannot be used. */
+/** What the model reads if a path cannot be used. */
 export const relativePathHint =
   'Give the path relative to the workspace root, with "/" between its parts, such as src/index.ts.';
 
@@ -26,7 +26,7 @@ export function foldedName(name: string): string {
 
 /** True for the folder that holds git's own state, in any spelling: its hooks and config run programs. */
 function isGitFolder(name: string): boolean {
-  // What stands behind a colon names a stream of the same folder on NTFS.
+  // The part after a colon names a stream of the same folder on NTFS.
   const folded = foldedName(name.split(':')[0] ?? '');
   return folded === '.git' || /^git~\d+$/.test(folded);
 }

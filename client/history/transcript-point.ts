@@ -56,7 +56,7 @@ function takeStart(heads: Heads, fact: Extract<HistoryFact, { type: 'segment-beg
   if (state === undefined) return;
   const { snapshot, head, counters } = state;
   heads.storeId ??= snapshot?.storeId;
-  // The segments before may be past their retention: what they handed on is known.
+  // Earlier segments may be past their retention: what they passed on is known.
   if (head !== undefined && !heads.after.has(counters.iterations))
     heads.after.set(counters.iterations, head);
 }

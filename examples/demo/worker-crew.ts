@@ -14,7 +14,7 @@ export interface Crew {
 /** A command runs for about a second; it is well under way then. */
 const intoTheCommandMs = 200;
 
-/** Starts the crew. Contract: `tell` gets each death and each takeover as one line. */
+/** Starts the crew. Contract: `tell` gets each death and each replacement as one line. */
 export async function startCrew(
   settings: WorkerSettings,
   tell: (line: string) => void,

@@ -1,4 +1,4 @@
-/** Reads of untrusted JSON that never throw: a request body is whatever the client sent. */
+/** Reads untrusted JSON without ever throwing: a request body is whatever the client sent. */
 import type { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 

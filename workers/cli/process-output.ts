@@ -7,7 +7,7 @@ const pipeColumns = 120;
 const unknownColumns = 80;
 
 /**
- * Contract: colors only on a terminal, and never with NO_COLOR or TERM=dumb. A reader that goes away (`| head`) ends the
+ * Contract: colors only on a terminal, and never with NO_COLOR or TERM=dumb. A reader that closes the pipe (`| head`) ends the
  * process quietly.
  */
 export function processOutput(): CommandOutput {

@@ -200,7 +200,7 @@ function appendNote(turns: Turn[], text: string | undefined): void {
 }
 
 /**
- * With a fixed thinking budget the vendor demands that a turn which goes on after tool results began with its own thinking; a
+ * With a fixed thinking budget the vendor requires that a turn which continues after tool results began with its own thinking; a
  * turn that another vendor made cannot, so that request goes without.
  */
 function thinkingFor(

@@ -48,7 +48,7 @@ const chainDepth = 5;
 /** Levels of wrapping in a body that are opened. */
 const wrapperDepth = 6;
 
-/** Gathers the evidence. Contract: pure; never throws, whatever was thrown. */
+/** Gathers the evidence. Contract: pure; never throws, for any thrown value. */
 export function gatherEvidence(thrown: unknown, seen: SeenAnswer = {}): ErrorEvidence {
   const links = causeChain(thrown);
   const bodies = [
@@ -193,7 +193,7 @@ function ownBody(value: Readonly<Record<string, unknown>>): VendorErrorBody | un
   return codes.length === 0 && message === '' ? undefined : { codes, message, raw: value };
 }
 
-/** An HTTP status told inside a body (OpenRouter and Gemini repeat it as `code`). */
+/** An HTTP status inside a body (OpenRouter and Gemini repeat it as `code`). */
 function innerStatus(bodies: readonly VendorErrorBody[]): number | undefined {
   for (const body of bodies) {
     for (const code of body.codes) {

@@ -101,6 +101,6 @@ export const networkCodes =
 export const timeoutCodes =
   /^(?:ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** What Node's fetch and the SDKs say when the way broke and no code tells. */
+/** What Node's fetch and the SDKs say about a broken connection without a code. */
 export const networkText =
   /^terminated$|fetch failed|socket hang up|other side closed|connection (?:error|reset|closed|lost|refused)|premature close|network error|stream ended (?:without|before)|ended without sending any chunks|invalid url/i;

@@ -42,7 +42,7 @@ function hasCode(bodies: readonly VendorErrorBody[], known: ReasonWords): boolea
   return bodies.some((body) => body.codes.some((code) => known.codes.has(code)));
 }
 
-/** Reasons that hold whatever status or type they come with. */
+/** Reasons that apply under any status or type. */
 function plainSpokenReason(evidence: ErrorEvidence): FailoverReason | undefined {
   const messages = messagesOf(evidence);
   const says = (known: ReasonWords): boolean =>
@@ -144,7 +144,7 @@ function generalReason(evidence: ErrorEvidence): FailoverReason | undefined {
   return hasCode(evidence.bodies, formatWords) ? 'format' : undefined;
 }
 
-/** True if the exhausted bucket is a day's, so that a minute's rest does not help. */
+/** True if the exhausted bucket is a day's, so that a minute's cooldown does not help. */
 export function isDailyQuota(evidence: ErrorEvidence): boolean {
   return (
     hasDailyQuotaId(evidence) ||
@@ -154,7 +154,7 @@ export function isDailyQuota(evidence: ErrorEvidence): boolean {
   );
 }
 
-/** True if a quota's id names the day (Gemini); the delay told beside it is a minute's. */
+/** True if a quota's id names the day (Gemini); the delay beside it is a minute's. */
 export function hasDailyQuotaId(evidence: ErrorEvidence): boolean {
   return evidence.bodies.some((body) => body.codes.some((code) => code.includes('perday')));
 }

@@ -23,7 +23,7 @@ const sentences: readonly RegExp[] = [
   'maximum prompt length is {window} but the request contains {input} tokens',
   // Mistral.
   'prompt contains {input} tokens.{0,80}with {window} maximum context length',
-  // llama.cpp and its kin.
+  // llama.cpp and similar servers.
   'request \\({input} tokens\\) exceeds the available context size \\({window} tokens\\)',
   'available context size \\({window} tokens\\)',
   // DashScope.

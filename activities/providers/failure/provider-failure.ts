@@ -1,4 +1,4 @@
-/** Turns whatever a model call threw into one InfraError: sorted, short, with a remedy, and without any secret. */
+/** Turns any error of a model call into one InfraError: classified, short, with a remedy, and without any secret. */
 import type { FailoverReason } from '../../../workflows/core/limits';
 import type { InfraError } from '../../../workflows/core/failure';
 import { failureMessageChars } from '../../../workflows/core/limits';
@@ -24,7 +24,7 @@ export interface FailureContext {
 /** Characters of the vendor's own words that a message keeps. */
 const vendorWordsChars = 240;
 
-/** Milliseconds a day's quota rests at least: no vendor refills one sooner, and an hourly look is cheap. Source: ADR 0004. */
+/** Least cooldown of a day's quota in milliseconds: no vendor refills one sooner, and an hourly request is cheap (R-FAIL-6). */
 const dailyQuotaRestMs = 3_600_000;
 
 const headline: Readonly<Record<FailoverReason, string>> = {
@@ -68,7 +68,7 @@ const waitingHelps: ReadonlySet<FailoverReason> = new Set<FailoverReason>([
 /**
  * Sorts any thrown value, with what the adapter saw of the answer.
  *
- * Contract: never throws; a failure that was sorted before comes back as it is; the message has at most 500 characters, no key,
+ * Contract: never throws; a failure that is classified already is returned unchanged; the message has at most 500 characters, no key,
  * no header and no body.
  */
 export function providerFailure(
@@ -173,7 +173,7 @@ function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): strin
   return shortened(clean([...new Set(messages)].join(': '), apiKey), vendorWordsChars);
 }
 
-/** Vendors echo keys, whole, cut or starred, and whatever else stood where the key should be. */
+/** Vendors echo keys, whole, cut, or starred, and anything else in the place of the key. */
 function clean(text: string, apiKey: string | undefined): string {
   const oneLine = stripHidden(text)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')

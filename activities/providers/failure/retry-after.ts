@@ -1,14 +1,14 @@
-/** When a vendor says that it may be asked again: headers in many dialects, and delays told in the body. */
+/** When a vendor allows the next request: headers in many dialects, and delays in the body. */
 import { asList, asNumber, asText, property } from '../untrusted-json';
 
-/** Milliseconds above which a told delay is not believed. Source: quotas reset at most monthly (31 days). */
+/** Milliseconds above which a delay is not believed. Source: quotas reset at most monthly (31 days). */
 const longestDelayMs = 31 * 86_400_000;
 
 /** A header, by its lower-case name. */
 export type HeaderReader = (name: string) => string | undefined;
 
 /**
- * Milliseconds to wait as the vendor told them, or undefined. Trusted in this order: `retry-after-ms`, `retry-after` (seconds or
+ * Milliseconds to wait according to the vendor, or undefined. Trusted in this order: `retry-after-ms`, `retry-after` (seconds or
  * date), reset headers of buckets that are exhausted, the body's RetryInfo, the delay in the error's words.
  *
  * Contract: pure; a bucket that has something left is never read; dates are compared with the vendor's own clock where it sends
@@ -62,7 +62,7 @@ function plainNumber(value: string | undefined): number | undefined {
   return value !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
 
-/** Pairs of headers that tell what is left in a bucket and when it is full again. */
+/** Pairs of headers that say what is left in a bucket and when it is full again. */
 const buckets: readonly { readonly remaining: string; readonly reset: string }[] = [
   ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map((bucket) => ({
     remaining: `anthropic-ratelimit-${bucket}-remaining`,

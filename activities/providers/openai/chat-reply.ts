@@ -152,7 +152,7 @@ export class ChatReplyAssembly implements StreamAssembly {
     return true;
   }
 
-  /** Counts may come on every chunk, on the last one, or twice: the last ones stand. */
+  /** Counts may be on every chunk, on the last one, or twice: the last ones win. */
   private takeUsage(usage: unknown): void {
     const input = property(usage, 'prompt_tokens');
     const output = property(usage, 'completion_tokens');
@@ -188,7 +188,7 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 }
 
-/** Why the choice ended, in lower case. A router's `error` may stand for a call that the vendor behind it could not read. */
+/** Why the choice ended, in lower case. A router's `error` may mean a call that the vendor behind it could not parse. */
 function finishWord(choice: unknown): string {
   const word = asText(property(choice, 'finish_reason')).toLowerCase();
   const native = asText(property(choice, 'native_finish_reason')).toLowerCase();
@@ -203,7 +203,7 @@ function contentText(content: unknown): string {
     .join('');
 }
 
-/** Came out of JSON, so it is JSON; the round trip drops the types that say less. */
+/** It was parsed from JSON, so it is JSON; the round trip drops the weaker types. */
 function asJson(
   extras: readonly { readonly index: number; readonly content: unknown }[],
 ): readonly JsonObject[] {

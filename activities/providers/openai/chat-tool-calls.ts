@@ -16,7 +16,7 @@ export class ChatToolCalls {
   private readonly calls: OpenCall[] = [];
 
   /**
-   * Takes one entry of `delta.tool_calls` and tells whether it carried anything.
+   * Takes one entry of `delta.tool_calls`; returns whether it carried anything.
    *
    * A piece belongs to the open call of its index (or id, or the last one where it names neither), unless it must be the
    * beginning of another: it brings a name and another id, or a name after arguments that were already whole.

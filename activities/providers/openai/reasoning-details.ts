@@ -21,9 +21,9 @@ export class ReasoningDetails {
   private readonly details: Record<string, unknown>[] = [];
 
   /**
-   * Takes `delta.reasoning_details` and tells whether it carried anything.
+   * Takes `delta.reasoning_details`; returns whether it carried anything.
    *
-   * A piece goes on with the last detail where that is an unsigned text of the same type and index, as the pieces of one thought
+   * A piece continues the last detail if that is an unsigned text of the same type and index, like the pieces of one thought
    * follow each other and its signature comes last. Source: openrouter.ai, reasoning tokens, preserving reasoning blocks.
    */
   accept(pieces: unknown): boolean {
@@ -45,7 +45,7 @@ export class ReasoningDetails {
       [modelKey]: model,
       ...(own ? { [callIdsKey]: callIds } : {}),
     };
-    // Came out of JSON, so it is JSON; the round trip drops the types that say less.
+    // It was parsed from JSON, so it is JSON; the round trip drops the weaker types.
     return JSON.parse(JSON.stringify(kept)) as JsonObject;
   }
 }
@@ -72,7 +72,7 @@ function extend(last: Record<string, unknown>, piece: Fields): void {
   }
 }
 
-/** Claude's thoughts are signed together with everything before them, whoever passes them on (ADR 0016). */
+/** Claude's thoughts are signed together with everything before them, even if a router passes them on (ADR 0016). */
 function isBound(details: readonly unknown[]): boolean {
   return details.some((detail) => asText(property(detail, 'format')).startsWith('anthropic'));
 }
@@ -103,7 +103,7 @@ export class ReasoningReturn {
       this.#hash.update(JSON.stringify({ ...message, reasoning_details: undefined }));
   }
 
-  /** The details that go back with a message, in which `calls` stand for its tool calls. Before `add` of that message. */
+  /** The details to send back with a message, whose tool calls are `calls`. Call it before `add` of that message. */
   detailsOf(
     { blocks }: AssistantMessage,
     vendor: string,

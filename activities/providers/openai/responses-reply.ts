@@ -211,7 +211,7 @@ function dropThoughtsAtEnd(blocks: SaidBlock[]): void {
   while (blocks.at(-1)?.type === 'reasoning') blocks.pop();
 }
 
-/** What was streamed counts; the finished item stands in where nothing was. */
+/** What was streamed counts; the finished item is used if nothing was. */
 function argumentsOf(entry: GatheredItem): string {
   return entry.argumentsText || asText(property(entry.item, 'arguments'));
 }

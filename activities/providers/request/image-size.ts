@@ -11,7 +11,7 @@ export interface ImageSize {
 const headCharacters = 262_144;
 
 /**
- * The image's size, or undefined if its header does not tell.
+ * The image's size, or undefined if its header does not say.
  *
  * Contract: never throws; reads no more than the image's first 192 KB.
  */

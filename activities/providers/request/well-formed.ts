@@ -25,7 +25,7 @@ function isList(value: JsonValue): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** The note of a request as it is sent; undefined if there is none. */
+/** The note of a request, as sent; undefined if there is none. */
 export function noteOf({ note = '' }: Pick<ModelRequest, 'note'>): string | undefined {
   return note.trim() === '' ? undefined : wellFormedText(note);
 }

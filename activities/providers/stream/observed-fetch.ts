@@ -1,7 +1,7 @@
 /** A fetch that remembers what the SDKs throw away: first byte, status, headers, and the head of the body. */
 import type { SeenAnswer } from '../failure/error-evidence';
 
-/** Characters of a body that are kept to tell why it was no good. */
+/** Characters of a body that are kept to explain a failure. */
 const keptBodyBytes = 16_384;
 
 /** Headers of an SDK's own that may leave. Credentials are not among them: an SDK may take those from the environment. */

@@ -1,4 +1,4 @@
-/** One request, one answer: deadlines, the loop over events, and the sorting of whatever goes wrong. */
+/** One request, one reply: deadlines, the loop over events, and the classification of failures. */
 import { noUsage } from '../../../workflows/core/budget/spend';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { gatherEvidence } from '../failure/error-evidence';

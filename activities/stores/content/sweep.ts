@@ -1,16 +1,16 @@
-/** Removes from a store what nothing reaches any more: marks from the roots and from everything young, then deletes the rest. */
+/** Removes from a store what nothing references: marks from the roots and from everything young, then deletes the rest. */
 import { hashesIn } from '../../../workflows/core/context/content-references';
 import type { ContentHash } from '../../../workflows/core/message';
 import { parseManifest } from './blob-manifest';
 import type { AgedRow, GarbageRows, SweptTable } from '../sql/garbage-rows';
 
-/** What must stay, and how old the rest must be to go. */
+/** What must stay, and how old everything else must be to be deleted. */
 export interface SweepOptions {
-  /** Whatever looks like a hash in what is retained. */
+  /** Everything that looks like a hash in retained histories. */
   readonly roots: ReadonlySet<string>;
   /** `<workflow id>/<first run id>` of the runs that are retained: their tool records stay. */
   readonly runKeys: ReadonlySet<string>;
-  /** Content that was written, or written again, within so many milliseconds stays: it may not have reached a history yet. */
+  /** Content that was written, or written again, within this many milliseconds stays: it may not be in a history yet. */
   readonly graceMs: number;
   /** Deletes nothing. */
   readonly dryRun: boolean;
@@ -34,7 +34,7 @@ export interface SweepResult {
 
 /** Rows read, or deleted in one transaction (ADR 0025). */
 const pageRows = 500;
-/** Blobs up to so many bytes are searched for hashes: results and definitions are far smaller (ADR 0025). */
+/** Blobs up to this many bytes are searched for hashes: results and definitions are far smaller (ADR 0025). */
 const searchedBlobBytes = 256 * 1024;
 
 type Rows = ReadonlyMap<ContentHash, AgedRow>;
@@ -138,7 +138,7 @@ function tally(rows: Rows, removed: readonly ContentHash[]): SweptKind {
  *
  * Contract: safe beside live workers, provided that the grace is longer than content can wait between being written and being
  * named in a history. A node goes only after every node that builds on it; what is written again while the sweep runs stays.
- * Errors: `store_unavailable`; repeating a sweep that was cut short does the rest.
+ * Errors: `store_unavailable`; repeating an interrupted sweep completes it.
  */
 export async function sweep(
   rows: GarbageRows,

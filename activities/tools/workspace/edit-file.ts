@@ -41,12 +41,12 @@ function offsetInFile(file: string, plainOffset: number): number {
   return offset;
 }
 
-/** Where a text occurs in a file, whatever the line ends of both. */
+/** Where a text occurs in a file, regardless of both line ends. */
 function matchesOf(file: string, text: string): readonly { at: number; length: number }[] {
   const plainFile = normalized(file);
   const plain = normalized(text);
   const found: { at: number; length: number }[] = [];
-  // Overlapping matches count too: "aa" stands twice in "aaa".
+  // Overlapping matches count too: "aa" occurs twice in "aaa".
   let at = plain === '' ? -1 : plainFile.indexOf(plain);
   while (at >= 0 && found.length < maxMatches) {
     const start = offsetInFile(file, at);

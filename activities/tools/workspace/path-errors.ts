@@ -10,7 +10,7 @@ import { errorCode } from './workspace-root';
 /** Paths listed for one missing path. */
 const maxSuggestions = 5;
 
-/** Only such paths may stand in a trusted hint: nothing that reads as a sentence. */
+/** Only such paths may be in a trusted hint: nothing that reads as a sentence. */
 const plainPath = /^[\w./@+-]{1,200}$/;
 
 const lastName = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;

@@ -26,7 +26,7 @@ const pieceBytes = 64 * 1024;
 /** Permission bits that a new content keeps. */
 const keptBits = 0o777;
 
-/** Bytes in which a NUL tells binary from text, as in git. */
+/** Bytes in which a NUL marks a binary file, as in git. */
 const sniffedBytes = 8_000;
 
 function decode(path: string, bytes: Buffer): string {
@@ -50,7 +50,7 @@ function mostUsedLineEnd(text: string): '\n' | '\r\n' {
   return pairs * 2 > all ? '\r\n' : '\n';
 }
 
-/** Reads to the end, but never more than `mostBytes`: a file may grow while it is read, or tell no size at all. */
+/** Reads to the end, but never more than `mostBytes`: a file may grow while it is read, or report no size. */
 async function readUpTo(
   handle: FileHandle,
   mostBytes: number,

@@ -1,4 +1,4 @@
-/** Opens files below a root, folder by folder and without following links, so that nothing swapped in meanwhile leads out. */
+/** Opens files below a root, folder by folder and without following links, so that nothing swapped in between leads out. */
 import { constants, existsSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
@@ -26,7 +26,7 @@ export function workspaceOf({ workspace }: Pick<ToolContext, 'workspace'>): stri
 /** Links followed in one path, as in Linux. */
 const maxLinks = 40;
 
-/** With `/proc`, a name below an open folder is opened relative to that folder, whatever its path has become. */
+/** With `/proc`, a name below an open folder is opened relative to that folder, even if its path has changed. */
 const descriptorFolder = existsSync('/proc/self/fd') ? '/proc/self/fd' : undefined;
 
 /** An open folder inside the workspace. */

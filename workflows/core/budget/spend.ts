@@ -76,7 +76,7 @@ export function totalTokens(usage: Usage): number {
   return promptTokens(usage) + usage.outputTokens;
 }
 
-/** The prices that hold for a prompt of so many tokens. */
+/** The prices for a prompt of this many tokens. */
 function pricesFor(price: ModelPrice, tokens: number): TokenPrices {
   const { longPrompt } = price;
   return longPrompt !== undefined && tokens > longPrompt.aboveTokens ? longPrompt : price;
@@ -93,13 +93,13 @@ export function costNanoUsd(price: ModelPrice, usage: Usage): number {
   return Math.ceil(pico / picoPerNano);
 }
 
-/** The most that a prompt of so many tokens can cost in nanodollars, at the highest cache price. */
+/** The most that a prompt of this many tokens can cost in nanodollars, at the highest cache price. */
 export function worstPromptNanoUsd(price: ModelPrice, tokens: number): number {
   const { input, cacheRead, cacheWrite } = pricesFor(price, tokens);
   return Math.ceil((tokens * picoPerToken(Math.max(input, cacheRead, cacheWrite))) / picoPerNano);
 }
 
-/** The most that a request can cost with a reply of so many tokens, in nanodollars. */
+/** The most that a request can cost with a reply of this many tokens, in nanodollars. */
 export function worstRequestNanoUsd(
   price: ModelPrice,
   tokens: number,
@@ -109,7 +109,7 @@ export function worstRequestNanoUsd(
   return worstPromptNanoUsd(price, tokens) + Math.ceil((outputTokens * output) / picoPerNano);
 }
 
-/** How many output tokens so many nanodollars buy behind a prompt of that size; Infinity where output is free. */
+/** How many output tokens this many nanodollars buy after a prompt of that size; Infinity if output is free. */
 export function affordableOutputTokens(price: ModelPrice, tokens: number, nanoUsd: number): number {
   const pico = picoPerToken(pricesFor(price, tokens).output);
   if (pico === 0) return nanoUsd < 0 ? 0 : Infinity;

@@ -16,7 +16,7 @@ export interface CompactionFacts {
   readonly canSummarize: boolean;
   /** The vendor refused the request: it must become smaller, regardless of the measure. */
   readonly refused: boolean;
-  /** A route of the chain that takes the request as it is. */
+  /** A route of the chain that takes the request unchanged. */
   readonly largerRoute?: number;
 }
 

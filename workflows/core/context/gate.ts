@@ -115,7 +115,7 @@ function decide(state: GateState, candidate: Candidate, atMs: number): Compactio
   });
 }
 
-/** A route that may be called now and takes the request as it is. */
+/** A route that may be called now and takes the request unchanged. */
 function largerRoute(
   state: GateState,
   { snapshot: { chain }, routeIndex, measure }: Candidate,

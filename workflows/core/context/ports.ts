@@ -32,7 +32,7 @@ export interface CompactInput {
   readonly tier: CompactionTier;
   /** Shortens the tool results and texts of the kept tail too, until the request fits. */
   readonly trimTail?: true;
-  /** The request was measured or refused; else a request that fits after all is left as it is. */
+  /** The request was measured or refused; otherwise a request that fits is left unchanged. */
   readonly isDue?: true;
   /** Who writes the summary: tiers 2 and 3. */
   readonly summary?: {
@@ -56,11 +56,11 @@ export interface CompactResult extends ActivityTimes {
   readonly head: Head;
   readonly tier: CompactionTier;
   readonly trimmedTail?: true;
-  /** The request fits as it is: nothing was done. */
+  /** The request fits: nothing was done. */
   readonly isNeedless?: true;
   readonly tokensBefore: number;
   readonly messagesBefore: number;
-  /** The request as it is now. */
+  /** The current request. */
   readonly measure: ContextMeasure;
   /** What the summary consumed; absent if no model was asked. */
   readonly spend?: CallSpend;

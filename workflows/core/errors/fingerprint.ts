@@ -45,7 +45,7 @@ const times: readonly VolatilePart[] = [
   ['time after "at"', /(?<=\bat )\d{1,2}:\d{2}\b(?!:)/gi, '<time>'],
 ];
 
-/** Temporary directories: the first name below them is random, what lies deeper is not. */
+/** Temporary directories: the first name below them is random, deeper ones are not. */
 const temporaryPaths: readonly VolatilePart[] = [
   [
     'temporary folder of macOS',
@@ -174,7 +174,7 @@ function replaceAll(text: string, parts: readonly VolatilePart[]): string {
  * Text without its volatile parts: ids, timestamps, counters, durations, addresses, the random part of temporary paths, and
  * runs of white space.
  *
- * Contract: what tells one error from another stays: names, paths, status and exit codes, lines, versions, values, and every
+ * Contract: what distinguishes errors stays: names, paths, status and exit codes, lines, versions, values, and every
  * number of which nothing says that it counts. Time grows with the length of the text only.
  * Source: R-BREAKER-3; ADR 0005.
  */
@@ -207,7 +207,7 @@ export const volatileInResults: readonly VolatilePart[] = [
 /**
  * A tool's result without what does not make it new: clocks, durations, ids of the request.
  *
- * Contract: what tells of progress stays: percentages, counts, sizes, what remains, hashes and names. Time grows with the
+ * Contract: what shows progress stays: percentages, counts, sizes, what remains, hashes, and names. Time grows with the
  * length of the text only.
  * Source: ADR 0019.
  */

@@ -265,7 +265,7 @@ function noteRecoveryAction<State extends LearningRun & RecoverySlice>(
 }
 
 /**
- * Learns from a decision: follows open errors through the calls that ended, notes who helped, and hands what is resolved to the
+ * Learns from a decision: follows open errors through the calls that ended, notes who helped, and passes what is resolved to the
  * next model call, which records it.
  *
  * Contract: changes its own slice, and the input of a model call that starts; the loop works without it.

@@ -135,7 +135,7 @@ function answerRoomChars(state: PhaseSlice): number {
   return Math.floor(personTextChars / Math.max(questions, 1));
 }
 
-/** What the model reads of a person's answer: to its own question as it is, about an unknown outcome with an introduction. */
+/** What the model reads of a person's answer: unchanged to its own question, with an introduction about an unknown outcome. */
 export function answerText(call: ProposedToolCall, text: string): string {
   return call.name === askUserTool
     ? text

@@ -241,7 +241,7 @@ export function settleRuntimeCall<State extends ActingState>(
     progress: { ...state.progress, underWay: { gains: [], failed: [] } },
     next: { ...state.next, runtimeResults: [{ pending, introduction }] },
   };
-  // The text of a failed call may ask for more rights, whoever made the call.
+  // The text of a failed call may ask for more rights, also after a call of the runtime.
   const taken = pending.isError
     ? step(requireNewPrivileges(settled))
     : healErrors(settled, atMs, 'the runtime ran a recovery action');

@@ -10,10 +10,10 @@ import { freshStep } from './state';
 /** Steps without progress after which a run is stuck (R-PROG-2). */
 export const stuckSteps = 3;
 
-/** Failing steps by the same tool with the same error after which a blocker makes a run stuck, whatever else works (ADR 0026). */
+/** Steps with the same error of one tool after which the run is stuck, whatever else works (R-PROG-4). */
 const blockerSteps = 3;
 
-/** Low progress after many steps: fewer than two steps in five brought something new, over so many steps (ADR 0026). */
+/** Low progress: over this many steps, fewer than two in five brought something new (R-PROG-5). */
 const lowProgressSteps = 15;
 const lowProgressShare = 0.4;
 

@@ -191,7 +191,7 @@ export type RunCommand =
   | { readonly type: 'cancel-activities'; readonly callIds: readonly string[] }
   /** For people only: the shell does nothing, the client's fold collects it. */
   | { readonly type: 'publish'; readonly entry: TimelineEntry }
-  /** Ends this segment and begins the next one with the state as it is. */
+  /** Ends this segment and begins the next one with the same state. */
   | { readonly type: 'roll-over' }
   | { readonly type: 'end-run'; readonly outcome: RunOutcome };
 

@@ -1,4 +1,4 @@
-/** Keeps a program's output: on disk up to a limit, and the end of it in memory whatever its length. */
+/** Keeps a program's output: on disk up to a limit, and its end in memory. */
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
