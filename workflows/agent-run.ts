@@ -107,7 +107,7 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
     });
     for (;;) {
       if (state.phase.type === 'ended') {
-        await tellLastErrors(state);
+        await recordLastErrors(state);
         await condition(allHandlersFinished);
         return state.phase.outcome;
       }
@@ -127,7 +127,7 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
 }
 
 /** Records the errors that only the run's end closed. */
-async function tellLastErrors({ learning, snapshot, head }: RunState): Promise<void> {
+async function recordLastErrors({ learning, snapshot, head }: RunState): Promise<void> {
   if (learning.waiting.length === 0 || snapshot === undefined || head === undefined) return;
   const { storeId, definition } = snapshot;
   await recordObservations({ storeId, definition, head, observations: learning.waiting });

@@ -48,7 +48,7 @@ function jsonDisplay({ write }: CommandOutput): LiveDisplay {
 }
 
 /** Turns moments into lines; what waits is shown once, and the end is left to the outcome. */
-function createTeller(runId: string): (moment: RunMoment) => readonly StoryLine[] {
+function createLinePrinter(runId: string): (moment: RunMoment) => readonly StoryLine[] {
   const story = createStory();
   let waiting: readonly string[] = [];
   return ({ entries, pending }) => {
@@ -66,7 +66,7 @@ function createTeller(runId: string): (moment: RunMoment) => readonly StoryLine[
 }
 
 function lineDisplay({ write }: CommandOutput, runId: string): LiveDisplay {
-  const tell = createTeller(runId);
+  const tell = createLinePrinter(runId);
   return {
     show(moment) {
       for (const { text } of tell(moment)) write(`${text}\n`);
@@ -81,7 +81,7 @@ function lineDisplay({ write }: CommandOutput, runId: string): LiveDisplay {
 function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
   const { write, columns } = output;
   const paint = painter(output.hasColors);
-  const tell = createTeller(runId);
+  const tell = createLinePrinter(runId);
   const openedAtMs = Date.now();
   let startedAtMs = openedAtMs;
   let status: RunMoment['status'];

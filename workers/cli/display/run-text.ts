@@ -57,11 +57,11 @@ export function runText(
   );
   // What it waits for, or how it ended, is shown below in full.
   const isAsked = status.status === 'waiting' && pending.length > 0;
-  const toldBelow = [
+  const shownBelow = [
     ...(isAsked ? ['Doing'] : []),
     ...(outcome === undefined ? [] : ['Answer', 'Message']),
   ];
-  const rows = statusRows(status).filter(([label]) => !toldBelow.includes(label));
+  const rows = statusRows(status).filter(([label]) => !shownBelow.includes(label));
   return [
     ...row('run', runId),
     ...row('status', status.status, colors[status.status]),

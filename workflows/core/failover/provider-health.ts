@@ -33,14 +33,14 @@ export function restAfter(
   limits: Pick<Limits, 'cooldownMs' | 'probeLeadMs'>,
   atMs: number,
 ): Rest {
-  const toldMs = failure.retryAfterMs ?? 0;
+  const requestedMs = failure.retryAfterMs ?? 0;
   if (failure.spared === true)
-    return { cooldownUntilMs: atMs + toldMs, probeFromMs: atMs + toldMs };
-  const restMs = Math.max(limits.cooldownMs[reason], toldMs);
+    return { cooldownUntilMs: atMs + requestedMs, probeFromMs: atMs + requestedMs };
+  const restMs = Math.max(limits.cooldownMs[reason], requestedMs);
   const leadMs = Math.min(limits.probeLeadMs, Math.floor(restMs / 2));
   return {
     cooldownUntilMs: restMs > 0 ? atMs + restMs : 0,
-    probeFromMs: restMs > 0 ? atMs + Math.max(restMs - leadMs, toldMs) : 0,
+    probeFromMs: restMs > 0 ? atMs + Math.max(restMs - leadMs, requestedMs) : 0,
   };
 }
 

@@ -65,7 +65,7 @@ export function onSignalDropped<State extends AccountSlice>(
 }
 
 /** Records an answer to a question of the run itself, and puts its text into the inbox. */
-export function hearAnswer<State extends Listening>(
+export function takeAnswer<State extends Listening>(
   state: State,
   event: QuestionAnswered,
 ): Step<State> {
@@ -83,5 +83,5 @@ export function onEscalationAnswered<State extends Listening & PhaseSlice>(
   if (event.questionId !== escalationQuestionId) return undefined;
   const wait = waitingPhase(state);
   if (wait?.on !== 'person') return step(state);
-  return andThen(hearAnswer(state, event), (after) => endWait(after, wait, event.atMs));
+  return andThen(takeAnswer(state, event), (after) => endWait(after, wait, event.atMs));
 }

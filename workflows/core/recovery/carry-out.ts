@@ -9,7 +9,7 @@ import { noSpend } from '../budget/spend';
 import { forgetLoop } from '../guard/loop-guard';
 import type { GuardSlice } from '../guard/state';
 import { defined } from '../json';
-import { hearAnswer } from '../people/messages';
+import { takeAnswer } from '../people/messages';
 import type { PeopleSlice } from '../people/state';
 import { decisionKey, recordDecision, requireNewPrivileges } from '../people/state';
 import type { AccountSlice } from '../run/account';
@@ -24,7 +24,7 @@ import { addNote } from '../tools/state';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import type { PlanRecoveryResult } from './ports';
-import { noteWord, restartCount } from './progress';
+import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
 import { activePolicy, currentStage, recoveryStage } from './state';
 import {
@@ -264,15 +264,16 @@ export function onRecoveryApproval<State extends ActingState>(
   const { decision, by, atMs, reason } = event;
   const made = { id: asking.approvalId, digest, decision: decisionKey(decision), by, atMs };
   const approvals = recordDecision(state.approvals, made);
-  const heard: State = { ...state, approvals, progress: noteWord(state.progress) };
-  const ended = waitEnded(heard, `approval of ${actionSummary(action)}: ${decision}`, atMs);
+  const answered: State = { ...state, approvals, progress: restartIdleCount(state.progress) };
+  const ended = waitEnded(answered, `approval of ${actionSummary(action)}: ${decision}`, atMs);
   const commands = [...cancelTimers([timerId]), ended];
-  if (decision === 'reject') return goOn(addNote(heard, refusedNote(action, reason)), ...commands);
+  if (decision === 'reject')
+    return goOn(addNote(answered, refusedNote(action, reason)), ...commands);
   return precededBy(
     commands,
     action.strategy === 'give-up'
-      ? giveUp(heard, gaveUpMessage(action, trouble))
-      : act(heard, plan, trouble),
+      ? giveUp(answered, gaveUpMessage(action, trouble))
+      : act(answered, plan, trouble),
   );
 }
 
@@ -284,16 +285,16 @@ export function onRecoveryAnswer<State extends ActingState>(
   const escalated = recoveryStage(state, 'escalated');
   if (escalated?.questionId !== event.questionId) return undefined;
   const { trouble, question, timerId } = escalated;
-  const heard = hearAnswer(state, event);
+  const answered = takeAnswer(state, event);
   const renewed: State = {
-    ...forgetLoop(heard.state),
-    progress: noteWord(state.progress),
+    ...forgetLoop(answered.state),
+    progress: restartIdleCount(state.progress),
     breaker: resetErrors(),
     recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });
   const ended = waitEnded(tried, `person: ${question}`, event.atMs);
-  return goOn(tried, ...cancelTimers([timerId]), ...heard.commands, ended);
+  return goOn(tried, ...cancelTimers([timerId]), ...answered.commands, ended);
 }
 
 /** Nobody answered in time. */

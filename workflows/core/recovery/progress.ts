@@ -61,7 +61,7 @@ export function noteFailure(
 }
 
 /** A person said something: the count starts again. */
-export function noteWord(state: ProgressState): ProgressState {
+export function restartIdleCount(state: ProgressState): ProgressState {
   return { ...state, idleSteps: 0 };
 }
 

@@ -13,7 +13,7 @@ import { askUserTool } from '../tools/ports';
 import type { NextRequestSlice, ToolCallProgress } from '../tools/state';
 import { addNote, callSummary } from '../tools/state';
 import { correctPath } from './memory';
-import { endStep, noteFailure, noteSuccess, noteWord, stuckSteps } from './progress';
+import { endStep, noteFailure, noteSuccess, restartIdleCount, stuckSteps } from './progress';
 import type { RecoverySlice, RecoveryTrial } from './state';
 
 /** Lines of what was tried. */
@@ -193,7 +193,7 @@ function isNeutral({ call, status }: ToolCallProgress): boolean {
 }
 
 /** The model waited on purpose before it looked again: the loop detector decides how often it may. */
-function cameAfterWait({ guard, counters }: GuardSlice & CountersSlice): boolean {
+function followedWait({ guard, counters }: GuardSlice & CountersSlice): boolean {
   const newest = guard.evidence.at(-1);
   return newest?.waited === true && newest.reply === counters.iterations;
 }
@@ -211,8 +211,10 @@ export function endToolStep<State extends StepState & GuardSlice>(
         : before,
     state.progress,
   );
-  const isIdle = cameAfterWait(state) || calls.every(isNeutral);
+  const isIdle = followedWait(state) || calls.every(isNeutral);
   return andThen(endProgressStep({ ...state, progress: refused }, atMs, isIdle), (ended) =>
-    step(calls.some(hearsPerson) ? { ...ended, progress: noteWord(ended.progress) } : ended),
+    step(
+      calls.some(hearsPerson) ? { ...ended, progress: restartIdleCount(ended.progress) } : ended,
+    ),
   );
 }
