@@ -216,7 +216,7 @@ async function sendAdmitted(
     attempt,
     toolProtocol === 'text' ? renderTextProtocolRequest(admitted) : admitted,
   );
-  attempt.meter.answered(reply);
+  attempt.meter.chargeReply(reply);
   return reply;
 }
 

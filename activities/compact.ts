@@ -157,7 +157,7 @@ async function storedRefs(store: Store, texts: readonly string[]): Promise<RefOf
 }
 
 /** Every text that a change moves out of the messages. */
-function textsPutAway(change: (refOf: RefOf) => unknown): readonly string[] {
+function removedTexts(change: (refOf: RefOf) => unknown): readonly string[] {
   const texts: string[] = [];
   change((text, blob) => {
     if (blob === undefined) texts.push(text);
@@ -167,7 +167,7 @@ function textsPutAway(change: (refOf: RefOf) => unknown): readonly string[] {
 }
 
 async function withRefs<Result>(store: Store, change: (refOf: RefOf) => Result): Promise<Result> {
-  return change(await storedRefs(store, textsPutAway(change)));
+  return change(await storedRefs(store, removedTexts(change)));
 }
 
 async function stripped(work: Work): Promise<readonly Message[]> {
@@ -236,10 +236,10 @@ async function summarized(work: Work): Promise<Summarized> {
   const matters = input.matters ?? { goal: '', approvals: [], errors: [] };
   const whole = await restoredMessages(store, old);
   const proven = await provenSummary(store, whole, matters, definition.agent.policies);
-  const told = await tellOf(work, old, whole);
-  if (told.failure !== undefined) return { messages, failure: told.failure };
-  const decisions = [...proven.decisions, ...told.parts.decisions];
-  const latest = { ...proven, ...told.parts, decisions };
+  const fromModel = await modelPartOf(work, old, whole);
+  if (fromModel.failure !== undefined) return { messages, failure: fromModel.failure };
+  const decisions = [...proven.decisions, ...fromModel.parts.decisions];
+  const latest = { ...proven, ...fromModel.parts, decisions };
   const summary = mergeSummaries(await earlierSummaries(store, old), latest);
   const start = tailStart(messages, config.keptTail);
   const between = await withRefs(store, (refOf) =>
@@ -263,25 +263,25 @@ async function summaryMessage({ store, input }: Work, summary: ContextSummary): 
   return { role: 'user', summary: ref, blocks: [{ type: 'text', text }] };
 }
 
-interface Told {
+interface ModelPart {
   readonly parts: Pick<ContextSummary, 'facts' | 'decisions' | 'progress'>;
   readonly failure?: CompactResult['failure'];
 }
 
-const nothingTold: Told['parts'] = { facts: [], decisions: [], progress: [] };
+const noModelPart: ModelPart['parts'] = { facts: [], decisions: [], progress: [] };
 
 /** A model's summary of old messages; a plain description if no model is asked. */
-async function tellOf(
+async function modelPartOf(
   work: Work,
   old: readonly Message[],
   whole: readonly Message[],
-): Promise<Told> {
+): Promise<ModelPart> {
   const { deps, store, definition, input, attempting } = work;
   const { summary } = input;
   if (summary === undefined)
-    return { parts: { ...nothingTold, progress: [plainDescription(old)] } };
+    return { parts: { ...noModelPart, progress: [plainDescription(old)] } };
   const lines = recordLines(whole);
-  if (lines.length === 0) return { parts: nothingTold };
+  if (lines.length === 0) return { parts: noModelPart };
   const made = await summarizeRecord(
     deps,
     definition,
@@ -292,7 +292,7 @@ async function tellOf(
   );
   if (made.type === 'unusable')
     return {
-      parts: nothingTold,
+      parts: noModelPart,
       failure: {
         kind: 'infra',
         code: 'format',

@@ -155,8 +155,8 @@ export async function notify(
           };
         }),
       );
-      const told = interruption();
-      if (told !== undefined) throw told;
+      const interrupted = interruption();
+      if (interrupted !== undefined) throw interrupted;
       const failed = deliveries.flatMap(({ name, delivery }) =>
         delivery.type === 'failed' ? [{ name, error: delivery.error }] : [],
       );

@@ -162,10 +162,10 @@ async function plan(place: Place): Promise<PlanRecoveryResult> {
   if (known !== undefined && fitting !== undefined && typeof fitting !== 'string')
     return resultOf(fitting, 'pattern', { patternId: known.patternId });
   const { text, problem, spend } = await ask(place);
-  if (text === undefined) return fallBack(place, problem ?? 'the planner said nothing', spend);
+  if (text === undefined) return fallBack(place, problem ?? 'the planner gave no answer', spend);
   const action = readAction(text);
   if (action === undefined)
-    return fallBack(place, "the planner's answer holds no plan of the right form", spend);
+    return fallBack(place, "the planner's answer contains no valid plan", spend);
   const checked = await check(place, action);
   if (typeof checked === 'string')
     return fallBack(place, `the plan cannot be used: ${checked}`, spend);

@@ -85,7 +85,7 @@ async function goalOf(store: Store, { goal, parent }: PrepareRunInput): Promise<
   if (typeof task === 'string') return task;
   throw new InfraException({
     code: 'store_corrupt',
-    message: `The stored input ${parent.taskBlob} of a subagent holds no task.`,
+    message: `The stored input ${parent.taskBlob} of a subagent contains no task.`,
   });
 }
 
@@ -93,7 +93,7 @@ function checkGoal(goal: string): string {
   if (goal.trim() === '') throw configInvalid('The goal is empty. Say what the agent is to do.');
   if (goal.length <= personTextChars) return goal;
   throw configInvalid(
-    `The goal has ${goal.length} characters; at most ${personTextChars} are allowed. Put the material into a file of the workspace.`,
+    `The goal has ${goal.length} characters; at most ${personTextChars} are allowed. Put the material in a file of the workspace.`,
   );
 }
 
@@ -129,7 +129,7 @@ function tenantOf({ tenant }: PrepareRunInput): string | undefined {
 }
 
 /** Asks a model to continue after its own answer: no vendor accepts a request that ends with one. */
-const goOnText = '(The agent runtime asks you to continue.)';
+const continueText = '(The agent runtime asks you to continue.)';
 
 /** How the transcript continues; undefined if it ends with something to answer. */
 async function nextText(
@@ -145,7 +145,7 @@ async function nextText(
   const last = (await store.loadTranscript(head)).at(-1);
   const hasOpenCalls =
     last?.role === 'assistant' && last.blocks.some(({ type }) => type === 'tool-call');
-  return last?.role === 'assistant' && !hasOpenCalls ? goOnText : undefined;
+  return last?.role === 'assistant' && !hasOpenCalls ? continueText : undefined;
 }
 
 /** Appends the results of open calls to the transcript; other results are dropped. */
@@ -173,7 +173,7 @@ async function firstHead(store: Store, given: PrepareRunInput): Promise<Head> {
 }
 
 /** A failure after something was spent reports it, so that it is charged. */
-async function telling<Result>(
+async function withSpend<Result>(
   spend: CallSpend | undefined,
   work: () => Promise<Result>,
 ): Promise<Result> {
@@ -205,7 +205,7 @@ export async function prepareRun(
   const head = await firstHead(store, { ...input, goal });
   const { knowledge, spend } = await knowledgeOfAgent(deps, agent, budget);
   const policies = withAlternatives(agent.policies, knowledge);
-  const definition = await telling(spend, () =>
+  const definition = await withSpend(spend, () =>
     store.putBlob(
       runConfigJson({
         agent: agent.name,

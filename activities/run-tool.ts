@@ -38,7 +38,7 @@ const longestPauseMs = 2_000;
  *
  * Errors: the last failure of the step.
  */
-export async function keepTrying<Result>(
+export async function retryFor<Result>(
   patienceMs: number,
   isDown: (thrown: unknown) => boolean,
   step: () => Promise<Result>,
@@ -108,7 +108,7 @@ function errorOf(
 async function resultOf(
   place: ExecutionPlace,
   execution: Execution,
-  came: ResultIdentity,
+  identity: ResultIdentity,
 ): Promise<RunToolResult> {
   const isError = execution.type === 'error';
   const { content, blob, bytes, plain } = await contentOf(place, execution);
@@ -120,7 +120,7 @@ async function resultOf(
     }),
     preview: boundText(plain, previewChars),
     bytes,
-    ...came,
+    ...identity,
     ...errorOf(execution),
   };
 }
@@ -129,7 +129,7 @@ async function resultOf(
 function inlineResult(
   { input, workspace }: ExecutionPlace,
   execution: Execution,
-  came: ResultIdentity,
+  identity: ResultIdentity,
 ): RunToolResult {
   const isError = execution.type === 'error';
   const root = workspace === undefined ? {} : { root: workspace };
@@ -142,7 +142,7 @@ function inlineResult(
       : fenceToolOutput(input.name, plain, input.toolCallId),
     preview: boundText(plain, previewChars),
     bytes: Buffer.byteLength(plain),
-    ...came,
+    ...identity,
     ...errorOf(execution),
   };
 }
@@ -161,17 +161,17 @@ async function keepResult(
   place: ExecutionPlace,
   tool: Tool,
   execution: Execution,
-  came: ResultIdentity,
+  identity: ResultIdentity,
 ): Promise<RunToolResult> {
   try {
-    return await keepTrying(storePatienceMs, isStoreDown, async () => {
-      const result = await resultOf(place, execution, came);
+    return await retryFor(storePatienceMs, isStoreDown, async () => {
+      const result = await resultOf(place, execution, identity);
       if (tool.effect !== 'read')
         await place.store.finishTool(place.input.idempotencyKey, JSON.stringify(result));
       return result;
     });
   } catch (thrown) {
-    if (isStoreDown(thrown)) return inlineResult(place, execution, came);
+    if (isStoreDown(thrown)) return inlineResult(place, execution, identity);
     throw thrown;
   }
 }
@@ -214,14 +214,14 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
 export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
   let progress = '';
   const { attempt } = Context.current().info;
-  const { beat, telling, lostWorkers } = countedAttempt();
+  const { beat, reportingEnd, lostWorkers } = countedAttempt();
   const show = (text: string): void => {
     progress = text;
   };
   return withHeartbeat(
     () => beat(progress),
     () =>
-      telling(() =>
+      reportingEnd(() =>
         afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (superseded) =>
           runAttempt(deps, input, { superseded, lostWorkers, show }),
         ),

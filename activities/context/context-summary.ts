@@ -86,7 +86,7 @@ function bounded(text: string, chars: number): string {
   return line.length <= chars ? line : `${wellFormedText(line.slice(0, chars - 1))}…`;
 }
 
-function sameness(text: string): string {
+function comparisonKey(text: string): string {
   return text
     .toLowerCase()
     .replace(/[\s.;,]+/g, ' ')
@@ -98,7 +98,7 @@ function union(lists: readonly (readonly string[])[], { entries, chars }: ListBo
   const byMeaning = new Map<string, string>();
   for (const text of lists.flat()) {
     const entry = bounded(text, chars);
-    const key = sameness(entry);
+    const key = comparisonKey(entry);
     if (key !== '' && !byMeaning.has(key)) byMeaning.set(key, entry);
   }
   const all = [...byMeaning.values()];

@@ -1,7 +1,7 @@
 /** A conversation as plain lines: what a model summarizes, and what replaces a summary if no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import { redactText } from '../../workflows/core/secrets/redact';
-import { asOneEntry, isRuntimeText } from '../untrusted/transcript-text';
+import { indentLines, isRuntimeText } from '../untrusted/transcript-text';
 import { wellFormedText } from '../providers/request/well-formed';
 
 /** Characters of one line: a huge result must not displace everything else. */
@@ -15,10 +15,10 @@ function cut(text: string, chars: number): string {
 
 /** One entry, indented so that no line of it can pass for another speaker or for the end of the record. */
 function entry(who: string, text: string, chars: number): string {
-  return asOneEntry(`${who}: ${cut(text, chars)}`);
+  return indentLines(`${who}: ${cut(text, chars)}`);
 }
 
-function whoSays(text: string): string {
+function speakerOf(text: string): string {
   return isRuntimeText(text) ? 'RUNTIME' : 'USER';
 }
 
@@ -47,7 +47,7 @@ export function recordLines(messages: readonly Message[], chars = lineChars): re
           ? []
           : message.blocks.map((block) =>
               block.type === 'text'
-                ? entry(whoSays(block.text), block.text, chars)
+                ? entry(speakerOf(block.text), block.text, chars)
                 : 'USER: (an image)',
             );
       case 'assistant':
@@ -79,5 +79,5 @@ export function plainDescription(messages: readonly Message[]): string {
           `(${lines.length - plainLines} more lines)`,
           ...lines.slice(lines.length - plainLines / 2),
         ];
-  return [`${messages.length} messages, told without a model:`, ...shown].join('\n');
+  return [`${messages.length} messages, described without a model:`, ...shown].join('\n');
 }

@@ -33,12 +33,12 @@ export function checkRequest(
   if (!isNear && brokenLimit(call, whole) === undefined) return { isTooLarge: false };
   const parts = measureParts(call, whole, config);
   const isTooLarge = !fitsBounds(parts, bounds);
-  tellSize(call, parts, bounds, isTooLarge);
+  logSize(call, parts, bounds, isTooLarge);
   return { parts, isTooLarge };
 }
 
 /** Logs a warning at 80 % of the window, once each time that the conversation reaches it (R-CTX-2). */
-function tellSize(
+function logSize(
   { route, input }: MeasuredCall,
   { tokens }: ContextMeasure,
   { warnTokens, windowTokens }: ContextBounds,
@@ -48,7 +48,7 @@ function tellSize(
   const facts = { route, tokens, windowTokens };
   if (isTooLarge) log.info('The request is too large and is compacted first', facts);
   else if ((input.counted?.tokens ?? 0) < warnTokens)
-    log.warn('The conversation nears its window', facts);
+    log.warn('The conversation is close to its window', facts);
 }
 
 /** Factor by which a request may turn out larger than it was measured (R-CTX-9). */

@@ -69,12 +69,12 @@ export type RefOf = (text: string, blob: string | undefined) => string;
 export const placeholderRef: RefOf = (_text, blob) => blob ?? '0'.repeat(43);
 
 function strippedText(chars: number, ref: string): string {
-  return `[The runtime took this result of ${chars} characters out to save room. Read it with read_output, ref "${ref}".]`;
+  return `[The runtime removed this result of ${chars} characters to save space. Read it with read_output, ref "${ref}".]`;
 }
 
 /** The ref of a result that tier 1 removed; undefined for any other result. */
 function strippedRef({ content, blob }: ToolResultBlock): string | undefined {
-  return content.startsWith('[The runtime took this result of ') ? blob : undefined;
+  return content.startsWith('[The runtime removed this result of ') ? blob : undefined;
 }
 
 /** Characters of a person's answer that tier 1 keeps (ADR 0024). */
@@ -99,7 +99,7 @@ function strippedResult(
 
 function withoutImage(block: TextBlock | ImageBlock): TextBlock {
   if (block.type === 'text') return block;
-  const text = `[The runtime took an image out to save room: ${block.mediaType}, ${block.data.length} bytes of base64.]`;
+  const text = `[The runtime removed an image to save space: ${block.mediaType}, ${block.data.length} bytes of base64.]`;
   return { type: 'text', text };
 }
 
@@ -144,7 +144,7 @@ function trimmedResult(result: ToolResultBlock, chars: number, refOf: RefOf): To
   const ref = refOf(result.content, result.blob);
   const inside = fenced.exec(result.content)?.[1] ?? result.content;
   const shown = fenceToolOutput(result.name, headAndTail(inside, chars), result.toolCallId);
-  const content = `${shown}\n[Shortened by the runtime to save room. Read the whole with read_output, ref "${ref}".]`;
+  const content = `${shown}\n[Shortened by the runtime to save space. Read the whole with read_output, ref "${ref}".]`;
   return content.length < result.content.length ? { ...result, content, blob: ref } : result;
 }
 
@@ -154,7 +154,7 @@ function trimmedBlock(block: TextBlock | ImageBlock, chars: number, refOf: RefOf
   const ref = refOf(text, undefined);
   return {
     type: 'text',
-    text: `${headAndTail(text, chars)}\n[Shortened by the runtime to save room. Read the whole with read_output, ref "${ref}".]`,
+    text: `${headAndTail(text, chars)}\n[Shortened by the runtime to save space. Read the whole with read_output, ref "${ref}".]`,
   };
 }
 

@@ -196,6 +196,6 @@ async function sendPart(
   };
   attempting.attempt = attempt;
   const reply = await sendAttempt(attempt, request);
-  meter.answered(reply);
+  meter.chargeReply(reply);
   return reply;
 }

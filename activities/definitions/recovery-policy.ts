@@ -51,7 +51,7 @@ const recoveryPolicySchema = z
         code: 'custom',
         input: value,
         path: ['askAt'],
-        message: `${value.askAt} is above recovery.actAt (${value.actAt}); an action would be carried out with less confidence than a person is asked with`,
+        message: `${value.askAt} is above recovery.actAt (${value.actAt}); an action would run with less confidence than it takes to ask a person`,
       });
   });
 

@@ -11,7 +11,7 @@ import type { Tool } from '../tools/tool';
 /** Characters of a call's label in the Web UI. */
 const labelChars = 80;
 /** Privileged parameters of one call that are reported one by one; the others count as one (ADR 0022). */
-const toldPrivileges = 16;
+const listedPrivileges = 16;
 /** Characters of a privileged parameter's path (ADR 0022). */
 const pathChars = 100;
 /** Characters of a use's identity: 96 bits. */
@@ -47,11 +47,11 @@ function privilegedUse(tool: Tool | undefined, call: NamedCall): PrivilegedUse |
   if (found.length === 0) return undefined;
   const use = (...parts: readonly string[]): string =>
     contentHash(call.name, ...parts.map((part) => `\n${part}`)).slice(0, useChars);
-  const parameters = found.slice(0, toldPrivileges).map(({ path, value }) => ({
+  const parameters = found.slice(0, listedPrivileges).map(({ path, value }) => ({
     name: sanitizeText(path, { maxChars: pathChars }),
     use: use(path, canonicalJson(value)),
   }));
-  const rest = found.slice(toldPrivileges);
+  const rest = found.slice(listedPrivileges);
   const more = {
     name: `${rest.length} more`,
     use: use(canonicalJson(rest.map(({ path, value }) => [path, value]))),

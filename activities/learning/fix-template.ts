@@ -157,7 +157,7 @@ function changeText(change: ParameterChange): string {
     case 'transformed':
       return `${parameter}: ${change.transform}`;
     case 'copied':
-      return `${parameter}: what stood in ${change.from}`;
+      return `${parameter}: the value of ${change.from}`;
     case 'constant':
       return `${parameter}: ${JSON.stringify(change.value)}`;
     case 'changed':

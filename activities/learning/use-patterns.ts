@@ -34,12 +34,12 @@ function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): Lea
   return {
     patternId: pattern.id,
     strategy: fix.strategy,
-    reasoning: `In earlier runs this got over ${JSON.stringify(errorText)}: ${describeFix(fix)}.`,
+    reasoning: `In earlier runs this fixed ${JSON.stringify(errorText)}: ${describeFix(fix)}.`,
     action: {
       toolName: fix.toolName,
       ...defined({ parameters }),
       ...(fix.strategy === 'escalate'
-        ? { escalationMessage: `Earlier runs needed a person's answer to get over: ${errorText}` }
+        ? { escalationMessage: `Earlier runs needed a person's answer to: ${errorText}` }
         : {}),
     },
     expectedOutcome: `${fix.toolName} succeeds`,

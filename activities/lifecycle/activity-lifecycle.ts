@@ -40,7 +40,7 @@ export async function withHeartbeat<Result>(
 }
 
 /** Milliseconds in the task queue from which a wait is reported: more than two machines' clocks differ by. */
-const toldQueueMs = 5_000;
+const reportedQueueMs = 5_000;
 
 /**
  * Does an activity's work, and reports with its result how long the attempt waited in the task queue, if that was long:
@@ -52,14 +52,14 @@ export async function withQueueTime<Result extends ActivityTimes>(
 ): Promise<Result> {
   const queuedMs = clock() - Context.current().info.currentAttemptScheduledTimestampMs;
   const result = await work();
-  return queuedMs < toldQueueMs ? result : { ...result, queuedMs };
+  return queuedMs < reportedQueueMs ? result : { ...result, queuedMs };
 }
 
 /** Why this activity must stop; undefined if it need not. A cancel ends it; a worker's shutdown hands it to another worker. */
 export function interruption(): CancelledFailure | InfraException | undefined {
-  const told = cancellationDetails();
-  if (told === undefined) return undefined;
-  if (told.workerShutdown)
+  const cancellation = cancellationDetails();
+  if (cancellation === undefined) return undefined;
+  if (cancellation.workerShutdown)
     return new InfraException({
       code: 'worker_lost',
       message: 'The worker shut down; another worker takes over.',

@@ -68,24 +68,30 @@ export function withinAllowance(request: PaidRequest, allowance: Allowance | und
     throw new InfraException({
       code: 'budget_exhausted',
       message:
-        'nobody knows what the next model call costs; set prices on its route, or drop the budget in money',
+        'the price of the next model call is unknown; set prices on its route, or use a budget in tokens',
     });
   const payable = payableOutput(request, allowance);
   if (payable >= Math.min(maxOutputTokens, leastOutputTokens))
     return Math.min(maxOutputTokens, payable);
-  throw new InfraException({ code: 'budget_exhausted', message: tooDear(request, allowance) });
+  throw new InfraException({
+    code: 'budget_exhausted',
+    message: overBudgetMessage(request, allowance),
+  });
 }
 
-function tooDear({ measure, price, maxOutputTokens }: PaidRequest, allowance: Allowance): string {
+function overBudgetMessage(
+  { measure, price, maxOutputTokens }: PaidRequest,
+  allowance: Allowance,
+): string {
   const input = mostInputTokens(measure);
   const output = Math.min(maxOutputTokens, leastOutputTokens);
   const parts: string[] = [];
   if (allowance.nanoUsd !== undefined && price !== undefined) {
     const need = worstRequestNanoUsd(price, input, output);
-    parts.push(`${usdText(need)}, where ${usdText(Math.max(allowance.nanoUsd, 0))} is left`);
+    parts.push(`${usdText(need)}, and only ${usdText(Math.max(allowance.nanoUsd, 0))} is left`);
   }
   if (allowance.tokens !== undefined)
-    parts.push(`${input + output} tokens, where ${Math.max(allowance.tokens, 0)} are left`);
+    parts.push(`${input + output} tokens, and only ${Math.max(allowance.tokens, 0)} are left`);
   return `the next model call may take ${parts.join(' and ')}`;
 }
 

@@ -70,7 +70,7 @@ export class CallMeter {
   }
 
   /** Charges a complete reply; if the vendor reports no usage, by our own count. */
-  answered(reply: ModelReply): void {
+  chargeReply(reply: ModelReply): void {
     if (totalTokens(reply.usage) > 0) {
       this.add(spendOf(reply.usage, this.request?.price));
       return;
@@ -83,7 +83,7 @@ export class CallMeter {
   }
 
   /** Charges a request without a complete reply. Contract: `failure` is absent if the caller itself aborted it. */
-  broke(broken: BrokenReply | undefined, failure: InfraError | undefined): void {
+  chargeBroken(broken: BrokenReply | undefined, failure: InfraError | undefined): void {
     if (this.request === undefined || broken === undefined) return;
     const reachedModel = failure === undefined || failure.code === 'timeout';
     if (!broken.wasAccepted && !reachedModel) return;
@@ -121,15 +121,15 @@ export class CallMeter {
   }
 
   /** The vendor's numbers as far as they exist; for the rest, our own count. */
-  private estimate(told: Usage | undefined, said: string): CallSpend {
+  private estimate(reported: Usage | undefined, said: string): CallSpend {
     const { price, measure } = this.request ?? {};
-    const outputTokens = Math.max(told?.outputTokens ?? 0, countAllTokens(said));
+    const outputTokens = Math.max(reported?.outputTokens ?? 0, countAllTokens(said));
     const usage: Usage = {
-      ...(told ?? { ...noUsage, inputTokens: measure?.tokens ?? 0 }),
+      ...(reported ?? { ...noUsage, inputTokens: measure?.tokens ?? 0 }),
       outputTokens,
     };
     const spend = spendOf(usage, price, 'estimated');
-    if (told === undefined || spend.estimated === undefined) return spend;
+    if (reported === undefined || spend.estimated === undefined) return spend;
     const known = spendOf({ ...usage, outputTokens: 0 }, price);
     const nanoUsd = (spend.nanoUsd ?? 0) - (known.nanoUsd ?? 0);
     return { ...spend, estimated: { nanoUsd, tokens: outputTokens } };

@@ -87,11 +87,11 @@ async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
   const { provider, memory, call, meter } = attempt;
   const interrupted = interruption();
   if (interrupted !== undefined) {
-    meter.broke(attempt.broken, undefined);
+    meter.chargeBroken(attempt.broken, undefined);
     throw interrupted;
   }
   const seen = thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
-  meter.broke(attempt.broken, seen);
+  meter.chargeBroken(attempt.broken, seen);
   const failure = withMeasure({ ...seen, route: call.route, ...spendOfCall(meter) }, attempt);
   const { streamRetryBaseMs } = call.limits;
   const timing = { streamRetryBaseMs, streamRetries: attempt.retries };

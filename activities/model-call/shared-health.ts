@@ -23,7 +23,7 @@ export interface RouteCall {
 /** `probe`: the one call that tries a recovering route for all runs. */
 export type Admission = 'normal' | 'probe';
 
-function spared(call: RouteCall, health: SharedHealth, untilMs: number): InfraException {
+function routeUnavailable(call: RouteCall, health: SharedHealth, untilMs: number): InfraException {
   const reason: FailoverReason = health.lastErrorReason ?? 'unknown';
   return new InfraException({
     code: reason,
@@ -38,10 +38,10 @@ function spared(call: RouteCall, health: SharedHealth, untilMs: number): InfraEx
  * Milliseconds after a failure that only people can fix until one run tries the route for all: whoever fixed the key or the
  * account must not wait for the end of the cooldown, and a worker with a wrong key must not stop the fleet that long (ADR 0017).
  */
-const mendedProbeMs = 5_000;
+const fixedProbeMs = 5_000;
 
 /** When this run may use the route again: a failure that only people can fix cools the route down as if it had failed here. */
-function backAt({ lastErrorReason, cooldownUntilMs }: SharedHealth, probeMs: number): number {
+function returnAtMs({ lastErrorReason, cooldownUntilMs }: SharedHealth, probeMs: number): number {
   const heals = lastErrorReason === undefined || infraPolicies[lastErrorReason].healsByWaiting;
   return heals ? probeMs : cooldownUntilMs;
 }
@@ -51,7 +51,7 @@ async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
   if (health === undefined || health.cooldownUntilMs === 0) return 'normal';
   const { startedAtMs } = call;
   if (startedAtMs < health.probeFromMs)
-    throw spared(call, health, backAt(health, health.probeFromMs));
+    throw routeUnavailable(call, health, returnAtMs(health, health.probeFromMs));
   const untilMs = startedAtMs + call.limits.probeLeaseMs;
   const isProber = await store.acquireProbe({
     route: call.route,
@@ -60,11 +60,11 @@ async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
     untilMs,
   });
   if (isProber) return 'probe';
-  throw spared(call, health, backAt(health, health.probe?.untilMs ?? untilMs));
+  throw routeUnavailable(call, health, returnAtMs(health, health.probe?.untilMs ?? untilMs));
 }
 
 /** Shared health is optional: if the store is unavailable, the report is dropped, and the run keeps its reply or failure. */
-async function advise(report: Promise<unknown>): Promise<void> {
+async function reportIfPossible(report: Promise<unknown>): Promise<void> {
   try {
     await report;
   } catch (thrown) {
@@ -90,7 +90,7 @@ export async function admitted<Result>(
     return await work(admission);
   } finally {
     const goesOn = interruption() instanceof InfraException;
-    if (admission === 'probe' && !goesOn) await advise(store.releaseProbe(call));
+    if (admission === 'probe' && !goesOn) await reportIfPossible(store.releaseProbe(call));
   }
 }
 
@@ -104,7 +104,7 @@ export async function reportFailedCall(
   const reason = failoverReason(failure);
   if (reason === undefined || infraPolicy(failure).action !== 'fail-over') return;
   const rest = restAfter(reason, failure, call.limits, atMs);
-  const soonest = atMs + Math.max(mendedProbeMs, failure.retryAfterMs ?? 0);
+  const soonest = atMs + Math.max(fixedProbeMs, failure.retryAfterMs ?? 0);
   const report = store.reportFailure({
     route: call.route,
     reason,
@@ -117,7 +117,7 @@ export async function reportFailedCall(
     holder: call.holder,
     atMs,
   });
-  await advise(report);
+  await reportIfPossible(report);
 }
 
 /** Reports that a route answers. */
@@ -132,5 +132,5 @@ export async function reportAnsweredCall(
     holder: call.holder,
     atMs,
   });
-  await advise(report);
+  await reportIfPossible(report);
 }

@@ -107,7 +107,7 @@ function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
 }
 
 /** Hint with the tool that was probably meant. */
-function meantHint({ config }: ToolsOfRun, name: string): string | undefined {
+function nearestToolHint({ config }: ToolsOfRun, name: string): string | undefined {
   const meant = onlyNearestName(
     name,
     config.tools.map((tool) => tool.name),
@@ -153,7 +153,7 @@ function checkCall(
         'invalid_tool',
         raw.name,
         `There is no tool called "${raw.name}".`,
-        meantHint(definition, raw.name),
+        nearestToolHint(definition, raw.name),
       ),
       input,
     );
@@ -254,7 +254,7 @@ function privilegedPart(
 }
 
 /** Stores the input of a refused call, so that learning can compare it with the call that works. */
-async function lesson(
+async function storedForLearning(
   store: Store,
   { learns }: ResolvedAgent,
   json: string,
@@ -286,7 +286,7 @@ async function takeCall(
     ...(runnable ? { ...privilegedPart(privileged), ...edited } : {}),
     ...(runnable
       ? await carried(store, agent, raw.name, json, inlineRoomBytes)
-      : await lesson(store, agent, json)),
+      : await storedForLearning(store, agent, json)),
     ...(error === undefined ? {} : { error: shortened(error, total) }),
     ...(needsApproval ? { approvalDigest: actionDigest(call) } : {}),
   };

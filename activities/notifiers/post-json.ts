@@ -76,6 +76,6 @@ export function checkedUrl(notifier: string, url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol === 'https:' || parsed?.protocol === 'http:') return url;
   throw new TypeError(
-    `Notifier "${notifier}": its url is no http or https address (${url.length} characters, not shown).`,
+    `Notifier "${notifier}": its url is not an http or https address (${url.length} characters, not shown).`,
   );
 }

@@ -30,7 +30,7 @@ function section(title: string, text: string): object[] {
 const heads: { readonly [Kind in Notification['kind']]: string } = {
   escalation: 'waits for a person',
   question: 'asks a question',
-  approval: 'wants an approval',
+  approval: 'needs approval',
 };
 
 /** The message as Slack takes it: blocks, and text for notifications that show no blocks. */

@@ -88,11 +88,11 @@ async function sendWithRetries(
           broken = what;
         },
       });
-      meter.answered(reply);
+      meter.chargeReply(reply);
       return reply;
     } catch (thrown) {
       const failure = failureOf(provider, thrown);
-      meter.broke(broken, signal.aborted ? undefined : failure);
+      meter.chargeBroken(broken, signal.aborted ? undefined : failure);
       // Older models and servers do not know the format; the prompt asks for it too.
       const isUnknownFormat = failure.code === 'format' && isStructured;
       if (isUnknownFormat) isStructured = false;

@@ -67,7 +67,7 @@ export const actionFormat: OutputSchema = {
       toolName: { type: 'string', description: 'A tool of the list, or empty.' },
       parametersJson: {
         type: 'string',
-        description: "The tool's whole input as JSON text; empty where none is known.",
+        description: "The tool's whole input as JSON text; empty if unknown.",
       },
       escalationMessage: { type: 'string', description: 'The question to a person, or empty.' },
     }),

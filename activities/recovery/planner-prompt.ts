@@ -3,7 +3,7 @@ import type { StuckContext } from '../../workflows/core/recovery/action';
 import type { ToolKnowledge } from '../definitions/tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
 import type { RunConfig } from '../definitions/run-config';
-import { asOneEntry } from '../untrusted/transcript-text';
+import { indentLines } from '../untrusted/transcript-text';
 import { boundText } from '../untrusted/sanitizer';
 
 /** Characters of one tool and of all of them. */
@@ -15,23 +15,23 @@ const common =
 
 /** Instructions for a plan. */
 export const planSystem = [
-  'You find a way out for an agent that is stuck. You call no tool yourself.',
+  'You help an agent that is stuck. Do not call tools yourself.',
   common,
   'Find out why it is stuck, then choose one strategy: "retry" (the same call; only if the failure may be temporary), "alternative-tool" (another tool for the same purpose), "parameter-adjustment" (the same tool with other parameters), "escalate" (a person must answer a specific question: something ambiguous, access, a decision), "give-up" (the goal cannot be reached; say why).',
   'Give the complete input of the tool in "parameters" if the data contains every value; it must match the tool\'s schema. Take values from the data and never invent them. If a value is unknown, leave "parameters" out and say in "reasoning" what the agent should do.',
-  '"confidence" from 0 to 1 says how sure you are that this helps: from 0.8 on it is carried out at once, from 0.5 on a person is asked first, below that a person takes over.',
-  'Answer with one JSON object and nothing else: {"strategy": "...", "reasoning": "...", "action": {"toolName": "...", "parameters": {...}, "escalationMessage": "..."}, "expectedOutcome": "...", "confidence": 0.0}. If the format asks for "parametersJson", it is the same object as JSON text.',
+  '"confidence" from 0 to 1 says how sure you are that this helps: at 0.8 or more it runs at once, at 0.5 or more a person is asked first, below that a person takes over.',
+  'Answer with one JSON object only: {"strategy": "...", "reasoning": "...", "action": {"toolName": "...", "parameters": {...}, "escalationMessage": "..."}, "expectedOutcome": "...", "confidence": 0.0}. If the format asks for "parametersJson", it is the same object as JSON text.',
 ].join('\n');
 
 /** Instructions for an estimate. */
 export const estimateSystem = [
-  'You judge how far an agent is with its task. You call no tool yourself.',
+  'You estimate the progress of an agent. Do not call tools yourself.',
   common,
-  'Answer with one JSON object and nothing else: {"progressPercent": 0, "reasoning": "...", "nextMilestone": "...", "blockers": ["..."], "isStuck": false}. "isStuck" is true only if more of the same will not help.',
+  'Answer with one JSON object only: {"progressPercent": 0, "reasoning": "...", "nextMilestone": "...", "blockers": ["..."], "isStuck": false}. "isStuck" is true only if more of the same will not help.',
 ].join('\n');
 
 function list(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `- ${asOneEntry(line)}`)];
+  return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `- ${indentLines(line)}`)];
 }
 
 function toolLines(tools: readonly ToolSpec[]): readonly string[] {
@@ -71,14 +71,14 @@ export function plannerPrompt(
   const { estimate, latest } = context;
   return [
     '--- data',
-    asOneEntry(`Goal: ${context.goal}`),
-    asOneEntry(
+    indentLines(`Goal: ${context.goal}`),
+    indentLines(
       `Progress: ${estimate.progressPercent} % after ${context.steps} steps. ${estimate.reasoning}`,
     ),
     ...(latest === undefined
       ? []
       : [
-          asOneEntry(
+          indentLines(
             `Latest step: ${latest.action}: ${latest.success ? 'succeeded' : 'failed'}: ${latest.outcome}`,
           ),
         ]),

@@ -21,7 +21,7 @@ export interface CountedAttempt {
   /** What to beat with. */
   readonly beat: (progress: string) => CallBeat;
   /** Runs the attempt's work, and informs the next attempt if it ends without a result. */
-  readonly telling: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly reportingEnd: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
 /**
@@ -36,7 +36,7 @@ export function countedAttempt(): CountedAttempt {
   return {
     lostWorkers: Math.max(context.info.attempt - 1 - ended, 0),
     beat: (progress) => ({ progress, endedAttempts: ended }),
-    telling: async (work) => {
+    reportingEnd: async (work) => {
       try {
         return await work();
       } catch (thrown) {
@@ -73,7 +73,7 @@ function keep(key: string, result: unknown): void {
 function superseded(): InfraException {
   return new InfraException({
     code: 'worker_lost',
-    message: 'The call was given to this worker again, since its heartbeat came too late.',
+    message: 'The call was assigned to this worker again because its heartbeat was late.',
   });
 }
 

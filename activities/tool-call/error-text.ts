@@ -58,8 +58,8 @@ function wordsIn(value: unknown, depth = 0): string {
 }
 
 function distinct(texts: readonly string[]): string {
-  const told = texts.filter((text, index) => text !== '' && texts.indexOf(text) === index);
-  return told.slice(0, mostErrors).join('; ');
+  const unique = texts.filter((text, index) => text !== '' && texts.indexOf(text) === index);
+  return unique.slice(0, mostErrors).join('; ');
 }
 
 function statusOf(fields: Fields): number | undefined {
@@ -105,7 +105,7 @@ function textOf(thrown: unknown, depth: number): string {
  * Contract: never throws; ignores headers, requests, and configs; the caller sanitizes and bounds the text.
  * Source: case surface-01, and what other clients throw (got, undici, ofetch, superagent, problem details).
  */
-export function thrownText(thrown: unknown): string {
+export function describeThrown(thrown: unknown): string {
   try {
     return textOf(thrown, 0);
   } catch {

@@ -8,7 +8,7 @@ import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
-import { thrownText } from './error-text';
+import { describeThrown } from './error-text';
 import type { GivenOutput } from './tool-output';
 import { boundOutput, outputText } from './tool-output';
 import type { Tool, ToolContext } from '../tools/tool';
@@ -114,11 +114,11 @@ function executionError(
       recoverable: thrown.recoverable,
       root,
     });
-  return toolFailure(tool, 'tool_execution_failed', thrownText(thrown), { hint, root });
+  return toolFailure(tool, 'tool_execution_failed', describeThrown(thrown), { hint, root });
 }
 
 /** Whether the outcome is unknown after a failure. A `ToolError` is taken at its word. */
-function leavesUnknown(thrown: unknown): boolean {
+function leavesOutcomeUnknown(thrown: unknown): boolean {
   if (thrown instanceof ToolError) return thrown.code === 'outcome_unknown';
   return thrown instanceof ToolDeadline || mayHaveReachedServer(thrown);
 }
@@ -154,7 +154,7 @@ export interface ExecutionPlace {
 const settleMs = 3_000;
 
 /** Waits for work that was told to stop: what it still returns is used, nothing else is waited for. */
-async function lastWords<Result>(work: Promise<Result>, told: unknown): Promise<Result> {
+async function settled<Result>(work: Promise<Result>, told: unknown): Promise<Result> {
   const reason = told instanceof Error ? told : new Error('aborted');
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {
@@ -205,7 +205,7 @@ export async function withToolContext<Result>(
     return await Promise.race([working, abort.promise]);
   } catch (thrown) {
     if (!signal.aborted) throw thrown;
-    return await lastWords(working, signal.reason);
+    return await settled(working, signal.reason);
   } finally {
     clearTimeout(timer);
     abort.release();
@@ -218,7 +218,7 @@ function readable(thrown: unknown): unknown {
     Object.getPrototypeOf(Object(thrown));
     return thrown;
   } catch {
-    return new Error(thrownText(thrown));
+    return new Error(describeThrown(thrown));
   }
 }
 
@@ -248,7 +248,7 @@ export async function executeTool(
       type: 'error',
       error,
       ...(given === undefined ? {} : { output: boundOutput(given) }),
-      ...(tool.effect !== 'read' && leavesUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
+      ...(tool.effect !== 'read' && leavesOutcomeUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
     };
   }
 }

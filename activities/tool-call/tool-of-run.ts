@@ -37,7 +37,7 @@ export function requireTool(definition: ToolsOfRun, name: string): Tool {
   if (tool !== undefined) return tool;
   throw new InfraException({
     code: 'worker_mismatch',
-    message: `${thisWorker()} lacks the tool "${name}" of agent "${definition.agent.name}", which this run was started with. Deploy a worker that has it under that name; until then other workers of the task queue are asked.`,
+    message: `${thisWorker()} lacks the tool "${name}" of agent "${definition.agent.name}", which this run was started with. Deploy a worker that has it under that name; until then other workers of the task queue are tried.`,
   });
 }
 
@@ -62,9 +62,12 @@ export function refusedInputHint(
   tool: Tool,
   hint: string | undefined,
 ): string | undefined {
-  const told = config.tools.find(({ name }) => name === tool.name);
-  if (told === undefined || canonicalJson(told.inputSchema) === canonicalJson(tool.inputSchema))
+  const snapshot = config.tools.find(({ name }) => name === tool.name);
+  if (
+    snapshot === undefined ||
+    canonicalJson(snapshot.inputSchema) === canonicalJson(tool.inputSchema)
+  )
     return hint;
-  const changed = `The schema of ${tool.name} that you were given is out of date: the tool was changed since this run was started. Go by this message.`;
+  const changed = `The schema of ${tool.name} that you were given is out of date: the tool has changed since this run started. Follow this message.`;
   return hint === undefined ? changed : `${changed} ${hint}`;
 }

@@ -50,7 +50,7 @@ export function outputText(output: unknown): string {
     return typeof json === 'string' ? json : '';
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : 'not JSON';
-    return `(the tool finished, but JSON cannot carry its output: ${why})`;
+    return `(the tool finished, but its output cannot be written as JSON: ${why})`;
   }
 }
 
@@ -74,7 +74,7 @@ export async function showOutput(
   const kept =
     wholeBytes === undefined
       ? `The whole output has ${bytes} bytes.`
-      : `The output had ${wholeBytes} bytes, too many to be kept: its head and tail are stored, ${bytes} bytes, the middle is lost.`;
+      : `The output had ${wholeBytes} bytes, too many to store: only its head and tail, ${bytes} bytes, are stored.`;
   const readOn = `\n[${kept} Read on with read_output, ref "${blob}".]`;
   return {
     content: fenceToolOutput(call.name, plain, call.toolCallId) + readOn,

@@ -5,7 +5,7 @@ import type { ToolRecord } from '../stores/store';
 import { boundOutput, outputText } from './tool-output';
 import type { Execution, ExecutionPlace } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
-import { thrownText } from './error-text';
+import { describeThrown } from './error-text';
 import type { ProbeAnswer, Tool } from '../tools/tool';
 import { defined } from '../../workflows/core/json';
 
@@ -68,7 +68,7 @@ async function askProbe(
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
     if (thrown instanceof InfraException) throw thrown;
-    return { type: 'unknown', evidence: `its probe failed: ${thrownText(thrown)}` };
+    return { type: 'unknown', evidence: `its probe failed: ${describeThrown(thrown)}` };
   }
 }
 

@@ -327,13 +327,15 @@ function loosened(node: JsonObject): JsonObject {
   if (!isJsonObject(properties)) {
     return open;
   }
-  const isSayable = (name: JsonValue): boolean =>
+  const isAcceptedName = (name: JsonValue): boolean =>
     typeof name === 'string' && propertyName.test(name);
   return {
     ...open,
-    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => isSayable(name))),
-    ...(isJsonArray(required) && { required: required.filter(isSayable) }),
-    ...(Object.keys(properties).every(isSayable) ? {} : { additionalProperties: true }),
+    properties: Object.fromEntries(
+      Object.entries(properties).filter(([name]) => isAcceptedName(name)),
+    ),
+    ...(isJsonArray(required) && { required: required.filter(isAcceptedName) }),
+    ...(Object.keys(properties).every(isAcceptedName) ? {} : { additionalProperties: true }),
   };
 }
 

@@ -13,12 +13,12 @@ const lineSearchBytes = 4_096;
 export const readOutput: Tool = defineTool({
   name: 'read_output',
   description:
-    'Reads a part of a long tool output that was stored. Give the ref that the shortened output names, and where to begin.',
+    'Reads a part of a long tool output. Give the ref from the shortened output, and the byte to begin at.',
   input: z.object({
     ref: z
       .string()
       .regex(/^[A-Za-z0-9_-]{43}$/, 'is not a ref; copy it from the shortened output')
-      .describe('The ref that the shortened output names.'),
+      .describe('The ref from the shortened output.'),
     offset: z.int().min(0).default(0).describe('Byte to begin at. Default: 0.'),
     length: z.int().min(1).max(maxLength).default(maxLength).describe('Bytes to read.'),
   }),

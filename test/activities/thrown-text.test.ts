@@ -1,5 +1,5 @@
 /** Case surface-01 and similar ones: errors of common clients tell the model why they failed, and reveal no key. */
-import { thrownText } from '../../activities/tool-call/error-text';
+import { describeThrown } from '../../activities/tool-call/error-text';
 
 const key = 'TESTKEYabcdef0123456789';
 const words = 'column "foo" does not exist';
@@ -59,7 +59,7 @@ test.each<[string, unknown]>([
   ],
   ['an object', { status: 500, error: { ...plain, code: 500, message: `500: ${words}` }, headers }],
 ])('%s', (_client, thrown) => {
-  const text = thrownText(thrown);
+  const text = describeThrown(thrown);
   expect(text).toContain(words);
   expect(text).toContain('500');
   expect(text).not.toContain(key);
@@ -69,7 +69,7 @@ test('a program tells the end of what it said', () => {
   const thrown = Object.assign(new Error('Command failed with exit code 2'), {
     stderr: 'TS2304: no x\n',
   });
-  expect(thrownText(thrown)).toBe('Command failed with exit code 2: TS2304: no x');
+  expect(describeThrown(thrown)).toBe('Command failed with exit code 2: TS2304: no x');
 });
 
 test('anything can be thrown', () => {
@@ -81,9 +81,9 @@ test('anything can be thrown', () => {
       throw new Error('no');
     },
   });
-  expect(thrownText(circular)).toBe('round');
-  expect(thrownText(hostile)).toBe('an error that cannot be read');
-  expect(thrownText({})).toBe('an object without a message');
-  expect(thrownText('words')).toBe('words');
-  expect(typeof thrownText(undefined)).toBe('string');
+  expect(describeThrown(circular)).toBe('round');
+  expect(describeThrown(hostile)).toBe('an error that cannot be read');
+  expect(describeThrown({})).toBe('an object without a message');
+  expect(describeThrown('words')).toBe('words');
+  expect(typeof describeThrown(undefined)).toBe('string');
 });

@@ -157,7 +157,7 @@ test('asks the next route where a summary is none, and needs no model where all 
       .slice(0, 2),
   ).toEqual(['anthropic', 'responses']);
   const last = JSON.stringify(sent.at(-1)?.body);
-  expect(last).toContain('told without a model');
+  expect(last).toContain('described without a model');
   expect(last).toContain('Dig for tin.');
 });
 

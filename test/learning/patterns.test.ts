@@ -67,7 +67,7 @@ describe('a fix as a template', () => {
     ],
     ['a number that was text', { limit: '10' }, { limit: 10 }, 'limit: to number'],
     ["a value of the schema's list", { unit: 'celsius' }, { unit: 'metric' }, 'unit: "metric"'],
-    ['a renamed parameter', { file: 'a b' }, { path: 'a b' }, 'path: what stood in file'],
+    ['a renamed parameter', { file: 'a b' }, { path: 'a b' }, 'path: the value of file'],
     [
       'a value from nowhere',
       { token: 'hunter2 old' },

@@ -147,7 +147,7 @@ test('a run ends before a call that it cannot pay, with a smaller reply where th
     status: 'failed',
     reason: 'guard_budget',
     message: expect.stringMatching(
-      /^Forced stop: the next model call may take \$0\.\d+, where \$0\.\d+ is left; it has the budget of \$0\.260 \(\$0\.2\d+ spent\)\.\nEvents processed: \d+ \| Tool calls: \d+ \| Elapsed: /,
+      /^Forced stop: the next model call may take \$0\.\d+, and only \$0\.\d+ is left; it has the budget of \$0\.260 \(\$0\.2\d+ spent\)\.\nEvents processed: \d+ \| Tool calls: \d+ \| Elapsed: /,
     ) as string,
     report: { worked: expect.arrayContaining([expect.stringContaining('read')]) as string[] },
   });

@@ -57,7 +57,7 @@ function validatorFor(schema: JsonObject): Validator {
 }
 
 function parseBy(
-  told: JsonObject,
+  modelSchema: JsonObject,
   check: StructuralCheck,
   validate: Validator,
   input: unknown,
@@ -73,7 +73,7 @@ function parseBy(
   return {
     ok: false,
     problems: texts.length === 0 ? ['The input must be a JSON object'] : texts,
-    hint: parametersHint(told),
+    hint: parametersHint(modelSchema),
   };
 }
 
@@ -210,7 +210,7 @@ async function execute(
   const result = await call(use, tool, isJsonObject(input) ? input : {}, context);
   const text = resultText(result);
   if (result.isError === true) {
-    throw new ToolError(text.slice(0, 500) || `${tool.name} failed and said nothing`, {
+    throw new ToolError(text.slice(0, 500) || `${tool.name} failed without a message`, {
       output: text,
     });
   }
@@ -220,8 +220,8 @@ async function execute(
 function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
   const given: unknown = JSON.parse(JSON.stringify(tool.inputSchema));
   const schema = isJsonObject(given) ? given : {};
-  const told = inputSchemaFromJson(name, schema);
-  const check = structuralCheck(told);
+  const modelSchema = inputSchemaFromJson(name, schema);
+  const check = structuralCheck(modelSchema);
   const validate = validatorFor(schema);
   const description = stripHidden(tool.description ?? '').trim();
   const approval = use.options.approval ?? 'never';
@@ -231,17 +231,17 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
       0,
       maxDescriptionChars,
     ),
-    inputSchema: told,
+    inputSchema: modelSchema,
     effect: effectOf(tool),
     timeoutMs: use.timeoutMs + connectAllowanceMs,
     approval,
     approvals: undefined,
-    editsFile: editedFileField(tool.name, effectOf(tool), inputNamesOf(told)),
+    editsFile: editedFileField(tool.name, effectOf(tool), inputNamesOf(modelSchema)),
     cosmetic: [],
     maxCalls: defaultCallCaps.get(name),
     onUnknown: use.options.onUnknown ?? 'tell-model',
     label: undefined,
-    parse: (input) => parseBy(told, check, validate, input),
+    parse: (input) => parseBy(modelSchema, check, validate, input),
     needsApproval: () => approval === 'always',
     privilegedIn: privilegedFinder(schema),
     hintFor: () => undefined,
