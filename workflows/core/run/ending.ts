@@ -9,6 +9,7 @@ import { answerChars } from '../limits';
 import { checksInFlight, timersOfCall } from '../people/decision-wait';
 import { currentStage } from '../recovery/state';
 import { closeTrial } from '../recovery/trial';
+import { subagentsReport } from '../subagents/state';
 import type { ProposedToolCall, RunToolResult } from '../tools/ports';
 import { activityIdAt, callSummary, callsOf, pendingResult, runningTools } from '../tools/state';
 import { stoppedLine } from '../tools/unknown-outcome';
@@ -22,7 +23,7 @@ import { andThen, cancelTimers, publish, step } from './step';
 
 /** The report as of now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
-  const { counters, context, subagents } = state;
+  const { counters, context } = state;
   return {
     agent: state.request.agent,
     iterations: counters.iterations,
@@ -45,8 +46,8 @@ export function reportOf(state: RunState, atMs: number): RunReport {
       head: state.head,
       storeId: state.snapshot?.storeId,
       guard: state.request.parent === undefined ? undefined : guardCounts(state),
-      subagents: subagents.length === 0 ? undefined : subagents,
     }),
+    ...subagentsReport(state),
   };
 }
 

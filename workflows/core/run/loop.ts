@@ -39,12 +39,12 @@ import { rememberPrivileges } from '../people/privileged-parameters';
 import { settleRuntimeCall } from '../recovery/carry-out';
 import { recoveryGate } from '../recovery/gate';
 import { endRefusedStep, endToolStep } from '../recovery/trial';
-import { startsSubagent, startSubagents } from '../subagents/start';
+import { startSubagents } from '../subagents/start';
 import { admitCall } from '../tools/admission';
-import { announceWaits, publishStart, readyCalls, startCall } from '../tools/calls';
+import { announceWaits, startCalls } from '../tools/calls';
 import type { ProposedToolCall } from '../tools/ports';
 import { completeTaskTool } from '../tools/ports';
-import { activityIdAt, callsOf, runningTools } from '../tools/state';
+import { callsOf, readyCalls, runningTools } from '../tools/state';
 import { openMatters } from '../view/open-matters';
 import { count } from './account';
 import { endCompleted, endFailed } from './ending';
@@ -271,27 +271,23 @@ const admit: Stage<'admit-calls'> = (state, { calls, head, recovery }, { atMs })
 const run: Stage<'run-calls'> = (state, _next, { atMs }) =>
   andThen(startReady(state, atMs), (after) => goTo('settle', after));
 
-/** Starts every ready call, as an activity or as a subagent. A call counts when it first starts. */
+type Starter = (state: RunState, atMs: number) => Step<RunState>;
+
+/** What starts ready calls, in this order; a call that one of them started is no longer ready. */
+const starters: readonly Starter[] = [
+  // Calls that are runs of other agents.
+  startSubagents,
+  // All others, as activities.
+  startCalls,
+];
+
+/** Starts every ready call. A call counts when it first starts. */
 function startReady(state: RunState, atMs: number): Step<RunState> {
-  const ready = readyCalls(state);
-  const counted = countToolRuns(
-    state,
-    ready.flatMap(({ call: each, isResumed }) => (isResumed ? [] : [each])),
+  const fresh = readyCalls(state).flatMap(({ call: each, isResumed }) => (isResumed ? [] : [each]));
+  return starters.reduce<Step<RunState>>(
+    (before, start) => andThen(before, (after) => start(after, atMs)),
+    step(countToolRuns(state, fresh)),
   );
-  const isSubagent = (each: ProposedToolCall): boolean => startsSubagent(state, each);
-  const own = ready.filter(({ call: each }) => !isSubagent(each));
-  const started = own.reduce<Step<RunState>>((before, placed) => {
-    const entries =
-      placed.call.answer === undefined ? [publishStart(counted, placed.call, atMs)] : [];
-    return andThen(
-      andThen(before, (after) => step(after, ...entries)),
-      (after) => startCall(after, placed),
-    );
-  }, step(counted));
-  const delegated = ready
-    .filter(({ call: each }) => isSubagent(each))
-    .map(({ call: each, index }) => ({ call: each, callId: activityIdAt(state, index) }));
-  return andThen(started, (after) => startSubagents(after, delegated, atMs));
 }
 
 /** When every call of the reply has its result: errors to the model, then the next iteration. */
@@ -358,7 +354,12 @@ type Feature = (
 ) => Step<RunState>;
 
 /** Features that follow every decision; each owns one slice, and the loop works without it. */
-const features: readonly Feature[] = [learn, notifyAboutWaits];
+const features: readonly Feature[] = [
+  // Records errors and what resolved them.
+  learn,
+  // Notifies people when the run waits for them.
+  notifyAboutWaits,
+];
 
 /** A decision with what the features add to it. */
 const followed: Feature = (before, decided, cause, atMs) =>

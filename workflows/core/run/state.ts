@@ -20,6 +20,7 @@ import type { Recovering, RecoverySlice } from '../recovery/state';
 import { initialRecovery } from '../recovery/state';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { SubagentsSlice } from '../subagents/state';
+import { initialSubagents } from '../subagents/state';
 import type { NextRequestSlice, RunningTools } from '../tools/state';
 import type { AccountSlice } from './account';
 import { initialAccount } from './account';
@@ -77,6 +78,6 @@ export const initialSlices = {
   ...initialPeople,
   ...initialRecovery,
   next: { pendingResults: [] },
+  ...initialSubagents,
   outputRaised: false,
-  subagents: [],
 } satisfies Partial<RunState>;

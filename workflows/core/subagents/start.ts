@@ -15,7 +15,13 @@ import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
 import type { PhaseSlice } from '../run/phases';
-import { callsOf, replaceCall, settleWithError } from '../tools/state';
+import {
+  activityIdAt,
+  callsOf,
+  readyCalls,
+  replaceCall,
+  settleWithError,
+} from '../tools/state';
 
 type StartingState = BudgetSlice &
   CountersSlice &
@@ -182,20 +188,16 @@ function startSubagent<State extends StartingState>(
   );
 }
 
-/** Whether a call starts a subagent: it names an agent, and has no answer yet. */
-export function startsSubagent(state: SnapshotSlice, call: ProposedToolCall): boolean {
-  return call.answer === undefined && toolPolicy(state, call.name)?.subagent !== undefined;
-}
-
-/** Starts the subagents among ready calls. */
+/** Starts the subagents among the ready calls: a call that names an agent and has no answer yet. */
 export function startSubagents<State extends StartingState>(
   state: State,
-  ready: readonly { readonly call: ProposedToolCall; readonly callId: string }[],
   atMs: number,
 ): Step<State> {
-  const calls = ready.flatMap(({ call, callId }): readonly SubagentCall[] => {
+  const calls = readyCalls(state).flatMap(({ call, index }): readonly SubagentCall[] => {
     const policy = toolPolicy(state, call.name)?.subagent;
-    return policy === undefined ? [] : [{ call, callId, policy }];
+    return policy === undefined || call.answer !== undefined
+      ? []
+      : [{ call, callId: activityIdAt(state, index), policy }];
   });
   if (calls.length === 0) return step(state);
   const shares = allotments(state, calls);

@@ -22,7 +22,7 @@ import { noteFailure, noteSuccess } from '../run/tool-results';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { nextStoreWaitMs } from '../run/waiting';
 import type { ProposedToolCall, ResultIdentity, RunToolResult } from './ports';
-import type { ToolCallProgress } from './state';
+import type { PlacedCall, ToolCallProgress } from './state';
 import {
   abandoned,
   activityIdAt,
@@ -30,6 +30,7 @@ import {
   callsOf,
   changeToolPhase,
   pendingResult,
+  readyCalls,
   replaceCall,
   runningTools,
   settle,
@@ -49,56 +50,44 @@ export type CallingState = AccountSlice &
 /** Activity time limit in milliseconds of a tool that the snapshot does not know (ADR 0007). */
 const unknownToolTimeoutMs = 60_000;
 
-/** A call with its place in the reply. */
-export interface PlacedCall {
-  readonly call: ProposedToolCall;
-  readonly index: number;
-}
-
-/** The calls that may start. */
-export function readyCalls(state: PhaseSlice): readonly (PlacedCall & { isResumed: boolean })[] {
-  return callsOf(state).flatMap(({ call, status }, index) =>
-    status.type === 'ready' ? [{ call, index, isResumed: status.isResumed === true }] : [],
-  );
-}
-
 /** Starts a call as an activity. */
-export function startCall<State extends CallingState>(
+function startCall<State extends CallingState>(
   state: State,
   { call, index }: PlacedCall,
+  atMs: number,
 ): Step<State> {
-  const { snapshot } = prepared(state);
+  const { storeId, definition, limits } = prepared(state).snapshot;
+  const { toolCallId, name, input, inputBlob, answer } = call;
+  const summary = callSummary(call);
   const running = replaceCall(state, { call, status: { type: 'running' } });
-  return step(running, {
+  const command: RunCommand = {
     type: 'run-tool',
-    toolCallId: call.toolCallId,
+    toolCallId,
     callId: activityIdAt(state, index),
-    summary: callSummary(call),
-    timeoutMs: toolPolicy(state, call.name)?.timeoutMs ?? unknownToolTimeoutMs,
-    heartbeatTimeoutMs: snapshot.limits.heartbeatTimeoutMs,
+    summary,
+    timeoutMs: toolPolicy(state, name)?.timeoutMs ?? unknownToolTimeoutMs,
+    heartbeatTimeoutMs: limits.heartbeatTimeoutMs,
     input: {
-      storeId: snapshot.storeId,
-      definition: snapshot.definition,
-      toolCallId: call.toolCallId,
-      name: call.name,
-      ...defined({ input: call.input, inputBlob: call.inputBlob, answer: call.answer }),
-      idempotencyKey: `${state.runKey}/${call.toolCallId}`,
+      storeId,
+      definition,
+      toolCallId,
+      name,
+      ...defined({ input, inputBlob, answer }),
+      idempotencyKey: `${state.runKey}/${toolCallId}`,
     },
-  });
+  };
+  // The start of a subagent that has answered was published before.
+  if (answer !== undefined) return step(running, command);
+  const entry = publish(state, atMs, { type: 'ToolCallStartedEvent', toolCallId, summary });
+  return step(running, entry, command);
 }
 
-/** Publishes that a call starts. */
-export function publishStart(
-  state: CountersSlice,
-  call: ProposedToolCall,
-  atMs: number,
-): RunCommand {
-  const { toolCallId } = call;
-  return publish(state, atMs, {
-    type: 'ToolCallStartedEvent',
-    toolCallId,
-    summary: callSummary(call),
-  });
+/** Starts every ready call as an activity. */
+export function startCalls<State extends CallingState>(state: State, atMs: number): Step<State> {
+  return readyCalls(state).reduce<Step<State>>(
+    (before, placed) => andThen(before, (after) => startCall(after, placed, atMs)),
+    step(state),
+  );
 }
 
 /** Publishes which calls wait for a person. */

@@ -114,6 +114,19 @@ export function callsOf(state: PhaseSlice): readonly ToolCallProgress[] {
   return runningTools(state)?.calls ?? [];
 }
 
+/** A call with its place in the reply. */
+export interface PlacedCall {
+  readonly call: ProposedToolCall;
+  readonly index: number;
+}
+
+/** The calls that may start. */
+export function readyCalls(state: PhaseSlice): readonly (PlacedCall & { isResumed: boolean })[] {
+  return callsOf(state).flatMap(({ call, status }, index) =>
+    status.type === 'ready' ? [{ call, index, isResumed: status.isResumed === true }] : [],
+  );
+}
+
 /** The call of this id, if it has the given status. */
 export function findCall(
   state: PhaseSlice,
