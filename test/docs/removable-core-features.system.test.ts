@@ -45,6 +45,13 @@ function goneNames(file: string, tree: ts.SourceFile): ReadonlySet<string> {
   return new Set(names);
 }
 
+/** What a feature may hang on, beside a row: an import, a spread, a slice, or an entry of a list. */
+function isRemovable(node: ts.Node): boolean {
+  const isSlice = ts.isExpressionWithTypeArguments(node) && ts.isHeritageClause(node.parent);
+  const isEntry = ts.isIdentifier(node) && ts.isArrayLiteralExpression(node.parent);
+  return ts.isImportDeclaration(node) || ts.isSpreadAssignment(node) || isSlice || isEntry;
+}
+
 /**
  * The source without the feature: an import, an entry of a list, a slice, or a spread goes; the handler of an event ignores it.
  * Any other use throws: then the feature does not hang on these alone.
@@ -59,12 +66,7 @@ function without(file: string): string {
   const visitor =
     (context: ts.TransformationContext): ts.Visitor =>
     (node) => {
-      const isRemovable =
-        ts.isImportDeclaration(node) ||
-        ts.isSpreadAssignment(node) ||
-        (ts.isExpressionWithTypeArguments(node) && ts.isHeritageClause(node.parent)) ||
-        (ts.isIdentifier(node) && ts.isArrayLiteralExpression(node.parent));
-      if (isRemovable && mentions(node)) return undefined;
+      if (isRemovable(node) && mentions(node)) return undefined;
       if (ts.isPropertyAssignment(node) && mentions(node.initializer))
         return ts.factory.updatePropertyAssignment(node, node.name, ignored);
       if (ts.isIdentifier(node) && names.has(node.text) && !ts.isImportSpecifier(node.parent))
@@ -106,6 +108,8 @@ test('the core builds without subagents, learning, and notifications', () => {
   expect(problems.map(({ file, messageText }) => [file?.fileName, messageText])).toEqual([]);
 }, 120_000);
 
+type Evaluate = (exported: object, require: (specifier: string) => object) => void;
+
 /** Loads the remaining core in memory. */
 function load(file: string, loaded = new Map<string, object>()): object {
   const before = loaded.get(file);
@@ -124,7 +128,8 @@ function load(file: string, loaded = new Map<string, object>()): object {
     const found = path.join(path.dirname(file), specifier);
     return load(specifier.endsWith('.json') ? found : `${found}.ts`, loaded);
   };
-  compileFunction(outputText, ['exports', 'require'])(exported, resolve);
+  const evaluate = compileFunction(outputText, ['exports', 'require']) as Evaluate;
+  evaluate(exported, resolve);
   return exported;
 }
 
