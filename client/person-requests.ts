@@ -112,7 +112,7 @@ async function escalationOf(access: RunAccess): Promise<string> {
   return `${iteration}:${question?.question ?? ''}`;
 }
 
-/** Digest of the action that waits, or that was decided on a moment ago: a second click is no error. */
+/** Digest of the action that waits, or that was decided on a moment ago: a second click is not an error. */
 async function actionOf(access: RunAccess, approvalId: string): Promise<string> {
   const items = await attempt(access, () => pendingOf(access));
   const approvals = items.filter((item): item is Approval => item.type === 'approval');

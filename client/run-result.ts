@@ -85,7 +85,7 @@ function unforeseenEnd(state: RunState, end: SegmentEnd, atMs: number): RunOutco
     case 'failed':
       return broken(
         'unknown',
-        'The workflow ended in a way that is no outcome of an agent run. Look at its history in the Web UI.',
+        'The workflow ended without an outcome of an agent run. Look at its history in the Web UI.',
       );
   }
 }

@@ -15,7 +15,7 @@ import { connectWorker, installRuntime, openTemporal, readEnvironment } from '..
 export interface OfflineWorld {
   readonly connection: NativeConnection;
   readonly client: AgentClient;
-  /** Temporal's own client, for workflows that are no agent runs. */
+  /** Temporal's own client, for workflows that are not agent runs. */
   readonly temporalClient: Client;
   readonly taskQueue: string;
   readonly store: Store;

@@ -11,7 +11,7 @@ const pollMs = 50;
  * Runs `work` while no other process or caller that uses the same `lockFile` does.
  *
  * An exclusive SQLite transaction holds the lock: the kernel drops it when the process ends, however it ends, so there
- * is no stale lock to guess about. The file stays; it is empty.
+ * is never a stale lock to guess about. The file stays; it is empty.
  *
  * Errors: `SetupError` if the lock is not free within `waitMs`; whatever `work` throws.
  */

@@ -25,7 +25,7 @@ export function outcomeOfFailure(thrown: unknown): RunOutcome | undefined {
 export function endOfResult(result: unknown): SubagentEnd {
   return isOutcome(result)
     ? endOfSubagent(result)
-    : { type: 'lost', message: 'its workflow ended with something else than an outcome' };
+    : { type: 'lost', message: 'its workflow did not return a Holdfast outcome' };
 }
 
 function lostMessage(cause: unknown): string {

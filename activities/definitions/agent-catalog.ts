@@ -82,7 +82,7 @@ export interface ResolvedAgent {
   readonly knowledge: KnowledgeSource;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
-  /** What the model is told. */
+  /** Instructions for the model. */
   readonly system: string;
   readonly tools: readonly ToolSpec[];
 }

@@ -1,4 +1,4 @@
-/** Whether a text says that a service is down or throttles. Such results are no evidence of a loop (ADR 0019, ADR 0030). */
+/** Whether a text says that a service is down or throttles. Such results are not evidence of a loop (ADR 0019, ADR 0030). */
 
 /** Codes of the system and of HTTP clients for a service that was not reached. */
 const outageCodes: ReadonlySet<string> = new Set([

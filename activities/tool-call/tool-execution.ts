@@ -153,9 +153,9 @@ export interface ExecutionPlace {
 /** Milliseconds that an aborted tool has to end by itself: `run_command` needs 2 s to kill a process group. */
 const settleMs = 3_000;
 
-/** Waits for work that was told to stop: what it still returns is used, nothing else is waited for. */
-async function settled<Result>(work: Promise<Result>, told: unknown): Promise<Result> {
-  const reason = told instanceof Error ? told : new Error('aborted');
+/** Waits for work that was aborted: uses what it still returns, and waits for nothing else. */
+async function settled<Result>(work: Promise<Result>, abortReason: unknown): Promise<Result> {
+  const reason = abortReason instanceof Error ? abortReason : new Error('aborted');
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {

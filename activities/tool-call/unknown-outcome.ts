@@ -213,6 +213,6 @@ export async function decideExecution(
   if (record.type !== 'begun') return executeFirst(tool, value, place);
   if (tool.effect !== 'keyed') return resume(tool, value, { record, lost }, place);
   return isLeft
-    ? unknownOutcome(tool, lostText(lost.count), 'none of them told its end')
+    ? unknownOutcome(tool, lostText(lost.count), 'none of them reported its end')
     : executeFirst(tool, value, place);
 }

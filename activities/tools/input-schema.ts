@@ -277,7 +277,7 @@ export function plainSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new UserError(
-      `Tool "${tool}": its input schema cannot be told to a model: ${reason}. ` +
+      `Tool "${tool}": its input schema cannot be described to a model: ${reason}. ` +
         'Use JSON types in the input (z.string, z.number, z.boolean, z.array, z.object, z.enum) and convert in execute.',
       { cause: thrown },
     );

@@ -20,7 +20,7 @@ export type SegmentEnd =
   | { readonly type: 'timed-out' }
   | { readonly type: 'rolled-over'; readonly nextRunId: string };
 
-/** What one history event says that a fold of the run needs. Every other event is no fact. */
+/** What one history event says that a fold of the run needs. Every other event is ignored. */
 export type HistoryFact = { readonly eventId: number; readonly atMs: number } & (
   | {
       readonly type: 'segment-began';
@@ -190,11 +190,11 @@ async function readActivityFailure(
     cancelled.details?.payloads,
     activityContext(source, activityIds.get(scheduledEventId)),
   );
-  const told = details === undefined ? [] : [details];
+  const failureDetails = details === undefined ? [] : [details];
   return {
     type: 'activity-failed',
     scheduledEventId,
-    thrown: new CancelledFailure('Activity cancelled', told),
+    thrown: new CancelledFailure('Activity cancelled', failureDetails),
   };
 }
 

@@ -34,7 +34,7 @@ export interface ReadOptions {
  *
  * Contract: yields at least one piece per segment; the last piece has the state of the run as far as history shows it. A
  * segment whose history is past its retention is skipped: the next one carries the state on.
- * Errors: `ClientError` for a workflow that is no agent run; what the server says otherwise.
+ * Errors: `ClientError` for a workflow that is not an agent run; what the server says otherwise.
  */
 export async function* foldRun(
   client: WorkflowClient,
@@ -77,7 +77,7 @@ async function firstSegment(client: WorkflowClient, workflowId: string): Promise
     if (began.workflowType !== agentRunWorkflow)
       throw new ClientError(
         'invalid-input',
-        `Workflow "${workflowId}" is no agent run: its type is "${began.workflowType}".`,
+        `Workflow "${workflowId}" is not an agent run: its type is "${began.workflowType}".`,
       );
     if (began.previousRunId === undefined) return oldest;
     try {

@@ -1,4 +1,4 @@
-/** One run of the demo: a crew of workers, the run itself, and its story while it happens. */
+/** One run of the demo: a crew of workers, the run itself, and its story as it happens. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -78,7 +78,7 @@ export async function repairProject(world: DemoWorld): Promise<FinishedRun> {
       ...(emulator === undefined ? {} : { emulatorUrl: emulator.url }),
     },
     (line) => {
-      story.deed(line);
+      story.demoAction(line);
     },
   );
   try {

@@ -11,7 +11,7 @@ import { demoAgent } from './demo-agent';
 import { emulatedModels, realModels } from './demo-models';
 import type { WorkerMessage, WorkerSettings } from './worker-process';
 
-function tell(message: WorkerMessage): void {
+function send(message: WorkerMessage): void {
   process.send?.(message);
 }
 
@@ -23,7 +23,7 @@ async function main(settings: WorkerSettings): Promise<void> {
       ? realModels(environment)
       : emulatedModels(settings.emulatorUrl);
   const agent = demoAgent(chain, (tool) => {
-    tell({ type: 'tool-started', tool });
+    send({ type: 'tool-started', tool });
   });
   const store = await openStore(settings.store);
   const temporal = { ...environment.temporal, address: settings.temporalAddress };
@@ -43,7 +43,7 @@ async function main(settings: WorkerSettings): Promise<void> {
     process.exit(1);
   });
   const running = worker.run();
-  tell({ type: 'ready' });
+  send({ type: 'ready' });
   await running;
   await connection.close();
   await store.close();
@@ -52,7 +52,7 @@ async function main(settings: WorkerSettings): Promise<void> {
 main(JSON.parse(process.argv[2] ?? '') as WorkerSettings).then(
   () => process.exit(0),
   (thrown: unknown) => {
-    tell({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
+    send({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
     process.exit(1);
   },
 );

@@ -9,7 +9,7 @@ import { repairProject } from './demo-run';
 import type { Story } from './story';
 import { storyOn } from './story';
 import type { DemoSummary } from './summary';
-import { tellSummary } from './summary';
+import { printSummary } from './summary';
 import type { TestRun } from './verify-project';
 import { copyProject, runTests, testsDigest } from './verify-project';
 
@@ -24,7 +24,7 @@ function testsText({ passed, failed }: TestRun): string {
   return failed === 0 ? `all ${passed} tests pass` : `${failed} of ${passed + failed} tests fails`;
 }
 
-function tellTitle(story: Story): void {
+function printTitle(story: Story): void {
   story.line();
   story.heading('Holdfast demo: an agent repairs a project while things fail around it');
   story.line();
@@ -40,7 +40,7 @@ function modelText(environment: Environment): string {
 }
 
 /** How to look at the run when the demo is over. */
-function tellWhereToLook(
+function printWhereToLook(
   story: Story,
   temporal: TemporalServer,
   runId: string,
@@ -73,7 +73,7 @@ async function demo(
   const startedAtMs = Date.now();
   const workspace = await copyProject();
   try {
-    tellTitle(story);
+    printTitle(story);
     story.fact('model', modelText(environment));
     const [before, temporal] = await Promise.all([
       examine(workspace),
@@ -93,8 +93,8 @@ async function demo(
       historyEvents: run.historyEvents,
       seconds: Math.round((Date.now() - startedAtMs) / 100) / 10,
     };
-    tellSummary(story, summary, run.result);
-    tellWhereToLook(story, temporal, run.runId, keep);
+    printSummary(story, summary, run.result);
+    printWhereToLook(story, temporal, run.runId, keep);
     story.line();
     if (!keep && temporal.embedded?.attached === false) await temporal.embedded.stop();
     if (json) story.line(JSON.stringify(summary));

@@ -1,4 +1,4 @@
-/** The mind of the demo's scripted model: reads what its tools returned and works out the next move. Knows no answer by heart. */
+/** Decides the moves of the demo's scripted model from what its tools returned. No answer is built in. */
 import type { JsonObject } from '../../workflows/core/json';
 
 /** A tool call that was answered, in the order of the conversation. */
@@ -16,8 +16,8 @@ export type Stage =
   | 'search'
   | 'read-by-name'
   | 'read-source'
-  | 'mend-from-memory'
-  | 'mend'
+  | 'fix-from-memory'
+  | 'fix'
   | 'prove'
   | 'prove-again'
   | 'finish';
@@ -93,23 +93,23 @@ function prove(calls: readonly AnsweredCall[]): Move {
 }
 
 /** The source is known: find the sort that has no comparator, and give it one. */
-function mend(calls: readonly AnsweredCall[], path: string, source: AnsweredCall): Move {
+function fix(calls: readonly AnsweredCall[], path: string, source: AnsweredCall): Move {
   const line = linesOf(source).find((each) => each.includes('.sort()'));
   if (line === undefined) return giveUp(`Nothing in ${path} explains it.`);
   const exact = line.trim();
   const remembered = exact.replace(/\[\.\.\.(\w+)\]/, '$1');
   const tried = calls.some((call) => call.name === 'edit_file');
-  const mended = (text: string): string => text.replace('.sort()', '.sort((a, b) => a - b)');
+  const fixed = (text: string): string => text.replace('.sort()', '.sort((a, b) => a - b)');
   return tried || remembered === exact
-    ? move('mend', 'I take the line exactly as it stands.', 'edit_file', {
+    ? move('fix', 'I take the line exactly as it stands.', 'edit_file', {
         path,
         old_text: exact,
-        new_text: mended(exact),
+        new_text: fixed(exact),
       })
-    : move('mend-from-memory', 'sort() compares numbers as if they were text.', 'edit_file', {
+    : move('fix-from-memory', 'sort() compares numbers as if they were text.', 'edit_file', {
         path,
         old_text: remembered,
-        new_text: mended(remembered),
+        new_text: fixed(remembered),
       });
 }
 
@@ -144,7 +144,7 @@ function trace(
   const source = last(calls, 'read_file', ({ input }) => input['path'] === path);
   return source === undefined
     ? move('read-source', 'With its whole path, then.', 'read_file', { path })
-    : mend(calls, path, source);
+    : fix(calls, path, source);
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Plays the demo's model on the vendor emulator: a mind that works, on an API and with habits that fail. */
+/** Plays the demo's model on the vendor emulator: sound decisions, behind an API that fails and with bad habits. */
 import { reply, fault } from '../../testing/emulator/script';
 import type { ReplyStep, Step } from '../../testing/emulator/script';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
@@ -27,7 +27,7 @@ const mishaps: { readonly [At in Stage]?: (move: Move) => Step } = {
     fault.overloadedInStream({ during: wellDone(move), afterCharacters: move.text.length }),
   search: (move) =>
     reply.rawToolArguments(move.name, JSON.stringify(move.input).slice(0, -4), { text: move.text }),
-  mend: () =>
+  fix: () =>
     reply.toolCalls([{ name: 'apply_patch', input: { patch: '*** Begin Patch' } }], {
       text: 'A patch is quicker.',
     }),

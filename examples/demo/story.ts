@@ -11,7 +11,7 @@ const maxLines = 2;
 type Style = Parameters<typeof styleText>[0];
 
 /** Where the lines are written: a stream, or anything that takes text. */
-export interface Paper {
+export interface TextSink {
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
@@ -20,14 +20,14 @@ export interface Paper {
 export interface Story {
   line(text?: string): void;
   heading(text: string): void;
-  /** A name and what is to be said of it. */
+  /** A name and its value. */
   fact(name: string, value: string): void;
   /** Something that the demo itself did to the run. */
-  deed(text: string): void;
+  demoAction(text: string): void;
   entry(entry: TimelineEntry): void;
 }
 
-interface Told {
+interface LabeledText {
   readonly label: string;
   readonly style: Style;
   readonly text: string;
@@ -56,7 +56,7 @@ function commandEnd(summary: string, preview: string): string {
 }
 
 /** What is printed about an event; undefined if other events say it. */
-function told(entry: TimelineEntry): Told | undefined {
+function labeledText(entry: TimelineEntry): LabeledText | undefined {
   switch (entry.type) {
     case 'ModelRepliedEvent':
       return { label: String(entry.iteration), style: 'bold', text: entry.text };
@@ -110,15 +110,15 @@ function told(entry: TimelineEntry): Told | undefined {
   }
 }
 
-/** A storyteller on this paper: colored on a terminal, plain elsewhere. */
-export function storyOn(paper: Paper): Story {
-  const isColored = paper.isTTY === true && process.env['NO_COLOR'] === undefined;
+/** A story printed to `sink`: colored on a terminal, plain elsewhere. */
+export function storyOn(sink: TextSink): Story {
+  const isColored = sink.isTTY === true && process.env['NO_COLOR'] === undefined;
   const paint = (style: Style, text: string): string =>
     isColored && text !== '' ? styleText(style, text) : text;
   const line = (text = ''): void => {
-    paper.write(`${text}\n`);
+    sink.write(`${text}\n`);
   };
-  const tell = ({ label, style, text }: Told): void => {
+  const print = ({ label, style, text }: LabeledText): void => {
     if (text.trim() === '') return;
     const [first = '', ...more] = wrapped(text);
     line(`${paint('dim', label.padStart(labelColumns))} ${paint(style, first)}`);
@@ -130,14 +130,14 @@ export function storyOn(paper: Paper): Story {
       line(paint('bold', text));
     },
     fact: (name, value) => {
-      tell({ label: name, style: 'reset', text: value });
+      print({ label: name, style: 'reset', text: value });
     },
-    deed: (text) => {
-      tell({ label: 'demo', style: 'magenta', text });
+    demoAction: (text) => {
+      print({ label: 'demo', style: 'magenta', text });
     },
     entry: (entry) => {
-      const said = told(entry);
-      if (said !== undefined) tell(said);
+      const text = labeledText(entry);
+      if (text !== undefined) print(text);
     },
   };
 }

@@ -41,7 +41,7 @@ function endText(result: RunResult): string {
 }
 
 /** Prints the end. */
-export function tellSummary(story: Story, summary: DemoSummary, result: RunResult): void {
+export function printSummary(story: Story, summary: DemoSummary, result: RunResult): void {
   const { testsPass, iterations, failovers, workerKills, historyBytes, historyEvents } = summary;
   story.line();
   story.heading(

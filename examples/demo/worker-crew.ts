@@ -14,10 +14,10 @@ export interface Crew {
 /** A command runs for about a second; it is well under way then. */
 const intoTheCommandMs = 200;
 
-/** Starts the crew. Contract: `tell` gets each death and each replacement as one line. */
+/** Starts the crew. Contract: `print` gets each death and each replacement as one line. */
 export async function startCrew(
   settings: WorkerSettings,
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<Crew> {
   let hasEdited = false;
   let kills = 0;
@@ -27,9 +27,9 @@ export async function startCrew(
     await sleep(intoTheCommandMs);
     await victim.kill();
     kills += 1;
-    tell(`worker ${victim.pid} killed with SIGKILL while the command ran`);
+    print(`worker ${victim.pid} killed with SIGKILL while the command ran`);
     const next = await startWorker(settings, onToolStart);
-    tell(`worker ${next.pid} takes over`);
+    print(`worker ${next.pid} takes over`);
     return next;
   }
 
@@ -43,7 +43,7 @@ export async function startCrew(
 
   const first = await startWorker(settings, onToolStart);
   serving = Promise.resolve(first);
-  tell(`worker ${first.pid} serves`);
+  print(`worker ${first.pid} serves`);
   return {
     kills: () => kills,
     dismiss: async () => (await serving).stop(),

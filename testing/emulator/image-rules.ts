@@ -15,7 +15,7 @@ export function isBase64(data: string): boolean {
   return data !== '' && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
 }
 
-/** The media type that the image's first bytes say, or undefined if they are no image. */
+/** The media type by the image's first bytes; undefined if they are not an image. */
 export function sniffedMediaType(data: string): string | undefined {
   const head = Buffer.from(data.slice(0, 32), 'base64').toString('latin1');
   return signatures.find(([, signature]) => signature.test(head))?.[0];

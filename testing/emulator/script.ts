@@ -169,7 +169,7 @@ const beforeStream = {
     end: { type: 'end', how: 'eof' },
   }),
 
-  /** A 200 with a body that is no event stream: a gateway's page, a JSON error. */
+  /** A 200 with a body that is not an event stream: a gateway's page, a JSON error. */
   notSse: (
     body: JsonValue,
     contentType = typeof body === 'string' ? 'text/html' : 'application/json',

@@ -16,7 +16,7 @@ export type AgentsFile = Pick<ActivitiesConfig, 'agents'> &
 
 const aFunction = (remedy = ''): z.ZodType =>
   z.custom((value) => typeof value === 'function', {
-    error: `is no function${remedy === '' ? '' : ` (${remedy})`}`,
+    error: `is not a function${remedy === '' ? '' : ` (${remedy})`}`,
   });
 const text = z.string({ error: 'is not a text' });
 const listOf = <Entry extends z.ZodType>(entry: Entry): z.ZodArray<Entry> =>

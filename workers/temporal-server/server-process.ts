@@ -17,7 +17,7 @@ export function exists(pid: number): boolean {
   }
 }
 
-/** True if the process exists and is no zombie. */
+/** True if the process exists and is not a zombie. */
 export async function isAlive(pid: number): Promise<boolean> {
   if (!exists(pid)) return false;
   const status = await readFileOrUndefined(`/proc/${pid}/stat`);

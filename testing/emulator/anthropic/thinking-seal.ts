@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../workflows/core/json';
 import { blocksOf, listOf, objectOf, stringOf } from '../json-read';
 import type { Seal } from '../seal';
 
-/** Thinking itself and cache marks are no part of a prefix (vendor's guide "Preserved thinking"). */
+/** Thinking itself and cache marks are not part of a prefix (vendor's guide "Preserved thinking"). */
 function bareBlocks(message: JsonObject): readonly unknown[] {
   return blocksOf(message['content'])
     .filter((block) => !stringOf(block['type']).endsWith('thinking'))

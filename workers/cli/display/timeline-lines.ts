@@ -46,8 +46,11 @@ function notificationLine(
 ): StoryLine {
   const who = entry.notifiers.join(', ');
   return entry.type === 'NotifiedEvent'
-    ? line(`told ${who} of the ${entry.about}`, 'dim')
-    : line(`warning: ${who} could not be told of the ${entry.about}: ${entry.message}`, 'yellow');
+    ? line(`notified ${who} about the ${entry.about}`, 'dim')
+    : line(
+        `warning: ${who} could not be notified about the ${entry.about}: ${entry.message}`,
+        'yellow',
+      );
 }
 
 type RecoveryEntry = Extract<

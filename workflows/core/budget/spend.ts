@@ -187,13 +187,15 @@ function addEstimates(
 export function spendOf(
   usage: Usage,
   price: ModelPrice | undefined,
-  origin: 'told' | 'estimated' = 'told',
+  origin: 'reported' | 'estimated' = 'reported',
 ): CallSpend {
   const nanoUsd = price === undefined ? undefined : costNanoUsd(price, usage);
   const tokens = totalTokens(usage);
   return {
     usage,
     ...(nanoUsd === undefined && tokens > 0 ? {} : { nanoUsd: nanoUsd ?? 0 }),
-    ...(origin === 'told' || tokens === 0 ? {} : { estimated: { nanoUsd: nanoUsd ?? 0, tokens } }),
+    ...(origin === 'reported' || tokens === 0
+      ? {}
+      : { estimated: { nanoUsd: nanoUsd ?? 0, tokens } }),
   };
 }

@@ -35,7 +35,7 @@ export interface ContextBounds {
  * Tier of a compaction: 1 strips old tool results, 2 summarizes everything before the kept tail in overlapping chunks, 3
  * summarizes the oldest half, 4 describes it in plain text without a model.
  *
- * Source: R-CTX-1, whose tier 0 is no compaction.
+ * Source: R-CTX-1, whose tier 0 means no compaction.
  */
 export type CompactionTier = 1 | 2 | 3 | 4;
 

@@ -5,7 +5,7 @@ import { normalizeText, shortHash } from './fingerprint';
 /** Characters of an error's text that determine its kind (ADR 0027). */
 const kindChars = 300;
 
-/** What differs between two errors of the same kind, most telling first. */
+/** What differs between two errors of the same kind, most specific first. */
 const particulars: readonly (readonly [RegExp, string])[] = [
   [/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'`<>]{1,2000}/gi, '<url>'],
   [/"[^"\n]{0,400}"|`[^`\n]{0,400}`|(?<!\w)'[^'\n]{0,400}'(?!\w)/g, '<value>'],

@@ -18,7 +18,7 @@ import type { CallEvidence, GuardSlice, GuardState } from './state';
 /** Characters of a call's name and label in the evidence. */
 const summaryChars = 60;
 
-/** A person took part, or the tool's own service was down: this is no evidence, and it clears the evidence before it. */
+/** A person took part, or the tool's own service was down: this is not evidence, and it clears the evidence before it. */
 function breaksLoop({ call, status }: ToolCallProgress): boolean {
   if (call.approvalDigest !== undefined) return true;
   if (status.type !== 'settled') return false;

@@ -13,14 +13,14 @@ export interface ObservedError {
   readonly message: string;
   /** The call that failed, if any. */
   readonly callId?: string;
-  /** Its input, where the transcript has not got the call. */
+  /** Its input, if the call is not in the transcript. */
   readonly inputBlob?: ContentHash;
   readonly fixedBy: 'model' | 'action' | 'person' | 'none';
   /** The call that worked; with `none`, the attempt that did not help. */
   readonly fix?: {
     readonly tool: string;
     readonly callId?: string;
-    /** Of a call of the runtime, which the transcript has not got as a call; short ones only. */
+    /** Of a call that the runtime issued, which is not in the transcript; short ones only. */
     readonly input?: JsonObject;
   };
   /** Iterations from the error to its end. */

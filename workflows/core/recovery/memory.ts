@@ -38,7 +38,7 @@ function appended(
 /** A relative path with a folder or an extension; what follows a colon is a line number. */
 const path = /(?<![\w@:/.~-])(?:[\w@+.-]{1,80}\/){0,12}[\w@+.-]{1,80}\.[A-Za-z]\w{0,8}(?![\w/])/g;
 
-/** Ends of names that are no file. */
+/** Ends of names that are not files. */
 const noFile = /^(?:\d+(?:\.\d+)*|e\.g|i\.e|etc)$/i;
 
 /** The paths that a text names, in order, each once. */

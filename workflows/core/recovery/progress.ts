@@ -65,7 +65,7 @@ export function restartIdleCount(state: ProgressState): ProgressState {
   return { ...state, idleSteps: 0 };
 }
 
-/** Ends a step; one that is neutral (a wait, an outage) is no step without progress. */
+/** Ends a step; one that is neutral (a wait, an outage) does not count as a step without progress. */
 export function endStep(state: ProgressState, isNeutral = false): ProgressState {
   const { underWay } = state;
   const gained = underWay.gains.length > 0 ? 1 : 0;
@@ -161,17 +161,17 @@ export function estimateProgress(
   const stuck = stuckReason(state, loop);
   const blockers = state.memory.failures.map(blockerText);
   const [newest] = blockers.slice(-1);
-  const told = state.modelEstimate;
+  const byModel = state.modelEstimate;
   const counted = `${state.gainingSteps} of ${state.steps} steps brought something new.`;
   return {
-    progressPercent: told?.progressPercent ?? percentOf(state),
-    reasoning: stuck?.reason ?? told?.reasoning ?? counted,
+    progressPercent: byModel?.progressPercent ?? percentOf(state),
+    reasoning: stuck?.reason ?? byModel?.reasoning ?? counted,
     nextMilestone:
       loop !== undefined
         ? 'Break the loop.'
         : newest !== undefined
           ? `Get past the blocker: ${newest}`
-          : (told?.nextMilestone ?? 'The next new result, or the answer.'),
+          : (byModel?.nextMilestone ?? 'The next new result, or the answer.'),
     blockers: loop === undefined ? blockers : [...blockers, loop.description],
     isStuck: stuck !== undefined,
   };
