@@ -1,11 +1,11 @@
-/** What a provider adapter must do. Three pure functions and one effect per wire; only its own folder imports the vendor's SDK. */
+/** What a provider adapter must do. Only an adapter's own folder imports its vendor's SDK. */
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type { StopReason } from '../../workflows/core/model-call/ports';
 import type { Usage } from '../../workflows/core/budget/spend';
 
-/** A tool as the model sees it. */
+/** A tool as it is described to the model. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -13,24 +13,24 @@ export interface ToolSpec {
   readonly inputSchema: JsonObject;
 }
 
-/** One model call, in neutral words. */
+/** One model call, independent of the vendor. */
 export interface ModelRequest {
   readonly model: string;
   readonly system: string;
-  /** The transcript: valid (pairs whole, no empty content), last message not by the assistant. */
+  /** The transcript. Its last message is not the assistant's. */
   readonly messages: readonly Message[];
   /** Ephemeral text, sent as the end of the last user message of this request, after the cache breakpoint. */
   readonly note?: string;
   readonly tools: readonly ToolSpec[];
-  /** The same for all calls of a run: vendors that ask for one route them to where their prompt is kept. */
+  /** The same for all calls of a run; vendors use it to find the cached prompt. */
   readonly cacheKey?: string;
   readonly maxOutputTokens: number;
   readonly temperature?: number;
-  /** The form that the reply's text must have; kept by the vendor where its API can. */
+  /** The form that the reply's text must have; the vendor enforces it if its API can. */
   readonly output?: OutputSchema;
 }
 
-/** A form of a reply: JSON Schema of a closed object, every property required, as all vendors take it. */
+/** A form of a reply: the JSON Schema of a closed object whose properties are all required, as vendors demand. */
 export interface OutputSchema {
   /** Matches `^[a-zA-Z0-9_-]{1,64}$`. */
   readonly name: string;
@@ -57,23 +57,23 @@ export interface ModelReply {
   readonly stopReason: StopReason;
   readonly usage: Usage;
   readonly requestId?: string;
-  /** The vendor took a tool call of the model's away as unreadable: nothing of the reply is an answer. */
+  /** The vendor removed a tool call that it could not read: nothing of the reply is an answer. */
   readonly mistake?: Pick<AgentError, 'message'> & {
     readonly code: 'invalid_json' | 'invalid_tool';
   };
 }
 
-/** How far a request got that brought no whole reply: what the vendor may bill all the same. */
+/** How far a request got that returned no complete reply; the vendor may bill it. */
 export interface BrokenReply {
   /** A successful answer had begun. */
   readonly wasAccepted: boolean;
-  /** What the vendor had counted by then, if it reports before the end. */
+  /** What the vendor had counted by then, if it reports counts before the end. */
   readonly usage?: Usage;
-  /** Everything that the model had said: text, reasoning, names and arguments of calls. */
+  /** Everything that the model had generated: text, reasoning, names and arguments of calls. */
   readonly said: string;
 }
 
-/** How a caller watches and limits one send. */
+/** How a caller observes and limits one request. */
 export interface SendOptions {
   /** Aborts the request; the adapter then rejects with the signal's reason. */
   readonly signal: AbortSignal;
@@ -81,35 +81,35 @@ export interface SendOptions {
   readonly firstByteMs: number;
   /** Milliseconds between two pieces of content; pings and comments do not count. */
   readonly betweenBytesMs: number;
-  /** Milliseconds of silence while a thought is open that the model began; absent or shorter: as between two pieces. */
+  /** Milliseconds of silence while the model thinks. Default, and at least: `betweenBytesMs`. */
   readonly thinkingMs?: number;
   /** Called for each piece of text, with the text. Contract: must not throw. */
   readonly onText: (text: string) => void;
-  /** Called once before `send` rejects, if a request went out. Contract: must not throw. */
+  /** Called once before `send` rejects, if a request was sent. Contract: must not throw. */
   readonly onBroken?: (broken: BrokenReply) => void;
 }
 
-/** The wire that a provider speaks: it decides how a request is measured and how large it may be. */
+/** The API that a provider speaks; it decides how a request is measured and how large it may be. */
 export type ProviderWire = 'anthropic' | 'responses' | 'chat';
 
 /** A provider adapter. */
 export interface Provider {
   /** Name used in chains: `anthropic`, `openai`, `ollama`. */
   readonly name: string;
-  /** Who makes the reasoning blocks: blocks of another vendor are dropped from requests. */
+  /** Whose reasoning blocks it takes: those of another vendor are left out of requests. */
   readonly vendor: string;
-  /** Absent if none of the three applies: requests are then measured and limited as for the strictest one. @internal */
+  /** Absent if none of the three fits: requests are then measured and limited as on the strictest one. @internal */
   readonly wire?: ProviderWire;
-  /** Model-independent check at worker start. Returns what is wrong (a missing key, a bad URL) and how to fix it. */
+  /** Checks the configuration when the worker starts. Returns what is wrong (a missing key, a bad URL) and how to correct it. */
   problem(): string | undefined;
   /**
    * Sends one request and reads the stream to its closing event. Sends exactly one HTTP request (no SDK retries).
    *
    * Errors: rejects with `InfraException` whose code is a `FailoverReason`; a stream that ends without the vendor's closing
-   * event, a 200 without events, cut or unparsable frames reject with `network` or `format`; a stall rejects with `timeout`.
+   * event, a 200 without events, and truncated or unparsable frames reject with `network` or `format`; a stall with `timeout`.
    * @internal
    */
   send(request: ModelRequest, options: SendOptions): Promise<ModelReply>;
-  /** Sorts any thrown value; never throws. @internal */
+  /** Classifies any thrown value; never throws. @internal */
   classifyError(thrown: unknown): InfraError;
 }

@@ -1,11 +1,11 @@
-/** Reads a vendor's JSON without ever throwing or guessing. */
+/** Reads untrusted values: never throws, never guesses. */
 
 /** The value as an object, or undefined. */
 export function asObject(value: unknown): Readonly<Record<string, unknown>> | undefined {
   return isRecord(value) ? value : undefined;
 }
 
-/** True for anything with named properties that is no list. */
+/** True for an object that is not an array. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -25,12 +25,12 @@ export function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** A property of a value that may be no object at all. */
+/** A property of a value that may not be an object. */
 export function property(value: unknown, name: string): unknown {
   return asObject(value)?.[name];
 }
 
-/** Parsed JSON, or undefined if it is none. */
+/** Parsed JSON, or undefined if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -30,17 +30,17 @@ const replyTo = (...chunks: readonly object[]): Promise<ModelReply> => {
 
 const choice = (value: object): object => ({ id: 'c', model: 'm', choices: [value] });
 
-describe('a proxy that wants a login', () => {
+describe('a proxy that requires a login', () => {
   it.each(wires)('is named on the wire %s, and is not taken for a broken network', async (wire) => {
     emulator.script([fault.http(407, { headers: { 'proxy-authenticate': 'Basic realm="corp"' } })]);
     const sent = providerOn(emulator, wire).send(requestFor(wire), sendOptions());
     const failure = await failureOf(sent);
     expect(failure).toMatchObject({ code: 'auth', status: 407 });
-    expect(failure.message).toMatch(/^The proxy on the way to \S+ wants a login \(HTTP 407\)/);
+    expect(failure.message).toMatch(/^The proxy for \S+ requires a login \(HTTP 407\)/);
   });
 
   it.each([
-    [407, 'wants a login'],
+    [407, 'requires a login'],
     [403, 'does not let the request pass'],
   ])('refuses a tunnel with %d', (status, words) => {
     const tunnel = new Error(`Proxy response (${status}) !== 200 when HTTP Tunneling`);

@@ -40,8 +40,8 @@ const otherType: ImageBlock = { ...sound, mediaType: 'image/jpeg' };
 const cases: readonly (readonly [string, readonly ImageBlock[], number, RegExp])[] = [
   ['an image of too many pixels', [png(9_000, 40), sound], 1, /9000 x 40 pixels.* at most 8000/],
   ['an image of too many bytes', [png(10, 10, 4_200_000), sound], 1, /bytes of base64/],
-  ['what is no image', [noImage, sound], 1, /no image\/png/],
-  ['an image of another type', [otherType, sound], 1, /no image\/jpeg/],
+  ['what is no image', [noImage, sound], 1, /not image\/png/],
+  ['an image of another type', [otherType, sound], 1, /not image\/jpeg/],
   ['a large image among many', many, 11, /no more than 20 images/],
 ];
 
@@ -76,7 +76,7 @@ test.each(['responses', 'chat'] as const)(
     const messages = showing(noImage, png(9_000, 40));
     await providerOn(emulator, wire).send(requestFor(wire, { messages }), sendOptions());
     const body = JSON.stringify(emulator.requests.at(-1)?.body);
-    expect(body).toMatch(/left an image out here \(image\/png\): its bytes are no image\/png/);
+    expect(body).toMatch(/left an image out here \(image\/png\): its bytes are not image\/png/);
     expect(body).toContain(png(9_000, 40).data);
   },
 );

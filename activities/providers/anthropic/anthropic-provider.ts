@@ -15,10 +15,10 @@ export interface AnthropicProviderConfig {
   readonly apiKey?: string;
   /** Default: the vendor's own. */
   readonly baseUrl?: string;
-  /** Who makes the reasoning, where the server is not Anthropic's. Default `anthropic`. */
+  /** Whose reasoning the server takes, if it is not Anthropic's. Default `anthropic`. */
   readonly vendor?: string;
   readonly thinking?: AnthropicThinking;
-  /** Sent with each request; gateways ask for such. */
+  /** Sent with each request, as some gateways require. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -62,7 +62,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
 }
 
 /**
- * Newer models bind a thought to everything before it, and no later request has the note: the thought would be refused there.
+ * Newer models bind a thought to everything before it. No later request has the note, so it would be refused with the thought.
  *
  * Source: ADR 0016.
  */

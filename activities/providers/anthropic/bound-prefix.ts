@@ -1,4 +1,4 @@
-/** Which conversation a thought belongs to: newer Claude models refuse one whose prefix has changed since it was thought. */
+/** Binds a thought to its conversation: newer Claude models refuse a thought whose prefix has changed. */
 import type { Hash } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import type Anthropic from '@anthropic-ai/sdk';
@@ -6,12 +6,11 @@ import type { AssistantMessage } from '../../../workflows/core/message';
 import type { ModelReply } from '../provider';
 import { asText } from '../untrusted-json';
 
-/** Where a reasoning block keeps the digest of its prefix. */
+/** Key of a reasoning block under which the digest of its prefix is kept. */
 const prefixKey = 'prefix';
 
 /**
- * Digest of a growing prompt: system prompt, tools and messages, without thoughts and cache marks, which the vendor leaves out
- * as well.
+ * Digest of a growing prompt: system prompt, tools and messages, without thoughts and cache marks, which the vendor ignores too.
  *
  * Source: ADR 0016.
  */
@@ -33,7 +32,7 @@ export class BoundPrefix {
     return this.#hash.copy().digest('base64url');
   }
 
-  /** False if one of the message's thoughts was thought behind another prefix. A thought that does not say is taken to fit. */
+  /** False if one of the message's thoughts has another prefix. A thought without a prefix fits. */
   holds(message: AssistantMessage): boolean {
     const prefixes = message.blocks.flatMap((block) => {
       const prefix = block.type === 'reasoning' ? asText(block.opaque?.[prefixKey]) : '';
@@ -50,7 +49,7 @@ function bare(block: object): object {
   return { ...block, cache_control: undefined };
 }
 
-/** The reply, each thought with the prefix of the request that it answered. */
+/** The reply, in which each thought has the prefix of its request. */
 export function withPrefix(reply: ModelReply, prefix: string): ModelReply {
   return {
     ...reply,

@@ -1,4 +1,4 @@
-/** The neutral transcript on Anthropic's Messages wire. */
+/** Builds requests of Anthropic's Messages API. */
 import type Anthropic from '@anthropic-ai/sdk';
 import type {
   AssistantMessage,
@@ -14,11 +14,11 @@ import { sendableImages } from '../request/sendable-images';
 import { asText } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 
-/** How the model thinks before it answers, where its maker lets one choose. */
+/** How the model thinks before it answers. */
 export type AnthropicThinking =
   { readonly type: 'adaptive' } | { readonly type: 'enabled'; readonly budgetTokens: number };
 
-/** What a request needs beyond the neutral words. */
+/** What a request needs beside the vendor-neutral one. */
 export interface AnthropicRequestOptions {
   /** Whose reasoning blocks may be sent back. */
   readonly vendor: string;
@@ -42,8 +42,8 @@ const breakpoint = { cache_control: { type: 'ephemeral' } } as const;
  * Builds the body of one Messages request.
  *
  * Contract: pure; valid for any transcript; the part before the note is byte for byte the same with and without one. Cache
- * breakpoints: tools, system, and the ends of the last two user turns (four, the vendor's limit; the second last is where the
- * request before this one ended). A temperature is not sent: the API version of this SDK refuses sampling fields (ADR 0016).
+ * breakpoints: tools, system, and the ends of the last two user turns (four, the vendor's limit; the last but one is where the
+ * previous request ended). A temperature is not sent: the API version of this SDK refuses sampling fields (ADR 0016).
  */
 export function anthropicRequest(
   request: ModelRequest,
@@ -82,7 +82,7 @@ function toolsOf(request: ModelRequest): Anthropic.Tool[] {
   }));
 }
 
-/** Digest of everything that a reply to this request is bound to, its note aside. */
+/** Digest of everything that a reply to this request is bound to, except the note. */
 export function promptPrefix(request: ModelRequest, vendor: string): string {
   return conversationOf(request, vendor).prefix.digest;
 }
@@ -107,7 +107,7 @@ function conversationOf(
   return { turns, prefix };
 }
 
-/** Whose thoughts may go back, and behind what. */
+/** Whose thoughts may be sent back, and after which prefix. */
 interface Own {
   readonly model: string;
   readonly vendor: string;
@@ -160,7 +160,7 @@ function assistantTurn(message: AssistantMessage, { model, vendor, prefix }: Own
   return { role: 'assistant', content: isBare ? [] : content, isSigned };
 }
 
-/** The vendor's own replies stay as they were; of others, which may say something behind a call, the calls come last. */
+/** The vendor's own replies keep their order; in others, which may have text after a call, the calls are moved to the end. */
 function saidOrder(message: AssistantMessage, vendor: string): AssistantMessage['blocks'] {
   if (message.vendor === vendor) return message.blocks;
   const isCall = (block: AssistantMessage['blocks'][number]): boolean => block.type === 'tool-call';
@@ -178,7 +178,7 @@ function signedReasoning(block: ReasoningBlock): AssistantBlock[] {
   return signature === '' ? [] : [{ type: 'thinking', thinking: block.text, signature }];
 }
 
-/** A signature holds for the model that made it; an alias and its dated name are the same model. */
+/** A signature is valid for the model that made it; an alias and its dated name are the same model. */
 function isSameModel(left: string, right: string): boolean {
   return left === right || left.startsWith(`${right}-`) || right.startsWith(`${left}-`);
 }
@@ -200,8 +200,8 @@ function appendNote(turns: Turn[], text: string | undefined): void {
 }
 
 /**
- * With a fixed thinking budget the vendor requires that a turn which continues after tool results began with its own thinking; a
- * turn that another vendor made cannot, so that request goes without.
+ * With a fixed thinking budget the vendor demands that a turn that continues after tool results began with its own thinking. A
+ * turn of another vendor did not, so that request is sent without thinking.
  */
 function thinkingFor(
   turns: readonly Turn[],

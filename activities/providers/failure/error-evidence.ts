@@ -1,9 +1,9 @@
-/** Everything that a thrown value and the answer behind it say about what went wrong, in order of trust. */
+/** Gathers what a thrown value and the response behind it reveal about a failure, most trusted first. */
 import { InfraException } from '../../lifecycle/infra-exception';
 import type { HeaderReader } from './retry-after';
 import { asList, asNumber, asText, isRecord, parsedJson, property } from '../untrusted-json';
 
-/** What the adapter itself saw of the answer; the SDKs keep only part of it. */
+/** What the adapter itself observed of the response; the SDKs keep only part of it. */
 export interface SeenAnswer {
   readonly status?: number;
   readonly headers?: Headers;
@@ -19,7 +19,7 @@ export interface VendorErrorBody {
   readonly raw: unknown;
 }
 
-/** What is known of one failure. */
+/** What is known about one failure. */
 export interface ErrorEvidence {
   readonly status: number | undefined;
   readonly header: HeaderReader;
@@ -29,9 +29,9 @@ export interface ErrorEvidence {
   readonly chain: readonly ChainLink[];
   /** The body was a web page. */
   readonly isHtml: boolean;
-  /** A proxy on the way turned the request away; the vendor never saw it. */
+  /** A proxy refused the request; the vendor never saw it. */
   readonly isFromProxy: boolean;
-  /** A failure that was sorted before. */
+  /** A failure that was classified before. */
   readonly known: InfraException | undefined;
 }
 
@@ -42,7 +42,7 @@ interface ChainLink {
   readonly message: string;
 }
 
-/** Links of a chain of causes that are read (R-FAIL-2). */
+/** Links of a cause chain that are read (R-FAIL-2). */
 const chainDepth = 5;
 
 /** Levels of wrapping in a body that are opened. */
@@ -87,15 +87,15 @@ function causeChain(thrown: unknown): readonly unknown[] {
 }
 
 /**
- * The status by which a proxy refused, as far as Node tells: a tunnel's in words; of a 407 in place of an answer, fetch makes a
- * network error without any word, the only such one that a request of ours can meet (fetch standard, HTTP-network-or-cache fetch).
+ * The status with which a proxy refused. Node gives a tunnel's in the message. For a 407 instead of a response, fetch throws a
+ * network error without any message, the only one that our requests can cause (fetch standard, HTTP-network-or-cache fetch).
  */
 function statusFromProxy(links: readonly unknown[]): number | undefined {
   const chain = links.map(chainLink);
-  const told = chain
+  const stated = chain
     .map(({ message }) => /Proxy response \((4\d\d)\)/.exec(message)?.[1])
     .find(Boolean);
-  if (told !== undefined) return Number(told);
+  if (stated !== undefined) return Number(stated);
   const isWordless = chain.some(({ name, message }, index) => {
     const cause = chain[index + 1];
     const isFetch = name === 'TypeError' && message === 'fetch failed';
@@ -133,7 +133,7 @@ function bodyValue(text: string | undefined): unknown {
   return parsedJson(text) ?? embeddedJson(text);
 }
 
-/** JSON that begins somewhere in a text: after a status, a gateway's own words, or `data: `. */
+/** JSON that begins somewhere in a text: after a status, a gateway's text, or `data: `. */
 function embeddedJson(text: string): unknown {
   const start = text.search(/[[{]\s*["{]/);
   if (start < 0) return undefined;

@@ -1,7 +1,7 @@
-/** The vendors' own words for each reason: codes that are exact, and sentences that no other failure uses. */
+/** The vendors' words for each reason: exact codes, and sentences that no other failure uses. */
 import type { FailoverReason } from '../../../workflows/core/limits';
 
-/** One reason with the words that prove it. Codes are compared in lower case. */
+/** One reason and the words that identify it. Codes are compared in lower case. */
 export interface ReasonWords {
   readonly reason: FailoverReason;
   readonly codes: ReadonlySet<string>;
@@ -76,14 +76,14 @@ export const codeWords: readonly ReasonWords[] = [
   ),
 ];
 
-/** Codes that say only that the vendor failed; the status may know whether in time or at all. */
+/** Codes that say only that the vendor failed; the status may say more. */
 export const troubleWords = words(
   'overloaded',
   'server_error internal_error internal_server_error internalservererror api_error internal',
   /server (?:had an )?error/i,
 );
 
-/** Codes that say only that something about the request was wrong; status and text may know better. */
+/** Codes that say only that the request was wrong; status and text may say more. */
 export const formatWords = words(
   'format',
   `invalid_request_error invalid_request bad_request badrequest badrequesterror bad_request_error invalid_argument
@@ -93,7 +93,7 @@ export const formatWords = words(
   /item with id .{0,80} not found|previous response/i,
 );
 
-/** Error codes of sockets, name look-up, TLS and Node's fetch that mean the way to the vendor broke. */
+/** Error codes of sockets, DNS, TLS and Node's fetch that mean that the connection to the vendor failed. */
 export const networkCodes =
   /^(?:ECONNRESET|ECONNREFUSED|ECONNABORTED|EPIPE|ENOTFOUND|EAI_\w+|ENETUNREACH|ENETDOWN|ENETRESET|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|ERR_STREAM_PREMATURE_CLOSE|UND_ERR_\w+|EPROTO|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|ERR_TLS_\w+|ERR_SSL_\w+|HPE_\w+|ERR_HTTP2_\w+|ERR_INVALID_URL)$/;
 
@@ -101,6 +101,6 @@ export const networkCodes =
 export const timeoutCodes =
   /^(?:ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** What Node's fetch and the SDKs say about a broken connection without a code. */
+/** What Node's fetch and the SDKs say about a failed connection without a code. */
 export const networkText =
   /^terminated$|fetch failed|socket hang up|other side closed|connection (?:error|reset|closed|lost|refused)|premature close|network error|stream ended (?:without|before)|ended without sending any chunks|invalid url/i;

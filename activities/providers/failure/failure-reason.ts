@@ -1,4 +1,4 @@
-/** Sorts evidence into the one reason that decides cooldown and failover. */
+/** Classifies a failure: the one reason that decides cooldown and failover. */
 import type { FailoverReason } from '../../../workflows/core/limits';
 import type { ErrorEvidence, VendorErrorBody } from './error-evidence';
 import {
@@ -23,12 +23,12 @@ import {
  */
 export function failureReason(evidence: ErrorEvidence): FailoverReason {
   return (
-    plainSpokenReason(evidence) ??
-    codedReason(evidence.bodies) ??
-    spokenReason(evidence) ??
-    statusReason(evidence.status) ??
-    chainReason(evidence) ??
-    generalReason(evidence) ??
+    explicitReason(evidence) ??
+    reasonByCode(evidence.bodies) ??
+    reasonBySentence(evidence) ??
+    reasonByStatus(evidence.status) ??
+    reasonByCause(evidence) ??
+    reasonByWords(evidence) ??
     'unknown'
   );
 }
@@ -42,8 +42,8 @@ function hasCode(bodies: readonly VendorErrorBody[], known: ReasonWords): boolea
   return bodies.some((body) => body.codes.some((code) => known.codes.has(code)));
 }
 
-/** Reasons that apply under any status or type. */
-function plainSpokenReason(evidence: ErrorEvidence): FailoverReason | undefined {
+/** Reasons that hold whatever status or type they come with. */
+function explicitReason(evidence: ErrorEvidence): FailoverReason | undefined {
   const messages = messagesOf(evidence);
   const says = (known: ReasonWords): boolean =>
     hasCode(evidence.bodies, known) || messages.some((message) => known.text.test(message));
@@ -55,8 +55,8 @@ function plainSpokenReason(evidence: ErrorEvidence): FailoverReason | undefined 
 }
 
 /**
- * Gemini says "check your plan and billing details" for a minute's limit too; there only a quota of zero is about money.
- * Everyone else says it when the money is gone.
+ * Gemini says "check your plan and billing details" also for a limit per minute; there only a quota of zero is about money.
+ * All others say it when the credit is used up.
  */
 function hasNoQuotaAtAll(evidence: ErrorEvidence): boolean {
   const isGemini = evidence.bodies.some((body) => body.codes.includes('resource_exhausted'));
@@ -67,13 +67,13 @@ function hasNoQuotaAtAll(evidence: ErrorEvidence): boolean {
   );
 }
 
-/** `Limit 30000, Requested 41000`: no wait cures it. */
+/** `Limit 30000, Requested 41000`: waiting does not help. */
 function exceedsLimitAlone(message: string): boolean {
   const numbers = /limit:? (\d+)\b.{0,60}\brequested:? (\d+)\b/i.exec(message);
   return numbers !== null && Number(numbers[2]) > Number(numbers[1]);
 }
 
-function codedReason(bodies: readonly VendorErrorBody[]): FailoverReason | undefined {
+function reasonByCode(bodies: readonly VendorErrorBody[]): FailoverReason | undefined {
   for (const body of bodies) {
     const found = codeWords.find((known) => hasCode([body], known));
     if (found !== undefined) return found.reason;
@@ -82,11 +82,11 @@ function codedReason(bodies: readonly VendorErrorBody[]): FailoverReason | undef
 }
 
 /** Statuses under which vendors also report a missing model, a bad key or an overload. */
-function spokenReason(evidence: ErrorEvidence): FailoverReason | undefined {
+function reasonBySentence(evidence: ErrorEvidence): FailoverReason | undefined {
   const messages = messagesOf(evidence);
   if (messages.some((message) => formatWords.text.test(message))) return 'format';
-  const heard = codeWords.filter(({ reason }) => isBelievable(reason, evidence.status));
-  return heard.find((known) => messages.some((message) => known.text.test(message)))?.reason;
+  const believable = codeWords.filter(({ reason }) => isBelievable(reason, evidence.status));
+  return believable.find((known) => messages.some((message) => known.text.test(message)))?.reason;
 }
 
 function isBelievable(reason: FailoverReason, status: number | undefined): boolean {
@@ -109,16 +109,16 @@ const statusReasons: readonly (readonly [FailoverReason, ReadonlySet<number>])[]
  * Source: R-FAIL-1. Both vendors' SDKs retry a 409, a lock on the vendor's side; any other
  * 5xx is the vendor's own failure.
  */
-function statusReason(status: number | undefined): FailoverReason | undefined {
+function reasonByStatus(status: number | undefined): FailoverReason | undefined {
   if (status === undefined) return undefined;
   const [reason] = statusReasons.find(([, statuses]) => statuses.has(status)) ?? [];
   return reason ?? (status >= 500 ? 'overloaded' : undefined);
 }
 
-/** Errors of a stream that cannot be read, or that contradicts itself. */
+/** Errors of a stream that is unreadable or contradicts itself. */
 const brokenNames: ReadonlySet<string> = new Set(['SyntaxError', 'BrokenStream']);
 
-function chainReason(evidence: ErrorEvidence): FailoverReason | undefined {
+function reasonByCause(evidence: ErrorEvidence): FailoverReason | undefined {
   if (evidence.chain.some((link) => isTimeout(link.code, link.name))) return 'timeout';
   if (evidence.chain.some((link) => networkCodes.test(link.code))) return 'network';
   if (evidence.chain.some((link) => /request timed out/i.test(link.message))) return 'timeout';
@@ -133,10 +133,10 @@ function isTimeout(code: string, name: string): boolean {
 }
 
 /** For errors without a status: events inside a 200 stream, errors of other layers. */
-function generalReason(evidence: ErrorEvidence): FailoverReason | undefined {
+function reasonByWords(evidence: ErrorEvidence): FailoverReason | undefined {
   const messages = messagesOf(evidence);
-  const heard = codeWords.find((known) => messages.some((message) => known.text.test(message)));
-  if (heard !== undefined) return heard.reason;
+  const found = codeWords.find((known) => messages.some((message) => known.text.test(message)));
+  if (found !== undefined) return found.reason;
   const isTrouble =
     hasCode(evidence.bodies, troubleWords) ||
     messages.some((message) => troubleWords.text.test(message));
@@ -144,7 +144,7 @@ function generalReason(evidence: ErrorEvidence): FailoverReason | undefined {
   return hasCode(evidence.bodies, formatWords) ? 'format' : undefined;
 }
 
-/** True if the exhausted bucket is a day's, so that a minute's cooldown does not help. */
+/** True if the exhausted bucket is a daily one, so that waiting a minute does not help. */
 export function isDailyQuota(evidence: ErrorEvidence): boolean {
   return (
     hasDailyQuotaId(evidence) ||
@@ -154,7 +154,7 @@ export function isDailyQuota(evidence: ErrorEvidence): boolean {
   );
 }
 
-/** True if a quota's id names the day (Gemini); the delay beside it is a minute's. */
+/** True if a quota's id names the day (Gemini); the delay beside it is for the minute. */
 export function hasDailyQuotaId(evidence: ErrorEvidence): boolean {
   return evidence.bodies.some((body) => body.codes.some((code) => code.includes('perday')));
 }

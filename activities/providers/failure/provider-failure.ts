@@ -1,4 +1,4 @@
-/** Turns any error of a model call into one InfraError: classified, short, with a remedy, and without any secret. */
+/** Turns whatever a model call threw into one InfraError: classified, short, with a remedy, and without secrets. */
 import type { FailoverReason } from '../../../workflows/core/limits';
 import type { InfraError } from '../../../workflows/core/failure';
 import { failureMessageChars } from '../../../workflows/core/limits';
@@ -9,23 +9,23 @@ import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
 import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
 import { overflowNumbers } from './overflow-numbers';
-import { toldDelayMs } from './retry-after';
+import { retryDelayMs } from './retry-after';
 import { wellFormedText } from '../request/well-formed';
 
-/** Who failed, and what must not be said of it. */
+/** Who failed, and what the message must not contain. */
 export interface FailureContext {
   /** `provider/model`, or the provider's name alone. */
   readonly route: string;
-  /** The key that was sent: never to be seen in a message. */
+  /** The key that was sent; never part of a message. */
   readonly apiKey?: string;
   readonly nowMs: number;
 }
 
-/** Characters of the vendor's own words that a message keeps. */
+/** Characters of the vendor's own text in a message. */
 const vendorWordsChars = 240;
 
-/** Least cooldown of a day's quota in milliseconds: no vendor refills one sooner, and an hourly request is cheap (R-FAIL-6). */
-const dailyQuotaRestMs = 3_600_000;
+/** Least cooldown of a daily quota, in milliseconds: no vendor refills one sooner, and an hourly try is cheap (ADR 0004). */
+const dailyQuotaCooldownMs = 3_600_000;
 
 const headline: Readonly<Record<FailoverReason, string>> = {
   auth: 'refused the credentials',
@@ -43,14 +43,14 @@ const headline: Readonly<Record<FailoverReason, string>> = {
 
 const remedy: Readonly<Record<FailoverReason, string>> = {
   auth: 'Check the API key and its permissions for this provider.',
-  rate_limit: 'It heals by waiting; raise the limit at the vendor if it happens often.',
+  rate_limit: 'It clears with time; raise the limit at the vendor if it happens often.',
   billing: 'Add credit or raise the spending limit at the vendor.',
   timeout:
-    'It often heals by itself; raise firstByteMs, betweenBytesMs or thinkingMs if the model thinks longer.',
-  overloaded: 'It heals by waiting; more routes in the chain make waits rarer.',
+    'It often clears by itself; raise firstByteMs, betweenBytesMs or thinkingMs if the model thinks longer.',
+  overloaded: 'It clears with time; more routes in the chain make waits rarer.',
   model_not_found: 'Check the model name in the chain and the base URL.',
   format: 'The request must change; report it with the request id if the transcript is sound.',
-  network: 'Check the base URL, DNS and proxy if it does not heal by itself.',
+  network: 'Check the base URL, DNS and proxy if it does not clear by itself.',
   context_overflow: 'The transcript must shrink, or maxOutputTokens.',
   content_filter: 'The content must change, or another vendor must answer.',
   unknown: 'See the vendor status page.',
@@ -66,10 +66,10 @@ const waitingHelps: ReadonlySet<FailoverReason> = new Set<FailoverReason>([
 ]);
 
 /**
- * Sorts any thrown value, with what the adapter saw of the answer.
+ * Classifies any thrown value, with what the adapter observed of the response.
  *
- * Contract: never throws; a failure that is classified already is returned unchanged; the message has at most 500 characters, no key,
- * no header and no body.
+ * Contract: never throws; a failure that was classified before is returned unchanged; the message has at most 500 characters, and no key,
+ * header or body.
  */
 export function providerFailure(
   thrown: unknown,
@@ -79,7 +79,7 @@ export function providerFailure(
   const evidence = gatherEvidence(thrown, seen);
   if (evidence.known !== undefined) return evidence.known.failure;
   const reason = failureReason(evidence);
-  const retryAfterMs = waitingHelps.has(reason) ? restMs(evidence, reason, context) : undefined;
+  const retryAfterMs = waitingHelps.has(reason) ? cooldownMs(evidence, reason, context) : undefined;
   return {
     kind: 'infra',
     code: reason,
@@ -92,7 +92,7 @@ export function providerFailure(
   };
 }
 
-/** The same as an exception, its cause kept for logs on the worker. */
+/** The same as an exception, whose cause is kept for the worker's log. */
 export function providerException(
   thrown: unknown,
   context: FailureContext,
@@ -102,7 +102,7 @@ export function providerException(
   return new InfraException(providerFailure(thrown, context, seen), { cause: thrown });
 }
 
-/** An exception for what the adapter itself found wrong with an answer. */
+/** An exception for what the adapter itself found wrong with a response. */
 export function adapterException(
   reason: FailoverReason,
   found: string,
@@ -120,7 +120,7 @@ function overflowOf(evidence: ErrorEvidence): Pick<InfraError, 'overflow'> {
   return overflow === undefined ? {} : { overflow };
 }
 
-function restMs(
+function cooldownMs(
   evidence: ErrorEvidence,
   reason: FailoverReason,
   context: FailureContext,
@@ -130,10 +130,10 @@ function restMs(
     ...evidence.chain.map((link) => link.message),
   ];
   const bodies = evidence.bodies.map((body) => body.raw);
-  const toldMs = toldDelayMs(evidence.header, bodies, texts, context.nowMs);
-  if (reason !== 'rate_limit' || !isDailyQuota(evidence)) return toldMs;
-  if (toldMs !== undefined && !hasDailyQuotaId(evidence)) return toldMs;
-  return Math.max(toldMs ?? 0, dailyQuotaRestMs);
+  const statedMs = retryDelayMs(evidence.header, bodies, texts, context.nowMs);
+  if (reason !== 'rate_limit' || !isDailyQuota(evidence)) return statedMs;
+  if (statedMs !== undefined && !hasDailyQuotaId(evidence)) return statedMs;
+  return Math.max(statedMs ?? 0, dailyQuotaCooldownMs);
 }
 
 function failureMessage(
@@ -154,16 +154,16 @@ function failureMessage(
   return bounded(`${text}${quoted}${/[.!?]$/.test(quoted) ? '' : '.'} ${remedy[reason]}`);
 }
 
-/** The credentials that were refused are not the vendor's. */
+/** The proxy refused credentials, not the vendor. */
 function proxyMessage({ route }: FailureContext, status = 407): string {
-  const why = status === 407 ? 'wants a login' : 'does not let the request pass';
+  const why = status === 407 ? 'requires a login' : 'does not let the request pass';
   return bounded(
-    `The proxy on the way to ${route} ${why} (HTTP ${status}); the vendor never saw the request. Give this worker the proxy's login, or let the provider's host pass without it.`,
+    `The proxy for ${route} ${why} (HTTP ${status}); the vendor never saw the request. Give this worker the proxy's login, or exclude the provider's host from the proxy.`,
   );
 }
 
 function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): string {
-  if (evidence.isHtml) return 'the answer was a web page, not the API';
+  if (evidence.isHtml) return 'the response was a web page, not the API';
   const bodyWords = evidence.bodies.map((body) => body.message).find((message) => message !== '');
   if (bodyWords !== undefined) return shortened(clean(bodyWords, apiKey), vendorWordsChars);
   if (evidence.chain.some((link) => link.name === 'SyntaxError')) {
@@ -173,7 +173,7 @@ function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): strin
   return shortened(clean([...new Set(messages)].join(': '), apiKey), vendorWordsChars);
 }
 
-/** Vendors echo keys, whole, cut, or starred, and anything else in the place of the key. */
+/** Vendors echo keys: complete, truncated, masked, and anything else that was sent in their place. */
 function clean(text: string, apiKey: string | undefined): string {
   const oneLine = stripHidden(text)
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')

@@ -1,20 +1,19 @@
-/** When a vendor allows the next request: headers in many dialects, and delays in the body. */
+/** How long a vendor asks to wait before a retry: headers in many dialects, and delays in the body. */
 import { asList, asNumber, asText, property } from '../untrusted-json';
 
-/** Milliseconds above which a delay is not believed. Source: quotas reset at most monthly (31 days). */
+/** Milliseconds above which a delay is ignored: quotas reset at least monthly (31 days). */
 const longestDelayMs = 31 * 86_400_000;
 
 /** A header, by its lower-case name. */
 export type HeaderReader = (name: string) => string | undefined;
 
 /**
- * Milliseconds to wait according to the vendor, or undefined. Trusted in this order: `retry-after-ms`, `retry-after` (seconds or
- * date), reset headers of buckets that are exhausted, the body's RetryInfo, the delay in the error's words.
+ * Milliseconds to wait before a retry, or undefined if the vendor does not say. Trusted in this order: `retry-after-ms`, `retry-after` (seconds or
+ * date), reset headers of exhausted buckets, the body's RetryInfo, the delay in the error's text.
  *
- * Contract: pure; a bucket that has something left is never read; dates are compared with the vendor's own clock where it sends
- * one. Source: R-FAIL-6; case rate_limit-01.
+ * Contract: pure; buckets that are not exhausted are ignored; dates are compared with the vendor's own clock if it sends one. Source: R-FAIL-6; case rate_limit-01.
  */
-export function toldDelayMs(
+export function retryDelayMs(
   header: HeaderReader,
   bodies: readonly unknown[],
   texts: readonly string[],
@@ -52,8 +51,8 @@ function secondsOrDateMs(value: string | undefined, clockMs: number): number | u
   if (value === undefined) return undefined;
   const seconds = plainNumber(value);
   if (seconds !== undefined) return seconds * 1_000;
-  const told = durationMs(value);
-  if (told !== undefined) return told;
+  const duration = durationMs(value);
+  if (duration !== undefined) return duration;
   const atMs = Date.parse(value);
   return Number.isNaN(atMs) ? undefined : atMs - clockMs;
 }
@@ -62,7 +61,7 @@ function plainNumber(value: string | undefined): number | undefined {
   return value !== undefined && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
 }
 
-/** Pairs of headers that say what is left in a bucket and when it is full again. */
+/** Pairs of headers: what is left in a bucket, and when it is full again. */
 const buckets: readonly { readonly remaining: string; readonly reset: string }[] = [
   ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map((bucket) => ({
     remaining: `anthropic-ratelimit-${bucket}-remaining`,
@@ -88,7 +87,7 @@ function resetHeaderMs(header: HeaderReader, clockMs: number): number | undefine
   return delays.length === 0 ? undefined : Math.max(...delays);
 }
 
-/** A reset as a duration (`6m0s`), a date, or a number: seconds or milliseconds since the epoch where it is large. */
+/** A reset as a duration (`6m0s`), a date, or a number of seconds; large numbers are seconds or milliseconds since the epoch. */
 function resetMs(value: string | undefined, clockMs: number): number | undefined {
   if (value === undefined) return undefined;
   const number = plainNumber(value);
@@ -131,7 +130,7 @@ function bodyDelayMs(body: unknown, clockMs: number): number | undefined {
   return undefined;
 }
 
-/** The delay in words: `Please try again in 1m2.5s`, `Please retry in 27.3s`, `retry after 20 seconds`. */
+/** The delay in a sentence: `Please try again in 1m2.5s`, `Please retry in 27.3s`, `retry after 20 seconds`. */
 function textDelayMs(text: string): number | undefined {
   const compact = text.replace(
     /(\d) (s)econds?\b|(\d) (m)inutes?\b|(\d) (h)ours?\b/gi,

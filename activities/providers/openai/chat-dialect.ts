@@ -1,24 +1,24 @@
-/** How servers that speak OpenAI's Chat Completions differ from each other in what they ask for. */
+/** How servers that speak OpenAI's Chat Completions differ. */
 
 /** One server's dialect. */
 export interface ChatDialect {
   /** Name of the output limit. */
   readonly outputLimit: 'max_tokens' | 'max_completion_tokens';
-  /** Longest tool call id that the server takes. */
+  /** Longest tool call id that the server accepts. */
   readonly maxCallIdLength: number;
-  /** User messages may not follow each other: local chat templates refuse that. */
+  /** Consecutive user messages must be merged, as local chat templates refuse them. */
   readonly alternates: boolean;
-  /** The model's reasoning text must come back beside its tool calls (DeepSeek). */
+  /** The model's reasoning text must be sent back with its tool calls (DeepSeek). */
   readonly returnsReasoning: boolean;
-  /** Tool calls carry a thought signature that must come back (Gemini). */
+  /** Tool calls carry a thought signature that must be sent back (Gemini). */
   readonly signsToolCalls: boolean;
-  /** The model's reasoning comes as details that must come back (OpenRouter). */
+  /** The model's reasoning consists of details that must be sent back (OpenRouter). */
   readonly returnsReasoningDetails: boolean;
-  /** `response_format` with a JSON schema is kept. */
+  /** A JSON schema in `response_format` is enforced. */
   readonly keepsOutputSchema: boolean;
   /** Models that reason refuse a temperature. */
   readonly reasoningRefusesTemperature: boolean;
-  /** Takes `prompt_cache_key`, on either wire. */
+  /** Accepts `prompt_cache_key`, on both APIs. */
   readonly takesCacheKey: boolean;
 }
 
@@ -35,7 +35,7 @@ export const openaiDialect: ChatDialect = {
   takesCacheKey: true,
 };
 
-/** Any other server: the older name of the limit, and the strictest length of an id. */
+/** Any other server: the older name of the limit, and the strictest length of ids. */
 export const compatibleDialect: ChatDialect = {
   ...openaiDialect,
   outputLimit: 'max_tokens',

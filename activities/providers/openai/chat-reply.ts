@@ -1,4 +1,4 @@
-/** Gathers a reply from a Chat Completions stream, as lax as its many servers and as strict as a reply must be. */
+/** Gathers a reply from a Chat Completions stream of any server. */
 import type { JsonObject } from '../../../workflows/core/json';
 import type { StopReason } from '../../../workflows/core/model-call/ports';
 import { noUsage, type Usage } from '../../../workflows/core/budget/spend';
@@ -27,15 +27,15 @@ const stopReasons = stopReasonsBy({
   refusal: 'refusal',
 });
 
-/** Gemini puts its own word behind the filter that stopped the reply: `content_filter: RECITATION`. */
+/** Gemini appends the filter that stopped the reply: `content_filter: RECITATION`. */
 function stopReasonOf(finishReason: string): StopReason {
   const isFiltered = finishReason.startsWith('content_filter:');
   return stopReasons.get(finishReason) ?? (isFiltered ? 'filtered' : 'end');
 }
 
 /**
- * Gemini's words for a tool call that it could not read, behind `function_call_filter:` on its own wire, and OpenRouter's
- * `native_finish_reason`. The call is gone; what is left is no answer.
+ * Gemini's words for a tool call that it could not read, after `function_call_filter:` on its own API, and in OpenRouter's
+ * `native_finish_reason`. The call is lost, and the rest is not an answer.
  */
 const unreadableCall =
   /^(?:function_call_filter:\s*)?(?:malformed_function_call|malformed_response)$/;
@@ -57,7 +57,7 @@ function mistakeOf(finishReason: string): ModelReply['mistake'] {
     : undefined;
 }
 
-/** Finish reasons by which a server says that it failed, with the error that it did not send. */
+/** Finish reasons of a server that failed, with the error that it did not send. */
 const failedFinish: Readonly<Record<string, () => Error>> = {
   error: () => new BrokenStream('the server ended the reply with an error'),
   abort: () => new BrokenStream('the server aborted the reply'),
@@ -65,7 +65,7 @@ const failedFinish: Readonly<Record<string, () => Error>> = {
   insufficient_system_resource: () =>
     new ReportedInStream({
       code: 'insufficient_system_resource',
-      message: 'The vendor is short of resources.',
+      message: 'The vendor lacks resources.',
     }),
 };
 
@@ -152,7 +152,7 @@ export class ChatReplyAssembly implements StreamAssembly {
     return true;
   }
 
-  /** Counts may be on every chunk, on the last one, or twice: the last ones win. */
+  /** Counts may arrive with every chunk, with the last one, or twice: the last ones count. */
   private takeUsage(usage: unknown): void {
     const input = property(usage, 'prompt_tokens');
     const output = property(usage, 'completion_tokens');
@@ -188,7 +188,7 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 }
 
-/** Why the choice ended, in lower case. A router's `error` may mean a call that the vendor behind it could not parse. */
+/** Why the choice ended, in lower case. A router's `error` may mean that the vendor could not read a call. */
 function finishWord(choice: unknown): string {
   const word = asText(property(choice, 'finish_reason')).toLowerCase();
   const native = asText(property(choice, 'native_finish_reason')).toLowerCase();
@@ -203,7 +203,7 @@ function contentText(content: unknown): string {
     .join('');
 }
 
-/** It was parsed from JSON, so it is JSON; the round trip drops the weaker types. */
+/** The extras came from JSON; the round trip gives them the type. */
 function asJson(
   extras: readonly { readonly index: number; readonly content: unknown }[],
 ): readonly JsonObject[] {

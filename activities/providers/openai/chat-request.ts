@@ -1,4 +1,4 @@
-/** The neutral transcript on the Chat Completions wire, in each server's dialect. */
+/** Builds requests of the Chat Completions API, in each server's dialect. */
 import type OpenAI from 'openai';
 import type {
   AssistantMessage,
@@ -20,7 +20,7 @@ type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
 type ChatPart = OpenAI.Chat.ChatCompletionContentPart;
 
-/** Gemini's own word for "this call was made elsewhere". Source: ai.google.dev, thought signatures; rust-genai#115. */
+/** Gemini's signature for a call that another model made. Source: ai.google.dev, thought signatures; rust-genai#115. */
 export const foreignThoughtSignature = 'skip_thought_signature_validator';
 
 /**
@@ -53,12 +53,12 @@ export function chatRequest(
   };
 }
 
-/** Digest of everything that a reply to this request is bound to, its note aside. */
+/** Digest of everything that a reply to this request is bound to, except the note. */
 export function chatPrefix(request: ModelRequest, vendor: string, dialect: ChatDialect): string {
   return conversationOf(request, vendor, dialect).reasoning.prefix;
 }
 
-/** Whose reasoning goes back, in which dialect. */
+/** Whose reasoning is sent back, in which dialect. */
 interface Own {
   readonly vendor: string;
   readonly dialect: ChatDialect;
@@ -121,7 +121,7 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
   }
 }
 
-/** Text alone goes as a string: older servers know no parts. */
+/** Text alone is sent as a string: older servers do not know parts. */
 function userMessage(message: UserMessage): ChatUserMessage {
   const parts = message.blocks.map((block): ChatPart =>
     block.type === 'text'
@@ -181,7 +181,7 @@ function callsOf(
   }));
 }
 
-/** Own signatures go back to their calls; only the first of parallel calls needs one. */
+/** Signatures are sent back with their calls; of parallel calls only the first needs one. */
 function extraContent(index: number, extras: readonly unknown[]): unknown {
   const own = extras.find((extra) => asNumber(property(extra, 'index')) === index);
   const content = asObject(property(own, 'content'));

@@ -1,4 +1,4 @@
-/** Puts streamed tool calls together for servers that leave out ids, indexes or both, without ever joining two calls. */
+/** Assembles streamed tool calls of servers that omit ids, indexes or both, without ever joining two calls. */
 import type { RawToolCall } from '../provider';
 import { rawToolCall } from '../stream/stream-assembly';
 import { asNumber, asText, isRecord, parsedJson, property } from '../untrusted-json';
@@ -18,8 +18,8 @@ export class ChatToolCalls {
   /**
    * Takes one entry of `delta.tool_calls`; returns whether it carried anything.
    *
-   * A piece belongs to the open call of its index (or id, or the last one where it names neither), unless it must be the
-   * beginning of another: it brings a name and another id, or a name after arguments that were already whole.
+   * A piece belongs to the open call of its index (or id, or the last call if it names neither), unless it must begin another
+   * call: it has a name and another id, or a name after arguments that are complete.
    */
   accept(piece: unknown): boolean {
     const index = asNumber(property(piece, 'index'));
@@ -41,7 +41,7 @@ export class ChatToolCalls {
     return this.calls.map((call) => rawToolCall(call.id, call.name, call.argumentsText));
   }
 
-  /** What the vendor wants back with each call, by position. */
+  /** What must be sent back with each call, by position. */
   extras(): readonly { readonly index: number; readonly content: unknown }[] {
     return this.calls.flatMap((call, index) =>
       isRecord(call.extra) ? [{ index, content: call.extra }] : [],
@@ -70,7 +70,7 @@ function beginsAnother(open: OpenCall, id: string, name: string): boolean {
   return name !== open.name || parsedJson(open.argumentsText) !== undefined;
 }
 
-/** Some servers give the arguments as an object. */
+/** Some servers send the arguments as an object. */
 function argumentText(value: unknown): string {
   return isRecord(value) ? JSON.stringify(value) : asText(value);
 }

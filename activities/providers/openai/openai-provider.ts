@@ -17,15 +17,15 @@ export interface OpenAIProviderConfig {
   readonly name?: string;
   readonly api: 'responses' | 'chat';
   readonly apiKey?: string;
-  /** Default: the vendor's own. Any OpenAI-compatible server, with its `/v1` or the like. */
+  /** Address of any OpenAI-compatible server, with its `/v1` or the like. Default: OpenAI's own. */
   readonly baseUrl?: string;
-  /** Who makes the reasoning. Default: the provider's name. */
+  /** Whose reasoning the server takes. Default: the provider's name. */
   readonly vendor?: string;
-  /** Default: OpenAI's own for the name `openai`, else the common ground of compatible servers. */
+  /** Default: OpenAI's own for the name `openai`, else what all compatible servers accept. */
   readonly dialect?: ChatDialect;
   /** False for local servers that take any key. Default true. */
   readonly needsKey?: boolean;
-  /** Sent with each request; gateways ask for such. */
+  /** Sent with each request, as some gateways require. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 

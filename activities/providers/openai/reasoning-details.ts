@@ -1,4 +1,4 @@
-/** OpenRouter's `reasoning_details`: gathered as they stream, and given back unchanged to the model and prompt that they belong to. */
+/** OpenRouter's `reasoning_details`: gathered from the stream, and sent back unchanged to the same model after the same prompt. */
 import { createHash, type Hash } from 'node:crypto';
 import type OpenAI from 'openai';
 import type { JsonObject } from '../../../workflows/core/json';
@@ -6,14 +6,14 @@ import type { AssistantMessage } from '../../../workflows/core/message';
 import type { ModelReply } from '../provider';
 import { asList, asNumber, asObject, asText, isRecord, property } from '../untrusted-json';
 
-/** Where a reasoning block keeps its details, whose model they are, and the prompt that they answered. */
+/** Keys of a reasoning block: its details, their model, and the prompt that they answered. */
 const detailsKey = 'reasoningDetails';
 const modelKey = 'model';
 const prefixKey = 'prefix';
-/** The vendor's ids of the reply's calls: details that belong to a call name it, and our transcript has ids of its own. */
+/** The vendor's ids of the reply's calls: details name their call by them, and the transcript has other ids. */
 const callIdsKey = 'callIds';
 
-/** Texts that arrive in pieces; everything else arrives whole. */
+/** Texts that arrive in pieces; everything else arrives complete. */
 const growing = ['text', 'summary'] as const;
 
 /** Gathers the details of one reply. */
@@ -23,20 +23,20 @@ export class ReasoningDetails {
   /**
    * Takes `delta.reasoning_details`; returns whether it carried anything.
    *
-   * A piece continues the last detail if that is an unsigned text of the same type and index, like the pieces of one thought
-   * follow each other and its signature comes last. Source: openrouter.ai, reasoning tokens, preserving reasoning blocks.
+   * A piece extends the last detail if that is an unsigned text of the same type and index: the pieces of one thought follow each
+   * other, and its signature is last. Source: openrouter.ai, reasoning tokens, preserving reasoning blocks.
    */
   accept(pieces: unknown): boolean {
     const entries = asList(pieces).filter(isRecord);
     for (const piece of entries) {
       const last = this.details.at(-1);
-      if (last !== undefined && goesOn(last, piece)) extend(last, piece);
+      if (last !== undefined && continues(last, piece)) extend(last, piece);
       else this.details.push({ ...piece });
     }
     return entries.length > 0;
   }
 
-  /** What a reasoning block keeps of them; undefined if none. */
+  /** What a reasoning block keeps of them; undefined if there are none. */
   opaque(model: string, callIds: readonly string[]): JsonObject | undefined {
     if (this.details.length === 0) return undefined;
     const own = this.details.some((detail) => callIds.includes(asText(detail['id'])));
@@ -45,14 +45,14 @@ export class ReasoningDetails {
       [modelKey]: model,
       ...(own ? { [callIdsKey]: callIds } : {}),
     };
-    // It was parsed from JSON, so it is JSON; the round trip drops the weaker types.
+    // It came from JSON; the round trip gives it the type.
     return JSON.parse(JSON.stringify(kept)) as JsonObject;
   }
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function goesOn(last: Fields, piece: Fields): boolean {
+function continues(last: Fields, piece: Fields): boolean {
   const isGrowing = growing.some((field) => typeof piece[field] === 'string');
   const isSignature = typeof piece['signature'] === 'string' && piece['data'] === undefined;
   const isClosed = typeof last['signature'] === 'string' && last['signature'] !== '';
@@ -72,7 +72,7 @@ function extend(last: Record<string, unknown>, piece: Fields): void {
   }
 }
 
-/** Claude's thoughts are signed together with everything before them, even if a router passes them on (ADR 0016). */
+/** Claude's thoughts are signed together with everything before them, on any router (ADR 0016). */
 function isBound(details: readonly unknown[]): boolean {
   return details.some((detail) => asText(property(detail, 'format')).startsWith('anthropic'));
 }
@@ -80,7 +80,7 @@ function isBound(details: readonly unknown[]): boolean {
 type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type SentCall = OpenAI.Chat.ChatCompletionMessageFunctionToolCall;
 
-/** Gives details back in one request, and knows the prompt so far. */
+/** Adds details to one request, and knows the prompt so far. */
 export class ReasoningReturn {
   readonly #hash: Hash;
 
@@ -92,7 +92,7 @@ export class ReasoningReturn {
     this.#hash = createHash('sha256').update(JSON.stringify([system, tools]));
   }
 
-  /** Digest of the prompt so far, details left out. */
+  /** Digest of the prompt so far, without details. */
   get prefix(): string {
     return this.#hash.copy().digest('base64url');
   }
@@ -103,7 +103,7 @@ export class ReasoningReturn {
       this.#hash.update(JSON.stringify({ ...message, reasoning_details: undefined }));
   }
 
-  /** The details to send back with a message, whose tool calls are `calls`. Call it before `add` of that message. */
+  /** The details that are sent with a message, whose tool calls are sent as `calls`. Call it before `add` of that message. */
   detailsOf(
     { blocks }: AssistantMessage,
     vendor: string,
@@ -122,7 +122,7 @@ export class ReasoningReturn {
   }
 }
 
-/** A detail of a call names the call by the id that it has in this request. */
+/** The detail, which names its call by the id of this request. */
 function withSentId(
   detail: unknown,
   callIds: readonly string[],
@@ -133,7 +133,7 @@ function withSentId(
   return sent === undefined ? detail : { ...asObject(detail), id: sent };
 }
 
-/** The reply, its details bound to the prompt that they answered; a note that no later request has makes bound ones worthless. */
+/** The reply with its details bound to the prompt; after a note, which no later request has, bound details are dropped. */
 export function withPrompt(reply: ModelReply, prefix: string, hasNote: boolean): ModelReply {
   return {
     ...reply,

@@ -15,7 +15,7 @@ import {
 import { asList, asNumber, asText, property } from '../untrusted-json';
 
 interface GatheredItem {
-  /** As it began; as it ended, once it is done. */
+  /** As it began, or as it ended once it is done. */
   item: unknown;
   isDone: boolean;
   text: string;
@@ -200,18 +200,18 @@ function isCall(entry: GatheredItem): boolean {
   return asText(property(entry.item, 'type')) === 'function_call';
 }
 
-/** A message that no transcript keeps. */
+/** True for a message that the transcript will not keep. */
 function isBlankMessage({ item }: GatheredItem, said: readonly SaidBlock[]): boolean {
   const isMessage = asText(property(item, 'type')) === 'message';
   return isMessage && said.every((block) => block.text.trim() === '');
 }
 
-/** The vendor refuses a reasoning item without the very item that it led to. */
+/** The vendor refuses a reasoning item without the item that followed it. */
 function dropThoughtsAtEnd(blocks: SaidBlock[]): void {
   while (blocks.at(-1)?.type === 'reasoning') blocks.pop();
 }
 
-/** What was streamed counts; the finished item is used if nothing was. */
+/** The streamed arguments, or those of the finished item if none were streamed. */
 function argumentsOf(entry: GatheredItem): string {
   return entry.argumentsText || asText(property(entry.item, 'arguments'));
 }
@@ -231,7 +231,7 @@ function messageBlocks(entry: GatheredItem): readonly SaidBlock[] {
   ];
 }
 
-/** Reasoning and the like is content; a bare sign of life is not. */
+/** Reasoning and the like is content; a mere keep-alive is not. */
 function otherEvent(event: unknown): EventMeaning {
   const type = asText(property(event, 'type'));
   if (type.endsWith('.delta')) return { isContent: asText(property(event, 'delta')) !== '' };

@@ -1,4 +1,4 @@
-/** The neutral transcript on OpenAI's Responses wire. */
+/** Builds requests of OpenAI's Responses API. */
 import type OpenAI from 'openai';
 import type {
   AssistantMessage,
@@ -16,13 +16,13 @@ import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed
 
 type Item = OpenAI.Responses.ResponseInputItem;
 
-/** The least `max_output_tokens` that the vendor takes. */
+/** The least `max_output_tokens` that the vendor accepts. */
 const leastOutputTokens = 16;
 
-/** Tokens that a reasoning model may think before a short answer of a fixed form: its limit counts thoughts too (ADR 0026). */
+/** Tokens for the thoughts before a short answer of a fixed form: the output limit counts them too (ADR 0026). */
 const thinkingRoomTokens = 2_000;
 
-/** The output limit of a request: an answer of a fixed form keeps its room behind the model's thoughts. */
+/** The output limit of a request, with room for the thoughts before an answer of a fixed form. */
 export function outputLimit({ model, maxOutputTokens, output }: ModelRequest): number {
   return output !== undefined && isReasoningModel(model)
     ? maxOutputTokens + thinkingRoomTokens
@@ -32,7 +32,7 @@ export function outputLimit({ model, maxOutputTokens, output }: ModelRequest): n
 /**
  * Builds the body of one Responses request.
  *
- * Contract: pure; valid for any transcript; nothing is stored at the vendor, so reasoning goes back as its encrypted items.
+ * Contract: pure; valid for any transcript; nothing is stored at the vendor, so reasoning is sent back as encrypted items.
  */
 export function responsesRequest(
   request: ModelRequest,
@@ -64,7 +64,7 @@ export function responsesRequest(
   };
 }
 
-/** OpenAI routes requests with one key to the machine that holds their prefix (prompt caching guide). */
+/** OpenAI routes requests with one key to the machine that caches their prefix (prompt caching guide). */
 export function cacheKeyOf({ cacheKey }: ModelRequest): { prompt_cache_key?: string } {
   return cacheKey === undefined ? {} : { prompt_cache_key: cacheKey };
 }
@@ -131,7 +131,7 @@ function assistantItems(message: AssistantMessage, vendor: string): Item[] {
   return withoutTrailingReasoning(items);
 }
 
-/** The vendor refuses a reasoning item that nothing follows. */
+/** The vendor refuses a reasoning item at the end. */
 function withoutTrailingReasoning(items: Item[]): Item[] {
   const end = items.findLastIndex((item) => item.type !== 'reasoning');
   return items.slice(0, end + 1);

@@ -7,11 +7,11 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** Base64 characters that hold every header that is read; a JPEG's may come behind much metadata. */
+/** Base64 characters that contain the header; a JPEG's may follow much metadata. */
 const headCharacters = 262_144;
 
 /**
- * The image's size, or undefined if its header does not say.
+ * The image's size, or undefined if its header does not contain it.
  *
  * Contract: never throws; reads no more than the image's first 192 KB.
  */
@@ -24,7 +24,7 @@ export function imageSizeOf({
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** How the bytes of each kind begin. */
+/** How the bytes of each type begin. */
 const signatures: Readonly<Record<ImageBlock['mediaType'], RegExp>> = {
   'image/png': /^\x89PNG\r\n/,
   'image/gif': /^GIF8[79]a/,
@@ -32,10 +32,10 @@ const signatures: Readonly<Record<ImageBlock['mediaType'], RegExp>> = {
   'image/webp': /^RIFF[^]{4}WEBP/,
 };
 
-/** Base64 characters that hold every signature. */
+/** Base64 characters that contain the signature. */
 const signatureCharacters = 32;
 
-/** Whether an image's text is base64 and begins as its kind does: what no vendor takes otherwise. */
+/** True if an image's text is base64 with the signature of its type; vendors refuse anything else. */
 export function isImageOf({ mediaType, data }: Pick<ImageBlock, 'mediaType' | 'data'>): boolean {
   const head = Buffer.from(data.slice(0, signatureCharacters), 'base64').toString('latin1');
   return data.length % 4 === 0 && signatures[mediaType].test(head);

@@ -1,4 +1,4 @@
-/** Leaves out of a request the images that its vendor would refuse the whole request for, and says so in their place. */
+/** Replaces images for which the vendor would refuse the whole request with a text that says so. */
 import type { ImageBlock, Message, UserMessage } from '../../../workflows/core/message';
 import type { ImageSize } from './image-size';
 import { imageSizeOf, isImageOf } from './image-size';
@@ -6,14 +6,14 @@ import type { RequestLimits } from './request-limits';
 import { requestLimitsOf } from './request-limits';
 import type { ProviderWire } from '../provider';
 
-/** Images that are left out at once, the oldest first: at each such step, not at each image, the prompt's beginning changes. */
+/** Images that are left out together, oldest first, so that the cached beginning of the prompt changes rarely. */
 const imagesAtOnce = 10;
 
 /**
- * The messages with a text in the place of each image that the vendor would refuse: it would refuse every later request of the
- * run too, as the image stays in the transcript.
+ * The messages with a text instead of each image that the vendor would refuse. It would refuse every later request of the run
+ * too, as the image stays in the transcript.
  *
- * Contract: pure; messages without such an image are the same objects; the text claims nothing about what the image shows.
+ * Contract: pure; messages without such an image are the same objects; the text claims nothing about the image's content.
  * Source: Anthropic's vision guide (8,000 pixels a side; 2,000 where a request has more than 20 images), and the refusals that
  * its users met ("At least one of the image dimensions exceed max allowed size").
  */
@@ -30,12 +30,12 @@ export function sendableImages(
     if (problem !== undefined) problems.set(image, problem);
   }
   const sound = images.filter((image) => !problems.has(image));
-  for (const image of oneTooMany(sound, limits))
+  for (const image of excessImages(sound, limits))
     problems.set(
       image,
       `an older one, and this model takes no more than ${limits.largeImages} images where one is longer than ${limits.manyImagesEdge} pixels`,
     );
-  return problems.size === 0 ? messages : messages.map((message) => told(message, problems));
+  return problems.size === 0 ? messages : messages.map((message) => withNotices(message, problems));
 }
 
 function imagesOf(message: Message): readonly ImageBlock[] {
@@ -47,10 +47,10 @@ function longEdge(size: ImageSize | undefined): number {
   return size === undefined ? 0 : Math.max(size.width, size.height);
 }
 
-/** Why the vendor takes this image in no request. */
+/** Why the vendor accepts this image in no request. */
 function problemOf(image: ImageBlock, limits: RequestLimits): string | undefined {
   const { data, mediaType } = image;
-  if (!isImageOf(image)) return `its bytes are no ${mediaType}`;
+  if (!isImageOf(image)) return `its bytes are not ${mediaType}`;
   if (data.length > limits.imageBytes)
     return `${data.length} bytes of base64, and this model takes at most ${limits.imageBytes}`;
   const size = imageSizeOf(image);
@@ -59,8 +59,8 @@ function problemOf(image: ImageBlock, limits: RequestLimits): string | undefined
     : undefined;
 }
 
-/** Images that must go so that the others may be as large as they are; the oldest. */
-function oneTooMany(
+/** The oldest images, which are left out so that the others may keep their size. */
+function excessImages(
   images: readonly ImageBlock[],
   { largeImages, manyImagesEdge }: RequestLimits,
 ): readonly ImageBlock[] {
@@ -70,7 +70,7 @@ function oneTooMany(
   return images.slice(0, Math.ceil(excess / imagesAtOnce) * imagesAtOnce);
 }
 
-function told(message: Message, problems: ReadonlyMap<ImageBlock, string>): Message {
+function withNotices(message: Message, problems: ReadonlyMap<ImageBlock, string>): Message {
   if (message.role !== 'user') return message;
   const blocks = message.blocks.map((block): UserMessage['blocks'][number] => {
     const problem = block.type === 'image' ? problems.get(block) : undefined;

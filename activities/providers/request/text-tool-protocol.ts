@@ -1,4 +1,4 @@
-/** Tool calls as text, for models that cannot make native ones: one fenced JSON block, taught in the system prompt. */
+/** Tool calls as text, for models without native tool calls: one fenced JSON block, explained in the system prompt. */
 import type { JsonObject } from '../../../workflows/core/json';
 import type {
   AssistantMessage,
@@ -11,19 +11,19 @@ import type { ModelRequest, ToolSpec } from '../provider';
 import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
 
-/** The result of parsing a reply in this protocol. */
+/** How a reply in this protocol was read. */
 export type TextProtocolResult =
-  /** One call; its arguments as JSON text, to be checked like native ones. */
+  /** One call; its arguments are JSON text, to be checked like native ones. */
   | {
       readonly type: 'call';
       readonly name: string;
       readonly argumentsText: string;
-      /** What the model said round the block. */
+      /** What the model wrote around the block. */
       readonly said: string;
     }
   /** No call, and none was needed. */
   | { readonly type: 'answer'; readonly text: string }
-  /** The model's mistake, in words for the model. */
+  /** The model's mistake, explained to the model. */
   | {
       readonly type: 'mistake';
       readonly code: 'no_tool_call' | 'invalid_json' | 'missing_tool_name';
@@ -31,10 +31,10 @@ export type TextProtocolResult =
     };
 
 /**
- * Rewrites a request for a model without native tool calls: the tools are taught in the system prompt, the transcript's calls
- * and results become text, and no tool is declared in the request.
+ * Rewrites a request for a model without native tool calls: the system prompt explains the tools, the transcript's calls and
+ * results become text, and no tool is sent.
  *
- * Contract: pure; the result holds no tool call, no tool result and no tool.
+ * Contract: pure; the result has no tool call, tool result or tool.
  */
 export function renderTextProtocolRequest(request: ModelRequest): ModelRequest {
   if (request.tools.length === 0 && !hasToolBlocks(request.messages)) return request;
@@ -64,7 +64,7 @@ function teaching(tools: readonly ToolSpec[]): string {
   return [
     'You work with tools. To call one, write exactly one block of this form, and nothing after it:',
     example,
-    'The block must be valid JSON with the keys "tool_name" and "arguments". Call one tool at a time; its result comes in the next message. Never write a result yourself.',
+    'The block must be valid JSON with the keys "tool_name" and "arguments". Call one tool at a time; its result is in the next message. Never write a result yourself.',
     `Tools:\n${list.join('\n')}`,
   ].join('\n\n');
 }
@@ -109,11 +109,11 @@ function textBlock(text: string): TextBlock {
 const jsonFence = /^[ \t]*```[ \t]*json[ \t]*\r?\n([^]*?)(?:^[ \t]*```[ \t]*$|$(?![^]))/gim;
 
 /**
- * Reads the reply strictly: one fenced JSON block with `tool_name` and `arguments`. What is only nearly a call is a mistake that
- * the model hears of, never a guess.
+ * Reads the reply strictly: one fenced JSON block with `tool_name` and `arguments`. Anything that is almost a call is a mistake,
+ * which is explained to the model; nothing is guessed.
  *
- * Contract: pure; a block that is cut off, has no `tool_name`, or is one of two, is never a call. `requireCall`
- * says whether an answer without any block is one.
+ * Contract: pure; a block that is truncated, has no `tool_name`, or is not the only one, is never a call. With `requireCall` a reply
+ * without a block is a mistake.
  */
 export function parseTextProtocolReply(
   text: string,
@@ -129,7 +129,7 @@ export function parseTextProtocolReply(
   if (second !== undefined) {
     return mistake(
       'invalid_json',
-      `The reply holds ${blocks.length} JSON blocks. Write exactly one: one tool call at a time.`,
+      `The reply contains ${blocks.length} JSON blocks. Write exactly one: one tool call at a time.`,
     );
   }
   const result = callOf(block[1] ?? '');
@@ -139,8 +139,8 @@ export function parseTextProtocolReply(
 function missingBlock(text: string): string {
   const looksLikeCall = /^\s*\{[^]*\}\s*$/.test(text);
   return looksLikeCall
-    ? 'The reply holds JSON, but no ```json block round it.'
-    : 'The reply holds no tool call.';
+    ? 'The reply contains JSON, but not in a ```json block.'
+    : 'The reply contains no tool call.';
 }
 
 function callOf(json: string): TextProtocolResult {

@@ -1,4 +1,4 @@
-/** Makes any transcript one that no vendor refuses: pairs whole, nothing empty, every character well formed. */
+/** Makes any transcript acceptable to all vendors: calls paired with results, nothing empty, text well formed. */
 import { createHash } from 'node:crypto';
 import type {
   AssistantMessage,
@@ -9,28 +9,27 @@ import type {
 } from '../../../workflows/core/message';
 import { wellFormedObject, wellFormedText } from './well-formed';
 
-/** What a call reads for which the transcript holds no result. It claims neither success nor failure. */
+/** The result of a call for which the transcript has none. It claims neither success nor failure. */
 export const missingResultText =
   'No result of this call was recorded. It may or may not have run; check before you repeat it.';
 
-/** What a result reads that holds nothing but white space. */
+/** The text of a result that is only white space. */
 export const blankResultText = '(no output)';
 
-/** What opens a transcript that does not begin with a user message. */
+/** Precedes a transcript that does not begin with a user message. */
 const omittedStartText = '(The beginning of this conversation was left out.)';
 
-/** What ends a transcript whose last message is the model's own. */
+/** Follows a transcript whose last message is the model's. */
 const continueText = '(Continue.)';
 
 type AssistantBlock = AssistantMessage['blocks'][number];
 
 /**
- * Rebuilds a transcript so that it holds what every wire demands: each message with tool calls is
- * followed at once by their results, one each, in the order of the calls; ids are unique; no text is blank; no message is empty; the first and the last message are not the
+ * Rebuilds a transcript as every vendor demands it: each message with tool calls is followed at once by one result per call, in
+ * the order of the calls; ids are unique; no text is blank; no message is empty; the first and the last message are not the
  * model's; every string is well formed.
  *
- * Contract: pure; a transcript that holds all this already comes back equal. A missing result is filled in by a text that says
- * so; a result without its call is dropped.
+ * Contract: pure; a valid transcript is returned equal. A text stands for a missing result; a result without its call is dropped.
  */
 export function repairTranscript(messages: readonly Message[]): readonly Message[] {
   const repaired: Message[] = [];
@@ -48,7 +47,7 @@ export function repairTranscript(messages: readonly Message[]): readonly Message
   return repaired;
 }
 
-/** Finds each result at most once, and only behind its call. */
+/** Finds each result at most once, and only after its call. */
 class ResultFinder {
   private readonly byId = new Map<string, { index: number; result: ToolResultBlock }[]>();
 
@@ -105,7 +104,7 @@ function repairedAssistant(
   return { assistant: { ...message, blocks: withoutBareReasoning(kept) }, answers };
 }
 
-/** Reasoning without anything that followed it is valid in no API. */
+/** No vendor accepts a message of reasoning alone. */
 function withoutBareReasoning(blocks: readonly AssistantBlock[]): readonly AssistantBlock[] {
   return blocks.every((block) => block.type === 'reasoning') ? [] : blocks;
 }
@@ -131,7 +130,7 @@ function resultOf(call: ToolCallBlock, found: ToolResultBlock | undefined): Tool
 }
 
 /**
- * The id itself where it is short enough, else a digest of it with the same meaning in every request.
+ * The id itself if it is short enough, else a digest, the same in every request.
  *
  * Source: OpenAI's Chat Completions refuse `tool_calls[].id` above 40 characters (microsoft/autogen#6377).
  */

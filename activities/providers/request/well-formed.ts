@@ -1,4 +1,4 @@
-/** Text that every vendor's JSON parser accepts: strict ones refuse a whole request for one lone surrogate. */
+/** Makes text that every vendor's JSON parser accepts: strict ones refuse a whole request for one lone surrogate. */
 import type { ModelRequest } from '../provider';
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 

@@ -1,23 +1,24 @@
-/** A fetch that remembers what the SDKs throw away: first byte, status, headers, and the head of the body. */
+/** A fetch that records what the SDKs discard: first byte, status, headers, and the head of the body. */
+import { defined } from '../../../workflows/core/json';
 import type { SeenAnswer } from '../failure/error-evidence';
 
-/** Characters of a body that are kept to explain a failure. */
+/** Bytes of a body that are kept to explain a failure. */
 const keptBodyBytes = 16_384;
 
-/** Headers of an SDK's own that may leave. Credentials are not among them: an SDK may take those from the environment. */
+/** Headers of the SDKs that are sent. Credentials are not among them: an SDK may read those from the environment. */
 const ownHeaders =
   /^(?:accept|content-type|user-agent|anthropic-version|anthropic-beta|x-stainless-[a-z-]+)$/;
 
-/** One request's fetch and what it saw. */
+/** The fetch of one request, and what it observed. */
 export interface ObservedFetch {
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
   readonly seen: () => SeenAnswer;
   readonly requestId: () => string | undefined;
 }
 
-/** What goes out with every request, and who hears of the first byte. */
+/** What is sent with the request, and who is notified of the first byte. */
 export interface ObservedFetchOptions {
-  /** Sent as they are; these win over everything that an SDK adds. */
+  /** Sent unchanged; they override everything that an SDK adds. */
   readonly headers: Readonly<Record<string, string>>;
   readonly onFirstByte: () => void;
 }
@@ -25,8 +26,8 @@ export interface ObservedFetchOptions {
 /**
  * Makes the fetch of exactly one request.
  *
- * Contract: the answer reaches the SDK unchanged; only the configured headers and the SDK's own leave the process, so that no
- * environment variable changes a request.
+ * Contract: the SDK gets the response unchanged; only the configured headers and those of `ownHeaders` are sent, so no environment
+ * variable changes a request.
  */
 export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   let status: number | undefined;
@@ -45,11 +46,10 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
       headers = response.headers;
       return observedResponse(response, keep);
     },
-    seen: () => ({
-      ...(status === undefined ? {} : { status }),
-      ...(headers === undefined ? {} : { headers }),
-      ...(keptBytes === 0 ? {} : { bodyText: Buffer.concat(kept).toString('utf8') }),
-    }),
+    seen: () => {
+      const bodyText = keptBytes === 0 ? undefined : Buffer.concat(kept).toString('utf8');
+      return defined({ status, headers, bodyText });
+    },
     requestId: () => headers?.get('request-id') ?? headers?.get('x-request-id') ?? undefined,
   };
 }

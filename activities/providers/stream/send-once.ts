@@ -1,4 +1,4 @@
-/** One request, one reply: deadlines, the loop over events, and the classification of failures. */
+/** Sends one request: deadlines, the loop over events, and the classification of failures. */
 import { noUsage } from '../../../workflows/core/budget/spend';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { gatherEvidence } from '../failure/error-evidence';
@@ -13,27 +13,27 @@ import { StallError, withDeadlines, type StallWatch } from './stall-deadline';
 import { BrokenStream, type StreamAssembly } from './stream-assembly';
 import { asText, property } from '../untrusted-json';
 
-/** What a wire adds to the common course of a request. */
+/** What differs between vendors in one request. */
 export interface WireCall {
-  /** Sends the request through the vendor's SDK and gives its raw events. */
+  /** Sends the request through the vendor's SDK and returns its raw events. */
   readonly open: (
     fetch: ObservedFetch['fetch'],
     signal: AbortSignal,
   ) => Promise<AsyncIterable<unknown>>;
   readonly assembly: StreamAssembly;
-  /** Headers that win over the SDK's own. */
+  /** Headers that override those of the SDK. */
   readonly headers: Readonly<Record<string, string>>;
   readonly context: Omit<FailureContext, 'nowMs'>;
 }
 
-/** Characters of a call that could not be read which the model is shown. */
+/** Characters of an unreadable call that are shown to the model. */
 const shownCallChars = 200;
 
 /**
- * Groq refuses a request with `tool_use_failed` where the model's own tool call is malformed: that is the model's mistake and not
- * the request's. Source: console.groq.com, tool use; routers pass it on.
+ * Groq refuses a request with `tool_use_failed` if the model's tool call is malformed: the fault is the model's, not the
+ * request's. Source: console.groq.com, tool use; routers pass it on.
  */
-function mistakenCall(thrown: unknown, seen: ObservedFetch | undefined): ModelReply['mistake'] {
+function malformedCall(thrown: unknown, seen: ObservedFetch | undefined): ModelReply['mistake'] {
   const { bodies } = gatherEvidence(thrown, seen?.seen());
   const body = bodies.find(({ codes }) => codes.includes('tool_use_failed'));
   if (body === undefined) return undefined;
@@ -52,16 +52,17 @@ export async function sendOnce(call: WireCall, options: SendOptions): Promise<Mo
   try {
     await withDeadlines(options, (watch) => readStream(call, options, watch, answer));
   } catch (thrown) {
-    if (!call.assembly.isComplete || options.signal.aborted) tellBroken(call, options, answer.seen);
+    if (!call.assembly.isComplete || options.signal.aborted)
+      reportBroken(call, options, answer.seen);
     if (options.signal.aborted) throw options.signal.reason;
     if (!call.assembly.isComplete) {
-      const mistake = mistakenCall(thrown, answer.seen);
-      if (mistake === undefined) throw sorted(thrown, call, answer.seen);
-      return { ...unheard(call), mistake };
+      const mistake = malformedCall(thrown, answer.seen);
+      if (mistake === undefined) throw asInfraException(thrown, call, answer.seen);
+      return { ...withheldReply(call), mistake };
     }
   }
   if (!call.assembly.isComplete) {
-    tellBroken(call, options, answer.seen);
+    reportBroken(call, options, answer.seen);
     throw cutOff(call, answer.seen);
   }
   const requestId = answer.seen?.requestId();
@@ -69,8 +70,8 @@ export async function sendOnce(call: WireCall, options: SendOptions): Promise<Mo
   return requestId === undefined ? reply : { ...reply, requestId };
 }
 
-/** A reply that the vendor took away. */
-function unheard({ assembly, context }: WireCall): ModelReply {
+/** The reply that the vendor withheld. */
+function withheldReply({ assembly, context }: WireCall): ModelReply {
   return {
     model: context.route.slice(context.route.indexOf('/') + 1),
     blocks: [],
@@ -80,7 +81,7 @@ function unheard({ assembly, context }: WireCall): ModelReply {
   };
 }
 
-function tellBroken(call: WireCall, options: SendOptions, seen: ObservedFetch | undefined): void {
+function reportBroken(call: WireCall, options: SendOptions, seen: ObservedFetch | undefined): void {
   const status = seen?.seen().status ?? 0;
   options.onBroken?.({ wasAccepted: status >= 200 && status < 300, ...call.assembly.partial() });
 }
@@ -101,7 +102,11 @@ async function readStream(
   }
 }
 
-function sorted(thrown: unknown, call: WireCall, seen: ObservedFetch | undefined): InfraException {
+function asInfraException(
+  thrown: unknown,
+  call: WireCall,
+  seen: ObservedFetch | undefined,
+): InfraException {
   const context = { ...call.context, nowMs: Date.now() };
   if (thrown instanceof InfraException) return thrown;
   if (thrown instanceof StallError) return adapterException('timeout', thrown.message, context);
@@ -111,7 +116,7 @@ function sorted(thrown: unknown, call: WireCall, seen: ObservedFetch | undefined
   return providerException(thrown, context, call.assembly.eventCount > 0 ? inStream : answer);
 }
 
-/** The body ended well, yet the reply did not: nothing of it may count. */
+/** The body ended normally, but the reply did not: nothing of it counts. */
 function cutOff(call: WireCall, seen: ObservedFetch | undefined): InfraException {
   const context = { ...call.context, nowMs: Date.now() };
   if (call.assembly.eventCount > 0) {

@@ -1,9 +1,9 @@
-/** Ends a request whose vendor says nothing more: no SDK timeout fires in a stalled stream. */
+/** Ends a request whose stream stalls: no SDK's timeout does. */
 
-/** Milliseconds that a connection may linger after the vendor's closing event before the reply is taken without its end. */
+/** Milliseconds that a connection may stay open after the vendor's closing event before the reply is used anyway. */
 const lingerMs = 1_000;
 
-/** Why a request was ended from this side. */
+/** Why this side ended a request. */
 export class StallError extends Error {
   constructor(
     readonly phase: 'first-byte' | 'between-bytes',
@@ -23,27 +23,27 @@ export interface Deadlines {
   readonly signal: AbortSignal;
   readonly firstByteMs: number;
   readonly betweenBytesMs: number;
-  /** Instead of `betweenBytesMs` while the model thinks; never shorter than that. */
+  /** Replaces `betweenBytesMs` while the model thinks; never shorter. */
   readonly thinkingMs?: number;
 }
 
-/** How the reader of a stream reports signs of life. */
+/** How the reader of a stream reports progress. */
 export interface StallWatch {
   /** Aborted at a stall and at the caller's abort; give it to the SDK. */
   readonly signal: AbortSignal;
-  /** The body has begun. Only its first call counts: pings are no progress. */
+  /** The body has begun. Only the first call counts: pings are not progress. */
   readonly firstByte: () => void;
-  /** A piece of content has arrived; `isThinking` while a thought is open behind it. */
+  /** A piece of content has arrived; `isThinking` if the model thinks after it. */
   readonly content: (isThinking?: boolean) => void;
-  /** The closing event has arrived: only the end of the connection is left. */
+  /** The closing event has arrived; only the end of the connection is missing. */
   readonly closing: () => void;
 }
 
 /**
  * Runs a request under its deadlines.
  *
- * Contract: at a stall it rejects with `StallError`, at the caller's abort with the signal's reason, both at once, even when the
- * work underneath ignores its own signal. No timer outlives the call.
+ * Contract: rejects with `StallError` at a stall and with the signal's reason at the caller's abort, both immediately, even if
+ * the work ignores its signal. No timer outlives the call.
  */
 export async function withDeadlines<T>(
   limits: Deadlines,

@@ -5,16 +5,16 @@ import type { StopReason } from '../../../workflows/core/model-call/ports';
 import type { BrokenReply, ModelReply, RawToolCall } from '../provider';
 import { asNumber, property } from '../untrusted-json';
 
-/** A block of a reply that is no tool call. */
+/** A block of a reply, other than a tool call. */
 export type SaidBlock = Exclude<AssistantMessage['blocks'][number], { type: 'tool-call' }>;
 
 /** What one event of a stream meant. */
 export interface EventMeaning {
-  /** It carried something new: it feeds the deadline between two pieces of content. */
+  /** It carried something new, which resets the deadline for the next piece of content. */
   readonly isContent: boolean;
-  /** The model has begun a thought and not ended it: newer ones say nothing of it until it is done. */
+  /** The model is thinking; newer models send nothing until a thought is complete. */
   readonly isThinking?: boolean;
-  /** Text of the answer in it. */
+  /** Text of the answer. */
   readonly text?: string;
 }
 
@@ -26,17 +26,17 @@ export interface StreamAssembly {
    * Errors: throws what the vendor reported inside the stream, or `BrokenStream` for events that contradict each other.
    */
   accept(event: unknown): EventMeaning;
-  /** The vendor's closing event has come: the reply is whole. */
+  /** The vendor's closing event has arrived: the reply is complete. */
   readonly isComplete: boolean;
   /** Number of events taken. */
   readonly eventCount: number;
-  /** What has come so far, at any time. */
+  /** What has arrived so far. */
   partial(): Omit<BrokenReply, 'wasAccepted'>;
   /** The reply. Contract: only after `isComplete`. */
   reply(): ModelReply;
 }
 
-/** Events that no honest stream has: an index used twice, a delta for a block that never began. */
+/** Thrown for events that contradict each other: an index used twice, a delta for a block that never began. */
 export class BrokenStream extends Error {
   constructor(found: string) {
     super(found);
@@ -44,7 +44,7 @@ export class BrokenStream extends Error {
   }
 }
 
-/** An error that the vendor reported inside a stream; `error` is its error object. */
+/** Thrown for an error that the vendor reported inside a stream; `error` is its error object. */
 export class ReportedInStream extends Error {
   constructor(
     readonly error: unknown,
@@ -58,12 +58,12 @@ export class ReportedInStream extends Error {
 /** An event that carried nothing. */
 export const noContent: EventMeaning = { isContent: false };
 
-/** A tool call as it leaves the adapter: a call without parameters has no argument text on some wires. */
+/** A tool call as the adapter returns it. Some vendors send no argument text for a call without parameters. */
 export function rawToolCall(vendorId: string, name: string, argumentsText: string): RawToolCall {
   return { vendorId, name, argumentsText: argumentsText.trim() === '' ? '{}' : argumentsText };
 }
 
-/** Neutral stop reasons by a vendor's words, which are given by reason and separated by blanks. */
+/** Maps a vendor's words to stop reasons; the words of each reason are separated by blanks. */
 export function stopReasonsBy(
   words: Partial<Readonly<Record<StopReason, string>>>,
 ): ReadonlyMap<string, StopReason> {
@@ -71,7 +71,7 @@ export function stopReasonsBy(
   return new Map(rows.flatMap(([reason, text]) => text.split(' ').map((word) => [word, reason])));
 }
 
-/** A reply with tool calls ends for their sake, and one without cannot; cut and filtered replies stay what they are. */
+/** The stop reason in view of the tool calls: a complete reply with calls is `tool-use`, one without is not. */
 export function withCalls(reason: StopReason, hasCalls: boolean): StopReason {
   if (reason === 'end' && hasCalls) return 'tool-use';
   return reason === 'tool-use' && !hasCalls ? 'end' : reason;
