@@ -1,4 +1,4 @@
-/** Names content by its SHA-256, so that a name can be checked against what it names. */
+/** Names content by its SHA-256, so that content can be checked against its name. */
 import { createHash } from 'node:crypto';
 import type { ContentHash, Head } from '../../workflows/core/message';
 
@@ -6,9 +6,9 @@ import type { ContentHash, Head } from '../../workflows/core/message';
 export const maxJsonDepth = 512;
 
 /**
- * JSON text that is equal for equal values: keys sorted, no white space, keys without a value dropped.
+ * JSON text that is equal for equal values: sorted keys, no white space, no keys without a value.
  *
- * Contract: the text is well-formed Unicode without NUL, for any strings inside.
+ * Contract: the text is well-formed Unicode without NUL, whatever the strings contain.
  * Errors: TypeError for what JSON cannot carry, RangeError beyond `maxJsonDepth`.
  */
 export function canonicalJson(value: unknown, depth = 0): string {
@@ -43,14 +43,14 @@ export function contentHash(...parts: readonly (string | Uint8Array)[]): Content
 /**
  * Name of a transcript node.
  *
- * Contract: `messagesJson` is canonical JSON of an array; as it begins with `[`, which no hash holds,
- * a parent and its messages cannot be cut differently to the same bytes.
+ * Contract: `messagesJson` is canonical JSON of an array; as it begins with `[`, which no hash contains,
+ * no other parent and messages give the same bytes.
  */
 export function nodeHash(parent: Head | undefined, messagesJson: string): Head {
   return contentHash(parent ?? '', messagesJson);
 }
 
-/** True for text that can name content; anything else is not looked up. */
+/** True for text that can be the name of content. */
 export function isContentHash(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
 }

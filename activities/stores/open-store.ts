@@ -14,7 +14,7 @@ export function openStore(url: string): Promise<Store> {
   return openStoreWith(url, {});
 }
 
-/** As `openStore`, with other limits than the defaults. */
+/** As `openStore`, with limits other than the defaults. */
 export async function openStoreWith(url: string, limits: Partial<StoreLimits>): Promise<Store> {
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
   return new ContentAddressedStore(await openDatabase(url, all), all);
@@ -41,7 +41,7 @@ async function openDatabase(url: string, limits: StoreLimits): Promise<SqlDataba
   }
 }
 
-/** An address without its password, to be shown. */
+/** An address without its password, for messages. */
 function redactAddress(url: string): string {
   return url
     .replace(/^([a-z][a-z0-9+.-]+:\/\/[^:@/]*):.*@/i, '$1:***@')

@@ -1,6 +1,6 @@
-/** How much a store takes and keeps, and how long it waits. */
+/** How much a store accepts and caches, and how long it waits. */
 
-/** Limits of one open store, set when it is opened. */
+/** Limits of one open store. */
 export interface StoreLimits {
   /** Bytes of one blob. Default 256 MiB (ADR 0018). */
   readonly maxBlobBytes: number;
@@ -16,7 +16,7 @@ export interface StoreLimits {
   readonly maxConnections: number;
 }
 
-/** Defaults of `openStore`. */
+/** The limits of `openStore`. */
 export const defaultStoreLimits: StoreLimits = {
   maxBlobBytes: 256 * 1024 * 1024,
   maxNodeBytes: 64 * 1024 * 1024,
@@ -26,5 +26,5 @@ export const defaultStoreLimits: StoreLimits = {
   maxConnections: 10,
 };
 
-/** Bytes of a tool's outcome (store.ts). */
+/** Bytes of a tool's outcome. */
 export const maxOutcomeBytes = 64 * 1024;

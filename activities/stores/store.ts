@@ -1,10 +1,10 @@
-/** What a store must do: keep transcripts, blobs and tool outcomes outside of Temporal's history, and share route health. */
+/** What a store must do: keep transcripts, blobs and tool outcomes outside Temporal's history, and share route health. */
 import type { FailoverReason } from '../../workflows/core/limits';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
 import type { SweepOptions, SweepResult } from './content/sweep';
 import type { PatternStore } from './patterns/pattern-store';
 
-/** A tool execution that was begun: written before its effect, so that a crash leaves evidence. */
+/** A tool execution that has begun; written before its effect, so that a crash leaves evidence. */
 export interface ToolIntent {
   /** Idempotency key: stable over attempts, workers and segments. */
   readonly key: string;
@@ -14,19 +14,19 @@ export interface ToolIntent {
   readonly startedAtMs: number;
 }
 
-/** What is known of a tool execution. */
+/** What is known about a tool execution. */
 export type ToolRecord =
   | { readonly type: 'none' }
   | { readonly type: 'begun'; readonly intent: ToolIntent }
   | { readonly type: 'finished'; readonly intent: ToolIntent; readonly outcome: string };
 
-/** Where a blob's bytes are cut if only a part is read. */
+/** A part of a blob. */
 export interface BlobSlice {
   readonly bytes: Buffer;
   readonly totalBytes: number;
 }
 
-/** Health of one route as all runs and workers share it. All times are milliseconds since the epoch, of the callers' clocks. */
+/** Health of one route, shared by all runs and workers. All times are milliseconds since the epoch, by the callers' clocks. */
 export interface SharedHealth {
   /** `provider/model`. */
   readonly route: string;
@@ -36,15 +36,15 @@ export interface SharedHealth {
   readonly lastErrorReason?: FailoverReason;
   /** Sanitized by its reporter; at most 500 characters. */
   readonly lastError?: string;
-  /** Kept when a success clears the other fields: an older success must not clear a failure that it does not know. */
+  /** Kept when a success clears the other fields: an older success must not clear a later failure. */
   readonly lastFailureAtMs?: number;
-  /** On a healthy route up to 10 s behind, so that not every model call of a fleet writes the same row. */
+  /** On a healthy route up to 10 s late, so that not every model call of a fleet writes the same row. */
   readonly lastSuccessAtMs?: number;
-  /** 0 = not cooling. */
+  /** 0 = not cooling down. */
   readonly cooldownUntilMs: number;
-  /** From then on one prober at a time may try. */
+  /** From then on one caller at a time may probe. */
   readonly probeFromMs: number;
-  /** The lease of the prober; over at `untilMs`. */
+  /** The lease of the caller that probes; it ends at `untilMs`. */
   readonly probe?: { readonly holder: string; readonly untilMs: number };
 }
 
@@ -55,7 +55,7 @@ export interface RouteFailure {
   /** Sanitized; cut after 500 characters. */
   readonly message: string;
   readonly status: 'degraded' | 'down';
-  /** 0 = this failure needs no cooldown. */
+  /** 0 = no cooldown for this failure. */
   readonly cooldownUntilMs: number;
   readonly probeFromMs: number;
   /** Whose probe this was, if it was one. */
@@ -72,7 +72,7 @@ export interface RouteSuccess {
   readonly atMs: number;
 }
 
-/** The wish to be the one who probes a route. */
+/** A request for the lease to probe a route. */
 export interface ProbeRequest {
   readonly route: string;
   /** Stable over attempts and workers. */
@@ -86,12 +86,12 @@ export interface ProbeRequest {
  * Keeps what is too large for history.
  *
  * Contract: every write is idempotent (the same content or key twice is a no-op); nothing but health is ever changed in
- * place; content is checked against its hash on every load; a method resolves only after the write is durable.
+ * place; content is checked against its hash on every load; a method resolves only when the write is durable.
  * Errors: throws `InfraException` with `store_unavailable` (down, locked too long), `store_corrupt` (hash mismatch,
  * missing node or blob: names the hash) or `payload_too_large`.
  */
 export interface Store {
-  /** Made when the store was first created, and kept in it: two workers share runs only if their ids are equal. */
+  /** Made when the store was created, and kept in it: two workers share runs only if their stores' ids are equal. */
   readonly id: string;
   /** For people: `sqlite:<file name>` or `postgres:<host>/<database>`, never a password. */
   readonly label: string;
@@ -113,7 +113,7 @@ export interface Store {
   finishTool(key: string, outcome: string): Promise<void>;
   /** @internal */
   getTool(key: string): Promise<ToolRecord>;
-  /** Removes what neither the roots nor anything young reaches; safe beside live workers (`stores/sweep.ts`). @internal */
+  /** Removes what neither the roots nor recent content reaches; safe while workers run (`content/sweep.ts`). @internal */
   sweep(options: SweepOptions): Promise<SweepResult>;
   /** Rejects with `store_unavailable` if the store cannot be written. */
   check(): Promise<void>;
@@ -121,34 +121,33 @@ export interface Store {
   /** The records of these routes in their order; a route without one is left out. @internal */
   readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]>;
   /**
-   * Counts a failure and returns the record after it. Cooldown and start of probing only ever move on;
-   * status and error are those of the last report; the lease of `holder` ends.
+   * Counts a failure and returns the new record. The ends of cooldowns only ever move later; status and error are those of the
+   * last report; the lease of `holder` ends.
    * @internal
    */
   reportFailure(failure: RouteFailure): Promise<SharedHealth>;
   /**
-   * Makes the route healthy and ends any lease. A success that began before the last failure clears nothing:
-   * it ends the lease of `holder` alone.
+   * Makes the route healthy and ends any lease. A success that began before the last failure clears nothing
+   * and ends only the lease of `holder`.
    * @internal
    */
   reportSuccess(success: RouteSuccess): Promise<void>;
   /**
-   * True for one holder at a time: until a report ends its lease, or it expires. The holder may take it again, as the
-   * same activity does on another worker. False before `probeFromMs`, so that who read an older record probes no
-   * second time in an interval: read again.
+   * True for one holder at a time, until a report ends its lease or it expires. The holder may take the lease again, as the
+   * same activity does on another worker. False before `probeFromMs`: a caller with an older record must read it again.
    * @internal
    */
   acquireProbe(request: ProbeRequest): Promise<boolean>;
-  /** Ends the lease of this holder only: its probe said nothing about the route. @internal */
+  /** Ends the lease of this holder only: its probe ended for a reason that says nothing about the route. @internal */
   releaseProbe(lease: Pick<ProbeRequest, 'route' | 'holder'>): Promise<void>;
 }
 
 /**
- * Shares route health over runs, workers and machines.
+ * Shares route health between runs, workers and machines.
  *
- * Contract: each method is atomic, however many call it at once; times are the callers' and finite, never the database's.
- * A record that was damaged counts as none, as forgetting costs one call and refusing would stop every run.
- * Errors: `store_unavailable`; after it a report may have been recorded, and repeating it changes `errorCount` at most.
+ * Contract: each method is atomic, however many callers there are; times are the callers' and finite, never the database's.
+ * A damaged record counts as none: forgetting costs one call, refusing would stop every run.
+ * Errors: `store_unavailable`; the report may then be recorded or not, and repeating it changes at most `errorCount`.
  */
 export type HealthStore = Pick<
   Store,

@@ -1,20 +1,20 @@
-/** Reads a path as the model wrote it: relative to the workspace, and never out of it. */
+/** Resolves paths that a model wrote: relative to the workspace, and never outside it. */
 import { posix, sep } from 'node:path';
 import { ToolError } from './tool-error';
 
 /** Bytes of a path, as Linux allows. */
 const maxPathBytes = 4_096;
-/** Folders of a path: far more than projects have, and few enough for the programs that must delete them. */
+/** Parts of a path: far more than projects have, and few enough for programs that delete them. */
 const maxPathParts = 128;
 
-/** What the model reads if a path cannot be used. */
+/** Advice to the model when a path cannot be used. */
 export const relativePathHint =
   'Give the path relative to the workspace root, with "/" between its parts, such as src/index.ts.';
 
 /** Characters that some file systems ignore in names: HFS+ ignorables and zero-width characters. */
 const ignorable = /\u034f|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\u00ad]/g;
 
-/** One name for all spellings that some file system takes for the same: case, Unicode form, ignored characters, end dots. */
+/** One name for all spellings that some file system treats as equal: case, Unicode form, ignored characters, final dots. */
 export function foldedName(name: string): string {
   return name
     .normalize('NFKC')
@@ -24,15 +24,15 @@ export function foldedName(name: string): string {
     .replace(/[. ]+$/, '');
 }
 
-/** True for the folder that holds git's own state, in any spelling: its hooks and config run programs. */
+/** True for git's own folder, in any spelling: its hooks and config run programs. */
 function isGitFolder(name: string): boolean {
-  // The part after a colon names a stream of the same folder on NTFS.
+  // On NTFS, text after a colon names a stream of the same folder.
   const folded = foldedName(name.split(':')[0] ?? '');
   return folded === '.git' || /^git~\d+$/.test(folded);
 }
 
 /**
- * Refuses to change git's own folder: its hooks and config are programs that run outside of every limit.
+ * Refuses to change git's own folder: its hooks and config run programs without any limit.
  *
  * Errors: `ToolError` `tool_denied`.
  */
@@ -49,7 +49,7 @@ export function refuseGitFolder(path: string): void {
 /**
  * Parts of a path inside the workspace; none for the workspace itself.
  *
- * Errors: `ToolError` `invalid_params` for a path that leads out, is too long or too deep, or holds a NUL.
+ * Errors: `ToolError` `invalid_params` for a path that leads out, is too long or too deep, or contains a NUL.
  */
 export function pathParts(rootPath: string, given: string): readonly string[] {
   const root = rootPath.replace(/\/+$/, '');
@@ -58,7 +58,7 @@ export function pathParts(rootPath: string, given: string): readonly string[] {
     throw new ToolError(`Path ${shown} ${why}`, { code: 'invalid_params', hint: relativePathHint });
   };
   if (given.includes('\0')) {
-    return refuse('holds a NUL character');
+    return refuse('contains a NUL character');
   }
   if (Buffer.byteLength(given) > maxPathBytes) {
     return refuse(`is longer than ${maxPathBytes} bytes`);
@@ -68,7 +68,7 @@ export function pathParts(rootPath: string, given: string): readonly string[] {
   if (!slashed.startsWith('/') && !/^[A-Za-z]:\//.test(slashed)) {
     return insideParts(slashed, refuse);
   }
-  // Models repeat absolute paths that a program printed; inside the workspace they are clear enough.
+  // Models repeat absolute paths that a program printed; inside the workspace they are unambiguous.
   const normal = posix.normalize(slashed);
   if (normal !== base && !normal.startsWith(`${base}/`)) {
     return refuse('is absolute and outside of the workspace');

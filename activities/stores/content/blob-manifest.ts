@@ -5,13 +5,13 @@
 import type { ContentHash } from '../../../workflows/core/message';
 import { contentHash, isContentHash } from '../content-hash';
 
-/** Bytes of every chunk but the last. Part of every blob's name: never change it (ADR 0018). */
+/** Bytes of every chunk except the last. Every blob's name depends on it: never change it (ADR 0018). */
 export const chunkBytes = 256 * 1024;
 
-/** Chunks written or read in one go: 4 MiB, so that the event loop is never held for long (ADR 0018). */
+/** Chunks that are written or read together: 4 MiB, so that the event loop is never blocked for long (ADR 0018). */
 export const chunksPerBatch = 16;
 
-/** A piece of a blob under its own hash; equal pieces are kept once. */
+/** A piece of a blob with its own hash; equal pieces are stored once. */
 export interface Chunk {
   readonly hash: ContentHash;
   readonly bytes: Buffer;

@@ -188,7 +188,7 @@ export class ContentAddressedStore implements Store {
       try {
         return (await this.getBlob(hash)).toString('utf8');
       } catch (thrown) {
-        // A damaged row names nothing; the sweep of the others continues.
+        // A damaged blob names nothing; the sweep continues.
         if (thrown instanceof InfraException && thrown.failure.code === 'store_corrupt') return '';
         throw thrown;
       }

@@ -1,14 +1,14 @@
-/** What a report or a probe makes of a route's shared health: pure, so that both engines agree. */
+/** How reports and probes change a route's shared health. */
 import { z } from 'zod';
 import { failureMessageChars } from '../../../workflows/core/limits';
 import { defined } from '../../../workflows/core/json';
 import { valueIn, type RecordRow } from '../sql/record-row';
 import type { ProbeRequest, RouteFailure, RouteSuccess, SharedHealth } from '../store';
 
-/** Milliseconds by which `lastSuccessAtMs` of a healthy route may lag, as each model call of a fleet reports a success (store.ts). */
+/** Milliseconds by which `lastSuccessAtMs` of a healthy route may be late, as each model call of a fleet reports a success. */
 const successLagMs = 10_000;
 
-/** Health of a route of which nothing was reported. */
+/** Health of a route without reports. */
 export function initialHealth(route: string): SharedHealth {
   return { route, status: 'healthy', errorCount: 0, cooldownUntilMs: 0, probeFromMs: 0 };
 }
@@ -27,7 +27,7 @@ export function afterFailure(known: SharedHealth, failure: RouteFailure): Shared
   };
 }
 
-/** Clears the record, unless the success began before a failure that it cannot speak for. */
+/** Clears the record, unless the success began before the last failure. */
 export function afterSuccess(known: SharedHealth, success: RouteSuccess): SharedHealth {
   const { lastFailureAtMs, lastSuccessAtMs = success.atMs } = known;
   if (lastFailureAtMs !== undefined && success.startedAtMs < lastFailureAtMs) {
@@ -46,7 +46,7 @@ export function afterSuccess(known: SharedHealth, success: RouteSuccess): Shared
   };
 }
 
-/** Gives the lease to who asks, if it is free and probing may begin, or if it is theirs. */
+/** Grants the lease if it is free and probing may begin, or if the caller holds it. */
 export function afterProbeRequest(known: SharedHealth, request: ProbeRequest): SharedHealth {
   const { holder, atMs, untilMs } = request;
   const isFree = known.probe === undefined || known.probe.untilMs <= atMs;
@@ -54,12 +54,12 @@ export function afterProbeRequest(known: SharedHealth, request: ProbeRequest): S
   return isGranted ? { ...known, probe: { holder, untilMs } } : known;
 }
 
-/** True while the lease is theirs. */
+/** True while the caller holds the lease. */
 export function holdsProbe({ probe }: SharedHealth, request: ProbeRequest): boolean {
   return probe?.holder === request.holder && probe.untilMs > request.atMs;
 }
 
-/** The record without the lease of `holder`, if that has it. */
+/** The record without the lease of `holder`, if it holds it. */
 export function withoutProbeOf(known: SharedHealth, holder: string | undefined): SharedHealth {
   if (holder === undefined || known.probe?.holder !== holder) return known;
   const { probe: _ended, ...rest } = known;

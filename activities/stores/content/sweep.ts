@@ -1,4 +1,4 @@
-/** Removes from a store what nothing references: marks from the roots and from everything young, then deletes the rest. */
+/** Removes unreachable content from a store: marks from the roots and from recent content, then deletes the rest. */
 import { hashesIn } from '../../../workflows/core/context/content-references';
 import type { ContentHash } from '../../../workflows/core/message';
 import { parseManifest } from './blob-manifest';
@@ -6,18 +6,18 @@ import type { AgedRow, GarbageRows, SweptTable } from '../sql/garbage-rows';
 
 /** What must stay, and how old everything else must be to be deleted. */
 export interface SweepOptions {
-  /** Everything that looks like a hash in retained histories. */
+  /** Everything in the retained histories that looks like a hash. */
   readonly roots: ReadonlySet<string>;
-  /** `<workflow id>/<first run id>` of the runs that are retained: their tool records stay. */
+  /** `<workflow id>/<first run id>` of the retained runs, whose tool records stay. */
   readonly runKeys: ReadonlySet<string>;
-  /** Content that was written, or written again, within this many milliseconds stays: it may not be in a history yet. */
+  /** Content that was written within so many milliseconds stays: no history may name it yet. */
   readonly graceMs: number;
   /** Deletes nothing. */
   readonly dryRun: boolean;
   readonly nowMs: number;
 }
 
-/** How much of one kind. */
+/** Counts of one kind of row. */
 export interface SweptKind {
   readonly removed: number;
   readonly removedBytes: number;
@@ -32,9 +32,9 @@ export interface SweepResult {
   readonly toolRecords: SweptKind;
 }
 
-/** Rows read, or deleted in one transaction (ADR 0025). */
+/** Rows that are read, or deleted in one transaction (ADR 0025). */
 const pageRows = 500;
-/** Blobs up to this many bytes are searched for hashes: results and definitions are far smaller (ADR 0025). */
+/** Blobs of up to so many bytes are searched for hashes; results and definitions are far smaller (ADR 0025). */
 const searchedBlobBytes = 256 * 1024;
 
 type Rows = ReadonlyMap<ContentHash, AgedRow>;
@@ -66,7 +66,7 @@ interface Contents {
   readonly tools: Rows;
 }
 
-/** Reads the bytes of a blob, or as much of it as is there. */
+/** Reads a blob as text; empty if it is damaged. */
 export type ReadBlob = (hash: ContentHash) => Promise<string>;
 
 /** Finds what is reached. */
@@ -136,9 +136,9 @@ function tally(rows: Rows, removed: readonly ContentHash[]): SweptKind {
 /**
  * Sweeps a store.
  *
- * Contract: safe beside live workers, provided that the grace is longer than content can wait between being written and being
- * named in a history. A node goes only after every node that builds on it; what is written again while the sweep runs stays.
- * Errors: `store_unavailable`; repeating an interrupted sweep completes it.
+ * Contract: safe while workers run, if the grace is longer than the time between writing content and naming it in a history. A
+ * node is deleted only after all its descendants; content that is written again while the sweep runs stays.
+ * Errors: `store_unavailable`; an interrupted sweep can be repeated.
  */
 export async function sweep(
   rows: GarbageRows,

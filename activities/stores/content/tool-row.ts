@@ -1,4 +1,4 @@
-/** Maps tool records to rows and back, and finds rows that were changed. */
+/** Maps tool records to rows and back, and detects changed rows. */
 import { z } from 'zod';
 import { contentHash, canonicalJson } from '../content-hash';
 import type { ToolIntent, ToolRecord } from '../store';
@@ -10,12 +10,12 @@ export function toolRow(intent: ToolIntent): ToolRow {
   return { intent: text, intentSum: contentHash(text), outcome: undefined, outcomeSum: undefined };
 }
 
-/** Binds an outcome to its execution, so that neither can be exchanged. */
+/** Binds an outcome to its execution, so that neither can be swapped. */
 export function outcomeSum(key: string, outcome: string): string {
   return contentHash(canonicalJson(key), outcome);
 }
 
-/** The text with what a database's text column cannot carry escaped as JSON does, which means the same. */
+/** Equal JSON, in which characters that a database's text column cannot store are escaped. */
 export function storableJson(json: string): string {
   return json
     .replaceAll('\0', '\\u0000')

@@ -1,4 +1,4 @@
-/** Keeps transcript nodes in memory. A node's name is its content, so an entry can never be out of date. */
+/** Keeps transcript nodes in memory. A node's name depends on its content, so an entry is never stale. */
 import type { Head, Message } from '../../../workflows/core/message';
 
 /** One verified node. */
@@ -10,7 +10,7 @@ export interface TranscriptNode {
   readonly bytes: number;
 }
 
-/** Least recently used nodes leave first; forks share the nodes that they have in common. */
+/** Evicts the least recently used nodes first; forks share their common nodes. */
 export class TranscriptCache {
   /** In order of use, oldest first. */
   readonly #nodes = new Map<Head, TranscriptNode>();
@@ -21,7 +21,7 @@ export class TranscriptCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** The nodes from `head` towards the first, newest first, as far as they are here without a gap. */
+  /** The nodes from `head` towards the first, newest first, up to the first that is missing. */
   newestFirst(head: Head): readonly TranscriptNode[] {
     const found: TranscriptNode[] = [];
     for (let at: Head | undefined = head; at !== undefined;) {
@@ -36,8 +36,8 @@ export class TranscriptCache {
   /**
    * Marks nodes as used, adding those that are new.
    *
-   * Contract: oldest node of the chain first, so that a chain that does not fit loses its beginning
-   * and `newestFirst` still finds its end.
+   * Contract: oldest node of the chain first, so that a chain that does not fit loses its beginning, and `newestFirst` still
+   * finds its end.
    */
   use(nodes: Iterable<TranscriptNode>): void {
     for (const node of nodes) {

@@ -1,4 +1,4 @@
-/** What runs learn, over any database: checked on the way in and out, bounded per tenant. */
+/** Keeps what runs learn: checked on the way in and out, bounded per tenant. */
 import { sanitizeObservation } from './sanitize-observation';
 import type { Observation, Pattern } from './pattern-shape';
 import { isObservation, isPattern } from './pattern-shape';
@@ -8,7 +8,7 @@ import type { PatternRow, PatternRows } from '../sql/pattern-rows';
 import type { RecordChange } from '../sql/record-row';
 import { recordRow, valueIn } from '../sql/record-row';
 
-/** Observations kept per tenant; the oldest go first (ADR 0027). */
+/** Observations kept per tenant; the oldest are dropped first (ADR 0027). */
 const keptObservations = 2_000;
 
 /** Keeps learning in the rows of one database. */

@@ -14,7 +14,7 @@ import {
 import { describeError, storeConfigInvalid, storeCorrupt, storeUnavailable } from '../store-errors';
 import type { StoreLimits } from '../store-limits';
 
-/** Milliseconds beyond the server's own statement timeout after which a silent server is given up (ADR 0018). */
+/** Milliseconds after the server's own statement timeout until a silent server counts as down (ADR 0018). */
 const silenceMs = 5_000;
 
 /** Milliseconds that an unused connection is kept (ADR 0018). */
@@ -88,7 +88,7 @@ export class PostgresDatabase implements SqlDatabase {
     return work(this.#query);
   }
 
-  /** Once: what has happened is unknown if the connection breaks at the commit. */
+  /** Runs once: if the connection breaks at the commit, the outcome is unknown. */
   async transaction<T>(work: SqlWork<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw this.#explain(error);
@@ -158,7 +158,7 @@ async function hasTables(query: SqlQuery): Promise<boolean> {
   return row?.['found'] === true;
 }
 
-/** Makes the schema, unless the database's owner did: that needs a right that the user may lack. */
+/** Creates the schema unless it exists, as the database's owner may have to do it. */
 async function withSchema<T>(query: SqlQuery, work: SqlWork<T>): Promise<T> {
   await query(`SELECT pg_advisory_xact_lock(hashtextextended('holdfast schema', 0))`);
   const [row] = await query(`SELECT to_regnamespace('holdfast') IS NULL AS missing`);
@@ -175,13 +175,13 @@ async function setUpSession(client: ClientBase, limits: StoreLimits): Promise<vo
   await client.query(sessionSql, [String(limits.statementTimeoutMs)]);
 }
 
-/** Ends endless waits, and makes the server report commits only when they are on disk. */
+/** Bounds every wait, and makes a server report commits only when they are on its disk. */
 const sessionSql = `
   SELECT set_config('statement_timeout', $1, false),
     CASE WHEN current_setting('synchronous_commit') = 'off'
       THEN set_config('synchronous_commit', 'on', false) END`;
 
-/** SQLSTATEs that only a person can cure. */
+/** SQLSTATEs that need a person. */
 const configurationRemedies: ReadonlyMap<string, string> = new Map([
   ['28P01', 'Correct the user or password in the store address.'],
   ['28000', 'Correct the user in the store address, or let it in on the server (pg_hba.conf).'],
@@ -192,12 +192,12 @@ const configurationRemedies: ReadonlyMap<string, string> = new Map([
 const remedies: readonly (readonly [string, string])[] = [
   ['53100', 'Free some space on the server; the same call then succeeds.'],
   ['53300', 'Raise max_connections on the server, or lower maxConnections of the stores.'],
-  ['57014', 'Find what holds the server up, or raise statementTimeoutMs.'],
+  ['57014', 'Find what slows the server down, or raise statementTimeoutMs.'],
   ['25006', 'Point the store address at the primary server.'],
   ['42P01', 'Its tables are gone: restore the database from a backup.'],
 ];
 
-/** A broken connection may be only an old one of the pool; a deadlock or a conflict passes. */
+/** A broken connection may just be an old one of the pool; deadlocks and conflicts are transient. */
 function isWorthOneMoreTry(error: unknown): boolean {
   const { code, message } = describeError(error);
   if (/^(08|57P0|40)/.test(code)) return true;
@@ -205,13 +205,13 @@ function isWorthOneMoreTry(error: unknown): boolean {
   return /^Connection terminated|^Client (has encountered|was closed)/.test(message);
 }
 
-/** What people call this store. The parsing is pg's own, so that label and connection agree. */
+/** The store's name for people. pg parses the address, so that label and connection agree. */
 function postgresLabel(url: string): string {
   let client: Client;
   try {
     client = new Client({ connectionString: url });
   } catch {
-    // No cause: Node's error for a bad URL carries the whole of it, password included.
+    // Without the cause: Node's error for a bad URL contains the URL, with its password.
     throw storeConfigInvalid(badAddress('is not a valid URL'));
   }
   if (!client.database) throw storeConfigInvalid(badAddress('names no database'));

@@ -62,7 +62,7 @@ const touchNodeSql = `
 
 const findNodeSql = 'SELECT {hash} FROM @nodes WHERE hash = ?';
 
-/** UNION, not UNION ALL: a chain that was bent into a ring ends too, and then fails its hashes. */
+/** UNION, not UNION ALL, so that a manipulated chain that forms a ring ends, and then fails its hashes. */
 const chainSql = `
   WITH RECURSIVE chain(hash, parent) AS (
     SELECT hash, parent FROM @nodes WHERE hash = ?
@@ -72,7 +72,7 @@ const chainSql = `
   SELECT {nodes.hash}, {nodes.parent}, {nodes.messages}
   FROM chain JOIN @nodes AS nodes ON nodes.hash = chain.hash`;
 
-/** A write that finds its row renews the row's age: a sweep of the same row waits for it, or it waits for the sweep. */
+/** A write that finds the row makes it young; it waits for a sweep of the row, or the sweep for it. */
 const touchOnConflict = 'ON CONFLICT (hash) DO UPDATE SET touched_ms = excluded.touched_ms';
 
 const insertToolSql = `
@@ -89,7 +89,7 @@ const finishToolSql = `
   WHERE key_hash = ? AND outcome IS NULL
   RETURNING {key_hash}`;
 
-/** Adds an empty row, which is no record, if there is none; from then on the row is this transaction's alone. */
+/** Adds an empty row, which is no record, if there is none, and locks the row until the transaction ends. */
 const lockHealthSql = `
   INSERT INTO @route_health (route_hash, record, record_sum) VALUES (?, '', '')
   ON CONFLICT (route_hash) DO UPDATE SET route_hash = excluded.route_hash
@@ -168,7 +168,7 @@ export class ContentRows {
 
   /** Returns the row that was there; undefined if this call added it. */
   insertTool(keyHash: ContentHash, row: ToolRow): Promise<ToolRow | undefined> {
-    // A statement whose connection broke is sent again: the writer's mark distinguishes this call's row from another's.
+    // A statement whose connection broke is sent again: the writer's mark identifies this call's row.
     const writer = crypto.randomUUID();
     return this.database.write(async (query) => {
       const added = await query(insertToolSql, [keyHash, writer, row.intent, row.intentSum]);
@@ -202,7 +202,7 @@ export class ContentRows {
     return new Map(rows.map((row) => [textOf(row['route_hash']) ?? '', recordRowOf(row)]));
   }
 
-  /** Replaces a row with what `update` makes of it, while nobody else can; `update` may run twice, its last answer counts. */
+  /** Replaces a row with what `update` makes of it, in a transaction; `update` may run twice, and its last result counts. */
   updateHealth<T extends RecordChange>(
     routeHash: ContentHash,
     update: (known: RecordRow | undefined) => T,

@@ -17,7 +17,7 @@ export type SweptTable = 'blobs' | 'chunks' | 'tool_executions';
 
 const toolRecord = `intent || coalesce(outcome, '')`;
 
-/** Of each table: its key, the text that may name other rows, and what it is as large as. */
+/** Of each table: the key, the text that may name other rows, and the column whose size counts. */
 const columns: Readonly<Record<SweptTable | 'nodes', readonly [string, string, string]>> = {
   nodes: ['hash', 'parent', 'messages'],
   blobs: ['hash', 'manifest', 'manifest'],
@@ -68,7 +68,7 @@ export class GarbageRows {
   ): Promise<readonly ContentHash[]> {
     if (hashes.length === 0) return [];
     return this.database.transaction(async (query) => {
-      // Locked until the end: whoever builds on one of them, or writes it again, waits and then finds it gone.
+      // Locked until the end: a writer of one of them, or of its child, waits and then finds it deleted.
       const old = await query(
         `SELECT {hash}, {parent} FROM @nodes WHERE hash IN (${placeholders(hashes.length)})
            AND touched_ms < ?

@@ -33,7 +33,7 @@ const selectPatternsSql = `
   WHERE (CAST(? AS text) IS NULL OR tenant = ?) AND (CAST(? AS text) IS NULL OR cluster = ?)
   ORDER BY id`;
 
-/** Adds an empty row, which is no pattern, if there is none; from then on the row is this transaction's alone. */
+/** Adds an empty row, which is no pattern, if there is none, and locks the row until the transaction ends. */
 const lockPatternSql = `
   INSERT INTO @patterns (id, tenant, cluster, record, record_sum) VALUES (?, '', '', '', '')
   ON CONFLICT (id) DO UPDATE SET id = excluded.id
@@ -83,7 +83,7 @@ export class PatternRows {
     )[0];
   }
 
-  /** Replaces a row with what `update` makes of it, while nobody else can; `update` may run twice, its last answer counts. */
+  /** Replaces a row with what `update` makes of it, in a transaction; `update` may run twice, and its last result counts. */
   updatePattern<T extends RecordChange<PatternRow>>(
     id: string,
     update: (known: RecordRow | undefined) => T,

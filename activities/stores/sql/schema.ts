@@ -1,12 +1,12 @@
-/** The tables of a store, and whether a database has them. */
+/** The tables of a store, and how a database gets them. */
 import { storeCorrupt, storeMismatch } from '../store-errors';
 import type { SqlQuery, SqlWork } from './sql-database';
 import { textOf } from './sql-database';
 
-/** Changes with the tables, so that a Holdfast with others refuses the store. */
+/** Changes with the tables, so that a Holdfast with other tables refuses the store. */
 const schemaVersion = 5;
 
-/** A row is as old as its last write, a write that found it there included (ADR 0025). */
+/** A row is as old as its last write, even if that found the row there (ADR 0025). */
 const touched = 'touched_ms bigint NOT NULL DEFAULT ($now)';
 
 const record = 'record text NOT NULL, record_sum text NOT NULL';
@@ -48,14 +48,14 @@ const tables: readonly string[] = [
 export interface SchemaHost {
   readonly label: string;
   readonly query: SqlQuery;
-  /** Runs work that nobody else does at the same time. */
+  /** Runs work in a transaction that excludes other openers. */
   readonly alone: <T>(work: SqlWork<T>) => Promise<T>;
   /** Whether the store's tables are there. */
   readonly hasTables: SqlWork<boolean>;
 }
 
 /**
- * Creates the tables unless they exist, even if others do so at the same time; returns the store's id.
+ * Creates the tables if they are missing, also if several openers do so at once; returns the store's id.
  *
  * Errors: `store_mismatch` for tables of another version, `store_corrupt` for a version or an id that is missing.
  */
@@ -95,7 +95,7 @@ async function knownId(query: SqlQuery, label: string): Promise<string> {
   );
 }
 
-/** Writes to the database, and reads which store it holds now. */
+/** Writes to the database, and returns the id of the store in it. */
 export async function probeTables(query: SqlQuery): Promise<string | undefined> {
   await query(
     `INSERT INTO @meta (name, value) VALUES ('checked_at', ?)

@@ -18,7 +18,7 @@ export type SqlWork<T> = (query: SqlQuery) => Promise<T>;
  * Errors: `store_unavailable`; `store_corrupt` where the engine finds its own files damaged.
  */
 export interface SqlDatabase {
-  /** Made with the tables, and kept in them. */
+  /** Made with the tables and kept in them. */
   readonly id: string;
   /** For people, without a password. */
   readonly label: string;
@@ -51,7 +51,7 @@ export interface SqlDialect {
     readonly blob: string;
     /** Milliseconds since the epoch, by the database's clock. */
     readonly now: string;
-    /** Ends a SELECT whose rows nobody else may change until the transaction ends. */
+    /** Ends a SELECT that locks its rows until the transaction ends. */
     readonly lock: string;
   };
 }
@@ -86,7 +86,7 @@ export function bytesOf(value: unknown): Buffer | undefined {
   return Buffer.isBuffer(value) ? value : undefined;
 }
 
-/** A column that was selected as text; undefined for NULL, and for text that a damaged file lost. */
+/** A column that was selected as text; undefined for NULL. */
 export function textOf(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   return Buffer.isBuffer(value) ? value.toString() : undefined;

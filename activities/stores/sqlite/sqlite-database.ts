@@ -23,7 +23,7 @@ import {
   storeUnavailable,
 } from '../store-errors';
 
-/** Milliseconds that SQLite itself waits for a lock. Short, since it blocks the event loop (ADR 0018). */
+/** Milliseconds that SQLite itself waits for a lock. Short, as it blocks the event loop (ADR 0018). */
 const blockingWaitMs = 20;
 
 /** Bytes to which the write-ahead log is cut after a checkpoint (ADR 0018). */
@@ -46,7 +46,7 @@ const dialect: SqlDialect = {
 
 interface OpenFile {
   readonly database: Database.Database;
-  /** Which file it is, as a path may come to name another one. */
+  /** Identifies the file, as its path may later name another one. */
   readonly identity: string;
 }
 
@@ -62,7 +62,7 @@ export class SqliteDatabase implements SqlDatabase {
   #open: OpenFile | undefined;
   #id: string | undefined;
   #isClosed = false;
-  /** Settles when the work before has left the connection. */
+  /** Settles when earlier work is done with the connection. */
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(file: string, waitMs: number) {
@@ -71,7 +71,7 @@ export class SqliteDatabase implements SqlDatabase {
     this.label = `sqlite:${path.basename(file)}`;
   }
 
-  /** Opens the store in a file, making file, directory and tables if need be. */
+  /** Opens the store in a file; creates file, directory and tables if they are missing. */
   static async open(file: string, waitMs: number): Promise<SqliteDatabase> {
     const database = new SqliteDatabase(file, waitMs);
     database.#makeDirectory();
@@ -229,7 +229,7 @@ const explanations: readonly (readonly [string, readonly [string, string]])[] = 
   ],
 ];
 
-/** Step by step, since Node's recursive mkdir never returns if a system denies that the parent exists (/proc). */
+/** Step by step, as Node's recursive mkdir never returns below /proc. */
 function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(path.dirname(directory));
@@ -244,9 +244,9 @@ function openDatabase(file: string): Database.Database {
   const database = new Database(file);
   try {
     database.pragma(`busy_timeout = ${blockingWaitMs}`);
-    // A log beside the file lets readers and one writer work at once, and survives kill -9.
+    // With a write-ahead log, readers and one writer work at once, and commits survive kill -9.
     database.pragma('journal_mode = WAL');
-    // Each commit is on the disk before it is reported: Temporal's history must never name a head that a power cut took.
+    // Each commit is on the disk before it is reported: Temporal's history must not name a head that a power cut lost.
     database.pragma('synchronous = FULL');
     database.pragma('fullfsync = ON');
     database.pragma(`journal_size_limit = ${maxIdleLogBytes}`);
@@ -300,7 +300,7 @@ function isLocked(error: unknown): boolean {
   return code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED');
 }
 
-/** SQLite's or the system's name of an error. libsql reports a file that it cannot open without one, by number 14. */
+/** SQLite's or the system's code of an error. libsql reports a file that it cannot open without a code. */
 function errorCode(error: unknown): string {
   const { code, message } = describeError(error);
   if (code !== '') return code;

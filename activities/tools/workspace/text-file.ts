@@ -1,4 +1,4 @@
-/** Text of a file as the model sees it, and back to the bytes that the file keeps: BOM, line ends, encoding. */
+/** Reads text files for the model, with what a later write must keep: BOM, line ends, permission bits. */
 import type { FileHandle } from 'node:fs/promises';
 import { ToolError } from '../tool-error';
 import { fileVersion, openFile } from './workspace-root';
@@ -14,19 +14,19 @@ export interface TextFile {
   readonly hasBom: boolean;
   /** The line end that the file uses most. */
   readonly lineEnd: '\n' | '\r\n';
-  /** Permission bits, without those by which a program runs as its owner: a plain write clears them too. */
+  /** Permission bits without setuid and setgid, which a plain write clears too. */
   readonly mode: number;
   /** Changes whenever the file does. */
   readonly version: string;
 }
 
-/** Bytes read beyond what the file was said to have. */
+/** Bytes that are read beyond the file's stated size. */
 const pieceBytes = 64 * 1024;
 
-/** Permission bits that a new content keeps. */
+/** Permission bits that new content keeps. */
 const keptBits = 0o777;
 
-/** Bytes in which a NUL marks a binary file, as in git. */
+/** Bytes that are searched for a NUL, which marks binary files, as in git. */
 const sniffedBytes = 8_000;
 
 function decode(path: string, bytes: Buffer): string {
@@ -50,7 +50,7 @@ function mostUsedLineEnd(text: string): '\n' | '\r\n' {
   return pairs * 2 > all ? '\r\n' : '\n';
 }
 
-/** Reads to the end, but never more than `mostBytes`: a file may grow while it is read, or report no size. */
+/** Reads to the end, but at most `mostBytes`: a file may grow while it is read, or have no stated size. */
 async function readUpTo(
   handle: FileHandle,
   mostBytes: number,
@@ -71,7 +71,7 @@ async function readUpTo(
 /**
  * Reads a text file.
  *
- * Errors: `ToolError` for binary, not UTF-8, too large, no regular file; system errors as they are.
+ * Errors: `ToolError` for binary, not UTF-8, too large, and anything but regular files; system errors as they are.
  */
 export async function readTextFile(place: Place, limitBytes = maxFileBytes): Promise<TextFile> {
   const { handle, stats } = await openFile(place);

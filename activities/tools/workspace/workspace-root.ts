@@ -1,4 +1,4 @@
-/** Opens files below a root, folder by folder and without following links, so that nothing swapped in between leads out. */
+/** Opens files below a root, folder by folder and without following links, so that nothing that is swapped in leads out. */
 import { constants, existsSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
@@ -26,7 +26,7 @@ export function workspaceOf({ workspace }: Pick<ToolContext, 'workspace'>): stri
 /** Links followed in one path, as in Linux. */
 const maxLinks = 40;
 
-/** With `/proc`, a name below an open folder is opened relative to that folder, even if its path has changed. */
+/** With `/proc`, a name is opened relative to its open folder, whatever the folder's path is now. */
 const descriptorFolder = existsSync('/proc/self/fd') ? '/proc/self/fd' : undefined;
 
 /** An open folder inside the workspace. */
@@ -66,7 +66,7 @@ export function entryPath(folder: OpenFolder, name: string): string {
   return join(folder.place, name);
 }
 
-/** `code` of a system error. By shape, not by class: errors of another realm (a test runner, a thread) are no `Error` here. */
+/** `code` of a system error. By shape, not by class: errors of another realm (a test runner, a thread) are not an `Error` here. */
 export function errorCode(thrown: unknown): string | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined;
   const isSystemError = 'code' in thrown && 'syscall' in thrown && typeof thrown.code === 'string';
@@ -216,7 +216,7 @@ export interface PlaceOptions {
 /**
  * Runs `use` with the open folder of a path's last part.
  *
- * Contract: the folder is below the root, whatever is renamed or linked meanwhile (with `/proc`; elsewhere only `openFile`
+ * Contract: the folder is below the root, whatever is renamed or linked in the meantime (with `/proc`; elsewhere only `openFile`
  * notices a swap within the call). It is closed when `use` has settled.
  * Errors: `ToolError` `invalid_params` for paths and links that lead out; `InfraException` `workspace_missing`; system errors as
  * they are.

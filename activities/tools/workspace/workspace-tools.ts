@@ -9,15 +9,15 @@ import type { RunCommandOptions } from './commands/run-command';
 import { searchFiles } from './search-files';
 import { writeFile } from './write-file';
 
-/** Which workspace tools there are, and within which bounds. */
+/** Which workspace tools an agent gets, and their limits. */
 export interface WorkspaceToolsOptions {
-  /** Leave out what changes files. Default false. */
+  /** Leave out the tools that change files. Default false. */
   readonly isReadOnly?: boolean;
   /** How commands run; false leaves `run_command` out. Default: without a shell. */
   readonly commands?: RunCommandOptions | false;
   /** Calls per run, by tool. Defaults: R-GUARD-4. */
   readonly maxCalls?: Readonly<Record<string, number>>;
-  /** Tools that ask a person first. */
+  /** Tools that need a person's approval. */
   readonly approval?: readonly ('edit_file' | 'write_file' | 'delete_file')[];
 }
 

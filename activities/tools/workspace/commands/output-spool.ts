@@ -1,16 +1,16 @@
-/** Keeps a program's output: on disk up to a limit, and its end in memory. */
+/** Keeps a program's output: on disk up to a limit, and always the end of it in memory. */
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Bytes of the end that stay when the output is longer than the limit. */
+/** Bytes of the end that are kept if the output is longer than the limit. */
 const tailBytes = 64 * 1024;
 
-/** Output of a program as it comes. */
+/** Output of a program that is still running. */
 export interface OutputSpool {
-  /** Takes bytes; resolves when more may come. */
+  /** Takes bytes; resolves when it can take more. */
   write(bytes: Buffer): Promise<void>;
-  /** All that was kept, with a note of what was not. */
+  /** The kept output, with a note of what was dropped. */
   text(): Promise<string>;
   /** The end, for people and for errors. */
   tail(chars: number): string;

@@ -8,12 +8,12 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCode } from '../workspace-root';
 
-/** Milliseconds between the polite signal and the final one. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const graceMs = 2_000;
 /** Milliseconds for the last output after the program has ended and its group was killed. */
 const drainMs = 1_000;
 
-/** What to run, and within which bounds. */
+/** What to run, and its limits. */
 export interface ProgramRun {
   readonly program: string;
   readonly programArguments: readonly string[];
@@ -21,7 +21,7 @@ export interface ProgramRun {
   readonly environment: Readonly<Record<string, string>>;
   readonly timeLimitMs: number;
   readonly signal: AbortSignal;
-  /** Takes output of both streams in the order of arrival. */
+  /** Receives the output of both streams in the order of arrival. */
   readonly onOutput: (bytes: Buffer) => Promise<void>;
 }
 

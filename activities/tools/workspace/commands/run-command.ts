@@ -22,9 +22,9 @@ export interface RunCommandOptions {
   readonly shell?: boolean;
   /** Milliseconds that a command may take. Default 120,000. */
   readonly timeLimitMs?: number;
-  /** Bytes of output kept; the end stays beyond it. Default 16 MB. */
+  /** Bytes of output that are kept, beside its end. Default 16 MB. */
   readonly maxOutputBytes?: number;
-  /** Variables added to the allow-list's; do not put secrets here. */
+  /** Variables added to the allowed ones of the worker; do not put secrets here. */
   readonly environment?: Readonly<Record<string, string>>;
   /** `read` only if all commands may be repeated freely, such as tests. Default `irreversible`. */
   readonly effect?: 'read' | 'irreversible';
@@ -53,7 +53,7 @@ function commandEnvironment(added: Readonly<Record<string, string>>): Record<str
 
 const defaultTimeLimitMs = 120_000;
 const defaultOutputBytes = 16 * 1024 * 1024;
-/** Milliseconds beyond the command's own limit until the tool's: the group is ended in between. */
+/** Milliseconds from the command's time limit to the tool's, in which the process group is ended. */
 const endingMs = 10_000;
 /** Characters of output in the message of a command that was stopped. */
 const tailChars = 300;
@@ -187,11 +187,11 @@ export function runCommand(options: RunCommandOptions = {}): Tool {
     }
   }
   const how = usesShell
-    ? 'The command goes to /bin/sh.'
+    ? '/bin/sh runs the command.'
     : 'There is no shell: one program per call, no pipes, no redirection, no variables.';
   return defineTool({
     name: 'run_command',
-    description: `Runs a program in the workspace and gives its exit code and output. ${how} It is stopped after ${Math.round(timeLimitMs / 1_000)} s, with all that it started.`,
+    description: `Runs a program in the workspace and returns its exit code and output. ${how} The program and all that it started are stopped after ${Math.round(timeLimitMs / 1_000)} s.`,
     input,
     effect: options.effect ?? 'irreversible',
     timeoutMs: timeLimitMs + endingMs,
