@@ -24,7 +24,7 @@ export interface RunSummary {
 }
 
 /** Runs of a list where the caller names no limit. */
-export const defaultListLimit = 50;
+const defaultListLimit = 50;
 
 /** A value as visibility's query language takes it. */
 function quoted(value: string): string {

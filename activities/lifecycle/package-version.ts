@@ -2,9 +2,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The version in the package's own package.json, which is above `dist` or, from source, above `activities`. */
+/** The version in the package's own package.json, two folders above this file's, or above `dist`. */
 export function packageVersion(): string {
-  const file = ['..', path.join('..', '..')]
+  const file = [path.join('..', '..'), path.join('..', '..', '..')]
     .map((up) => path.resolve(__dirname, up, 'package.json'))
     .find((candidate) => existsSync(candidate));
   if (file === undefined) return 'unknown';

@@ -59,7 +59,7 @@ describe('wrong usage', () => {
     ['an empty goal', ['run', ' '], {}, 2, 'The goal is empty'],
     ['a goal that is too long', ['run', 'x'.repeat(64_001)], {}, 2, 'at most 64000'],
     ['a workspace that is not there', ['run', 'x', '--workspace', 'no'], {}, 2, 'does not exist'],
-    ['an unknown agent', ['run', 'x', '--agent', 'poet'], {}, 2, 'There are: coder'],
+    ['an unknown agent', ['run', 'x', '--agent', 'poet'], {}, 2, 'Available: coder'],
     ['a missing key', ['run', 'x'], { ANTHROPIC_API_KEY: '' }, 2, 'ANTHROPIC_API_KEY'],
     ['an unknown provider', ['run', 'x', '--model', 'acme/x'], {}, 2, 'Known: anthropic'],
     ['no model', ['run', 'x'], { HOLDFAST_MODEL: '' }, 2, 'HOLDFAST_MODEL'],
@@ -95,7 +95,7 @@ describe('wrong usage', () => {
     ['an iteration in words', ['fork', 'x', '--at', 'two'], {}, 2, 'number of an iteration'],
     ['a grace too short', ['gc', '--grace', '5s'], {}, 2, 'at least a minute'],
     ['nothing to replay', ['replay'], {}, 2, 'Nothing to replay'],
-    ['an unknown pattern', ['patterns', 'show', 'x'], {}, 2, 'no pattern "x"'],
+    ['an unknown pattern', ['patterns', 'show', 'x'], {}, 2, 'Pattern "x" is not in this store'],
     ['no server', ['list'], { TEMPORAL_ADDRESS: '127.0.0.1:1' }, 5, '127.0.0.1:1'],
     ['an address that is none', ['list'], { TEMPORAL_ADDRESS: 'here' }, 2, 'host:port'],
     [

@@ -124,7 +124,7 @@ it.each([
   [
     'without the agent',
     path.resolve('test/client/fixtures/agents.cjs'),
-    'There are: first, second',
+    'Available: first, second',
   ],
 ])("refuses an agents' file %s, also for a worker elsewhere", async (_what, file, message) => {
   const ended = await world.inProcess(['run', 'x', '--detach', '--agents', file]);

@@ -6,7 +6,7 @@ import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
 import { reply } from '../../testing/emulator/script';
-import { collectGarbage } from '../../workers/cli/commands/gc-action';
+import { collectGarbage } from '../../workers/cli/commands/gc';
 import type { EmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
 import type { AgentWorld } from '../support/agent-world';

@@ -1,5 +1,6 @@
-/** What every command works with: where it prints, and how it reaches Temporal. */
+/** What every command works with: where it runs, where it prints, and how it reaches Temporal. */
 import type { AgentClient } from '../../client/agent-client';
+import { SetupError } from '../setup-error';
 
 /** Where a command prints. Results go to standard output, notes about them to standard error. */
 export interface CommandOutput {
@@ -13,12 +14,20 @@ export interface CommandOutput {
   readonly note: (line: string) => void;
 }
 
-/** What commands are given by the composition root. */
-export interface CommandContext {
+/** Where a command runs. */
+export interface Surroundings {
+  /** The environment's variables, for `readEnvironment`. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Base of relative paths. */
+  readonly directory: string;
+}
+
+/** What the composition root gives to commands. */
+export interface CommandContext extends Surroundings {
   readonly output: CommandOutput;
   /** Connects to the environment's Temporal, or the embedded one. The command closes the client. */
   readonly connect: () => Promise<AgentClient>;
-  /** Says which exit code the process ends with. Default 0. */
+  /** Sets the exit code of the process. Default 0. */
   readonly exitWith: (code: number) => void;
 }
 
@@ -27,9 +36,17 @@ export interface CommonOptions {
   readonly json?: boolean;
 }
 
-/** Connects, does it, and closes the connection whatever happens. */
+/** Temporal cannot be reached, or the embedded server cannot be started: this error has its own exit code. */
+export class TemporalUnreachable extends SetupError {
+  constructor(cause: SetupError) {
+    super(cause.message, { cause });
+    this.name = 'TemporalUnreachable';
+  }
+}
+
+/** Connects, does the work, and closes the connection in any case. */
 export async function withClient<Result>(
-  { connect }: CommandContext,
+  { connect }: Pick<CommandContext, 'connect'>,
   work: (client: AgentClient) => Promise<Result>,
 ): Promise<Result> {
   const client = await connect();
@@ -40,9 +57,9 @@ export async function withClient<Result>(
   }
 }
 
-/** Prints one value: as JSON on one line, or as people read it. */
+/** Prints one value: as JSON on one line, or as text for people. */
 export function print(
-  { output }: CommandContext,
+  { output }: Pick<CommandContext, 'output'>,
   { json }: CommonOptions,
   value: object,
   text: string,

@@ -1,31 +1,19 @@
-/** Composes the commands, runs one, and turns its errors into a message and an exit code. */
+/** Runs one command, and turns whatever it throws into a message and an exit code. */
 import { Command, CommanderError } from 'commander';
 import { packageVersion } from '../../activities/lifecycle/package-version';
 import { UserError } from '../../activities/lifecycle/user-error';
 import { ClientError } from '../../client/client-error';
-import type { CommandOutput } from './command-context';
-import { addAnswer, addApprove, addReject } from './commands/decisions';
+import type { CommandContext, CommandOutput, Surroundings } from './command-context';
+import { TemporalUnreachable } from './command-context';
+import type { CommandSpec } from './commands';
+import { commandGroups } from './commands';
 import { exitCodeHelp, exitCodes } from './exit-codes';
-import { addCancel, addEscalate, addMessage, addStop } from './commands/interventions';
-import { addFork } from './commands/fork';
-import { addList } from './commands/list';
-import { addShow } from './commands/show';
-import { addWatch } from './commands/watch';
-import type { CommandLineContext, Surroundings } from './command-line-context';
-import { addPatterns } from './commands/patterns';
-import { addGc } from './commands/gc';
-import { addReplay } from './commands/replay';
-import { addRun } from './commands/run';
-import { addSetup } from './commands/setup';
-import { TemporalUnreachable } from './temporal-unreachable';
-import { addTranscript } from './commands/transcript';
-import { addWorker } from './commands/worker';
 
 /**
  * Runs the command that these arguments name; returns the exit code. Never throws.
  *
- * Contract: reads no variable and writes only to what it is given, so that many may run in one process. What a command
- * needs beyond its options is loaded when it runs: help and wrong usage load neither Temporal's SDK nor a vendor's.
+ * Contract: reads no variable and writes only to `output`, so that many may run in one process. What a command needs
+ * beyond its options is loaded when it runs: help and wrong usage load neither Temporal's SDK nor a vendor's.
  */
 export async function runCommandLine(
   args: readonly string[],
@@ -33,7 +21,7 @@ export async function runCommandLine(
   surroundings: Surroundings,
 ): Promise<number> {
   let code: number = exitCodes.completed;
-  const context: CommandLineContext = {
+  const context: CommandContext = {
     ...surroundings,
     output,
     connect: async () => {
@@ -57,17 +45,7 @@ export async function runCommandLine(
   }
 }
 
-type AddCommand = (program: Command, context: CommandLineContext) => void;
-
-/** The commands as help shows them. */
-const groups: readonly (readonly [heading: string, adders: readonly AddCommand[]])[] = [
-  ['Running:', [addRun, addWorker, addFork]],
-  ['Looking:', [addList, addShow, addWatch, addTranscript]],
-  ['Deciding:', [addAnswer, addApprove, addReject, addMessage, addEscalate, addStop, addCancel]],
-  ['Keeping:', [addSetup, addPatterns, addReplay, addGc]],
-];
-
-function createProgram(context: CommandLineContext): Command {
+function createProgram(context: CommandContext): Command {
   const { output } = context;
   const program = new Command('holdfast')
     .description('Durable, self-healing agent runs on Temporal.')
@@ -83,13 +61,33 @@ function createProgram(context: CommandLineContext): Command {
       getOutHelpWidth: output.columns,
       getErrHelpWidth: output.columns,
     });
-  for (const [heading, adders] of groups) {
+  for (const [heading, specs] of Object.entries(commandGroups)) {
     program.commandsGroup(heading);
-    for (const add of adders) add(program, context);
+    for (const spec of specs) addCommand(program, spec, context, 'holdfast');
   }
-  for (const command of program.commands)
-    command.exitOverride().showHelpAfterError(`(see holdfast ${command.name()} --help)`);
   return program;
+}
+
+function addCommand(
+  parent: Command,
+  spec: CommandSpec,
+  context: CommandContext,
+  path: string,
+): void {
+  const { name, about, args = {}, options = [], action, subcommands = [] } = spec;
+  const command = parent
+    .command(name)
+    .description(about)
+    .showHelpAfterError(`(see ${path} ${name} --help)`);
+  for (const [syntax, meaning] of Object.entries(args)) command.argument(syntax, meaning);
+  for (const option of options) command.addOption(option);
+  for (const subcommand of subcommands) addCommand(command, subcommand, context, `${path} ${name}`);
+  if (action === undefined) return;
+  command.action(async (...given: unknown[]) => {
+    const perform = await action();
+    // Commander parsed the arguments by this spec, and adds the command itself as the last one.
+    await perform(context, ...(given.slice(0, -1) as never[]));
+  });
 }
 
 function explain(thrown: unknown): { readonly code: number; readonly message: string } {
@@ -99,14 +97,12 @@ function explain(thrown: unknown): { readonly code: number; readonly message: st
     const message = thrown.message.startsWith('(') ? 'No command is given.' : thrown.message;
     return { code, message: message.replace(/^error: /, '') };
   }
-  if (thrown instanceof TemporalUnreachable)
-    return { code: exitCodes.unreachable, message: thrown.message };
-  if (thrown instanceof ClientError)
-    return {
-      code: thrown.code === 'unreachable' ? exitCodes.unreachable : exitCodes.usage,
-      message: thrown.message,
-    };
-  if (thrown instanceof UserError) return { code: exitCodes.usage, message: thrown.message };
+  const isUnreachable =
+    thrown instanceof TemporalUnreachable ||
+    (thrown instanceof ClientError && thrown.code === 'unreachable');
+  if (isUnreachable) return { code: exitCodes.unreachable, message: thrown.message };
+  if (thrown instanceof ClientError || thrown instanceof UserError)
+    return { code: exitCodes.usage, message: thrown.message };
   const message = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   return { code: exitCodes.internal, message: `unexpected: ${message}` };
 }

@@ -1,19 +1,39 @@
 /** The store that the environment names, opened for a command. */
 import { InfraException } from '../../activities/lifecycle/infra-exception';
-import type { Store } from '../../activities/stores/store';
 import { openStore } from '../../activities/stores/open-store';
+import type { Store } from '../../activities/stores/store';
 import type { Environment } from '../env';
+import { readEnvironment } from '../env';
 import { SetupError } from '../setup-error';
+import type { Surroundings } from './command-context';
 
-/** Opens the store of the environment. At the start a store that does not open is a fault of the set-up: nothing runs yet that could wait for it. */
+/**
+ * Opens the store of the environment.
+ *
+ * Errors: `SetupError` for a store that cannot be opened: no run is active yet that could wait for it.
+ */
 export async function openEnvironmentStore({ store }: Pick<Environment, 'store'>): Promise<Store> {
   try {
     return await openStore(store);
   } catch (thrown) {
     if (!(thrown instanceof InfraException)) throw thrown;
     throw new SetupError(
-      `${thrown.message} The store is the one of HOLDFAST_STORE (default: .holdfast/holdfast.db).`,
+      `${thrown.message} HOLDFAST_STORE names the store (default: .holdfast/holdfast.db).`,
       { cause: thrown },
     );
+  }
+}
+
+/** Opens the store, does the work, and closes the store in any case. */
+export async function withStore<Result>(
+  { variables, directory }: Surroundings,
+  work: (store: Store, environment: Environment) => Promise<Result>,
+): Promise<Result> {
+  const environment = readEnvironment(variables, directory);
+  const store = await openEnvironmentStore(environment);
+  try {
+    return await work(store, environment);
+  } finally {
+    await store.close();
   }
 }

@@ -9,8 +9,8 @@ import { readEnvironment } from '../env';
 import { SetupError } from '../setup-error';
 import type { TemporalServer } from '../temporal-server/open-temporal';
 import { openTemporal } from '../temporal-server/open-temporal';
-import type { Surroundings } from './command-line-context';
-import { TemporalUnreachable } from './temporal-unreachable';
+import type { Surroundings } from './command-context';
+import { TemporalUnreachable } from './command-context';
 
 /** A server, and a connection to it. */
 export interface ReachedTemporal {

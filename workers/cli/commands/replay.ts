@@ -1,22 +1,163 @@
-/** `holdfast replay`: runs recorded histories through the workflow code, and says which command changed. */
-import type { Command } from 'commander';
-import type { CommandLineContext } from '../command-line-context';
-import type { ReplayOptions } from './replay-action';
+/** `holdfast replay`: replays recorded histories with the workflow code, and names the first command that differs. */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { WorkflowClient } from '@temporalio/client';
+import type { History } from '@temporalio/common/lib/proto-utils';
+import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
+import { Worker } from '@temporalio/worker';
+import type { CommandContext, CommonOptions } from '../command-context';
+import { exitCodes } from '../exit-codes';
+import { defined } from '../../../workflows/core/json';
+import { asClientError } from '../../../client/temporal-failure';
+import type { Environment } from '../../env';
+import { readEnvironment } from '../../env';
+import { installRuntime } from '../../logging';
+import { reasonOf, SetupError } from '../../setup-error';
+import { loadWorkflowBundle } from '../../workflow-bundle';
+import { withTemporal } from '../reach-temporal';
+import { explainMismatch } from './replay-mismatch';
 
-/** Adds the command. */
-export function addReplay(program: Command, context: CommandLineContext): void {
-  program
-    .command('replay')
-    .description(
-      'replay histories (JSON files of the Web UI or `temporal workflow show --output json`)',
-    )
-    .argument('[path]', 'a file, or a directory with all its *.json')
-    .option('--run-id <id...>', 'runs to fetch from the server, all their segments')
-    .option('--save <dir>', 'keep what --run-id fetches there, as JSON files')
-    .option('--workflows <file>', "workflows of your own, replayed beside Holdfast's")
-    .option('--json', 'JSON lines: one history each, then a summary')
-    .action(async (target: string | undefined, options: ReplayOptions) => {
-      const { replay } = await import('./replay-action.ts');
-      await replay(context, target, options);
-    });
+interface ReplayOptions extends CommonOptions {
+  readonly runId?: readonly string[];
+  readonly workflows?: string;
+  readonly save?: string;
+}
+
+interface NamedHistory {
+  readonly name: string;
+  readonly history: History;
+}
+
+/** Replays the histories. */
+export async function replay(
+  { output, exitWith, variables, directory }: CommandContext,
+  target: string | undefined,
+  options: ReplayOptions,
+): Promise<void> {
+  const environment = readEnvironment(variables, directory);
+  installRuntime('silent', { withoutWorkers: true });
+  const histories = [
+    ...(target === undefined ? [] : await fromFiles(path.resolve(directory, target))),
+    ...(await fetched(environment, directory, options)),
+  ];
+  if (histories.length === 0)
+    throw new SetupError('Nothing to replay: give a directory with *.json, a file, or --run-id.');
+  const { code } = await loadWorkflowBundle({
+    cacheDirectory: environment.cacheDirectory,
+    ...defined({ userWorkflowsPath: userWorkflows(directory, options) }),
+  });
+  let failed = 0;
+  for (const { name, history } of histories) {
+    const mismatch = await replayOne(code, name, history);
+    if (mismatch !== undefined) failed += 1;
+    if (options.json === true)
+      output.write(`${JSON.stringify({ history: name, ok: mismatch === undefined, mismatch })}\n`);
+    else output.write(mismatch === undefined ? `ok    ${name}\n` : `FAIL  ${name}: ${mismatch}\n`);
+  }
+  const summary = { histories: histories.length, failed };
+  output.write(
+    options.json === true
+      ? `${JSON.stringify(summary)}\n`
+      : `${histories.length - failed} of ${histories.length} histories fit the workflow code.\n`,
+  );
+  if (failed > 0) exitWith(exitCodes.replayMismatch);
+}
+
+function userWorkflows(directory: string, { workflows }: ReplayOptions): string | undefined {
+  if (workflows === undefined) return undefined;
+  const file = path.resolve(directory, workflows);
+  if (existsSync(file)) return file;
+  throw new SetupError(`There is no file ${file} (--workflows FILE).`);
+}
+
+/** What `--run-id` names, kept where `--save` says. */
+async function fetched(
+  environment: Environment,
+  directory: string,
+  { runId, save: folder }: ReplayOptions,
+): Promise<readonly NamedHistory[]> {
+  if (runId === undefined && folder !== undefined)
+    throw new SetupError('--save keeps the histories that --run-id fetches; give --run-id too.');
+  const histories = runId === undefined ? [] : await fromServer(environment, runId);
+  if (folder !== undefined) await save(path.resolve(directory, folder), histories);
+  return histories;
+}
+
+async function save(folder: string, histories: readonly NamedHistory[]): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const { name, history } of histories) {
+    const file = path.join(folder, `${name.replace(/[^\w.-]+/g, '_')}.json`);
+    await writeFile(file, `${historyToJSON(history)}\n`);
+  }
+}
+
+async function replayOne(
+  code: string,
+  name: string,
+  history: History,
+): Promise<string | undefined> {
+  try {
+    const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    // The name may be a file's; the ids of subagents are checked against the run's own.
+    const workflowId = began?.workflowId ?? name;
+    await Worker.runReplayHistory({ workflowBundle: { code } }, history, workflowId);
+    return undefined;
+  } catch (thrown) {
+    return explainMismatch(thrown, history);
+  }
+}
+
+async function fromFiles(target: string): Promise<readonly NamedHistory[]> {
+  const found = await stat(target).catch(() => undefined);
+  if (found === undefined) throw new SetupError(`There is no file or directory ${target}.`);
+  if (!found.isDirectory()) return [await readHistory(target, path.basename(target))];
+  const names = await readdir(target, { recursive: true });
+  const files = names.filter((name) => name.endsWith('.json')).sort();
+  return Promise.all(files.map((name) => readHistory(path.join(target, name), name)));
+}
+
+async function readHistory(file: string, name: string): Promise<NamedHistory> {
+  try {
+    const json: unknown = JSON.parse(await readFile(file, 'utf8'));
+    const history = historyFromJSON(json);
+    if ((history.events ?? []).length === 0) throw new Error('it holds no events');
+    return { name, history };
+  } catch (thrown) {
+    throw new SetupError(
+      `${file} is not a history: ${reasonOf(thrown)}. Export it with \`holdfast replay --run-id RUN --save DIR\`, \`temporal workflow show --workflow-id ID --output json\` or from the Web UI.`,
+      { cause: thrown },
+    );
+  }
+}
+
+async function fromServer(
+  environment: Environment,
+  runIds: readonly string[],
+): Promise<readonly NamedHistory[]> {
+  return withTemporal(environment, async ({ client, server: { address, namespace } }) => {
+    const histories: NamedHistory[] = [];
+    for (const runId of runIds)
+      try {
+        histories.push(...(await segmentsOf(client.workflow, runId)));
+      } catch (thrown) {
+        throw asClientError(thrown, { address, namespace, runId });
+      }
+    return histories;
+  });
+}
+
+/** All segments of a run that the server still has, oldest first. */
+async function segmentsOf(client: WorkflowClient, runId: string): Promise<readonly NamedHistory[]> {
+  const histories: NamedHistory[] = [];
+  let segmentId: string | undefined;
+  do {
+    const name: string = segmentId === undefined ? runId : `${runId} (${segmentId})`;
+    const history: History = await client.getHandle(runId, segmentId).fetchHistory();
+    histories.unshift({ name, history });
+    const began = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    const previous = began?.continuedExecutionRunId ?? '';
+    segmentId = previous === '' ? undefined : previous;
+  } while (segmentId !== undefined);
+  return histories;
 }

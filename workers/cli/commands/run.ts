@@ -1,61 +1,174 @@
 /** `holdfast run`: starts a run, works on it in this process, and shows it until it has ended. */
-import type { Command } from 'commander';
-import { InvalidArgumentError } from 'commander';
-import type { CommandLineContext } from '../command-line-context';
-import type { RunOptions } from './run-action';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { AgentClient } from '../../../client/agent-client';
+import type { CommandContext, CommonOptions } from '../command-context';
+import { exitCodes } from '../exit-codes';
+import { watchRun } from './watch';
+import type { StartOptions } from '../../../client/start-run';
+import { checkStart } from '../../../client/start-run';
+import { defined } from '../../../workflows/core/json';
+import type { Environment } from '../../env';
+import { readEnvironment } from '../../env';
+import { SetupError } from '../../setup-error';
+import type { TemporalServer } from '../../temporal-server/open-temporal';
+import type { WorkerOffer } from '../local-agents';
+import { builtInAgentName, localAgents } from '../local-agents';
+import type { LocalWorker } from '../local-worker';
+import { createLocalWorker } from '../local-worker';
+import { agentClientOf, reachTemporal } from '../reach-temporal';
 
-/** Adds the command. */
-export function addRun(program: Command, context: CommandLineContext): void {
-  program
-    .command('run')
-    .description('start a run, work on it here and show it until it has ended')
-    .argument('<goal>', 'what the agent is to do')
-    .option('--workspace <dir>', 'directory that the agent works in')
-    .option('--agent <name>', 'agent to run (default: "coder", or the only one of --agents)')
-    .option('--agents <file>', 'module that exports `agents`')
-    .option(
-      '--model <provider/model>',
-      'model of the built-in agent; others after a comma take over',
-    )
-    .option('--id <id>', 'id of the run')
-    .option('--continue <run>', 'go on where a finished run ended; the goal is said to the model')
-    .option(
-      '--max-iterations <count>',
-      'at most so many model calls with their tool calls',
-      iterations,
-    )
-    .option('--budget-usd <amount>', 'at most so many US dollars, subagents included', dollars)
-    .option('--budget-tokens <count>', 'at most so many tokens, subagents included', tokens)
-    .option(
-      '--tenant <name>',
-      'whose run it is: it learns from this tenant\'s runs, and they from it (default: "default")',
-    )
-    .option('--detach', 'only start it; a `holdfast worker` does the work')
-    .option('--json', 'JSON lines: each entry of the story, then the outcome')
-    .action(async (goal: string, options: RunOptions) => {
-      const { run } = await import('./run-action.ts');
-      await run(context, goal, options);
-    });
+interface RunOptions extends CommonOptions {
+  readonly workspace?: string;
+  readonly agent?: string;
+  readonly agents?: string;
+  readonly model?: string;
+  readonly id?: string;
+  readonly continue?: string;
+  readonly maxIterations?: number;
+  readonly budgetUsd?: number;
+  readonly budgetTokens?: number;
+  readonly tenant?: string;
+  readonly detach?: boolean;
 }
 
-/** Checked here, so that a run is not started only to fail. */
-function iterations(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 10_000_000)
-    throw new InvalidArgumentError('Give a whole number from 1 to 10000000.');
-  return value;
+/** Milliseconds for calls in progress after an interrupt: a person waits for the prompt, and the run loses only the call. */
+const interruptGraceMs = 2_000;
+
+/** Starts the run. */
+export async function run(
+  context: CommandContext,
+  goal: string,
+  options: RunOptions,
+): Promise<void> {
+  const environment = readEnvironment(context.variables, context.directory);
+  const start = startOptions(context.directory, goal, options);
+  checkStart(start);
+  if (start.workspace !== undefined) await checkWorkspace(start.workspace);
+  if (options.detach === true) await detach(context, environment, start, options);
+  else await workHere(context, environment, start, options);
 }
 
-function dollars(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !Number.isFinite(value) || value <= 0)
-    throw new InvalidArgumentError('Give an amount in US dollars, such as 0.50.');
-  return value;
+function startOptions(directory: string, goal: string, options: RunOptions): StartOptions {
+  const { workspace, id, maxIterations, tenant, budgetUsd, budgetTokens } = options;
+  const budget = defined({ usd: budgetUsd, tokens: budgetTokens });
+  return {
+    agent: options.agent ?? builtInAgentName,
+    goal,
+    ...defined({
+      workspace: workspace === undefined ? undefined : path.resolve(directory, workspace),
+      runId: id,
+      continueFrom: options.continue,
+      limits: maxIterations === undefined ? undefined : { maxIterations },
+      budget: Object.keys(budget).length === 0 ? undefined : budget,
+      tenant,
+    }),
+  };
 }
 
-function tokens(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new InvalidArgumentError('Give a whole number of at least 1.');
-  return value;
+async function checkWorkspace(workspace: string): Promise<void> {
+  const found = await stat(workspace).catch(() => undefined);
+  if (found?.isDirectory() === true) return;
+  throw new SetupError(
+    `The workspace ${workspace} ${found === undefined ? 'does not exist' : 'is not a directory'}. Give an existing directory (--workspace DIR).`,
+  );
+}
+
+async function detach(
+  { output, directory }: CommandContext,
+  environment: Environment,
+  start: StartOptions,
+  options: RunOptions,
+): Promise<void> {
+  const { json, agents } = options;
+  const request =
+    agents === undefined
+      ? start
+      : withAgent(start, options, await localAgents(environment, { agents, directory }));
+  const server = await reachTemporal(environment);
+  const client = await agentClientOf(server, environment);
+  try {
+    const { runId } = await client.start(request);
+    const { address, uiUrl } = server;
+    output.write(`${json === true ? JSON.stringify({ runId, address, uiUrl }) : runId}\n`);
+    if (json !== true)
+      output.note(`Started. To work on it: holdfast worker. To follow it: holdfast watch ${runId}`);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Errors: `SetupError` unless one agent of the offer is named, or is the only one. */
+function withAgent(
+  start: StartOptions,
+  options: RunOptions,
+  { agents }: WorkerOffer,
+): StartOptions {
+  const names = agents.map(({ name }) => name);
+  const [only] = names;
+  const agent =
+    options.agent ?? (names.length === 1 && only !== undefined ? only : builtInAgentName);
+  if (names.includes(agent)) return { ...start, agent };
+  throw new SetupError(
+    `${options.agent === undefined ? 'No agent is selected' : `No agent is called "${agent}"`}. Available: ${names.join(', ') || 'none'}. Choose one (--agent NAME), or pass a file that defines it (--agents FILE).`,
+  );
+}
+
+async function workHere(
+  context: CommandContext,
+  environment: Environment,
+  start: StartOptions,
+  options: RunOptions,
+): Promise<void> {
+  const { directory } = context;
+  const offer = await localAgents(environment, { ...options, directory });
+  const request = withAgent(start, options, offer);
+  const quiet: Environment = { ...environment, logLevel: 'error' };
+  const local = await createLocalWorker({
+    environment: quiet,
+    taskQueue: environment.taskQueue,
+    offer,
+    shutdownGraceMs: interruptGraceMs,
+    reach: () => reachTemporal(environment),
+  });
+  try {
+    const client = await agentClientOf(local.server, environment);
+    try {
+      await startAndWatch(context, client, local, request, options);
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await local.dispose();
+  }
+}
+
+/** SIGINT and SIGTERM end the worker, by the SDK's own handlers; the run continues on any other worker. */
+async function startAndWatch(
+  context: CommandContext,
+  client: AgentClient,
+  { worker, server }: LocalWorker & { readonly server: TemporalServer },
+  start: StartOptions,
+  options: RunOptions,
+): Promise<void> {
+  const leave = new AbortController();
+  const working = worker.run().finally(() => {
+    leave.abort();
+  });
+  try {
+    const handle = await client.start(start);
+    const web = server.uiUrl === undefined ? '' : `, Web UI ${server.uiUrl}`;
+    context.output.note(`run ${handle.runId} at ${server.address}${web}`);
+    await watchRun(context, handle, options, leave.signal);
+    if (leave.signal.aborted) {
+      const agentsFile = options.agents === undefined ? '' : ` --agents ${options.agents}`;
+      context.output.note(
+        `Interrupted. The run is not lost: to continue it, holdfast worker${agentsFile}; to follow it, holdfast watch ${handle.runId}; to end it, holdfast cancel ${handle.runId}.`,
+      );
+      context.exitWith(exitCodes.interrupted);
+    }
+  } finally {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+    await working;
+  }
 }

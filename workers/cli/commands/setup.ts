@@ -1,23 +1,43 @@
-/** `holdfast setup`: makes in the namespace what Holdfast needs there. */
-import type { Command } from 'commander';
-import type { CommandLineContext } from '../command-line-context';
-import type { SetupOptions } from './setup-action';
+/** `holdfast setup`: creates in the namespace what Holdfast needs there. */
+import type { CommandContext, CommonOptions } from '../command-context';
+import { print } from '../command-context';
+import type { PatternSchedule } from '../../../client/pattern-schedule';
+import { schedulePatterns, scheduleText } from '../../../client/pattern-schedule';
+import { readEnvironment } from '../../env';
+import { registerSearchAttributes } from '../../search-attributes';
+import { withTemporal } from '../reach-temporal';
 
-/** Adds the command. */
-export function addSetup(program: Command, context: CommandLineContext): void {
-  program
-    .command('setup')
-    .description(
-      'register the search attributes and the schedule of learned patterns; harmless to repeat',
-    )
-    .option(
-      '--task-queue <name>',
-      'whose workers draw patterns (default: HOLDFAST_TASK_QUEUE or holdfast)',
-    )
-    .option('--no-schedule', 'only the search attributes')
-    .option('--json', 'one JSON object')
-    .action(async (options: SetupOptions) => {
-      const { setUp } = await import('./setup-action.ts');
-      await setUp(context, options);
-    });
+/** Registers the search attributes and creates the schedule of learned patterns. */
+export async function setup(
+  context: CommandContext,
+  options: CommonOptions & { readonly taskQueue?: string; readonly schedule: boolean },
+): Promise<void> {
+  const environment = readEnvironment(context.variables, context.directory);
+  const { taskQueue = environment.taskQueue } = options;
+  await withTemporal(environment, async ({ client, connection, server }) => {
+    const { address, namespace } = server;
+    const registered = await registerSearchAttributes(connection, namespace);
+    const schedule = options.schedule
+      ? await schedulePatterns(client, { address, taskQueue })
+      : undefined;
+    const text = [
+      `namespace "${namespace}" at ${address}`,
+      attributesText(registered),
+      ...(schedule === undefined ? [] : [scheduleLine(schedule)]),
+    ].join('\n');
+    print(context, options, { address, namespace, ...registered, schedule }, text);
+  });
+}
+
+function attributesText({
+  added,
+  present,
+}: Awaited<ReturnType<typeof registerSearchAttributes>>): string {
+  const known = present.length === 0 ? '' : `${present.length} were there`;
+  const made = added.length === 0 ? '' : `added ${added.join(', ')}`;
+  return `search attributes: ${[made, known].filter((part) => part !== '').join('; ')}`;
+}
+
+function scheduleLine(schedule: PatternSchedule): string {
+  return `schedule of learned patterns: ${scheduleText(schedule)}`;
 }

@@ -1,23 +1,33 @@
-/** `holdfast transcript`: what was said in a run, from its store. */
-import type { Command } from 'commander';
-import { iterationNumber } from './fork';
-import type { CommandLineContext } from '../command-line-context';
-import type { TranscriptOptions } from './transcript-action';
+/** `holdfast transcript`: the messages of a run, from its store. */
+import { SetupError } from '../../setup-error';
+import type { CommandContext, CommonOptions } from '../command-context';
+import { withClient } from '../command-context';
+import { painter } from '../display/terminal-text';
+import { transcriptLines } from '../display/transcript-lines';
+import { withStore } from '../environment-store';
 
-/** Adds the command. */
-export function addTranscript(program: Command, context: CommandLineContext): void {
-  program
-    .command('transcript')
-    .description('show what was said in a run, as its store has it')
-    .argument('<run>', 'id of the run')
-    .option(
-      '--at <iteration>',
-      'as it was after this iteration (0: before the first)',
-      iterationNumber,
-    )
-    .option('--json', 'JSON lines: one message each')
-    .action(async (runId: string, options: TranscriptOptions) => {
-      const { showTranscript } = await import('./transcript-action.ts');
-      await showTranscript(context, runId, options);
-    });
+/** Prints the messages. */
+export async function transcript(
+  context: CommandContext,
+  runId: string,
+  options: CommonOptions & { readonly at?: number },
+): Promise<void> {
+  const { output } = context;
+  const point = await withClient(context, (client) =>
+    client.run(runId).transcriptPoint(options.at),
+  );
+  await withStore(context, async (store) => {
+    if (store.id !== point.storeId)
+      throw new SetupError(
+        `The run's transcript is in store ${point.storeId}; HOLDFAST_STORE names ${store.id} (${store.label}). Set HOLDFAST_STORE to the run's store.`,
+      );
+    const messages = await store.loadTranscript(point.head);
+    if (options.json === true) {
+      for (const message of messages) output.write(`${JSON.stringify(message)}\n`);
+      return;
+    }
+    const paint = painter(output.hasColors);
+    for (const { color, text } of transcriptLines(messages))
+      output.write(`${color === undefined ? text : paint(color, text)}\n`);
+  });
 }

@@ -1,22 +1,38 @@
-/** `holdfast worker`: takes runs until it is told to end. */
-import type { Command } from 'commander';
-import type { CommandLineContext } from '../command-line-context';
-import type { WorkerOptions } from './worker-action';
+/** `holdfast worker`: works on runs until it is ended. */
+import type { CommandContext, CommonOptions } from '../command-context';
+import { readEnvironment } from '../../env';
+import { localAgents } from '../local-agents';
+import { createLocalWorker } from '../local-worker';
+import { reachTemporal } from '../reach-temporal';
 
-/** Adds the command. */
-export function addWorker(program: Command, context: CommandLineContext): void {
-  program
-    .command('worker')
-    .description('work on runs until SIGINT or SIGTERM')
-    .option('--agents <file>', 'module that exports `agents` (default: the built-in agent "coder")')
-    .option(
-      '--model <provider/model>',
-      'model of the built-in agent; others after a comma take over',
-    )
-    .option('--task-queue <name>', 'task queue (default: HOLDFAST_TASK_QUEUE or holdfast)')
-    .option('--json', 'JSON lines')
-    .action(async (options: WorkerOptions) => {
-      const { work } = await import('./worker-action.ts');
-      await work(context, options);
-    });
+/** Runs a worker. */
+export async function worker(
+  { output, variables, directory }: CommandContext,
+  options: CommonOptions & {
+    readonly agents?: string;
+    readonly model?: string;
+    readonly taskQueue?: string;
+  },
+): Promise<void> {
+  const environment = readEnvironment(variables, directory);
+  const taskQueue = options.taskQueue ?? environment.taskQueue;
+  const offer = await localAgents(environment, { ...options, directory });
+  const reach = (): ReturnType<typeof reachTemporal> => reachTemporal(environment);
+  const local = await createLocalWorker({ environment, taskQueue, offer, reach });
+  const { address, namespace, uiUrl } = local.server;
+  const agents = offer.agents.map(({ name }) => name);
+  const notifiers = offer.notifiers?.map(({ name }) => name);
+  const ready = { type: 'WorkerReady', address, namespace, taskQueue, agents, notifiers, uiUrl };
+  const notified = notifiers === undefined ? '' : `, notifying people by ${notifiers.join(', ')}`;
+  const web = uiUrl === undefined ? '' : `, Web UI ${uiUrl}`;
+  output.write(
+    options.json === true
+      ? `${JSON.stringify(ready)}\n`
+      : `worker for ${agents.join(', ')} on task queue ${taskQueue} at ${address}${notified}${web}\n`,
+  );
+  try {
+    await local.worker.run();
+  } finally {
+    await local.dispose();
+  }
 }

@@ -2,7 +2,7 @@
 import { trustIn } from '../../../activities/learning/evidence';
 import { describeFix } from '../../../activities/learning/fix-template';
 import type { Pattern } from '../../../activities/stores/patterns/pattern-shape';
-import { cutTo, padTo, printable } from './terminal-text';
+import { printable, table } from './terminal-text';
 
 /** A pattern with what it is worth now, as programs read it. */
 export function shownPattern(pattern: Pattern, nowMs: number): object {
@@ -40,19 +40,10 @@ export function patternTable(
       printable(what),
     ];
   });
-  const table = [
-    ['PATTERN', 'STATUS', 'TRUST', 'OK/NOT', 'TENANT', 'TOOL', 'FIX -- ERROR'],
-    ...rows,
-  ];
-  const widths = [0, 1, 2, 3, 4, 5].map((column) =>
-    Math.max(...table.map((row) => row[column]?.length ?? 0)),
+  return table(
+    [['PATTERN', 'STATUS', 'TRUST', 'OK/NOT', 'TENANT', 'TOOL', 'FIX -- ERROR'], ...rows],
+    columns,
   );
-  return table.map((row) => {
-    const cells = row.map((cell, column) => padTo(cell, widths[column] ?? 0));
-    const [id = '', ...rest] = cells;
-    const tail = cutTo(rest.join('  ').trimEnd(), Math.max(columns - id.length - 2, 40));
-    return `${id}  ${tail}`.trimEnd();
-  });
 }
 
 function day(atMs: number | undefined): string {

@@ -1,57 +1,57 @@
-/** Text for terminals: safe against what a model or tool wrote, cut to the width, colored only if colors are wanted. */
+/** Text for terminals: safe whatever a model or tool wrote, cut to the width, colored only where colors are wanted. */
+import stringWidth from 'string-width';
+import wrapAnsi from 'wrap-ansi';
 
 /** Control characters, which could move the cursor or change the terminal, and characters that hide or reverse text. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]+/gu;
-const wide =
-  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\u{1F300}-\u{1FAFF}\u{20000}-\u{3FFFD}]/u;
 const segmenter = new Intl.Segmenter();
+/** Columns that a table's row keeps beside its first cell, however narrow the terminal is. */
+const leastTailColumns = 40;
 
 /** One line without anything that a terminal would obey. */
 export function printable(text: string): string {
-  return text.replace(/\s+/g, ' ').replace(unprintable, '').trim();
+  return text.normalize().replace(/\s+/g, ' ').replace(unprintable, '').trim();
 }
 
 /** Columns that a printable text takes. */
-export function widthOf(text: string): number {
-  let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1;
-  return width;
-}
+export const widthOf: (text: string) => number = stringWidth;
 
 /** The text cut to this many columns, with an ellipsis for what is missing. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let kept = '';
-  let width = 0;
   for (const { segment } of segmenter.segment(text)) {
-    width += wide.test(segment) ? 2 : 1;
-    if (width > columns - 1) break;
+    if (widthOf(kept + segment) >= columns) break;
     kept += segment;
   }
   return `${kept}…`;
 }
 
-/** The text in lines of at most this many columns, broken at blanks if possible; all but the first are indented. */
+/** A printable text in lines of at most so many columns, broken at blanks if possible; all but the first are indented. */
 export function wrapTo(text: string, columns: number, indent = 0): readonly string[] {
+  const lead = /^ */.exec(text)?.[0] ?? '';
   const margin = ' '.repeat(Math.min(indent, Math.floor(columns / 2)));
-  const lines: string[] = [];
-  let line = '';
-  const take = (piece: string): void => {
-    if (line.trim() !== '' && widthOf(line + piece.trimEnd()) > columns) {
-      lines.push(line.trimEnd());
-      line = margin + piece.trimStart();
-    } else line += piece;
-  };
-  for (const word of text.match(/^\s*\S*\s*|\S+\s*/g) ?? []) {
-    const isLong = widthOf(word.trim()) > columns - margin.length;
-    if (isLong) for (const { segment } of segmenter.segment(word)) take(segment);
-    else take(word);
-  }
-  return [...lines, line.trimEnd()];
+  const wrapped = (part: string, width: number): readonly string[] =>
+    wrapAnsi(part, Math.max(width, 1), { hard: true, trim: false }).split('\n');
+  const [first = ''] = wrapped(text.slice(lead.length), columns - lead.length);
+  const rest = text.slice(lead.length + first.length).trimStart();
+  const more = rest === '' ? [] : wrapped(rest, columns - margin.length);
+  return [lead + first, ...more.map((line) => margin + line)].map((line) => line.trimEnd());
 }
 
-/** The text padded with blanks to this many columns. */
-export function padTo(text: string, columns: number): string {
+/** Rows in columns, each row cut to the width, but for its first cell, which people copy. */
+export function table(rows: readonly (readonly string[])[], columns: number): readonly string[] {
+  const widths = (rows[0] ?? []).map((_cell, column) =>
+    Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
+  );
+  return rows.map((row) => {
+    const [id = '', ...rest] = row.map((cell, column) => padTo(cell, widths[column] ?? 0));
+    const tailColumns = Math.max(columns - widthOf(id) - 2, leastTailColumns);
+    return `${id}  ${cutTo(rest.join('  ').trimEnd(), tailColumns)}`.trimEnd();
+  });
+}
+
+function padTo(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(columns - widthOf(text), 0));
 }
 

@@ -1,0 +1,356 @@
+/** Every command of the command line: its options, and the module that does the work, which is loaded when it runs. */
+import { InvalidArgumentError, Option } from 'commander';
+import type { RunStatusWord } from '../../workflows/core/view/status';
+import type { PatternStatus } from '../../activities/stores/patterns/pattern-shape';
+import type { CommandContext } from './command-context';
+
+/** Does the work of a command, given its arguments and then its options. */
+type Action = (context: CommandContext, ...given: never[]) => Promise<void>;
+
+/** A command. */
+export interface CommandSpec {
+  readonly name: string;
+  readonly about: string;
+  /** As commander writes them, with what they mean. */
+  readonly args?: Readonly<Record<string, string>>;
+  readonly options?: readonly Option[];
+  /** Loads the action; absent where there are only subcommands. */
+  readonly action?: () => Promise<Action>;
+  readonly subcommands?: readonly CommandSpec[];
+}
+
+/** A value that a command line may have: anything else is refused before the command runs. */
+function numberFrom(least: number, most: number, remedy: string): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\s*\d+\s*$/.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(remedy);
+  };
+}
+
+function wholeNumber(least: number, most: number, unit = ''): (text: string) => number {
+  return numberFrom(least, most, `Give a whole number${unit} from ${least} to ${most}.`);
+}
+
+function dollars(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError('Give an amount in US dollars, such as 0.50.');
+}
+
+/** Shortest grace in milliseconds: content that is written but not yet in a history must not be swept (ADR 0025). */
+const shortestGraceMs = 60_000;
+/** Longer than any call may take, the store's wait for its history included (ADR 0025). */
+const defaultGrace = '24h';
+const units: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3 };
+
+/** Milliseconds of `90m`, `24h`, `7d`. */
+function durationOf(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text.trim()) ?? [];
+  const ms = Number(count) * (units[unit] ?? 0);
+  if (ms >= shortestGraceMs) return ms;
+  throw new InvalidArgumentError('Give a duration of at least a minute, such as 90m, 24h or 7d.');
+}
+
+const option = (flags: string, about: string): Option => new Option(flags, about);
+const json = (about = 'one JSON object'): Option => option('--json', about);
+const iteration = (about: string): Option =>
+  option('--at <iteration>', about).argParser(
+    numberFrom(0, 999_999_999, 'Give the number of an iteration, 0 for before the first.'),
+  );
+const runId = { '<run>': 'id of the run' };
+const taskQueue = (about: string): Option =>
+  option('--task-queue <name>', `${about} (default: HOLDFAST_TASK_QUEUE or holdfast)`);
+const model = option(
+  '--model <provider/model>',
+  'model of the built-in agent; further ones after a comma are fallbacks',
+);
+
+const statuses: readonly RunStatusWord[] = [
+  'running',
+  'waiting',
+  'completed',
+  'stopped',
+  'failed',
+  'cancelled',
+];
+const patternStatuses: readonly PatternStatus[] = ['candidate', 'active', 'demoted', 'disabled'];
+
+const running: readonly CommandSpec[] = [
+  {
+    name: 'run',
+    about: 'start a run, work on it here, and show it until it ends',
+    args: { '<goal>': 'the task of the agent' },
+    options: [
+      option('--workspace <dir>', 'directory that the agent works in'),
+      option('--agent <name>', 'agent to run (default: "coder", or the only one of --agents)'),
+      option('--agents <file>', 'module that exports `agents`'),
+      model,
+      option('--id <id>', 'id of the run'),
+      option(
+        '--continue <run>',
+        'continue a finished run; the goal becomes a message to the model',
+      ),
+      option(
+        '--max-iterations <count>',
+        'limit of model calls, each with its tool calls',
+      ).argParser(wholeNumber(1, 10_000_000)),
+      option('--budget-usd <amount>', 'limit in US dollars, subagents included').argParser(dollars),
+      option('--budget-tokens <count>', 'limit in tokens, subagents included').argParser(
+        numberFrom(1, Number.MAX_SAFE_INTEGER, 'Give a whole number of at least 1.'),
+      ),
+      option('--tenant <name>', 'tenant whose runs learn from each other (default: "default")'),
+      option('--detach', 'only start the run; a `holdfast worker` does the work'),
+      json('JSON lines: each entry of the story, then the outcome'),
+    ],
+    action: async () => (await import('./commands/run.ts')).run,
+  },
+  {
+    name: 'worker',
+    about: 'work on runs until SIGINT or SIGTERM',
+    options: [
+      option(
+        '--agents <file>',
+        'module that exports `agents` (default: the built-in agent "coder")',
+      ),
+      model,
+      taskQueue('task queue'),
+      json('JSON lines'),
+    ],
+    action: async () => (await import('./commands/worker.ts')).worker,
+  },
+  {
+    name: 'fork',
+    about: 'start a new run whose transcript begins with that of another run',
+    args: { '<run>': 'id of the run; it does not change' },
+    options: [
+      iteration('iteration to fork after (0: before the first)').makeOptionMandatory(),
+      option('--message <text>', 'message to the model; without one, it just continues'),
+      option('--id <id>', 'id of the new run'),
+      json(),
+    ],
+    action: async () => (await import('./commands/fork.ts')).fork,
+  },
+];
+
+const looking: readonly CommandSpec[] = [
+  {
+    name: 'list',
+    about: 'list runs: those in progress, newest first, then those that ended last',
+    options: [
+      option('--status <status>', 'only runs with this status').choices(statuses),
+      option('--agent <name>', 'only runs of this agent'),
+      option('--limit <count>', 'number of runs').argParser(wholeNumber(1, 10_000)).default(50),
+      json('JSON lines: one run each'),
+    ],
+    action: async () => (await import('./commands/list.ts')).list,
+  },
+  {
+    name: 'show',
+    about: 'show where a run is, what it waits for, and its result',
+    args: runId,
+    options: [option('--events', 'with the whole story'), json()],
+    action: async () => (await import('./commands/show.ts')).show,
+  },
+  {
+    name: 'watch',
+    about: 'follow a run live, from its beginning to its end',
+    args: runId,
+    options: [json('JSON lines: each entry of the story, then the outcome')],
+    action: async () => (await import('./commands/watch.ts')).watch,
+  },
+  {
+    name: 'transcript',
+    about: 'show the messages of a run, from its store',
+    args: runId,
+    options: [
+      iteration('the transcript after this iteration (0: before the first)'),
+      json('JSON lines: one message each'),
+    ],
+    action: async () => (await import('./commands/transcript.ts')).transcript,
+  },
+];
+
+const by = (about: string): Option => option('--by <name>', about);
+const decisionArgs = {
+  ...runId,
+  '[approval]': 'id of the approval; optional if only one waits',
+};
+const digest = option('--digest <digest>', 'refuse unless the action has this digest');
+const reason = (text: string): Option => option('--reason <text>', 'reason').default(text);
+
+const deciding: readonly CommandSpec[] = [
+  {
+    name: 'answer',
+    about: 'answer a question of the agent, or let an escalated run continue',
+    args: { ...runId, '<text>': 'the answer' },
+    options: [
+      option('--question <id>', 'id of the question; optional if only one waits'),
+      by('who answers'),
+      json(),
+    ],
+    action: async () => (await import('./commands/decide.ts')).answer,
+  },
+  {
+    name: 'approve',
+    about: 'approve an action that waits, perhaps with other arguments',
+    args: decisionArgs,
+    options: [
+      option('--edit <file|json>', 'run it with these arguments; the model sees the change'),
+      by('who decides'),
+      digest,
+      json(),
+    ],
+    action: async () => (await import('./commands/decide.ts')).approve,
+  },
+  {
+    name: 'reject',
+    about: 'reject an action that waits; the model reads the reason',
+    args: decisionArgs,
+    options: [
+      option('--reason <text>', 'reason, for the model').makeOptionMandatory(),
+      by('who decides'),
+      digest,
+      json(),
+    ],
+    action: async () => (await import('./commands/decide.ts')).reject,
+  },
+  {
+    name: 'message',
+    about: 'send a message to the model, which reads it with its next call',
+    args: { ...runId, '<text>': 'the message' },
+    options: [by('who sends it'), json()],
+    action: async () => (await import('./commands/intervene.ts')).message,
+  },
+  {
+    name: 'escalate',
+    about: 'hand the run to a person: it waits for an answer',
+    args: runId,
+    options: [reason('escalated from the command line'), by('who escalates'), json()],
+    action: async () => (await import('./commands/intervene.ts')).escalate,
+  },
+  {
+    name: 'stop',
+    about: 'end the run with the results so far',
+    args: runId,
+    options: [reason('stopped from the command line'), by('who stops it'), json()],
+    action: async () => (await import('./commands/intervene.ts')).stop,
+  },
+  {
+    name: 'cancel',
+    about: "cancel the run by Temporal's own cancellation",
+    args: runId,
+    options: [json()],
+    action: async () => (await import('./commands/intervene.ts')).cancel,
+  },
+];
+
+const patternId = { '<pattern>': 'id of the pattern' };
+const patternFilter = [
+  option('--tenant <name>', 'only patterns of this tenant'),
+  option('--tool <name>', "only patterns for this tool's errors"),
+  option('--status <status>', 'only patterns with this status').choices(patternStatuses),
+  json('JSON lines: one pattern each'),
+];
+
+const patterns: readonly CommandSpec[] = [
+  {
+    name: 'list',
+    about: 'list patterns, oldest first',
+    options: patternFilter,
+    action: async () => (await import('./commands/patterns.ts')).listPatterns,
+  },
+  {
+    name: 'show',
+    about: 'show one pattern and its evidence',
+    args: patternId,
+    options: [json()],
+    action: async () => (await import('./commands/patterns.ts')).showPattern,
+  },
+  {
+    name: 'disable',
+    about: 'never use a pattern again, whatever its evidence',
+    args: patternId,
+    options: [json()],
+    action: async () => (await import('./commands/patterns.ts')).disablePattern,
+  },
+  {
+    name: 'enable',
+    about: 'let its evidence decide about a pattern again',
+    args: patternId,
+    options: [json()],
+    action: async () => (await import('./commands/patterns.ts')).enablePattern,
+  },
+  {
+    name: 'export',
+    about: 'print patterns as JSON lines, with their observations if asked',
+    options: [
+      ...patternFilter,
+      option('--observations', 'with the observations; "type" tells them apart'),
+    ],
+    action: async () => (await import('./commands/patterns.ts')).exportPatterns,
+  },
+  {
+    name: 'schedule',
+    about: 'let Temporal extract patterns regularly; safe to repeat',
+    options: [
+      option('--every <minutes>', 'interval (default: unchanged, or 60)').argParser(
+        wholeNumber(1, 10_080, ' of minutes'),
+      ),
+      taskQueue('task queue'),
+      json(),
+    ],
+    action: async () => (await import('./commands/patterns.ts')).scheduleExtraction,
+  },
+];
+
+const keeping: readonly CommandSpec[] = [
+  {
+    name: 'setup',
+    about: 'register the search attributes and the schedule of learned patterns; safe to repeat',
+    options: [
+      taskQueue('task queue of the workers that extract patterns'),
+      option('--no-schedule', 'only the search attributes'),
+      json(),
+    ],
+    action: async () => (await import('./commands/setup.ts')).setup,
+  },
+  {
+    name: 'patterns',
+    about: 'what runs have learned: list, show, disable, enable, export, schedule',
+    subcommands: patterns,
+  },
+  {
+    name: 'replay',
+    about: 'replay histories (JSON from the Web UI or `temporal workflow show --output json`)',
+    args: { '[path]': 'a file, or a directory with all its *.json' },
+    options: [
+      option('--run-id <id...>', 'runs whose histories the server has, with all segments'),
+      option('--save <dir>', 'directory that keeps what --run-id fetches, as JSON files'),
+      option('--workflows <file>', "your own workflows, replayed beside Holdfast's"),
+      json('JSON lines: one history each, then a summary'),
+    ],
+    action: async () => (await import('./commands/replay.ts')).replay,
+  },
+  {
+    name: 'gc',
+    about: "remove from the store what no run in Temporal's retention reaches",
+    options: [
+      option('--dry-run', 'only print what would be removed'),
+      option('--grace <duration>', 'keep what was written within this time')
+        .argParser(durationOf)
+        .default(durationOf(defaultGrace), defaultGrace),
+      option('--force', 'even if no run of the namespace names this store'),
+      json(),
+    ],
+    action: async () => (await import('./commands/gc.ts')).gc,
+  },
+];
+
+/** The commands in the groups that help shows. */
+export const commandGroups: Readonly<Record<string, readonly CommandSpec[]>> = {
+  'Run:': running,
+  'Look:': looking,
+  'Decide:': deciding,
+  'Maintain:': keeping,
+};
