@@ -32,7 +32,7 @@ function factsIn(text: string): readonly string[] {
 }
 
 function isSummary(request: RecordedRequest): boolean {
-  return request.systemText.includes('You keep the record of an agent');
+  return request.systemText.includes('You summarize the record of an agent');
 }
 
 /** A model that knows only what it is sent: it copies facts into summaries, and answers with those that it still sees. */

@@ -3,29 +3,8 @@ import { z } from 'zod';
 import { noteProvenance } from '../../workflows/core/errors/error-context';
 import { defined } from '../../workflows/core/json';
 import { fenceToolOutput } from '../untrusted/fence';
+import { parsedJson } from '../untrusted/json-in-text';
 import { wellFormedText } from '../providers/request/well-formed';
-
-/** A structured summary. Every list is bounded; the middle is dropped before the oldest and the newest entries. */
-export interface ContextSummary {
-  readonly version: 1;
-  /** Head of the goal, word for word. */
-  readonly goal: string;
-  /** The whole goal, where `goal` is only its head. */
-  readonly goalRef?: string | undefined;
-  /** What people said, word for word up to a bound. */
-  readonly people: readonly string[];
-  /** What waits for a person. */
-  readonly approvals: readonly string[];
-  /** Files that tools have changed. */
-  readonly files: readonly string[];
-  readonly errors: readonly string[];
-  /** What people decided about calls, then what a model found. Facts and progress come from a model only. */
-  readonly decisions: readonly string[];
-  readonly facts: readonly string[];
-  readonly progress: readonly string[];
-  /** Compactions that it covers. */
-  readonly compactions: number;
-}
 
 interface ListBounds {
   readonly entries: number;
@@ -48,32 +27,35 @@ type SummaryList = keyof typeof bounds;
 
 const listNames = Object.keys(bounds) as SummaryList[];
 
-const texts = z.array(z.string());
+const texts = z.array(z.string()).readonly();
 
 const summarySchema = z.object({
   version: z.literal(1),
+  /** Head of the goal, word for word. */
   goal: z.string(),
+  /** Ref of the whole goal, if `goal` is only its head. */
   goalRef: z.string().optional(),
+  /** What people said, word for word up to a bound. */
   people: texts,
+  /** What waits for a person. */
   approvals: texts,
+  /** Files that tools have changed. */
   files: texts,
   errors: texts,
+  /** What people decided about calls, then what a model found. Facts and progress come from a model only. */
   decisions: texts,
   facts: texts,
   progress: texts,
+  /** Compactions that it covers. */
   compactions: z.number(),
 });
 
+/** A structured summary. Every list is bounded; the middle is dropped before the oldest and the newest entries. */
+export type ContextSummary = Readonly<z.infer<typeof summarySchema>>;
+
 /** Reads a stored summary; undefined for anything else. */
 export function parseSummary(json: string): ContextSummary | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-  const parsed = summarySchema.safeParse(value);
-  return parsed.success ? parsed.data : undefined;
+  return summarySchema.safeParse(parsedJson(json)).data;
 }
 
 /** JSON text of a stored summary: readable line by line. */

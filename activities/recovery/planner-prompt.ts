@@ -15,7 +15,7 @@ const common =
 
 /** Instructions for a plan. */
 export const planSystem = [
-  'You help an agent that is stuck. Do not call tools yourself.',
+  'You plan the recovery of an agent that is stuck. Do not call tools yourself.',
   common,
   'Find out why it is stuck, then choose one strategy: "retry" (the same call; only if the failure may be temporary), "alternative-tool" (another tool for the same purpose), "parameter-adjustment" (the same tool with other parameters), "escalate" (a person must answer a specific question: something ambiguous, access, a decision), "give-up" (the goal cannot be reached; say why).',
   'Give the complete input of the tool in "parameters" if the data contains every value; it must match the tool\'s schema. Take values from the data and never invent them. If a value is unknown, leave "parameters" out and say in "reasoning" what the agent should do.',

@@ -1,4 +1,5 @@
 /** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
+import { parsedJson } from '../untrusted/json-in-text';
 import { failureMessageChars } from '../../workflows/core/limits';
 
 /** Levels of causes and of nested responses that are read. */
@@ -14,15 +15,6 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
-function parsed(text: string): unknown {
-  if (!/^\s*[{[]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Fields in which services put error messages, the most specific first. */
@@ -41,7 +33,7 @@ const wordFields = [
 function wordsIn(value: unknown, depth = 0): string {
   if (depth > deepest) return '';
   if (typeof value === 'string') {
-    const json = parsed(value.slice(0, answerBytes));
+    const json = /^\s*[{[]/.test(value) ? parsedJson(value.slice(0, answerBytes)) : undefined;
     return json === undefined
       ? value.slice(0, failureMessageChars).trim()
       : wordsIn(json, depth + 1);

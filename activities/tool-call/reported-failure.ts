@@ -1,4 +1,5 @@
 /** Whether an output reports that the call failed: it is then trusted as little as an error's message. */
+import { parsedJson } from '../untrusted/json-in-text';
 import { isJsonObject } from '../tools/input-schema';
 
 /** Characters of an output that are parsed as JSON, and of its beginning that are searched for words. */
@@ -41,15 +42,6 @@ function hasFailureField(value: unknown): boolean {
   );
 }
 
-function parsed(text: string): unknown {
-  if (text.length > jsonChars || !/^\s*\{/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Whether an output has the form of an error, in JSON or in the words of its beginning.
  *
@@ -57,6 +49,7 @@ function parsed(text: string): unknown {
  * Source: R-SAFE-3, R-PEOPLE-7.
  */
 export function reportsFailure(text: string): boolean {
-  const value = parsed(text);
+  const isJson = text.length <= jsonChars && /^\s*\{/.test(text);
+  const value = isJson ? parsedJson(text) : undefined;
   return value === undefined ? failureWords.test(text.slice(0, headChars)) : hasFailureField(value);
 }

@@ -1,6 +1,15 @@
 /** Reads JSON objects out of a model's answer, which may have words or a fence around them. */
 import { isRecord } from '../providers/untrusted-json';
 
+/** The JSON value of a text; undefined if it is not JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Places where an object may begin or end, at most: a long text of braces must not cost a worker its time. */
 const mostPlaces = 20;
 
@@ -14,15 +23,12 @@ export function* objectsInText(text: string): Generator<Readonly<Record<string, 
   let from = 0;
   for (const start of placesOf('{', text).slice(0, mostPlaces)) {
     for (const end of start < from ? [] : ends.filter((place) => place > start)) {
-      try {
-        const value: unknown = JSON.parse(text.slice(start, end + 1));
-        if (!isRecord(value)) continue;
-        from = end;
-        yield value;
-        break;
-      } catch {
-        // Not an object: a shorter part may be one.
-      }
+      // Where this is no object, a shorter part may be one.
+      const value = parsedJson(text.slice(start, end + 1));
+      if (!isRecord(value)) continue;
+      from = end;
+      yield value;
+      break;
     }
   }
 }

@@ -88,7 +88,7 @@ test('keeps the tokenizer out of the workflow bundle', async () => {
   expect(bundle.code).not.toMatch(/gpt-tokenizer|o200k_base|bytePairRank/i);
 });
 
-const summarySystem = 'You keep the record of an agent';
+const summarySystem = 'You summarize the record of an agent';
 const isSummary = ({ systemText }: RecordedRequest): boolean => systemText.includes(summarySystem);
 
 /** A reply of so many tokens of text, so that nothing can be stripped. */

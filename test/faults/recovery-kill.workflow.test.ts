@@ -36,7 +36,7 @@ function plan(strategy: string, confidence: number, toolName: string, question: 
 }
 
 const isPlanner = ({ systemText }: RecordedRequest): boolean =>
-  systemText.includes('find a way out');
+  systemText.includes('plan the recovery');
 
 test('planning, asking, acting and escalated: each rung outlives its worker', async () => {
   const { server, emulator, taskQueue, killAndReplace } = world;

@@ -231,7 +231,7 @@ function rambling(from: number, count: number, end: string): { readonly beforeSu
   const summary = { progress: 'Rambled.', facts: ['Amber holds kestrel-4471.'], decisions: [] };
   rolling.emulator.clearScripts();
   rolling.emulator.script(({ systemText }): Step => {
-    if (systemText.includes('You keep the record of an agent')) {
+    if (systemText.includes('You summarize the record of an agent')) {
       beforeSummary.push(n);
       return reply.text(JSON.stringify(summary));
     }

@@ -110,7 +110,7 @@ test('kill -9 in mid model call costs no retry, and keeps what was counted befor
 });
 
 const isSummary = ({ systemText }: RecordedRequest): boolean =>
-  systemText.includes('You keep the record of an agent');
+  systemText.includes('You summarize the record of an agent');
 
 /** A turn of some 1,000 tokens, none of which can be stripped. */
 const rambles = (turn: number): Step =>

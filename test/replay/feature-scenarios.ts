@@ -93,7 +93,7 @@ const rambles = (turn: number): ReplyStep =>
 
 /** Talks until a summary was made. The recording is of the run's second segment, which compacts. */
 function talks(request: RecordedRequest): ReplyStep {
-  if (request.systemText.includes('You keep the record of an agent'))
+  if (request.systemText.includes('You summarize the record of an agent'))
     return reply.text(
       JSON.stringify({
         progress: 'Dug on.',
@@ -108,7 +108,7 @@ function talks(request: RecordedRequest): ReplyStep {
 
 /** Asks the same vague question until somebody asks a better one. */
 function asksVaguely(request: RecordedRequest): ReplyStep {
-  if (request.systemText.includes('find a way out'))
+  if (request.systemText.includes('plan the recovery'))
     return reply.text(
       JSON.stringify({
         strategy: 'parameter-adjustment',

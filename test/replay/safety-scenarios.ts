@@ -51,7 +51,7 @@ const call = (name: string, input: JsonObject): ReplyStep => reply.toolCalls([{ 
 
 /** Pays, does not learn what came of it, and looks in vain until a person tells. */
 function pays(request: RecordedRequest): ReplyStep {
-  if (request.systemText.includes('find a way out'))
+  if (request.systemText.includes('plan the recovery'))
     return reply.text(
       JSON.stringify({
         strategy: 'retry',

@@ -161,7 +161,7 @@ test.each(
 /** The model of a loop: its recorded turns over and over; it has no plan either, when it is asked for one. */
 function loopingModel(request: RecordedRequest): ReplyStep {
   const said = JSON.stringify(request.body['messages']);
-  if (request.systemText.includes('find a way out')) return reply.text('I would do it again.');
+  if (request.systemText.includes('plan the recovery')) return reply.text('I would do it again.');
   const mistake = mistakes.find(
     ({ id, user }) => loops.includes(id) && said.includes(JSON.stringify(`${id}: ${user}`)),
   );

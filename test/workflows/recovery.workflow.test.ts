@@ -147,7 +147,7 @@ const call = (name: string, input: { readonly [key: string]: string }): ReplySte
   reply.toolCalls([{ name, input }]);
 
 const isPlanner = (request: RecordedRequest): boolean =>
-  request.systemText.includes('find a way out');
+  request.systemText.includes('plan the recovery');
 
 /** All that the model can read in a request. */
 const readable = (request: RecordedRequest): string =>

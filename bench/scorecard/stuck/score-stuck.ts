@@ -37,7 +37,7 @@ const agentOf = (index: number): string => `rut-${index}`;
 function scriptRut(emulator: VendorEmulator, rut: Rut, index: number): void {
   emulator.script(
     (request) =>
-      request.systemText.includes('find a way out')
+      request.systemText.includes('plan the recovery')
         ? rut.planner(viewOf(request).text)
         : rut.model(viewOf(request)),
     { mount: mountOf(index) },
