@@ -87,7 +87,7 @@ export class RunHandle<Output = JsonValue | undefined> {
       yield* entries;
   }
 
-  /** As `events`, with where the run is after each piece of its story: for displays. @internal */
+  /** As `events`, with where the run is after each piece of its timeline: for displays. @internal */
   async *watch(options: ReadOptions = {}): AsyncGenerator<RunMoment, void> {
     const pieces = attemptEach(this.access, foldRun(this.access.client, this.runId, options));
     for await (const { entries, folded } of pieces) yield { entries, ...momentOf(folded) };

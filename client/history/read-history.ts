@@ -13,7 +13,7 @@ import { isDeadlineExceeded, isNotFound } from '../temporal-failure';
 /** How long one question for new events may hang, in milliseconds: longer than the server's own 20 s. */
 const longPollMs = 70_000;
 
-/** A piece of a run's story, and the state that it led to. */
+/** A piece of a run's timeline, and the state that it led to. */
 export interface FoldedPiece {
   /** Temporal run id of the segment. */
   readonly segmentId: string;

@@ -7,13 +7,13 @@ import {
   duration,
   painter,
 } from '../../workers/cli/display/terminal-text';
-import { createStory } from '../../workers/cli/display/story';
+import { createTimedLines } from '../../workers/cli/display/timed-lines';
 import { runText } from '../../workers/cli/display/run-text';
 import { progressFrame } from '../../workers/cli/display/progress-frame';
 import { runTable } from '../../workers/cli/commands/list';
 import { listQuery } from '../../client/list-runs';
 import { detailsOf, summaryOf } from '../../client/start-run';
-import { storyLine } from '../../workers/cli/display/timeline-lines';
+import { timelineLine } from '../../workers/cli/display/timeline-lines';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { RunStatusView } from '../../workflows/core/view/status';
@@ -62,7 +62,7 @@ it('lets nothing through that a terminal would obey', () => {
     type: 'MessageAddedEvent',
     text: '\u001B]0;title\u0007hi',
   } as const;
-  expect(storyLine(entry)?.text).toBe('message: ]0;titlehi');
+  expect(timelineLine(entry)?.text).toBe('message: ]0;titlehi');
 });
 
 it('cuts by columns, not by characters, and never inside a character', () => {
@@ -199,7 +199,7 @@ describe('a run', () => {
       { ...at, type: 'ToolResultErrorEvent', error: { ...error, toolName: 'pay' } },
       { ...at, type: 'ErrorEvent', failure: error },
     ] as unknown as readonly TimelineEntry[];
-    const told = createStory()(entries).map(({ text }) => text.trim());
+    const told = createTimedLines()(entries).map(({ text }) => text.trim());
     expect(told).toEqual([
       '0:00  iteration 1 on a/b',
       '0:00  the conversation nears its window: 9 of 10 tokens',

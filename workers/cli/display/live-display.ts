@@ -4,9 +4,9 @@ import type { RunMoment } from '../../../client/run-handle';
 import type { CommandOutput } from '../command-context';
 import { outcomeText } from './outcome-text';
 import { progressFrame } from './progress-frame';
-import { createStory, storyIndent } from './story';
+import { createTimedLines, timeIndent } from './timed-lines';
 import { cutTo, painter, wrapTo } from './terminal-text';
-import type { StoryLine } from './timeline-lines';
+import type { DisplayLine } from './timeline-lines';
 import { pendingKey, pendingLines } from './timeline-lines';
 
 /** A display of one run. */
@@ -48,18 +48,18 @@ function jsonDisplay({ write }: CommandOutput): LiveDisplay {
 }
 
 /** Turns moments into lines; what waits is shown once, and the end is left to the outcome. */
-function createLinePrinter(runId: string): (moment: RunMoment) => readonly StoryLine[] {
-  const story = createStory();
+function createLinePrinter(runId: string): (moment: RunMoment) => readonly DisplayLine[] {
+  const timedLines = createTimedLines();
   let waiting: readonly string[] = [];
   return ({ entries, pending }) => {
-    const said = story(entries.filter(({ type }) => type !== 'RunEndedEvent'));
+    const lines = timedLines(entries.filter(({ type }) => type !== 'RunEndedEvent'));
     const asked = pending
       .filter((item) => !waiting.includes(pendingKey(item)))
       .flatMap((item) => pendingLines(runId, item));
     waiting = pending.map(pendingKey);
-    const indent = ' '.repeat(storyIndent);
+    const indent = ' '.repeat(timeIndent);
     return [
-      ...said,
+      ...lines,
       ...asked.map((line) => ({ ...line, isWhole: true as const, text: `${indent}${line.text}` })),
     ];
   };
@@ -116,7 +116,7 @@ function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
       status = moment.status ?? status;
       const width = Math.max(columns() - 1, 20);
       const lines = tell(moment).flatMap(({ text, color, isWhole = false }) => {
-        const shown = isWhole ? wrapTo(text, width, storyIndent) : [cutTo(text, width)];
+        const shown = isWhole ? wrapTo(text, width, timeIndent) : [cutTo(text, width)];
         return shown.map((line) => (color === undefined ? line : paint(color, line)));
       });
       draw(lines.map((line) => `${line}\n`).join(''));

@@ -1,4 +1,4 @@
-/** One run as people read it: rows, what waits and how to end the wait, its story and its end. Pure. */
+/** One run as people read it: rows, what waits and how to end the wait, its timeline and its end. Pure. */
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import { statusRows } from '../../../workflows/core/view/rows';
@@ -6,10 +6,10 @@ import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { RunStatusView } from '../../../workflows/core/view/status';
 import type { CommandOutput } from '../command-context';
 import { endText } from './outcome-text';
-import { createStory, storyIndent } from './story';
+import { createTimedLines, timeIndent } from './timed-lines';
 import type { Color } from './terminal-text';
 import { painter, printable, wrapTo } from './terminal-text';
-import type { StoryLine } from './timeline-lines';
+import type { DisplayLine } from './timeline-lines';
 import { pendingLines } from './timeline-lines';
 
 /** What is shown of a run. */
@@ -17,7 +17,7 @@ export interface ShownRun {
   readonly runId: string;
   readonly status: RunStatusView;
   readonly pending: readonly PendingItem[];
-  /** Empty if the story is not asked for. */
+  /** Empty if the timeline is not asked for. */
   readonly entries: readonly TimelineEntry[];
   /** Of a run that has ended. */
   readonly outcome: RunOutcome | undefined;
@@ -44,15 +44,15 @@ export function runText(
 ): string {
   const paint = painter(output.hasColors);
   const columns = output.isTerminal ? output.columns() : Infinity;
-  const shown = ({ text, color }: StoryLine, indent: number): readonly string[] =>
+  const shown = ({ text, color }: DisplayLine, indent: number): readonly string[] =>
     wrapTo(text, columns, indent).map((line) => (color === undefined ? line : paint(color, line)));
   const row = (label: string, value: string, color?: Color): readonly string[] => {
     const name = label.toLowerCase().padEnd(labelColumns);
     const [first = '', ...more] = wrapTo(`${name}${printable(value)}`, columns, labelColumns);
-    const said = first.slice(labelColumns);
-    return [paint('dim', name) + (color === undefined ? said : paint(color, said)), ...more];
+    const rest = first.slice(labelColumns);
+    return [paint('dim', name) + (color === undefined ? rest : paint(color, rest)), ...more];
   };
-  const story = createStory()(
+  const timeline = createTimedLines()(
     outcome === undefined ? entries : entries.filter(({ type }) => type !== 'RunEndedEvent'),
   );
   // What it waits for, or how it ended, is shown below in full.
@@ -73,7 +73,7 @@ export function runText(
         .flatMap((item) => pendingLines(runId, item))
         .flatMap((line) => shown(line, commandIndent)),
     ),
-    ...section(story.flatMap((line) => shown(line, storyIndent))),
+    ...section(timeline.flatMap((line) => shown(line, timeIndent))),
     ...section(outcome === undefined ? [] : endText(outcome, paint)),
   ].join('\n');
 }

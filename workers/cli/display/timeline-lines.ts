@@ -1,4 +1,4 @@
-/** One line per entry of a run's story, and what a person can do about what waits. */
+/** One line per entry of a run's timeline, and what a person can do about what waits. */
 import type { Failure } from '../../../workflows/core/failure';
 import { nanoUsdOf, usdText } from '../../../workflows/core/budget/spend';
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
@@ -9,7 +9,7 @@ import type { Color } from './terminal-text';
 import { duration, printable } from './terminal-text';
 
 /** What a line says, and how it is meant. */
-export interface StoryLine {
+export interface DisplayLine {
   readonly color?: Color;
   /** Must not be cut: a person has to read all of it. */
   readonly isWhole?: true;
@@ -17,7 +17,7 @@ export interface StoryLine {
 }
 
 /** A line, its indentation kept. */
-const line = (text: string, color?: Color): StoryLine => ({
+const line = (text: string, color?: Color): DisplayLine => ({
   text: (/^ +/.exec(text)?.[0] ?? '') + printable(text),
   ...(color === undefined ? {} : { color }),
 });
@@ -32,7 +32,7 @@ function costOfReply({ usd }: { readonly usd?: number }): string {
 
 function subagentLine(
   entry: Extract<TimelineEntry, { type: 'SubagentStartedEvent' | 'SubagentEndedEvent' }>,
-): StoryLine {
+): DisplayLine {
   if (entry.type === 'SubagentStartedEvent')
     return line(`subagent ${entry.agent} (run ${entry.runId}): ${entry.task}`, 'cyan');
   return line(
@@ -43,7 +43,7 @@ function subagentLine(
 
 function notificationLine(
   entry: Extract<TimelineEntry, { type: 'NotifiedEvent' | 'NotificationFailedEvent' }>,
-): StoryLine {
+): DisplayLine {
   const who = entry.notifiers.join(', ');
   return entry.type === 'NotifiedEvent'
     ? line(`notified ${who} about the ${entry.about}`, 'dim')
@@ -58,7 +58,7 @@ type RecoveryEntry = Extract<
   { type: 'StuckEvent' | 'RecoveryEvent' | 'RecoveryOutcomeEvent' }
 >;
 
-function recoveryStory(entry: RecoveryEntry): StoryLine {
+function recoveryLine(entry: RecoveryEntry): DisplayLine {
   switch (entry.type) {
     case 'StuckEvent':
       return line(`stuck: ${entry.reason}`, 'yellow');
@@ -91,7 +91,7 @@ type PeopleEntry = Extract<
 >;
 
 /** What waits, and what people did or must know. */
-function peopleStory(entry: PeopleEntry): StoryLine {
+function peopleLine(entry: PeopleEntry): DisplayLine {
   switch (entry.type) {
     case 'WaitStartedEvent':
       return line(`waiting for ${entry.waitingFor}`, 'yellow');
@@ -121,7 +121,7 @@ function contextText(
 }
 
 /** Undefined for an entry that another line says already. */
-export function storyLine(entry: TimelineEntry): StoryLine | undefined {
+export function timelineLine(entry: TimelineEntry): DisplayLine | undefined {
   switch (entry.type) {
     case 'ErrorEvent':
       return line(`error ${failureText(entry.failure)}`, 'red');
@@ -161,7 +161,7 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
     case 'StuckEvent':
     case 'RecoveryEvent':
     case 'RecoveryOutcomeEvent':
-      return recoveryStory(entry);
+      return recoveryLine(entry);
     case 'WaitStartedEvent':
     case 'WaitEndedEvent':
     case 'GuardWarnedEvent':
@@ -170,7 +170,7 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
     case 'ReminderEvent':
     case 'EditRefusedEvent':
     case 'SignalDroppedEvent':
-      return peopleStory(entry);
+      return peopleLine(entry);
     case 'NotifiedEvent':
     case 'NotificationFailedEvent':
       return notificationLine(entry);
@@ -184,7 +184,7 @@ export function storyLine(entry: TimelineEntry): StoryLine | undefined {
 function endLine({
   status,
   message,
-}: Extract<TimelineEntry, { type: 'RunEndedEvent' }>): StoryLine {
+}: Extract<TimelineEntry, { type: 'RunEndedEvent' }>): DisplayLine {
   return line(`${status}: ${message}`, status === 'completed' ? 'green' : 'red');
 }
 
@@ -224,7 +224,7 @@ export function pendingLines(
   runId: string,
   item: PendingItem,
   nowMs = Date.now(),
-): readonly StoryLine[] {
+): readonly DisplayLine[] {
   const limit = limitText(item, nowMs);
   if (item.type === 'question') {
     const asked = `asks: ${item.question.trim()}${limit}`.split(/(?:\r\n|[\r\n])+/);

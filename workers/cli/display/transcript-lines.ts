@@ -1,9 +1,9 @@
 /** A transcript for people: every line is safe for a terminal, whatever a model or tool wrote. */
 import type { Message } from '../../../workflows/core/message';
-import type { StoryLine } from './timeline-lines';
+import type { DisplayLine } from './timeline-lines';
 import { printable } from './terminal-text';
 
-function textLines(prefix: string, text: string, color?: StoryLine['color']): StoryLine[] {
+function textLines(prefix: string, text: string, color?: DisplayLine['color']): DisplayLine[] {
   return text.split(/\r\n|[\r\n]/).map((line, index) => ({
     ...(color === undefined ? {} : { color }),
     text: `${index === 0 ? prefix : ' '.repeat(prefix.length)}${kept(line)}`,
@@ -16,7 +16,7 @@ function kept(line: string): string {
   return indent.replaceAll('\t', '    ') + printable(line);
 }
 
-function messageLines(message: Message): readonly StoryLine[] {
+function messageLines(message: Message): readonly DisplayLine[] {
   switch (message.role) {
     case 'user':
       return message.blocks.flatMap((block) =>
@@ -51,7 +51,7 @@ function messageLines(message: Message): readonly StoryLine[] {
 }
 
 /** The lines of a whole transcript, an empty one between two messages. */
-export function transcriptLines(messages: readonly Message[]): readonly StoryLine[] {
+export function transcriptLines(messages: readonly Message[]): readonly DisplayLine[] {
   return messages.flatMap((message, index) => [
     ...(index === 0 ? [] : [{ text: '' }]),
     ...messageLines(message),
