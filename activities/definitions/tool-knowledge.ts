@@ -39,7 +39,7 @@ export const mostAlternatives = 3;
 /** Characters of one hint (ADR 0027). */
 export const hintChars = 240;
 
-/** Knowledge as it is stored. */
+/** Stored knowledge. */
 export const toolKnowledgeSchema = z.object({
   alternatives: z.record(z.string(), z.array(z.string())),
   hints: z.record(

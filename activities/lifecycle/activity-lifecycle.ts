@@ -16,7 +16,7 @@ const quietBeatMs = 10_000;
  * stalls have deadlines of their own (ADR 0007).
  *
  * `details` is read at each heartbeat and reaches the next attempt.
- * Errors: whatever the work throws, mapped by `error-mapping.ts`.
+ * Errors: what the work throws, mapped by `error-mapping.ts`.
  */
 export async function withHeartbeat<Result>(
   details: () => unknown,

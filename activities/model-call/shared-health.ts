@@ -35,8 +35,8 @@ function routeUnavailable(call: RouteCall, health: SharedHealth, untilMs: number
 }
 
 /**
- * Milliseconds after a failure that only people can fix until one run tries the route for all: whoever fixed the key or the
- * account must not wait for the end of the cooldown, and a worker with a wrong key must not stop the fleet that long (ADR 0017).
+ * Milliseconds after a failure that only people can fix until one run tries the route for all: people who fixed the key or the
+ * account must not wait for the end of the cooldown, and a worker with a wrong key must not stop all runs that long (ADR 0017).
  */
 const fixedProbeMs = 5_000;
 

@@ -299,7 +299,7 @@ async function takeCall(
  * Contract: ids are `<idPrefix>_<iteration>_<index>`, the same for a repeat of the same iteration. The report of all calls
  * together is bounded: beyond `maxCallsPerReply` the first one represents the others. The run's snapshot decides which tools
  * there are.
- * Errors: `worker_mismatch` if this worker lacks one of the tools; that is no error of the model.
+ * Errors: `worker_mismatch` if this worker lacks one of the tools; that is not an error of the model.
  */
 export async function takeToolCalls(
   store: Store,

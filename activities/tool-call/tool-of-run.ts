@@ -42,7 +42,7 @@ export function requireTool(definition: ToolsOfRun, name: string): Tool {
 }
 
 /**
- * The tool that the model means by a name; undefined if the run has none of that name.
+ * The tool that the model means by a name; undefined if the run has no such tool.
  *
  * Contract: a tool that only a later deploy has does not belong to the run.
  * Errors: as `requireTool`.

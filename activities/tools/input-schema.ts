@@ -6,7 +6,7 @@ import { UserError } from '../lifecycle/user-error';
 /** Names of properties that Anthropic accepts; OpenAI takes more. */
 const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-/** Keywords that both vendors refuse at the top level, where only a plain object may stand. */
+/** Keywords that both vendors refuse at the top level, where only a plain object is allowed. */
 const refusedAtTop = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if'] as const;
 
 /** Deepest nesting of a schema; OpenAI allows 10 in strict mode. */

@@ -79,7 +79,7 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   /** Input property shown in the Web UI beside the tool's name. */
   readonly label?: string;
   /**
-   * Does the work. Returns what the model reads: a string as it is, anything else as JSON.
+   * Does the work. Returns what the model reads: a string unchanged, anything else as JSON.
    *
    * Errors: throw `ToolError` for what the model can correct, `InfraException` for what only people can; any other throw is
    * an `AgentError` `tool_execution_failed`.

@@ -8,7 +8,7 @@ export interface CommandOutput {
   readonly hasColors: boolean;
   /** Width of the terminal in columns. */
   readonly columns: () => number;
-  /** Writes to standard output as it is. */
+  /** Writes to standard output unchanged. */
   readonly write: (text: string) => void;
   /** Writes one line to standard error. */
   readonly note: (line: string) => void;

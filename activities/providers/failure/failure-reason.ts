@@ -42,7 +42,7 @@ function hasCode(bodies: readonly VendorErrorBody[], known: ReasonWords): boolea
   return bodies.some((body) => body.codes.some((code) => known.codes.has(code)));
 }
 
-/** Reasons that hold whatever status or type they come with. */
+/** Reasons that apply under any status or type. */
 function explicitReason(evidence: ErrorEvidence): FailoverReason | undefined {
   const messages = messagesOf(evidence);
   const says = (known: ReasonWords): boolean =>

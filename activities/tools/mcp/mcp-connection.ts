@@ -11,7 +11,7 @@ import { redactText } from '../../../workflows/core/secrets/redact';
 /** Milliseconds to connect and to list the tools. */
 const connectTimeoutMs = 30_000;
 
-/** Hands out a connected client. */
+/** Provides a connected client. */
 export interface McpConnection {
   /** The client that is connected, or a new one. */
   client(): Promise<Client>;

@@ -3,7 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 type Content = CallToolResult['content'][number];
 
-/** Bytes that base64 text stands for. */
+/** Bytes that base64 text encodes. */
 const bytesOf = (base64: string): number => Math.floor((base64.length * 3) / 4);
 
 function contentText(content: Content): string {

@@ -33,7 +33,7 @@ async function selected(
   return found.filter((pattern) => status === undefined || pattern.status === status);
 }
 
-/** Errors: `UserError` for an id that the store has not got. */
+/** Errors: `UserError` for an id that is not in the store. */
 async function patternOf(patterns: PatternStore, id: string): Promise<Pattern> {
   const pattern = await patterns.pattern(id);
   if (pattern !== undefined) return pattern;

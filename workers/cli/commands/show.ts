@@ -1,4 +1,4 @@
-/** `holdfast show`: where one run is, what it waits for, and its story. */
+/** `holdfast show`: where one run is, what it waits for, and its timeline. */
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';

@@ -1,4 +1,4 @@
-/** Text for terminals: safe whatever a model or tool wrote, cut to the width, colored only where colors are wanted. */
+/** Text for terminals: safe against what a model or tool wrote, cut to the width, colored only if colors are wanted. */
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
 
