@@ -19,7 +19,7 @@ export function httpProvider(setup: ProviderSetup, send: Provider['send']): Prov
     wire,
     problem: () => setupProblem(setup),
     send,
-    classifyError: (thrown) => providerFailure(thrown, { route: name, apiKey, nowMs: Date.now() }),
+    classifyError: (thrown) => providerFailure(thrown, { route: name, apiKey }),
   };
 }
 

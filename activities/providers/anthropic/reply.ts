@@ -38,7 +38,6 @@ const stopReasons = stopReasonsBy({
 /** Reader of one Messages stream. */
 export class AnthropicReplyAssembly implements StreamAssembly {
   isComplete = false;
-  eventCount = 0;
   private readonly blocks = new Map<number, OpenBlock>();
   private model: string;
   private stopReason: string | undefined;
@@ -55,7 +54,6 @@ export class AnthropicReplyAssembly implements StreamAssembly {
   }
 
   accept(event: unknown): EventMeaning {
-    this.eventCount += 1;
     const meaning = this.take(event);
     return this.thought === undefined ? meaning : { ...meaning, isThinking: true };
   }

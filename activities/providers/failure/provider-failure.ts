@@ -18,7 +18,8 @@ export interface FailureContext {
   readonly route: string;
   /** The key that was sent; never part of a message. */
   readonly apiKey?: string;
-  readonly nowMs: number;
+  /** Default: now. */
+  readonly nowMs?: number;
 }
 
 /** Characters of the vendor's own text in a message. */
@@ -130,7 +131,7 @@ function cooldownMs(
     ...evidence.chain.map((link) => link.message),
   ];
   const bodies = evidence.bodies.map((body) => body.raw);
-  const statedMs = retryDelayMs(evidence.header, bodies, texts, context.nowMs);
+  const statedMs = retryDelayMs(evidence.header, bodies, texts, context.nowMs ?? Date.now());
   if (reason !== 'rate_limit' || !isDailyQuota(evidence)) return statedMs;
   if (statedMs !== undefined && !hasDailyQuotaId(evidence)) return statedMs;
   return Math.max(statedMs ?? 0, dailyQuotaCooldownMs);

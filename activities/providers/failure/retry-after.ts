@@ -44,17 +44,7 @@ function firstOf<T>(
 }
 
 function retryAfterHeaderMs(header: HeaderReader, clockMs: number): number | undefined {
-  return plainNumber(header('retry-after-ms')) ?? secondsOrDateMs(header('retry-after'), clockMs);
-}
-
-function secondsOrDateMs(value: string | undefined, clockMs: number): number | undefined {
-  if (value === undefined) return undefined;
-  const seconds = plainNumber(value);
-  if (seconds !== undefined) return seconds * 1_000;
-  const duration = durationMs(value);
-  if (duration !== undefined) return duration;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : atMs - clockMs;
+  return plainNumber(header('retry-after-ms')) ?? untilMs(header('retry-after'), clockMs);
 }
 
 function plainNumber(value: string | undefined): number | undefined {
@@ -78,24 +68,22 @@ const buckets: readonly { readonly remaining: string; readonly reset: string }[]
 function resetHeaderMs(header: HeaderReader, clockMs: number): number | undefined {
   const delays = buckets
     .filter((bucket) => plainNumber(header(bucket.remaining)) === 0)
-    .map((bucket) => resetMs(header(bucket.reset), clockMs))
+    .map((bucket) => untilMs(header(bucket.reset), clockMs))
     .filter((delayMs) => delayMs !== undefined);
   if (header('anthropic-ratelimit-unified-status') === 'rejected') {
-    const unified = resetMs(header('anthropic-ratelimit-unified-reset'), clockMs);
+    const unified = untilMs(header('anthropic-ratelimit-unified-reset'), clockMs);
     if (unified !== undefined) delays.push(unified);
   }
   return delays.length === 0 ? undefined : Math.max(...delays);
 }
 
-/** A reset as a duration (`6m0s`), a date, or a number of seconds; large numbers are seconds or milliseconds since the epoch. */
-function resetMs(value: string | undefined, clockMs: number): number | undefined {
+/** A duration (`6m0s`), a date, or a number of seconds; large numbers are seconds or milliseconds since the epoch. */
+function untilMs(value: string | undefined, clockMs: number): number | undefined {
   if (value === undefined) return undefined;
   const number = plainNumber(value);
-  if (number === undefined) {
-    return durationMs(value) ?? secondsOrDateMs(value, clockMs);
-  }
-  if (number > 1e11) return number - clockMs;
-  return number > 1e8 ? number * 1_000 - clockMs : number * 1_000;
+  if (number !== undefined && number <= 1e8) return number * 1_000;
+  const atMs = number === undefined ? Date.parse(value) : number * (number > 1e11 ? 1 : 1_000);
+  return durationMs(value) ?? (Number.isNaN(atMs) ? undefined : atMs - clockMs);
 }
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -125,7 +113,7 @@ function bodyDelayMs(body: unknown, clockMs: number): number | undefined {
   const resetAt = property(wrapped, 'X-RateLimit-Reset');
   const remaining = property(wrapped, 'X-RateLimit-Remaining');
   if (Number(remaining) === 0 && remaining !== '' && remaining !== null) {
-    return resetMs(asNumber(resetAt)?.toString() ?? asText(resetAt), clockMs);
+    return untilMs(asNumber(resetAt)?.toString() ?? asText(resetAt), clockMs);
   }
   return undefined;
 }

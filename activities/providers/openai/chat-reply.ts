@@ -71,7 +71,6 @@ const failedFinish: Readonly<Record<string, () => Error>> = {
 
 /** Reader of one Chat Completions stream. */
 export class ChatReplyAssembly implements StreamAssembly {
-  eventCount = 0;
   private readonly calls = new ChatToolCalls();
   private readonly details = new ReasoningDetails();
   private model: string;
@@ -93,7 +92,6 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 
   accept(event: unknown): EventMeaning {
-    this.eventCount += 1;
     const wrapped = asObject(asList(event)[0]) ?? event;
     const failure = property(wrapped, 'error');
     if (failure !== undefined && failure !== null) throw new ReportedInStream(failure);

@@ -1,5 +1,6 @@
 /** Builds requests of the Chat Completions API, in each server's dialect. */
 import type OpenAI from 'openai';
+import { defined } from '../../../workflows/core/json';
 import type {
   AssistantMessage,
   Message,
@@ -14,7 +15,7 @@ import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 import type { ChatDialect } from './chat-dialect';
 import { ReasoningReturn } from './reasoning-details';
-import { cacheKeyOf, outputLimit } from './responses-request';
+import { outputLimit } from './responses-request';
 
 type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
@@ -36,6 +37,7 @@ export function chatRequest(
   const { messages } = conversationOf(request, vendor, dialect);
   const note = noteOf(request);
   if (note !== undefined) messages.push({ role: 'user', content: note });
+  const refusesTemperature = dialect.reasoningRefusesTemperature && isReasoningModel(request.model);
   const system = wellFormedText(request.system);
   return {
     model: request.model,
@@ -47,8 +49,10 @@ export function chatRequest(
     stream: true,
     stream_options: { include_usage: true },
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
-    ...temperatureOf(request, dialect),
-    ...(dialect.takesCacheKey ? cacheKeyOf(request) : {}),
+    ...defined({
+      temperature: refusesTemperature ? undefined : request.temperature,
+      prompt_cache_key: dialect.takesCacheKey ? request.cacheKey : undefined,
+    }),
     ...outputFormat(request, dialect),
   };
 }
@@ -87,11 +91,6 @@ function outputFormat(
   if (output === undefined || !dialect.keepsOutputSchema) return {};
   const { name, schema } = output;
   return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: true } } };
-}
-
-function temperatureOf(request: ModelRequest, dialect: ChatDialect): { temperature?: number } {
-  const isRefused = dialect.reasoningRefusesTemperature && isReasoningModel(request.model);
-  return request.temperature === undefined || isRefused ? {} : { temperature: request.temperature };
 }
 
 function toolsOf(request: ModelRequest): OpenAI.Chat.ChatCompletionFunctionTool[] {

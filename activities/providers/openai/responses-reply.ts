@@ -26,7 +26,6 @@ interface GatheredItem {
 /** Reader of one Responses stream. */
 export class ResponsesReplyAssembly implements StreamAssembly {
   isComplete = false;
-  eventCount = 0;
   private readonly items = new Map<number, GatheredItem>();
   private response: unknown;
 
@@ -36,7 +35,6 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   ) {}
 
   accept(event: unknown): EventMeaning {
-    this.eventCount += 1;
     const meaning = this.take(event);
     const isThinking = [...this.items.values()].some(isOpenThought);
     return isThinking ? { ...meaning, isThinking } : meaning;

@@ -1,5 +1,6 @@
 /** Builds requests of OpenAI's Responses API. */
 import type OpenAI from 'openai';
+import { defined } from '../../../workflows/core/json';
 import type {
   AssistantMessage,
   Message,
@@ -45,7 +46,6 @@ export function responsesRequest(
   const note = noteOf(request);
   if (note !== undefined) input.push({ role: 'user', content: note });
   const reasons = isReasoningModel(request.model);
-  const hasTemperature = !reasons && request.temperature !== undefined;
   const instructions = wellFormedText(request.system);
   return {
     model: request.model,
@@ -56,17 +56,14 @@ export function responsesRequest(
     ...(instructions.trim() === '' ? {} : { instructions }),
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
     ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
-    ...(hasTemperature ? { temperature: request.temperature } : {}),
-    ...(takesCacheKey ? cacheKeyOf(request) : {}),
+    ...defined({
+      temperature: reasons ? undefined : request.temperature,
+      prompt_cache_key: takesCacheKey ? request.cacheKey : undefined,
+    }),
     ...(request.output === undefined
       ? {}
       : { text: { format: { type: 'json_schema', ...request.output, strict: true } } }),
   };
-}
-
-/** OpenAI routes requests with one key to the machine that caches their prefix (prompt caching guide). */
-export function cacheKeyOf({ cacheKey }: ModelRequest): { prompt_cache_key?: string } {
-  return cacheKey === undefined ? {} : { prompt_cache_key: cacheKey };
 }
 
 function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {

@@ -1,5 +1,6 @@
 /** Sends one request: deadlines, the loop over events, and the classification of failures. */
 import { noUsage } from '../../../workflows/core/budget/spend';
+import { defined } from '../../../workflows/core/json';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { gatherEvidence } from '../failure/error-evidence';
 import { observedFetch, type ObservedFetch } from './observed-fetch';
@@ -23,7 +24,13 @@ export interface WireCall {
   readonly assembly: StreamAssembly;
   /** Headers that override those of the SDK. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly context: Omit<FailureContext, 'nowMs'>;
+  readonly context: FailureContext;
+}
+
+/** What has arrived. */
+interface Answer {
+  seen?: ObservedFetch;
+  hasEvents: boolean;
 }
 
 /** Characters of an unreadable call that are shown to the model. */
@@ -48,26 +55,24 @@ function malformedCall(thrown: unknown, seen: ObservedFetch | undefined): ModelR
  * Contract: one HTTP request. Errors: as `Provider.send`; the caller's abort rejects with its signal's reason.
  */
 export async function sendOnce(call: WireCall, options: SendOptions): Promise<ModelReply> {
-  const answer: { seen?: ObservedFetch } = {};
+  const { assembly } = call;
+  const answer: Answer = { hasEvents: false };
   try {
     await withDeadlines(options, (watch) => readStream(call, options, watch, answer));
   } catch (thrown) {
-    if (!call.assembly.isComplete || options.signal.aborted)
-      reportBroken(call, options, answer.seen);
+    if (!assembly.isComplete || options.signal.aborted) reportBroken(call, options, answer);
     if (options.signal.aborted) throw options.signal.reason;
-    if (!call.assembly.isComplete) {
+    if (!assembly.isComplete) {
       const mistake = malformedCall(thrown, answer.seen);
-      if (mistake === undefined) throw asInfraException(thrown, call, answer.seen);
+      if (mistake === undefined) throw asInfraException(thrown, call, answer);
       return { ...withheldReply(call), mistake };
     }
   }
-  if (!call.assembly.isComplete) {
-    reportBroken(call, options, answer.seen);
-    throw cutOff(call, answer.seen);
+  if (!assembly.isComplete) {
+    reportBroken(call, options, answer);
+    throw cutOff(call, answer);
   }
-  const requestId = answer.seen?.requestId();
-  const reply = call.assembly.reply();
-  return requestId === undefined ? reply : { ...reply, requestId };
+  return { ...assembly.reply(), ...defined({ requestId: answer.seen?.requestId() }) };
 }
 
 /** The reply that the vendor withheld. */
@@ -81,47 +86,47 @@ function withheldReply({ assembly, context }: WireCall): ModelReply {
   };
 }
 
-function reportBroken(call: WireCall, options: SendOptions, seen: ObservedFetch | undefined): void {
+function reportBroken({ assembly }: WireCall, options: SendOptions, { seen }: Answer): void {
   const status = seen?.seen().status ?? 0;
-  options.onBroken?.({ wasAccepted: status >= 200 && status < 300, ...call.assembly.partial() });
+  options.onBroken?.({ wasAccepted: status >= 200 && status < 300, ...assembly.partial() });
 }
 
 async function readStream(
-  call: WireCall,
+  { headers, open, assembly }: WireCall,
   options: SendOptions,
   watch: StallWatch,
-  answer: { seen?: ObservedFetch },
+  answer: Answer,
 ): Promise<void> {
-  const seen = observedFetch({ headers: call.headers, onFirstByte: watch.firstByte });
+  const seen = observedFetch({ headers, onFirstByte: watch.firstByte });
   answer.seen = seen;
-  for await (const event of await call.open(seen.fetch, watch.signal)) {
-    const meaning = call.assembly.accept(event);
-    if (meaning.text !== undefined && meaning.text !== '') options.onText(meaning.text);
-    if (call.assembly.isComplete) watch.closing();
-    else if (meaning.isContent) watch.content(meaning.isThinking);
+  for await (const event of await open(seen.fetch, watch.signal)) {
+    answer.hasEvents = true;
+    const { text = '', isContent, isThinking } = assembly.accept(event);
+    if (text !== '') options.onText(text);
+    if (assembly.isComplete) watch.closing();
+    else if (isContent) watch.content(isThinking);
   }
 }
 
 function asInfraException(
   thrown: unknown,
-  call: WireCall,
-  seen: ObservedFetch | undefined,
+  { context }: WireCall,
+  { seen, hasEvents }: Answer,
 ): InfraException {
-  const context = { ...call.context, nowMs: Date.now() };
   if (thrown instanceof InfraException) return thrown;
   if (thrown instanceof StallError) return adapterException('timeout', thrown.message, context);
   if (thrown instanceof BrokenStream) return adapterException('network', thrown.message, context);
-  const answer = seen?.seen() ?? {};
-  const { bodyText: _body, ...inStream } = answer;
-  return providerException(thrown, context, call.assembly.eventCount > 0 ? inStream : answer);
+  const { bodyText, ...inStream } = seen?.seen() ?? {};
+  return providerException(thrown, context, {
+    ...inStream,
+    ...(hasEvents ? {} : defined({ bodyText })),
+  });
 }
 
 /** The body ended normally, but the reply did not: nothing of it counts. */
-function cutOff(call: WireCall, seen: ObservedFetch | undefined): InfraException {
-  const context = { ...call.context, nowMs: Date.now() };
-  if (call.assembly.eventCount > 0) {
+function cutOff({ context }: WireCall, { seen, hasEvents }: Answer): InfraException {
+  if (hasEvents)
     return adapterException('network', 'the stream ended without its closing event', context);
-  }
   const answer = seen?.seen() ?? {};
   const found = `HTTP ${answer.status ?? 0} without a single event`;
   return answer.bodyText === undefined

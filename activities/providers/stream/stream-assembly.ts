@@ -28,8 +28,6 @@ export interface StreamAssembly {
   accept(event: unknown): EventMeaning;
   /** The vendor's closing event has arrived: the reply is complete. */
   readonly isComplete: boolean;
-  /** Number of events taken. */
-  readonly eventCount: number;
   /** What has arrived so far. */
   partial(): Omit<BrokenReply, 'wasAccepted'>;
   /** The reply. Contract: only after `isComplete`. */

@@ -299,15 +299,11 @@ export class ContentAddressedStore implements Store {
 }
 
 function messagesJson(messages: readonly Message[], maxBytes: number): string {
-  const json = boundedJson(messages);
-  const bytes = Buffer.byteLength(json);
-  if (bytes > maxBytes) throw payloadTooLarge('A transcript node', bytes, maxBytes);
-  return json;
-}
-
-function boundedJson(messages: readonly Message[]): string {
   try {
-    return canonicalJson(messages);
+    const json = canonicalJson(messages);
+    const bytes = Buffer.byteLength(json);
+    if (bytes > maxBytes) throw payloadTooLarge('A transcript node', bytes, maxBytes);
+    return json;
   } catch (error) {
     if (error instanceof RangeError) throw payloadTooDeep('A transcript node', maxJsonDepth);
     throw error;
