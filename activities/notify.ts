@@ -59,7 +59,7 @@ function notificationOf(
     id: `msg_${contentHash(idempotencyKey).slice(0, 27)}`,
     goal: clean(notice.goal),
     asked: clean(notice.asked),
-    ...(notice.lastError === undefined ? {} : { lastError: clean(notice.lastError) }),
+    ...defined({ lastError: notice.lastError && clean(notice.lastError) }),
     worked: lines(notice.worked),
     didNotWork: lines(notice.didNotWork),
     runId,
@@ -92,30 +92,26 @@ async function noteDelivered(store: Store, key: string): Promise<void> {
   }
 }
 
-type Delivery =
-  { readonly type: 'delivered' } | { readonly type: 'failed'; readonly error: NotifierError };
-
+/** Delivers a notification through one notifier; returns why it could not. */
 async function deliver(
   deps: ActivityDeps,
   store: Store,
   notifier: Notifier | undefined,
   { name, key }: { readonly name: string; readonly key: string },
   notification: Notification,
-): Promise<Delivery> {
-  if (notifier === undefined) {
-    const message = `this worker has no notifier "${name}"`;
-    return { type: 'failed', error: new NotifierError(message, { permanent: true }) };
-  }
-  if (await isDelivered(store, key, deps.clock())) return { type: 'delivered' };
+): Promise<NotifierError | undefined> {
+  if (notifier === undefined)
+    return new NotifierError(`this worker has no notifier "${name}"`, { permanent: true });
+  if (await isDelivered(store, key, deps.clock())) return undefined;
   try {
     await notifier.notify(notification, Context.current().cancellationSignal);
   } catch (thrown) {
-    if (thrown instanceof NotifierError) return { type: 'failed', error: thrown };
+    if (thrown instanceof NotifierError) return thrown;
     const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : String(thrown);
-    return { type: 'failed', error: new NotifierError(text) };
+    return new NotifierError(text);
   }
   await noteDelivered(store, key);
-  return { type: 'delivered' };
+  return undefined;
 }
 
 function pauseMs(errors: readonly NotifierError[], attempt: number): number {
@@ -145,40 +141,29 @@ export async function notify(
         namespace: info.namespace,
         ...defined({ webUiUrl }),
       });
-      const deliveries = await Promise.all(
+      const outcomes = await Promise.all(
         input.notifiers.map(async (name) => {
           const key = `${input.idempotencyKey}/${name}`;
           const notifier = notifiers.find((one) => one.name === name);
-          return {
-            name,
-            delivery: await deliver(deps, store, notifier, { name, key }, notification),
-          };
+          const error = await deliver(deps, store, notifier, { name, key }, notification);
+          return defined({ name, error });
         }),
       );
       const interrupted = interruption();
       if (interrupted !== undefined) throw interrupted;
-      const failed = deliveries.flatMap(({ name, delivery }) =>
-        delivery.type === 'failed' ? [{ name, error: delivery.error }] : [],
-      );
-      const worthTrying = failed.filter(({ error }) => !error.permanent);
+      const failed = outcomes.flatMap(({ name, error }) => (error ? [{ name, error }] : []));
+      const retryable = failed.filter(({ error }) => !error.permanent);
       const waitedMs = info.currentAttemptScheduledTimestampMs - info.scheduledTimestampMs;
-      if (worthTrying.length > 0 && waitedMs < patienceMs) {
-        const message = worthTrying
-          .map(({ name, error }) => `${name}: ${error.message}`)
-          .join('; ');
-        const delayMs = pauseMs(
-          worthTrying.map(({ error }) => error),
-          info.attempt,
-        );
+      if (retryable.length > 0 && waitedMs < patienceMs) {
+        const message = retryable.map(({ name, error }) => `${name}: ${error.message}`).join('; ');
+        const errors = retryable.map(({ error }) => error);
         throw applicationFailure(
           { kind: 'infra', code: 'tool_infrastructure', message },
-          { delayMs },
+          { delayMs: pauseMs(errors, info.attempt) },
         );
       }
       return {
-        delivered: deliveries.flatMap(({ name, delivery }) =>
-          delivery.type === 'delivered' ? [name] : [],
-        ),
+        delivered: outcomes.flatMap(({ name, error }) => (error ? [] : [name])),
         failed: failed.map(({ name, error }) => ({
           notifier: name,
           message: sanitizeText(error.message, { maxChars: lineChars }),

@@ -48,19 +48,18 @@ export const spendSchema = z.object({
   estimated: z.object({ nanoUsd: amount, tokens: amount }).exactOptional(),
 });
 
-/** Reads the heartbeat details of the attempt before; anything unreadable counts as nothing. */
+const memorySchema = z.object({
+  failures: z
+    .array(z.unknown())
+    .catch([])
+    .transform((codes) => codes.filter(isCode)),
+  partialText: z.string().catch(''),
+  spend: spendSchema.catch(noSpend),
+  settledAttempts: z.number().catch(0),
+  reply: z.string().exactOptional(),
+});
+
+/** Reads the heartbeat details of the attempt before; whatever is unreadable counts as nothing. */
 export function readMemory(details: unknown): AttemptMemory {
-  if (typeof details !== 'object' || details === null) return freshMemory;
-  const { failures, partialText, spend, settledAttempts, reply } = details as Record<
-    string,
-    unknown
-  >;
-  const settled = spendSchema.safeParse(spend);
-  return {
-    failures: Array.isArray(failures) ? failures.filter(isCode) : [],
-    partialText: typeof partialText === 'string' ? partialText : '',
-    spend: settled.success ? settled.data : noSpend,
-    settledAttempts: typeof settledAttempts === 'number' ? settledAttempts : 0,
-    ...(typeof reply === 'string' ? { reply } : {}),
-  };
+  return memorySchema.safeParse(details).data ?? freshMemory;
 }

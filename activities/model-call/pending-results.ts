@@ -1,23 +1,17 @@
 /** Appends tool results and people's texts to the transcript before a model call. */
+import { z } from 'zod';
 import type { Head, Message, ToolResultBlock } from '../../workflows/core/message';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { PendingResult } from '../../workflows/core/tools/ports';
 import { InfraException } from '../lifecycle/infra-exception';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
-import { defined } from '../../workflows/core/json';
 import type { Store } from '../stores/store';
 
-function isStoredResult(
-  value: unknown,
-): value is Pick<ToolResultBlock, 'content' | 'isError' | 'blob'> {
-  if (typeof value !== 'object' || value === null) return false;
-  const { content, isError, blob } = value as Record<string, unknown>;
-  return (
-    typeof content === 'string' &&
-    typeof isError === 'boolean' &&
-    (blob === undefined || typeof blob === 'string')
-  );
-}
+const storedResult = z.object({
+  content: z.string(),
+  isError: z.boolean(),
+  blob: z.string().exactOptional(),
+});
 
 /** A result as the model reads it: first what a person changed in the call. */
 export async function resultBlock(store: Store, pending: PendingResult): Promise<ToolResultBlock> {
@@ -39,20 +33,12 @@ async function contentBlock(store: Store, pending: PendingResult): Promise<ToolR
       isError: pending.isError,
     };
   const stored: unknown = JSON.parse((await store.getBlob(pending.result)).toString('utf8'));
-  if (!isStoredResult(stored))
-    throw new InfraException({
-      code: 'store_corrupt',
-      message: `The stored result ${pending.result} of tool call ${toolCallId} is not a valid tool result.`,
-    });
-  const { content, isError, blob } = stored;
-  return {
-    type: 'tool-result',
-    toolCallId,
-    name,
-    content,
-    isError,
-    ...defined({ blob }),
-  };
+  const { data } = storedResult.safeParse(stored);
+  if (data !== undefined) return { type: 'tool-result', toolCallId, name, ...data };
+  throw new InfraException({
+    code: 'store_corrupt',
+    message: `The stored result ${pending.result} of tool call ${toolCallId} is not a valid tool result.`,
+  });
 }
 
 /**

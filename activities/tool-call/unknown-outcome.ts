@@ -86,7 +86,7 @@ async function repeatKeyed(
   const leftMs = Math.max(tool.timeoutMs - usedMs, minRepeatMs);
   const again = await executeTool(tool, value, place, leftMs);
   return again.type === 'error' && again.isOutcomeUnknown === true
-    ? unknownOutcome(tool, 'The call failed twice in its middle', again.error.message)
+    ? unknownOutcome(tool, 'The call failed twice midway', again.error.message)
     : again;
 }
 
@@ -109,11 +109,7 @@ async function reconcile(
         ...defined({ output }),
       };
     case 'unknown':
-      return unknownOutcome(
-        tool,
-        'The call failed in its middle',
-        `${error.message}; ${answer.evidence}`,
-      );
+      return unknownOutcome(tool, 'The call failed midway', `${error.message}; ${answer.evidence}`);
   }
 }
 
@@ -132,7 +128,7 @@ async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): 
     case 'irreversible':
       return execution.error.code === 'tool_timeout'
         ? execution
-        : unknownOutcome(tool, 'The call failed in its middle', execution.error.message);
+        : unknownOutcome(tool, 'The call failed midway', execution.error.message);
   }
 }
 
@@ -156,7 +152,7 @@ function notRunAgain(tool: Tool, count: number, why: string): Execution {
       'tool_execution_failed',
       `${lostText(count)}, so it is not run again; ${why}`,
       {
-        hint: 'Do not repeat the call as it is: ask for less at once, or go another way.',
+        hint: 'Do not repeat the call as it is: ask for less at once, or use another approach.',
         recoverable: true,
       },
     ),
