@@ -1,15 +1,15 @@
-/** Which tools serve the same purpose: the same deed with the same required input about the same thing (ADR 0030). */
+/** Which tools serve the same purpose: verbs of one group, with the same required input, about the same thing (ADR 0030). */
 import type { KnownTool } from '../definitions/tool-knowledge';
 import { hasRole } from '../identity/parameter-roles';
 import { isJsonObject } from '../tools/input-schema';
-import type { Deed } from '../tools/tool-verbs';
-import { deedOf, wordsOf } from '../tools/tool-verbs';
+import type { VerbGroup } from '../tools/tool-verbs';
+import { verbGroupOf, wordsOf } from '../tools/tool-verbs';
 
 /** Shortest word that counts as a noun: shorter ones are mostly articles and prepositions. */
 const shortestThing = 4;
 
 interface Purpose {
-  readonly deed: Deed | undefined;
+  readonly verbGroup: VerbGroup | undefined;
   /** Words of name and description, without verbs. */
   readonly things: ReadonlySet<string>;
   /** JSON types of the required parameters, without windows. */
@@ -32,9 +32,9 @@ function purposeOf(tool: KnownTool): Purpose {
   const [firstSentence = ''] = tool.description.split(/[.;\n]/);
   const words = [...wordsOf(tool.name), ...wordsOf(firstSentence)];
   return {
-    deed: words.map(deedOf).find((deed) => deed !== undefined),
+    verbGroup: words.map(verbGroupOf).find((verbGroup) => verbGroup !== undefined),
     things: new Set(
-      words.filter((word) => word.length >= shortestThing && deedOf(word) === undefined),
+      words.filter((word) => word.length >= shortestThing && verbGroupOf(word) === undefined),
     ),
     requires: requiredTypes(tool).join(),
   };
@@ -47,12 +47,12 @@ function isSafe(tool: KnownTool, other: KnownTool): boolean {
 
 /** Tools that serve the same purpose as one, those that share most words with it first. */
 export function alternativesOf(tool: KnownTool, tools: readonly KnownTool[]): readonly string[] {
-  const { deed, things, requires } = purposeOf(tool);
-  if (deed === undefined || requires === '') return [];
+  const { verbGroup, things, requires } = purposeOf(tool);
+  if (verbGroup === undefined || requires === '') return [];
   return tools
     .filter((other) => other.name !== tool.name && isSafe(tool, other))
     .map((other) => ({ name: other.name, purpose: purposeOf(other) }))
-    .filter(({ purpose }) => purpose.deed === deed && purpose.requires === requires)
+    .filter(({ purpose }) => purpose.verbGroup === verbGroup && purpose.requires === requires)
     .map(({ name, purpose }) => ({
       name,
       shared: [...purpose.things].filter((word) => things.has(word)).length,
@@ -65,9 +65,10 @@ export function alternativesOf(tool: KnownTool, tools: readonly KnownTool[]): re
 /** The tool that finds files, a search before a listing. */
 export function finderOf(tools: readonly KnownTool[]): string | undefined {
   const finders = tools.filter((tool) => {
-    const { deed, things } = purposeOf(tool);
+    const { verbGroup, things } = purposeOf(tool);
     return (
-      deed === 'find' && ['file', 'path', 'directory', 'folder'].some((word) => things.has(word))
+      verbGroup === 'find' &&
+      ['file', 'path', 'directory', 'folder'].some((word) => things.has(word))
     );
   });
   const lists = (name: string): boolean => wordsOf(name).includes('list');

@@ -5,7 +5,7 @@ import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import type { ProposedToolCall, ToolEffect } from '../../workflows/core/tools/ports';
 import type { Tool } from './tool';
-import { deedOf, wordsOf } from './tool-verbs';
+import { verbGroupOf, wordsOf } from './tool-verbs';
 import { foldedName } from './workspace-path';
 
 const fileNames: readonly string[] = [
@@ -30,7 +30,7 @@ export function editedFileField(
   inputNames: readonly string[],
 ): string | undefined {
   const words = wordsOf(name);
-  const changesFiles = words.includes('file') && words.some((word) => deedOf(word) === 'change');
+  const changesFiles = words.includes('file') && words.some((word) => verbGroupOf(word) === 'change');
   return effect !== 'read' && changesFiles ? fileField(inputNames) : undefined;
 }
 

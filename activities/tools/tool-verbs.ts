@@ -13,11 +13,11 @@ const verbs = {
 } as const;
 
 /** What a tool does. */
-export type Deed = keyof typeof verbs;
+export type VerbGroup = keyof typeof verbs;
 
 const deedOfVerb = new Map(
-  (Object.keys(verbs) as Deed[]).flatMap((deed) =>
-    verbs[deed].split(' ').map((verb) => [verb, deed] as const),
+  (Object.keys(verbs) as VerbGroup[]).flatMap((verbGroup) =>
+    verbs[verbGroup].split(' ').map((verb) => [verb, verbGroup] as const),
   ),
 );
 
@@ -30,7 +30,7 @@ export function wordsOf(text: string): readonly string[] {
     .map((word) => word.replace(/(?<=ch|sh|ss|x)es$|(?<=..[^s])s$/, ''));
 }
 
-/** The deed that a word names; undefined for a word that names none. */
-export function deedOf(word: string): Deed | undefined {
+/** The group of a verb; undefined for any other word. */
+export function verbGroupOf(word: string): VerbGroup | undefined {
   return deedOfVerb.get(word);
 }
