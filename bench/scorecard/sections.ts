@@ -36,7 +36,7 @@ export const sections: readonly ScorecardSection[] = [
   },
   {
     name: 'learning',
-    about: 'the same ruts with patterns off and on, and a planted bad pattern',
+    about: 'the same failing tool calls with patterns off and on, and a planted bad pattern',
     score: () => scoreLearning(),
   },
   {
@@ -56,7 +56,7 @@ export const sections: readonly ScorecardSection[] = [
   },
   {
     name: 'stuck',
-    about: 'ruts of forty kinds and seeds: recovered, escalated, given up',
+    about: 'forty situations in which a run is stuck: recovered, escalated, given up',
     score: () => scoreStuck(),
   },
 ];

@@ -1,5 +1,5 @@
-/** The scorecard's section `stuck`: a rut of each kind on real runs, and a rut that nothing could lead out of is reported. */
-import { ruts, scoreStuck } from '../../bench/scorecard/stuck/score-stuck';
+/** The scorecard's section `stuck`: one situation of each kind on real runs, and a situation that nothing could resolve is reported. */
+import { stuckCases, scoreStuck } from '../../bench/scorecard/stuck/score-stuck';
 import { reply } from '../../testing/emulator/script';
 
 /** One of each kind. */
@@ -12,10 +12,10 @@ const guarded = [
   'impossible task: unicorns',
 ];
 
-test('a rut of each kind ends as it should, and a model that heeds nothing is reported', async () => {
-  const chosen = ruts.filter(({ id }) => guarded.includes(id));
+test('one situation of each kind ends as it should, and a model that ignores all advice is reported', async () => {
+  const chosen = stuckCases.filter(({ id }) => guarded.includes(id));
   expect(chosen).toHaveLength(guarded.length);
-  const [dead] = ruts.filter(({ id }) => id === 'dead tool 1');
+  const [dead] = stuckCases.filter(({ id }) => id === 'dead tool 1');
   if (dead === undefined) throw new Error('there is no dead tool');
   const hopeless = {
     ...dead,
@@ -24,7 +24,7 @@ test('a rut of each kind ends as it should, and a model that heeds nothing is re
   };
   const { summary, rows } = await scoreStuck([...chosen, hopeless]);
   expect(summary).toMatchObject({
-    ruts: 7,
+    situations: 7,
     recoverable: 5,
     recovered: 4,
     escalated: 1,

@@ -1,4 +1,4 @@
-/** The same ruts with patterns off and on, and a planted bad pattern: real runs, a scripted model that needs what a real one needs. */
+/** The same failing tool calls with patterns off and on, and a planted bad pattern: real runs with a scripted model. */
 import path from 'node:path';
 import type { Pattern } from '../../../activities/stores/patterns/pattern-shape';
 import type { PatternStore } from '../../../activities/stores/patterns/pattern-store';
@@ -11,14 +11,14 @@ import { errorFingerprint, errorKindText } from '../../../workflows/core/errors/
 import type { ProviderWorld } from '../provider/provider-world';
 import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';
-import type { LearningRut } from './learning-ruts';
-import { learningRuts, mislaidRut, rutTools, successText } from './learning-ruts';
+import type { LearningCase } from './learning-cases';
+import { learningCases, mislaidCase, caseTools, successText } from './learning-cases';
 
-/** Lessons of each rut before patterns are drawn: enough for the confidence at which a run acts (ADR 0027). */
+/** Lessons of each case before patterns are extracted: enough for the confidence at which a run acts (ADR 0027). */
 const lessons = 8;
 
-/** Measured runs of each rut, and failures after which the model finds its own way. */
-const runsPerRut = 3;
+/** Measured runs of each case, and failures after which the model finds its own way. */
+const runsPerCase = 3;
 const ownPatience = 4;
 
 /** Uses within which a bad pattern must be demoted (R-LEARN-3). */
@@ -31,7 +31,7 @@ function textOf(request: ModelRequest): string {
 }
 
 /** The model: repeats its first call until it sees a result, or has failed as often as its patience lasts. */
-function mindOf(ruts: readonly LearningRut[]): ScriptedProvider {
+function mindOf(cases: readonly LearningCase[]): ScriptedProvider {
   const failures = new Map<string, number>();
   return scriptedProvider('scripted', (request): ScriptedStep => {
     const text = textOf(request);
@@ -46,13 +46,13 @@ function mindOf(ruts: readonly LearningRut[]): ScriptedProvider {
         }),
       };
     const [, run = ''] = token.exec(text) ?? [];
-    const rut = ruts.find(({ id }) => text.includes(`rut ${id};`));
-    if (rut === undefined) return { text: 'There is no such rut.' };
+    const learningCase = cases.find(({ id }) => text.includes(`case ${id};`));
+    if (learningCase === undefined) return { text: 'There is no such case.' };
     if (text.includes(successText)) return { text: 'done' };
     const failed = failures.get(run) ?? 0;
     failures.set(run, failed + 1);
     const patience = text.includes('lesson;') ? 1 : ownPatience;
-    return { toolCalls: [failed < patience ? rut.wrong(run) : rut.right(run)] };
+    return { toolCalls: [failed < patience ? learningCase.wrong(run) : learningCase.right(run)] };
   });
 }
 
@@ -66,17 +66,17 @@ let runs = 0;
 async function play(
   world: ProviderWorld,
   agent: string,
-  rut: LearningRut,
+  learningCase: LearningCase,
   kind: 'lesson' | 'measured',
 ): Promise<string> {
   runs += 1;
   const run = String(1_000 + runs);
-  const goal = `Get over the rut ${rut.id}; as a ${kind}; with token ${run} here.`;
+  const goal = `Work on case ${learningCase.id}; as a ${kind}; with token ${run} here.`;
   const started = await world.client.start({ agent, goal });
   const result = await started.result();
   if (result.status !== 'completed')
     throw new Error(
-      `a ${kind} of "${rut.id}" ended as ${result.status}: ${JSON.stringify(result).slice(0, 600)}`,
+      `a ${kind} of "${learningCase.id}" ended as ${result.status}: ${JSON.stringify(result).slice(0, 600)}`,
     );
   return run;
 }
@@ -114,7 +114,7 @@ function plantedPattern(): Pattern {
 async function usesOfBadPattern(world: ProviderWorld, patterns: PatternStore): Promise<number> {
   await patterns.updatePattern('planted', plantedPattern);
   for (let tries = 0; tries < 2 * mostBadUses; tries += 1) {
-    await play(world, 'learner', mislaidRut, 'measured');
+    await play(world, 'learner', mislaidCase, 'measured');
     const planted = await patterns.pattern('planted');
     if (planted?.status === 'demoted') return planted.lastUses.length;
   }
@@ -122,7 +122,7 @@ async function usesOfBadPattern(world: ProviderWorld, patterns: PatternStore): P
 }
 
 interface Measured {
-  readonly rut: LearningRut;
+  readonly learningCase: LearningCase;
   readonly off: number;
   readonly on: number;
 }
@@ -130,20 +130,20 @@ interface Measured {
 async function measure(
   world: ProviderWorld,
   mind: ScriptedProvider,
-  ruts: readonly LearningRut[],
+  cases: readonly LearningCase[],
 ): Promise<readonly Measured[]> {
   const measured: Measured[] = [];
-  for (const rut of ruts)
-    for (let index = 0; index < runsPerRut; index += 1) {
-      const off = callsToRecovery(mind, await play(world, 'stranger', rut, 'measured'));
-      const on = callsToRecovery(mind, await play(world, 'learner', rut, 'measured'));
-      measured.push({ rut, off, on });
+  for (const learningCase of cases)
+    for (let index = 0; index < runsPerCase; index += 1) {
+      const off = callsToRecovery(mind, await play(world, 'stranger', learningCase, 'measured'));
+      const on = callsToRecovery(mind, await play(world, 'learner', learningCase, 'measured'));
+      measured.push({ learningCase, off, on });
     }
   return measured;
 }
 
-function rowOf({ rut, off, on }: Measured, index: number): JudgedRow {
-  const id = `${rut.id} #${(index % runsPerRut) + 1}`;
+function rowOf({ learningCase, off, on }: Measured, index: number): JudgedRow {
+  const id = `${learningCase.id} #${(index % runsPerCase) + 1}`;
   const expected = `fewer than ${off} calls with patterns`;
   return on < off
     ? { id, expected: `${off} calls without patterns, ${on} with` }
@@ -151,7 +151,7 @@ function rowOf({ rut, off, on }: Measured, index: number): JudgedRow {
 }
 
 function badRow(uses: number): JudgedRow {
-  const { id } = mislaidRut;
+  const { id } = mislaidCase;
   const expected = `demoted after at most ${mostBadUses} uses`;
   const isRight = uses >= 1 && uses <= mostBadUses;
   return isRight
@@ -159,11 +159,11 @@ function badRow(uses: number): JudgedRow {
     : { id, expected, wrong: { id, expected, got: uses === 99 ? 'still used' : `${uses} uses` } };
 }
 
-/** Lets runs find the way out of each rut by themselves, several at once. */
-async function teach(world: ProviderWorld, ruts: readonly LearningRut[]): Promise<void> {
-  for (const rut of ruts) {
+/** Lets runs solve each case without help, several at once. */
+async function teach(world: ProviderWorld, cases: readonly LearningCase[]): Promise<void> {
+  for (const learningCase of cases) {
     const taught = await Promise.allSettled(
-      Array.from({ length: lessons }, () => play(world, 'learner', rut, 'lesson')),
+      Array.from({ length: lessons }, () => play(world, 'learner', learningCase, 'lesson')),
     );
     const failed = taught.find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
@@ -172,13 +172,13 @@ async function teach(world: ProviderWorld, ruts: readonly LearningRut[]): Promis
 
 /** Teaches, draws patterns by the workflow of the schedule, and measures. */
 export async function scoreLearning(
-  ruts: readonly LearningRut[] = learningRuts,
+  cases: readonly LearningCase[] = learningCases,
 ): Promise<SectionScore> {
-  const mind = mindOf([...ruts, mislaidRut]);
+  const mind = mindOf([...cases, mislaidCase]);
   const agent = {
-    instructions: 'You get things over ruts.',
+    instructions: 'You work on cases.',
     chain: [{ provider: 'scripted', model: 'm', windowTokens: 100_000 }] as const,
-    tools: rutTools,
+    tools: caseTools,
     recovery: { mode: 'auto' as const },
   };
   const parts = {
@@ -191,13 +191,13 @@ export async function scoreLearning(
   return inProviderWorld(
     () => parts,
     async (world) => {
-      await teach(world, ruts);
+      await teach(world, cases);
       await world.temporal.workflow.execute(extractPatternsWorkflow, {
         taskQueue: 'scorecard',
         workflowId: 'extract-patterns',
         args: [],
       });
-      const measured = await measure(world, mind, ruts);
+      const measured = await measure(world, mind, cases);
       const store = await openStore(`sqlite:${path.join(world.folder, 'store.db')}`);
       const badPatternUses = await usesOfBadPattern(world, store.patterns).finally(() =>
         store.close(),

@@ -1,4 +1,4 @@
-/** Plays ruts as real runs, and counts who got out of them, how, and what it cost. */
+/** Plays situations in which a run is stuck as real runs, and counts which recovered, how, and at what cost. */
 import type { AgentDefinition } from '../../../activities/definitions/agent';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
@@ -7,14 +7,14 @@ import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import type { ProviderWorld } from '../provider/provider-world';
 import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';
-import { parameterRuts } from './parameter-ruts';
-import { peopleRuts } from './people-ruts';
-import type { Rut } from './rut';
-import { viewOf } from './rut';
-import { toolRuts } from './tool-ruts';
+import { parameterCases } from './parameter-cases';
+import { peopleCases } from './people-cases';
+import type { StuckCase } from './stuck-case';
+import { viewOf } from './stuck-case';
+import { toolCases } from './tool-cases';
 
-/** All ruts of the bar. */
-export const ruts: readonly Rut[] = [...parameterRuts, ...toolRuts, ...peopleRuts];
+/** All situations that are scored. */
+export const stuckCases: readonly StuckCase[] = [...parameterCases, ...toolCases, ...peopleCases];
 
 /** Runs at the same time. */
 const atOnce = 6;
@@ -22,34 +22,34 @@ const atOnce = 6;
 /** Milliseconds that one run may take, its backoff included. */
 const deadlineMs = 60_000;
 
-/** What came of one rut. */
+/** The result of one situation. */
 interface Played {
-  readonly rut: Rut;
+  readonly stuckCase: StuckCase;
   readonly outcome: RunOutcome | undefined;
   readonly entries: readonly TimelineEntry[];
   readonly wasAsked: boolean;
 }
 
-const mountOf = (index: number): string => `rut-${index}`;
-const agentOf = (index: number): string => `rut-${index}`;
+const mountOf = (index: number): string => `case-${index}`;
+const agentOf = (index: number): string => `case-${index}`;
 
 /** The planner's requests are told by its instructions. */
-function scriptRut(emulator: VendorEmulator, rut: Rut, index: number): void {
+function scriptCase(emulator: VendorEmulator, stuckCase: StuckCase, index: number): void {
   emulator.script(
     (request) =>
       request.systemText.includes('plan the recovery')
-        ? rut.planner(viewOf(request).text)
-        : rut.model(viewOf(request)),
+        ? stuckCase.planner(viewOf(request).text)
+        : stuckCase.model(viewOf(request)),
     { mount: mountOf(index) },
   );
 }
 
-function definitionOf(rut: Rut, index: number): AgentDefinition {
+function definitionOf(stuckCase: StuckCase, index: number): AgentDefinition {
   return {
     name: agentOf(index),
     instructions: 'Do what is asked.',
     chain: [{ provider: mountOf(index), model: 'claude-sonnet-5' }],
-    tools: rut.tools,
+    tools: stuckCase.tools,
     limits: { maxIterations: 30 },
     recovery: { mode: 'auto' },
     patterns: 'off',
@@ -57,8 +57,8 @@ function definitionOf(rut: Rut, index: number): AgentDefinition {
 }
 
 /** Answers what is asked until the run ends. */
-async function play(world: ProviderWorld, rut: Rut, index: number): Promise<Played> {
-  const run = await world.client.start({ agent: agentOf(index), goal: rut.goal });
+async function play(world: ProviderWorld, stuckCase: StuckCase, index: number): Promise<Played> {
+  const run = await world.client.start({ agent: agentOf(index), goal: stuckCase.goal });
   let wasAsked = false;
   let outcome: RunOutcome | undefined;
   const ended = run.outcome().then((value) => {
@@ -67,9 +67,9 @@ async function play(world: ProviderWorld, rut: Rut, index: number): Promise<Play
   const untilMs = Date.now() + deadlineMs;
   while (outcome === undefined && Date.now() < untilMs) {
     const [item] = await run.pending();
-    if (item?.type === 'question' && rut.answer !== undefined) {
+    if (item?.type === 'question' && stuckCase.answer !== undefined) {
       wasAsked = true;
-      await run.answer(item.questionId, rut.answer);
+      await run.answer(item.questionId, stuckCase.answer);
     } else if (item !== undefined) {
       wasAsked = true;
       await run.stop('nobody is there to answer');
@@ -79,14 +79,17 @@ async function play(world: ProviderWorld, rut: Rut, index: number): Promise<Play
   if (outcome === undefined) await run.cancel();
   const entries: TimelineEntry[] = [];
   for await (const entry of run.events()) entries.push(entry);
-  return { rut, outcome, entries, wasAsked };
+  return { stuckCase, outcome, entries, wasAsked };
 }
 
-async function playAll(world: ProviderWorld, chosen: readonly Rut[]): Promise<readonly Played[]> {
+async function playAll(
+  world: ProviderWorld,
+  chosen: readonly StuckCase[],
+): Promise<readonly Played[]> {
   const played = new Map<number, Played>();
   const rest = chosen.entries();
   const lane = async (): Promise<void> => {
-    for (const [index, rut] of rest) played.set(index, await play(world, rut, index));
+    for (const [index, stuckCase] of rest) played.set(index, await play(world, stuckCase, index));
   };
   await Promise.all(Array.from({ length: atOnce }, lane));
   return chosen.flatMap((_rut, index) => played.get(index) ?? []);
@@ -99,14 +102,14 @@ function endOf({ outcome, wasAsked }: Played): string {
   return outcome.reason === 'gave_up' ? 'gave up' : `hard stop: ${outcome.reason}`;
 }
 
-const wanted: { readonly [Right in Rut['right']]: string } = {
+const wanted: { readonly [Right in StuckCase['right']]: string } = {
   recovers: 'recovered',
   escalates: 'escalated',
   'gives-up': 'gave up',
 };
 
 function judge(played: Played): JudgedRow {
-  const { id, right } = played.rut;
+  const { id, right } = played.stuckCase;
   const [expected, got] = [wanted[right], endOf(played)];
   return { id, expected, ...(expected === got ? {} : { wrong: { id, expected, got } }) };
 }
@@ -144,11 +147,11 @@ function barRow(recovered: number, recoverable: number, hardStopped: number): Ju
 }
 
 /**
- * Plays ruts in a world of their own.
+ * Plays situations, in an environment of their own.
  *
  * Contract: `summary` has exactly the fields of docs/results.md. Some recoverable situations may fail, within the bar.
  */
-export async function scoreStuck(chosen: readonly Rut[] = ruts): Promise<SectionScore> {
+export async function scoreStuck(chosen: readonly StuckCase[] = stuckCases): Promise<SectionScore> {
   const played = await inProviderWorld(
     ({ emulator }) => ({
       providers: chosen.map((_rut, index) =>
@@ -161,22 +164,22 @@ export async function scoreStuck(chosen: readonly Rut[] = ruts): Promise<Section
       agents: chosen.map(definitionOf),
     }),
     (world) => {
-      chosen.forEach((rut, index) => {
-        scriptRut(world.emulator, rut, index);
+      chosen.forEach((stuckCase, index) => {
+        scriptCase(world.emulator, stuckCase, index);
       });
       return playAll(world, chosen);
     },
   );
   const ends = played.map(endOf);
   const recovered = played.filter(
-    (each, index) => each.rut.right === 'recovers' && ends[index] === 'recovered',
+    (each, index) => each.stuckCase.right === 'recovers' && ends[index] === 'recovered',
   );
   const recoverable = chosen.filter(({ right }) => right === 'recovers').length;
   const hardStopped = ends.filter((end) => end.startsWith('hard stop')).length;
   return {
     rows: [...played.map(judge), barRow(recovered.length, recoverable, hardStopped)],
     summary: {
-      ruts: chosen.length,
+      situations: chosen.length,
       recoverable,
       recovered: recovered.length,
       escalated: ends.filter((end) => end === 'escalated').length,

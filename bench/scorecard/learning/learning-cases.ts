@@ -1,4 +1,4 @@
-/** Ruts that runs can learn to leave: each a tool that refuses a first call, and the call that works. */
+/** Cases that runs can learn to solve: each a tool that refuses a first call, and the call that works. */
 import { z } from 'zod';
 import type { Tool } from '../../../activities/tools/tool';
 import { defineTool } from '../../../activities/tools/define-tool';
@@ -10,14 +10,14 @@ interface RutCall {
   readonly input: JsonObject;
 }
 
-/** One kind of rut; `token` makes the values of each run its own. */
-export interface LearningRut {
+/** One case; `token` makes the values of each run different. */
+export interface LearningCase {
   readonly id: string;
   readonly wrong: (token: string) => RutCall;
   readonly right: (token: string) => RutCall;
 }
 
-/** What every tool says when it worked: by it the scripted model sees that it is over the rut. */
+/** What every tool says when it worked: how the scripted model sees that the case is solved. */
 export const successText = 'OK, here it is:';
 
 function lookUp<Input extends z.ZodType>(
@@ -39,8 +39,8 @@ function lookUp<Input extends z.ZodType>(
   });
 }
 
-/** The tools of all ruts. */
-export const rutTools: readonly Tool[] = [
+/** The tools of all cases. */
+export const caseTools: readonly Tool[] = [
   lookUp('look_up_order', 'Looks up an order.', z.object({ id: z.string() }), ({ id }) =>
     id === id.toLowerCase() ? undefined : `unknown order "${id}"`,
   ),
@@ -65,8 +65,8 @@ export const rutTools: readonly Tool[] = [
   ),
 ];
 
-/** The ruts that are learned and measured. */
-export const learningRuts: readonly LearningRut[] = [
+/** The cases that are learned and measured. */
+export const learningCases: readonly LearningCase[] = [
   {
     id: 'lower case',
     wrong: (token) => ({ name: 'look_up_order', input: { id: `ORD-${token}` } }),
@@ -95,8 +95,8 @@ export const learningRuts: readonly LearningRut[] = [
   },
 ];
 
-/** The rut for which a bad pattern is planted. */
-export const mislaidRut: LearningRut = {
+/** The case for which a bad pattern is planted. */
+export const mislaidCase: LearningCase = {
   id: 'a planted bad pattern',
   wrong: (token) => ({ name: 'convert', input: { amount: `eur ${token}` } }),
   right: (token) => ({ name: 'convert', input: { amount: `EUR ${token}` } }),

@@ -1,10 +1,19 @@
-/** Ruts in which the tool is right and a parameter is wrong; an earlier result holds the right one. */
+/** Situations in which the tool is right and a parameter is wrong; an earlier result holds the right value. */
 import { z } from 'zod';
 import type { JsonObject } from '../../../workflows/core/json';
-import type { Rut } from './rut';
-import { advisedInput, calls, clueless, fails, plans, tool, treasure, untilTreasure } from './rut';
+import type { StuckCase } from './stuck-case';
+import {
+  advisedInput,
+  calls,
+  clueless,
+  fails,
+  plans,
+  tool,
+  treasure,
+  untilTreasure,
+} from './stuck-case';
 
-interface ParameterRut {
+interface ParameterCase {
   readonly id: string;
   readonly goal: string;
   /** Tells what is known; called first, without input. */
@@ -26,17 +35,17 @@ function nextWrong(wrong: readonly JsonObject[], last: JsonObject | undefined): 
   return wrong[(index + 1) % wrong.length] ?? {};
 }
 
-function parameterRut(rut: ParameterRut): Rut {
-  const { source, target, parameter, right } = rut;
+function parameterCase(stuckCase: ParameterCase): StuckCase {
+  const { source, target, parameter, right } = stuckCase;
   const schema = z.object({ [parameter]: z.string() });
   return {
-    id: rut.id,
+    id: stuckCase.id,
     right: 'recovers',
-    goal: rut.goal,
+    goal: stuckCase.goal,
     tools: [
       tool(source.name, 'Tells what is known about the task.', text, () => source.says),
       tool(target, `Does the work for one ${parameter}.`, schema, (input) =>
-        input[parameter] === right ? `${treasure} of ${right}` : fails(rut.error),
+        input[parameter] === right ? `${treasure} of ${right}` : fails(stuckCase.error),
       ),
     ],
     model: untilTreasure((view) => {
@@ -44,10 +53,10 @@ function parameterRut(rut: ParameterRut): Rut {
       if (advised !== undefined) return calls(target, advised);
       if (!view.text.includes(source.says)) return calls(source.name, {});
       const last = view.lastCall?.name === target ? view.lastCall.input : undefined;
-      return calls(target, nextWrong(rut.wrong, last));
+      return calls(target, nextWrong(stuckCase.wrong, last));
     }),
     planner: (prompt) => {
-      const [, value] = rut.tells.exec(prompt) ?? [];
+      const [, value] = stuckCase.tells.exec(prompt) ?? [];
       return value === undefined
         ? clueless()
         : plans('parameter-adjustment', 0.85, {
@@ -58,10 +67,10 @@ function parameterRut(rut: ParameterRut): Rut {
   };
 }
 
-/** Thirteen ruts of parameters that are wrong, and three of one that is missing. */
-export const parameterRuts: readonly Rut[] = [
+/** Thirteen situations with a wrong parameter, and three with a missing one. */
+export const parameterCases: readonly StuckCase[] = [
   ...['invoice', 'tracker', 'router'].map((name, seed) =>
-    parameterRut({
+    parameterCase({
       id: `wrong path ${seed + 1}`,
       goal: `Say what ${name} does.`,
       source: {
@@ -77,7 +86,7 @@ export const parameterRuts: readonly Rut[] = [
     }),
   ),
   ...['4711', 'x-99'].map((id, seed) =>
-    parameterRut({
+    parameterCase({
       id: `stale id ${seed + 1}`,
       goal: 'Ship the order of Ada.',
       source: { name: 'list_orders', says: `Orders now open: number=${id} buyer=Ada` },
@@ -90,7 +99,7 @@ export const parameterRuts: readonly Rut[] = [
     }),
   ),
   ...['31/12/2026', 'Dec 31 26'].map((date, seed) =>
-    parameterRut({
+    parameterCase({
       id: `wrong format ${seed + 1}`,
       goal: 'Book the room for the last day of the year.',
       source: { name: 'room_rules', says: 'Dates are written as in 2026-12-31.' },
@@ -103,7 +112,7 @@ export const parameterRuts: readonly Rut[] = [
     }),
   ),
   ...['p1', 'page-a'].map((page, seed) =>
-    parameterRut({
+    parameterCase({
       id: `off-by-one paging ${seed + 1}`,
       goal: 'Read the first page.',
       source: { name: 'describe_list', says: `The first page is called <${page}>, the last <z>.` },
@@ -116,7 +125,7 @@ export const parameterRuts: readonly Rut[] = [
     }),
   ),
   ...['packages/app', 'services/web'].map((folder, seed) =>
-    parameterRut({
+    parameterCase({
       id: `wrong working directory ${seed + 1}`,
       goal: 'Run the tests.',
       source: { name: 'project_map', says: `Tests live in folder ${folder}; the root has none` },
@@ -129,7 +138,7 @@ export const parameterRuts: readonly Rut[] = [
     }),
   ),
   ...['HIGH', 'Sev1'].map((level, seed) =>
-    parameterRut({
+    parameterCase({
       id: `wrong word of a list ${seed + 1}`,
       goal: 'Count the urgent tickets.',
       source: { name: 'ticket_levels', says: `Levels: ${level} (urgent), OTHER (the rest)` },
@@ -142,7 +151,7 @@ export const parameterRuts: readonly Rut[] = [
     }),
   ),
   ...['c-204', 'c-205', 'team-x'].map((channel, seed) =>
-    parameterRut({
+    parameterCase({
       id: `missing parameter ${seed + 1}`,
       goal: 'Post the news to the team.',
       source: { name: 'list_channels', says: `Channel of the team: ${channel}.` },

@@ -1,18 +1,18 @@
-/** Ruts that only a person leads out of, and ruts that nothing leads out of. */
+/** Situations that only a person can resolve, and situations that nothing can resolve. */
 import { z } from 'zod';
 import { reply } from '../../../testing/emulator/script';
-import type { Rut } from './rut';
-import { calls, clueless, fails, plans, tool } from './rut';
+import type { StuckCase } from './stuck-case';
+import { calls, clueless, fails, plans, tool } from './stuck-case';
 
 const query = z.object({ query: z.string() });
 
 /** A model that goes round until it reads what a person answers. */
-function untilTold(answer: string, name: string, question: string): Rut['model'] {
+function untilTold(answer: string, name: string, question: string): StuckCase['model'] {
   return (view) =>
     view.text.includes(answer) ? reply.text('Now I know.') : calls(name, { query: question });
 }
 
-const ambiguous: readonly Rut[] = [
+const ambiguous: readonly StuckCase[] = [
   ['tools', 'the CLI tools', 0.9],
   ['the report', 'the one of March', 0.7],
   ['the server', 'staging', 0.3],
@@ -29,7 +29,7 @@ const ambiguous: readonly Rut[] = [
   answer: String(answer),
 }));
 
-const locked: readonly Rut[] = (['auth_failed', 'auth_failed', 'tool_denied'] as const).map(
+const locked: readonly StuckCase[] = (['auth_failed', 'auth_failed', 'tool_denied'] as const).map(
   (code, seed) => ({
     id: `${code === 'tool_denied' ? 'permission denied' : 'auth missing'} ${seed + 1}`,
     right: 'escalates',
@@ -42,7 +42,7 @@ const locked: readonly Rut[] = (['auth_failed', 'auth_failed', 'tool_denied'] as
   }),
 );
 
-const impossible: readonly Rut[] = ['unicorns', 'perpetual motion'].map((what) => ({
+const impossible: readonly StuckCase[] = ['unicorns', 'perpetual motion'].map((what) => ({
   id: `impossible task: ${what}`,
   right: 'gives-up',
   goal: `Find ${what}.`,
@@ -54,5 +54,5 @@ const impossible: readonly Rut[] = ['unicorns', 'perpetual motion'].map((what) =
       : clueless(),
 }));
 
-/** Eight ruts. */
-export const peopleRuts: readonly Rut[] = [...ambiguous, ...locked, ...impossible];
+/** Eight situations. */
+export const peopleCases: readonly StuckCase[] = [...ambiguous, ...locked, ...impossible];

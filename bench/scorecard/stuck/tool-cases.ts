@@ -1,11 +1,11 @@
-/** Ruts in which another tool is needed, the same one later, or no tool at all. */
+/** Situations that need another tool, the same tool later, or no tool at all. */
 import { z } from 'zod';
 import type { Step } from '../../../testing/emulator/script';
 import { reply } from '../../../testing/emulator/script';
 import type { ToolErrorCode } from '../../../activities/tools/tool-error';
 import type { JsonObject } from '../../../workflows/core/json';
-import type { Rut, View } from './rut';
-import { calls, clueless, fails, plans, tool, treasure, untilTreasure } from './rut';
+import type { StuckCase, View } from './stuck-case';
+import { calls, clueless, fails, plans, tool, treasure, untilTreasure } from './stuck-case';
 
 const query = z.object({ query: z.string() });
 
@@ -27,7 +27,7 @@ function pickTool(end: string, input: JsonObject): (prompt: string) => Step {
   };
 }
 
-const deadTools: readonly Rut[] = ['mirror', 'archive', 'replica'].map((other, seed) => {
+const deadTools: readonly StuckCase[] = ['mirror', 'archive', 'replica'].map((other, seed) => {
   const input = { query: `report ${seed}` };
   return {
     id: `dead tool ${seed + 1}`,
@@ -42,7 +42,7 @@ const deadTools: readonly Rut[] = ['mirror', 'archive', 'replica'].map((other, s
   };
 });
 
-const wrongTools: readonly Rut[] = ['grep', 'find_text', 'scan'].map((right, seed) => {
+const wrongTools: readonly StuckCase[] = ['grep', 'find_text', 'scan'].map((right, seed) => {
   const input = { query: `needle ${seed}` };
   return {
     id: `wrong tool ${seed + 1}`,
@@ -57,7 +57,7 @@ const wrongTools: readonly Rut[] = ['grep', 'find_text', 'scan'].map((right, see
   };
 });
 
-const alternating: readonly Rut[] = [2, 3].map((count) => {
+const alternating: readonly StuckCase[] = [2, 3].map((count) => {
   const names = ['look', 'peek', 'glance'].slice(0, count);
   const input = { query: 'the door' };
   return {
@@ -73,7 +73,7 @@ const alternating: readonly Rut[] = [2, 3].map((count) => {
   };
 });
 
-const createFile: readonly Rut[] = ['notes.md', 'todo.txt'].map((file, seed) => ({
+const createFile: readonly StuckCase[] = ['notes.md', 'todo.txt'].map((file, seed) => ({
   id: `missing file that must be created ${seed + 1}`,
   right: 'recovers',
   goal: `See to it that ${file} says hello.`,
@@ -92,7 +92,7 @@ const createFile: readonly Rut[] = ['notes.md', 'todo.txt'].map((file, seed) => 
 }));
 
 /** The small world is out of order for some calls, whoever makes them. */
-function flakyTool(code: ToolErrorCode, failures: number): Rut['tools'][number] {
+function flakyTool(code: ToolErrorCode, failures: number): StuckCase['tools'][number] {
   let left = failures;
   return tool('quote', 'Gives a price.', query, () => {
     left -= 1;
@@ -100,28 +100,30 @@ function flakyTool(code: ToolErrorCode, failures: number): Rut['tools'][number] 
   });
 }
 
-const flaky: readonly Rut[] = (['tool_timeout', 'tool_execution_failed'] as const).map((code) => ({
-  id: `flaky tool, ${code}`,
-  right: 'recovers',
-  goal: 'Get the price.',
-  tools: [
-    flakyTool(code, 3),
-    tool('ponder', 'Thinks about it.', query, () => 'nothing comes to mind'),
-  ],
-  // It does not dare to ask again until somebody does it for it.
-  model: untilTreasure((view) =>
-    view.text.includes('nothing comes to mind') || view.lastCall === undefined
-      ? calls('quote', { query: 'tea' })
-      : calls('ponder', { query: 'tea' }),
-  ),
-  planner: (prompt) =>
-    prompt.includes('try again later')
-      ? plans('retry', 0.85, { toolName: 'quote', parameters: { query: 'tea' } })
-      : clueless(),
-}));
+const flaky: readonly StuckCase[] = (['tool_timeout', 'tool_execution_failed'] as const).map(
+  (code) => ({
+    id: `flaky tool, ${code}`,
+    right: 'recovers',
+    goal: 'Get the price.',
+    tools: [
+      flakyTool(code, 3),
+      tool('ponder', 'Thinks about it.', query, () => 'nothing comes to mind'),
+    ],
+    // It does not dare to ask again until somebody does it for it.
+    model: untilTreasure((view) =>
+      view.text.includes('nothing comes to mind') || view.lastCall === undefined
+        ? calls('quote', { query: 'tea' })
+        : calls('ponder', { query: 'tea' }),
+    ),
+    planner: (prompt) =>
+      prompt.includes('try again later')
+        ? plans('retry', 0.85, { toolName: 'quote', parameters: { query: 'tea' } })
+        : clueless(),
+  }),
+);
 
 /** Advice in words alone: by the planner, or, where that is clueless, by the runtime's own rules. */
-const advice: readonly Rut[] = [
+const advice: readonly StuckCase[] = [
   {
     id: 'endless re-reading, told to answer by the planner',
     right: 'recovers',
@@ -169,8 +171,8 @@ const advice: readonly Rut[] = [
   },
 ];
 
-/** The planner's first thought is wrong; what was tried in vain tells it so. */
-const secondThought: Rut = {
+/** The planner's first idea is wrong; what was tried without success shows it. */
+const secondThought: StuckCase = {
   id: 'a first way out that does not help',
   right: 'recovers',
   goal: 'Get the key.',
@@ -188,8 +190,8 @@ const secondThought: Rut = {
   },
 };
 
-/** Sixteen ruts, most of them of tools. */
-export const toolRuts: readonly Rut[] = [
+/** Sixteen situations, most of them about tools. */
+export const toolCases: readonly StuckCase[] = [
   ...deadTools,
   ...wrongTools,
   ...alternating,

@@ -1,4 +1,4 @@
-/** What a rut is: tools of a small world, a model that goes wrong in it, and what it must be told to go right. */
+/** A situation in which a run gets stuck: some tools, a model that misuses them, and the advice that it needs. */
 import type { z } from 'zod';
 import type { Tool } from '../../../activities/tools/tool';
 import { defineTool } from '../../../activities/tools/define-tool';
@@ -19,8 +19,8 @@ export interface View {
   readonly lastCall: { readonly name: string; readonly input: JsonObject } | undefined;
 }
 
-/** One rut. Contract: neither rule counts calls; both answer by what they read. */
-export interface Rut {
+/** One situation. Contract: neither rule counts calls; both answer by what they read. */
+export interface StuckCase {
   readonly id: string;
   /** `recovers` without a person; `escalates`: a person is what is missing; `gives-up`: nothing helps. */
   readonly right: 'recovers' | 'escalates' | 'gives-up';
