@@ -11,6 +11,7 @@ import type { AgentWorld } from '../support/agent-world';
 import { uniqueName, workflowBundle } from '../support/temporal';
 import { outcomeOf, startAgentWorld, testModel } from '../support/agent-world';
 import { storyOf } from '../support/folded-story';
+import { rawHttp } from '../../bench/scorecard/provider/recorded-answer';
 
 const windowTokens = 20_000;
 
@@ -69,10 +70,7 @@ test('strips old results when the window fills, and the run goes on with what th
 });
 
 test('context_overflow-01: asks for a shorter reply by the exact numbers, and compacts nothing', async () => {
-  world.emulator.script([
-    fault.rawHttp(publicHttpAnswers['context_overflow-01']),
-    reply.text('done'),
-  ]);
+  world.emulator.script([rawHttp(publicHttpAnswers['context_overflow-01']), reply.text('done')]);
   const before = world.emulator.requests.length;
   const outcome = await world.run({ agent: 'talker', goal: 'Talk.' });
   expect(outcome).toMatchObject({ status: 'completed' });

@@ -5,6 +5,7 @@ import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { ReplyPart, ReplyStop } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
 import { cases, fc } from '../support/properties';
+import { rawBytes, rawHttp, rawSse } from '../../bench/scorecard/provider/recorded-answer';
 
 let emulator: VendorEmulator;
 
@@ -152,9 +153,9 @@ test('answers raw captures byte by byte, as cases.jsonl gives them', async () =>
   const body = { model: 'm', max_tokens: 9, messages: [user] };
   const billing = { type: 'error', error: { type: 'invalid_request_error', message: 'credit' } };
   emulator.script([
-    fault.rawHttp({ status: 400, headers: { 'x-should-retry': 'false' }, body: billing }),
-    fault.rawHttp({ status: 502, body_text: { repeat: '<p>', times: 1000 } }),
-    fault.rawSse({
+    rawHttp({ status: 400, headers: { 'x-should-retry': 'false' }, body: billing }),
+    rawHttp({ status: 502, body_text: { repeat: '<p>', times: 1000 } }),
+    rawSse({
       status: 200,
       events: [
         'event: ping\ndata: {"type": "ping"}',
@@ -163,8 +164,8 @@ test('answers raw captures byte by byte, as cases.jsonl gives them', async () =>
       ],
       end: 'eof',
     }),
-    fault.rawSse({ events: [], end: 'error', error: { cause: { code: 'ECONNRESET' } } }),
-    fault.rawBytes({ chunks_hex: ['65', '76656e743a2070', '696e670a'], end: 'eof' }),
+    rawSse({ events: [], end: 'error', error: { cause: { code: 'ECONNRESET' } } }),
+    rawBytes({ chunks_hex: ['65', '76656e743a2070', '696e670a'], end: 'eof' }),
   ]);
   const failures: unknown[] = [];
   for (let count = 0; count < 5; count += 1) {

@@ -202,8 +202,8 @@ function consumed(handed: HandedLimits, greed: number): Consumption {
     events: part(maxEvents),
     activeMs: part(Math.min(maxActiveMs, 1_000)),
     guard: {
-      toolRuns: { search: part(toolCallsLeft?.['search']) },
-      fileEdits: { f1: part(fileEditsLeft?.['f1'] ?? handed.maxEditsPerFile) },
+      toolRuns: { search: part(toolCallsLeft['search']) },
+      fileEdits: { f1: part(fileEditsLeft['f1'] ?? handed.maxEditsPerFile) },
     },
   };
 }

@@ -1,4 +1,5 @@
 /** Turns a scripted step into what happens on the connection. */
+import { defined } from '../../workflows/core/json';
 import type { Action } from './delivery';
 import { writesOf } from './delivery';
 import type {
@@ -125,7 +126,7 @@ function actActions(
         {
           type: 'stall',
           pingText: context.wire.pingText,
-          ...(act.pingEveryMs === undefined ? {} : { pingEveryMs: act.pingEveryMs }),
+          ...defined({ pingEveryMs: act.pingEveryMs }),
         },
       ];
     case 'pause':
@@ -249,7 +250,7 @@ export function planFault(context: PlanContext, step: FaultStep): readonly Actio
           : {
               type: 'stall',
               pingText: context.wire.pingText,
-              ...(step.end.pingEveryMs === undefined ? {} : { pingEveryMs: step.end.pingEveryMs }),
+              ...defined({ pingEveryMs: step.end.pingEveryMs }),
             },
       ];
   }

@@ -1,7 +1,7 @@
 /** Builders for what the emulated vendor does next: replies and faults, the same words for every wire. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
 import type { Usage } from '../../workflows/core/budget/spend';
-import { rawBytes, rawHttp, rawSse } from './raw-step';
 import type {
   Delivery,
   FaultStep,
@@ -36,8 +36,7 @@ function replyOf(parts: readonly ReplyPart[], stop: ReplyStop, options: ReplyOpt
     stop: options.stop ?? stop,
     charactersPerDelta: options.charactersPerDelta ?? 12,
     delivery: options.delivery ?? {},
-    ...(options.usage === undefined ? {} : { usage: options.usage }),
-    ...(options.model === undefined ? {} : { model: options.model }),
+    ...defined({ usage: options.usage, model: options.model }),
   };
 }
 
@@ -64,7 +63,7 @@ export const reply = {
       type: 'tool-call',
       name: call.name,
       argumentsText: JSON.stringify(call.input),
-      ...(call.id === undefined ? {} : { id: call.id }),
+      ...defined({ id: call.id }),
     }));
     return replyOf(withText(options.text, parts), 'tool-use', options);
   },
@@ -78,7 +77,7 @@ export const reply = {
     const call: ReplyPart = {
       type: 'tool-call',
       argumentsText,
-      ...(name === undefined ? {} : { name }),
+      ...defined({ name }),
     };
     return replyOf(withText(options.text, [call]), 'tool-use', options);
   },
@@ -150,8 +149,7 @@ const beforeStream = {
     headers: options.headers ?? {},
     error: { status, ...options.error },
     delayMs: options.delayMs ?? 0,
-    ...(options.body === undefined ? {} : { body: options.body }),
-    ...(options.bodyText === undefined ? {} : { bodyText: options.bodyText }),
+    ...defined({ body: options.body, bodyText: options.bodyText }),
   }),
 
   /** The connection ends, or stalls, before or right after the response's head. */
@@ -201,16 +199,13 @@ const withinStream = {
 
   /** All content, then a clean end without the vendor's closing events. */
   missingEnd: (during?: ReplyStep): FaultStep =>
-    inStream(
-      { beforeClosing: true, ...(during === undefined ? {} : { during }) },
-      { type: 'end', how: 'eof' },
-    ),
+    inStream({ beforeClosing: true, ...defined({ during }) }, { type: 'end', how: 'eof' }),
 
   /** Nothing more, forever, or only pings. */
   stall: (options: StreamFaultOptions & { readonly pingEveryMs?: number } = {}): FaultStep =>
     inStream(options, {
       type: 'stall',
-      ...(options.pingEveryMs === undefined ? {} : { pingEveryMs: options.pingEveryMs }),
+      ...defined({ pingEveryMs: options.pingEveryMs }),
     }),
 
   /** Nothing, or only pings, for a while; then the reply continues to its proper end. */
@@ -221,7 +216,7 @@ const withinStream = {
     inStream(options, {
       type: 'pause',
       forMs,
-      ...(options.pingEveryMs === undefined ? {} : { pingEveryMs: options.pingEveryMs }),
+      ...defined({ pingEveryMs: options.pingEveryMs }),
     }),
 
   /** A data line that is not JSON; then the stream continues. */
@@ -257,8 +252,5 @@ const delivery = {
     delivered(step, { headersAfterMs }),
 };
 
-/** Answers byte by byte, taken from captures and from `cases.jsonl`. */
-const raw = { rawHttp, rawSse, rawBytes };
-
 /** Builders of faults. */
-export const fault = { ...beforeStream, ...withinStream, ...delivery, ...raw };
+export const fault = { ...beforeStream, ...withinStream, ...delivery };

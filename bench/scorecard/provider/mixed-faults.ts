@@ -14,6 +14,7 @@ import {
   unhurt,
 } from './fault-builders';
 import type { ProviderFault } from './provider-fault';
+import { rawBytes, rawHttp } from './recorded-answer';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 const input = 'a text of some length';
@@ -60,7 +61,7 @@ function combinations(): readonly ProviderFault[] {
     stoppedWhenSpent(
       '500 with a body of 1 MB, only route',
       wire,
-      fault.rawHttp({ status: 500, body_text: { repeat: 'lorem ipsum ', times: 90_000 } }),
+      rawHttp({ status: 500, body_text: { repeat: 'lorem ipsum ', times: 90_000 } }),
       'overloaded',
     ),
   ]);
@@ -116,7 +117,7 @@ function retryAdvice(wire: WireName): readonly ProviderFault[] {
       'overloaded',
     ),
     retried('200 with a JSON overload', wire, fault.notSse(overloadBody), 'overloaded'),
-    retried('200, bytes that are no text', wire, fault.rawBytes(noText), 'network'),
+    retried('200, bytes that are no text', wire, rawBytes(noText), 'network'),
     failedOver('429, bucket full in 10 min', wire, fault.http(429, farReset), 'rate_limit'),
   ];
 }
@@ -213,7 +214,7 @@ function gateways(): readonly ProviderFault[] {
       retried(
         '200, gzip that is none',
         wire,
-        fault.rawHttp({
+        rawHttp({
           status: 200,
           headers: { ...sse, 'content-encoding': 'gzip' },
           body_text: 'event: ping\ndata: {}\n\n',
@@ -223,13 +224,13 @@ function gateways(): readonly ProviderFault[] {
       retried(
         '200, a web page as a stream',
         wire,
-        fault.rawHttp({ status: 200, headers: sse, body_text: '<html><title>502</title></html>' }),
+        rawHttp({ status: 200, headers: sse, body_text: '<html><title>502</title></html>' }),
         'network',
       ),
       failedOver(
         '403 without a body',
         wire,
-        fault.rawHttp({ status: 403, headers: {}, body_text: '' }),
+        rawHttp({ status: 403, headers: {}, body_text: '' }),
         'auth',
       ),
       unhurt(

@@ -1,5 +1,5 @@
 /** Answers of vendors that public issues report, byte by byte; ids and names in them are made up. */
-import type { RawHttpInput, RawSseInput } from '../../../testing/emulator/raw-step';
+import type { RawHttpInput, RawSseInput } from './recorded-answer';
 
 /** Answers told by status and body, by the id of their case in the corpus of public failures. */
 export const publicHttpAnswers = {

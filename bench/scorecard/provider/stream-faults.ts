@@ -5,6 +5,7 @@ import type { WireName } from '../../../testing/emulator/wire';
 import { asking, failedOver, retried, spent } from './fault-builders';
 import type { RowOptions } from './fault-builders';
 import type { ProviderFault } from './provider-fault';
+import { rawSse } from './recorded-answer';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 
@@ -170,12 +171,7 @@ function contradictory(): readonly ProviderFault[] {
       fault.wrongOrder({ during, afterEvents: 2 }),
       'network',
     ),
-    retried(
-      '200, nothing but [DONE]',
-      'chat',
-      fault.rawSse({ events: ['data: [DONE]'] }),
-      'network',
-    ),
+    retried('200, nothing but [DONE]', 'chat', rawSse({ events: ['data: [DONE]'] }), 'network'),
   ];
 }
 

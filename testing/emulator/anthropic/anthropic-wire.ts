@@ -1,5 +1,6 @@
 /** Anthropic Messages: the emulator's replies, errors and reading of requests on that wire. */
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
+import { defined } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import { blocksOf, isObject, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
 import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from '../step';
@@ -48,7 +49,7 @@ const imageTokens = 1600;
 function frame(data: JsonObject, produced?: string, closing?: boolean): Frame {
   return {
     text: `event: ${stringOf(data['type'])}\ndata: ${JSON.stringify(data)}\n\n`,
-    ...(produced === undefined ? {} : { produced }),
+    ...defined({ produced }),
     ...(closing === true ? { closing: true } : {}),
   };
 }
@@ -107,7 +108,7 @@ function wholeBlock(part: ReplyPart, context: ReplyContext): JsonObject {
       return {
         type: 'tool_use',
         id: part.id ?? context.newId('toolu_'),
-        ...(part.name === undefined ? {} : { name: part.name }),
+        ...defined({ name: part.name }),
         input: parsedInput(part.argumentsText),
       };
   }

@@ -1,5 +1,6 @@
 /** OpenAI Chat Completions: the emulator's replies, errors and reading of requests on that wire. */
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
+import { defined } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import { blocksOf, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
 import {
@@ -46,7 +47,7 @@ function usageOf(usage: Usage): JsonObject {
 }
 
 function functionOf(part: Extract<ReplyPart, { type: 'tool-call' }>, text: string): JsonObject {
-  return { ...(part.name === undefined ? {} : { name: part.name }), arguments: text };
+  return { ...defined({ name: part.name }), arguments: text };
 }
 
 interface Delta {

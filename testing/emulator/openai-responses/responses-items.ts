@@ -1,5 +1,6 @@
 /** Output items of a Responses reply, whole and as the events that build them up. */
 import type { JsonObject } from '../../../workflows/core/json';
+import { defined } from '../../../workflows/core/json';
 import type { ReplyPart, ReplyStep } from '../step';
 import type { ReplyContext } from '../wire';
 import { deltasOf } from '../wire';
@@ -102,7 +103,7 @@ function toolItem(
     id,
     type: 'function_call',
     call_id: part.id ?? context.newId('call_'),
-    ...(part.name === undefined ? {} : { name: part.name }),
+    ...defined({ name: part.name }),
   };
   return {
     added: { ...base, status: 'in_progress', arguments: '' },
@@ -117,7 +118,7 @@ function toolItem(
         data: {
           item_id: id,
           arguments: part.argumentsText,
-          ...(part.name === undefined ? {} : { name: part.name }),
+          ...defined({ name: part.name }),
         },
       },
     ],

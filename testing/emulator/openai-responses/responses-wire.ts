@@ -1,5 +1,6 @@
 /** OpenAI Responses: the emulator's replies, errors and reading of requests on that wire. */
 import type { JsonObject } from '../../../workflows/core/json';
+import { defined } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import { blocksOf, listOf, objectOf, stringOf, textOf } from '../json-read';
 import {
@@ -98,7 +99,7 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
         frame(
           event.type,
           { ...event.data, output_index: index },
-          event.produced === undefined ? {} : { produced: event.produced },
+          defined({ produced: event.produced }),
         ),
       ),
       frame('response.output_item.done', { output_index: index, item: item.done }),

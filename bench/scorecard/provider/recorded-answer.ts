@@ -1,6 +1,6 @@
-/** Answers given byte by byte: captures of real failures, in the shapes of `cases.jsonl`. */
-import type { JsonValue } from '../../workflows/core/json';
-import type { FaultStep, RawEnd, RawPiece } from './step';
+/** Steps that answer byte by byte: captures of real failures, in the shapes of `cases.jsonl`. */
+import type { JsonValue } from '../../../workflows/core/json';
+import type { FaultStep, RawEnd, RawPiece } from '../../../testing/emulator/step';
 
 /** A long text: `repeat`, this many `times`. */
 interface RepeatedText {
