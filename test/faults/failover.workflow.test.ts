@@ -29,10 +29,7 @@ const nameOf = (place: number): string => {
 };
 
 function chainedAgent(_: unknown, index: number): AgentDefinition {
-  const [first, ...others] = wireRoutesOf(index).map(({ provider, model }) => ({
-    provider,
-    model,
-  }));
+  const [first, ...others] = wireRoutesOf(index).map(({ wire: _, ...route }) => route);
   if (first === undefined) throw new Error('a chain has routes');
   return {
     name: `chained-${index}`,

@@ -11,13 +11,15 @@ export interface WireRoute {
   readonly wire: WireName;
   readonly provider: string;
   readonly model: string;
+  /** Of models under names of their own, whose windows nobody knows. */
+  readonly windowTokens: number;
 }
 
 /** One route per wire. */
 export const wireRoutes: readonly WireRoute[] = [
-  { wire: 'anthropic', provider: 'anthropic', model: testModel },
-  { wire: 'responses', provider: 'openai', model: otherModel },
-  { wire: 'chat', provider: 'chat', model: otherModel },
+  { wire: 'anthropic', provider: 'anthropic', model: testModel, windowTokens: 200_000 },
+  { wire: 'responses', provider: 'openai', model: otherModel, windowTokens: 272_000 },
+  { wire: 'chat', provider: 'chat', model: otherModel, windowTokens: 272_000 },
 ];
 
 /** The same models under names of their own, so that no route is shared with another run: all runs share a route's health. */
@@ -32,10 +34,10 @@ export function wireAgents(
   limits: AgentDefinition['limits'] = {},
 ): readonly AgentDefinition[] {
   return Array.from({ length: sets }, (_, set) =>
-    wireRoutesOf(set).map(({ wire, provider, model }) => ({
+    wireRoutesOf(set).map(({ wire, ...route }) => ({
       name: `${wire}-${set}`,
       instructions: 'You work with tools.',
-      chain: [{ provider, model }] as const,
+      chain: [route] as const,
       tools,
       limits,
     })),

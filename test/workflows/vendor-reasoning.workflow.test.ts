@@ -38,7 +38,7 @@ beforeAll(async () => {
     routes.map(([provider, model]) => ({
       name: agentOf(provider, model),
       instructions: 'You work in steps.',
-      chain: [{ provider, model }],
+      chain: [{ provider, model, windowTokens: 200_000 }],
       tools: [work],
       limits: { maxIterations: 20, streamRetryBaseMs: 1 },
     })),

@@ -185,8 +185,8 @@ function resultOf(trial: BudgetTrial, report: RunReport, emulator: VendorEmulato
   return {
     trial,
     billUsd: emulator.bill.usd,
-    ledgerUsd: cost.usd,
-    estimatedUsd: cost.estimatedUsd,
+    ledgerUsd: cost.usd ?? NaN,
+    estimatedUsd: cost.estimatedUsd ?? 0,
     started: seen.size,
     completed: report.toolCallsSucceeded,
     endedByBudget: report.didNotWork.filter((line) => line.includes('guard_budget')).length,

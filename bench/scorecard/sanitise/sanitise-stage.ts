@@ -90,6 +90,7 @@ export function agentsOf(batch: Batch, tools: readonly Tool[]): readonly AgentDe
   const [first, ...more] = batch.inputs.map((_, at) => ({
     provider: 'anthropic',
     model: `${model}-${batch.index}-${at}`,
+    windowTokens: 200_000,
   }));
   return [
     {
