@@ -44,7 +44,7 @@ test('a worker killed in mid-call: the ledger is never below the bill, and says 
   await first.kill();
   const second = await startWorkerProcess(options);
   const outcome = await outcomeOf(handle);
-  const cost = outcome.report.cost ?? {};
+  const cost = outcome.report.cost;
   await second.terminate();
   const billUsd = emulator.bill.usd;
   await Promise.all([emulator.stop(), stored.dispose(), server.close()]);

@@ -161,7 +161,7 @@ test('kill -9 in mid summary: the parts that were kept are not paid for again, a
   expect(last.split('kestrel-4471')).toHaveLength(2);
   expect(last).toContain('Think of gold.');
   // What the dead worker had paid for is on the bill, and on ours: its last request as an estimate.
-  const { usd = 0, estimatedUsd = 0 } = outcome.report.cost ?? {};
+  const { usd = 0, estimatedUsd = 0 } = outcome.report.cost;
   const bill = emulator.bill.usd - billedUsd;
   expect(usd).toBeGreaterThanOrEqual(bill);
   expect(usd - estimatedUsd).toBeLessThanOrEqual(bill);
@@ -281,7 +281,7 @@ test('kill -9 while a subagent works and the run above waits: nothing runs twice
   // The keyed call was in its worker's hands: it alone began again, and ended once.
   expect(ledger().map(({ type }) => type)).toEqual(['begun', 'begun', 'done']);
   expect(emulator.requests.slice(before)).toHaveLength(4);
-  expect(outcome.report.cost?.usd).toBeCloseTo(emulator.bill.usd - billed, 8);
+  expect(outcome.report.cost.usd).toBeCloseTo(emulator.bill.usd - billed, 8);
   expect(outcome.report.cost).not.toHaveProperty('estimatedUsd');
   const above = await eventsOf(handle);
   expect(scheduled(above)).toEqual(['prepare', 'm1', 't1.0', 'm2']);
