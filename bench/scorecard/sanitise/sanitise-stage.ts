@@ -89,6 +89,7 @@ export function agentsOf(batch: Batch, tools: readonly Tool[]): readonly AgentDe
   const answering = { provider: 'anthropic', model };
   const [first, ...more] = batch.inputs.map((_, at) => ({
     provider: 'anthropic',
+    // Nobody knows these models' windows: their names only tell the emulator which input to refuse with.
     model: `${model}-${batch.index}-${at}`,
     windowTokens: 200_000,
   }));
