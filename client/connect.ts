@@ -3,6 +3,7 @@ import type { ConnectionOptions } from '@temporalio/client';
 import { Client, Connection } from '@temporalio/client';
 import type { ConnectOptions } from './agent-client';
 import { AgentClient } from './agent-client';
+import { defined } from '../workflows/core/json';
 import { ClientError, reasonOf } from './client-error';
 import { largeAnswers } from './history/pages';
 import { checkSdk } from './sdk-check';
@@ -24,8 +25,7 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentClient
     address,
     connectTimeout: connectTimeoutMs,
     channelArgs: largeAnswers,
-    ...(apiKey === undefined ? {} : { apiKey }),
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ apiKey, tls }),
   });
   try {
     await connection.withDeadline(Date.now() + connectTimeoutMs, () =>
@@ -37,11 +37,7 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentClient
       ? unknownNamespace(address, namespace)
       : asClientError(thrown, { address, namespace });
   }
-  const client = new Client({
-    connection,
-    namespace,
-    ...(dataConverter === undefined ? {} : { dataConverter }),
-  });
+  const client = new Client({ connection, namespace, ...defined({ dataConverter }) });
   return new AgentClient(client, { ...options, address });
 }
 

@@ -1,6 +1,7 @@
 /** A new run whose transcript begins with that of another one, which is not changed. */
 import { z } from 'zod';
 import { check } from './check-input';
+import { defined } from '../workflows/core/json';
 import type { PendingResult } from '../workflows/core/tools/ports';
 import { ClientError } from './client-error';
 import type { RunAccess } from './run-access';
@@ -56,10 +57,9 @@ export async function continuedStart(
       `Run "${access.runId}" has not ended (${status}). Fork it (\`holdfast fork ${access.runId} --at N\`), or say it to the run itself (\`holdfast message\`).`,
     );
   const { head, storeId, request } = await transcriptPoint(access);
-  const workspace = request.workspace === undefined ? {} : { workspace: request.workspace };
   const pendingResults = await unreadResults(access);
   return {
-    ...workspace,
+    ...defined({ workspace: request.workspace }),
     ...rest,
     head,
     storeId,

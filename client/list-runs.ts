@@ -1,6 +1,7 @@
 /** Finds runs by Temporal's visibility. */
 import type { WorkflowClient, WorkflowExecutionInfo } from '@temporalio/client';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
+import { defined } from '../workflows/core/json';
 import type { RunStatusWord } from '../workflows/core/view/status';
 
 /** Which runs. */
@@ -82,18 +83,18 @@ function summaryOf(info: WorkflowExecutionInfo): RunSummary {
     const value = attributes.get(name);
     return typeof value === 'string' && value !== '' ? value : undefined;
   };
-  const route = text(searchAttributes.provider);
-  const reason = text(searchAttributes.reason);
   const iteration = attributes.get(searchAttributes.iteration);
   return {
     runId: info.workflowId,
     status: statusWord(info, text(searchAttributes.status)),
     agent: text(searchAttributes.agent) ?? '',
-    ...(route === undefined ? {} : { route }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(typeof iteration === 'number' ? { iteration } : {}),
     startedAtMs: info.startTime.getTime(),
-    ...(info.closeTime === undefined ? {} : { closedAtMs: info.closeTime.getTime() }),
+    ...defined({
+      route: text(searchAttributes.provider),
+      reason: text(searchAttributes.reason),
+      iteration: typeof iteration === 'number' ? iteration : undefined,
+      closedAtMs: info.closeTime?.getTime(),
+    }),
   };
 }
 

@@ -6,6 +6,7 @@ import type {
 } from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { extractPatternsWorkflow, patternScheduleId } from '../workflows/contract';
+import { defined } from '../workflows/core/json';
 import { asClientError } from './temporal-failure';
 
 /** What the schedule is to be. */
@@ -59,7 +60,7 @@ export async function schedulePatterns(
     return {
       scheduleId,
       taskQueue,
-      ...(every === undefined ? {} : { everyMs: every }),
+      ...defined({ everyMs: every }),
       paused: state.paused,
       created,
     };

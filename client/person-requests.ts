@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { MessageSignal, ReasonSignal, UpdateAccepted } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
 import type { JsonObject } from '../workflows/core/json';
+import { defined } from '../workflows/core/json';
 import type { PendingItem } from '../workflows/core/view/pending';
 import { escalationQuestionId } from '../workflows/core/people/state';
 import {
@@ -35,8 +36,7 @@ type Approval = Extract<PendingItem, { type: 'approval' }>;
 type Question = Extract<PendingItem, { type: 'question' }>;
 
 function actor({ by }: Actor): Actor {
-  const checked = check(bySchema, by);
-  return checked === undefined ? {} : { by: checked };
+  return defined({ by: check(bySchema, by) });
 }
 
 /** Sends `escalate` or `stop`. */

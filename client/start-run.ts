@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import type { AgentRunInput } from '../workflows/contract';
 import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
 import type { RunRequest } from '../workflows/core/run/ports';
+import { defined } from '../workflows/core/json';
 import { shownText } from '../workflows/core/secrets/shown-text';
 import { escapeMarkdown } from '../workflows/core/view/markdown';
 import { check, startSchema } from './check-input';
@@ -83,18 +84,8 @@ export function checkStart(options: StartOptions): void {
 function requestOf(options: StartOptions): RunRequest {
   const { agent, goal, workspace, limits, budget, head, message, storeId, tenant } = options;
   const { pendingResults } = options;
-  return {
-    agent,
-    goal,
-    ...(workspace === undefined ? {} : { workspace }),
-    ...(limits === undefined ? {} : { limits }),
-    ...(budget === undefined ? {} : { budget }),
-    ...(head === undefined ? {} : { head }),
-    ...(message === undefined ? {} : { message }),
-    ...(pendingResults === undefined ? {} : { pendingResults }),
-    ...(storeId === undefined ? {} : { storeId }),
-    ...(tenant === undefined ? {} : { tenant }),
-  };
+  const given = { workspace, limits, budget, head, message, pendingResults, storeId, tenant };
+  return { agent, goal, ...defined(given) };
 }
 
 /** One line for lists of workflows. */

@@ -1,14 +1,20 @@
 /** Reads Temporal's history events as plain facts: the only file that knows the shape of history. */
 import type { LoadedDataConverter } from '@temporalio/common';
-import { CancelledFailure } from '@temporalio/common';
+import {
+  CancelledFailure,
+  ChildWorkflowFailure,
+  RetryState,
+  TerminatedFailure,
+  TimeoutFailure,
+  TimeoutType,
+} from '@temporalio/common';
 import {
   decodeFromPayloadsAtIndex,
   decodeOptionalFailureToOptionalError,
 } from '@temporalio/common/lib/internal-non-workflow';
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { tsToMs } from '@temporalio/common/lib/time';
-import type { ChildFact } from './child-facts';
-import { readChild } from './child-facts';
+import { defined } from '../../workflows/core/json';
 
 /** One event of a Temporal history, as the SDK decodes it. */
 export type HistoryEvent = NonNullable<History['events']>[number];
@@ -57,7 +63,13 @@ export type HistoryFact = { readonly eventId: number; readonly atMs: number } & 
       readonly scheduledEventId: number;
       readonly thrown: unknown;
     }
-  | ChildFact
+  | { readonly type: 'child-initiated'; readonly workflowId: string }
+  | {
+      readonly type: 'child-completed';
+      readonly initiatedEventId: number;
+      readonly result: unknown;
+    }
+  | { readonly type: 'child-failed'; readonly initiatedEventId: number; readonly thrown: unknown }
   | { readonly type: 'timer-started' }
   | { readonly type: 'timer-fired'; readonly startedEventId: number }
   | { readonly type: 'segment-ended'; readonly end: SegmentEnd }
@@ -65,9 +77,10 @@ export type HistoryFact = { readonly eventId: number; readonly atMs: number } & 
 
 type WithoutStamp<Fact> = Fact extends unknown ? Omit<Fact, 'eventId' | 'atMs'> : never;
 type Unstamped = WithoutStamp<HistoryFact>;
-type Payloads = Parameters<typeof decodeFromPayloadsAtIndex>[2];
+type Payloads = { readonly payloads?: Parameters<typeof decodeFromPayloadsAtIndex>[2] } | null;
 type ProtoFailure = Parameters<typeof decodeOptionalFailureToOptionalError>[1];
-type LongValue = HistoryEvent['eventId'];
+type Context = NonNullable<Parameters<typeof decodeFromPayloadsAtIndex>[3]>;
+type EventId = HistoryEvent['eventId'];
 
 /** Which history, and how its payloads were written. */
 export interface HistorySource {
@@ -89,226 +102,204 @@ export interface HistoryReader {
  * Errors: what the data converter throws for a payload that it cannot read (a codec that this client lacks).
  */
 export function createHistoryReader(source: HistorySource): HistoryReader {
-  const activityIds = new Map<number, string>();
-  const childIds = new Map<number, string>();
+  const segment = new SegmentPayloads(source);
   return {
     async read(event) {
-      const fact =
-        readTask(event) ??
-        (await readActivity(event, source, activityIds)) ??
-        readTimer(event) ??
-        (await readChild(event, source, childIds)) ??
-        (await readPerson(event, source)) ??
-        (await readSegment(event, source));
-      if (fact === undefined) return undefined;
-      return { ...fact, eventId: idOf(event.eventId), atMs: tsToMs(event.eventTime) };
+      for (const name of attributeNames) {
+        const attributes = event[name];
+        if (attributes == null) continue;
+        const eventId = idOf(event.eventId);
+        // The table has a reader for attributes of exactly this name.
+        const read = readers[name] as (given: object, from: SegmentPayloads, id: number) => unknown;
+        const fact = (await read(attributes, segment, eventId)) as Unstamped;
+        return { ...fact, eventId, atMs: tsToMs(event.eventTime) };
+      }
+      return undefined;
     },
   };
 }
 
-function idOf(value: LongValue): number {
+function idOf(value: EventId): number {
   return value == null ? 0 : value.toNumber();
 }
 
-function ofWorkflow<T>(
-  { converter, namespace, workflowId }: HistorySource,
-  payloads: Payloads,
-): Promise<T> {
-  return decodeFromPayloadsAtIndex<T>(converter, 0, payloads, {
-    type: 'workflow',
-    namespace,
-    workflowId,
-  });
-}
+/** Decodes the payloads of one segment, each in the context in which it was encoded. */
+class SegmentPayloads {
+  private readonly activityIds = new Map<number, string>();
+  private readonly childIds = new Map<number, string>();
 
-function activityContext(
-  { namespace, workflowId }: HistorySource,
-  activityId: string | undefined,
-): Parameters<typeof decodeFromPayloadsAtIndex>[3] {
-  return {
-    type: 'activity',
-    namespace,
-    workflowId,
-    isLocal: false,
-    ...(activityId === undefined ? {} : { activityId }),
-  };
-}
+  constructor(private readonly source: HistorySource) {}
 
-function readTask(event: HistoryEvent): Unstamped | undefined {
-  const started = event.workflowTaskStartedEventAttributes;
-  if (started != null)
-    return { type: 'task-started', rollOverSuggested: started.suggestContinueAsNew === true };
-  const completed = event.workflowTaskCompletedEventAttributes;
-  if (completed != null)
-    return { type: 'task-completed', startedEventId: idOf(completed.startedEventId) };
-  return undefined;
-}
-
-async function readActivity(
-  event: HistoryEvent,
-  source: HistorySource,
-  activityIds: Map<number, string>,
-): Promise<Unstamped | undefined> {
-  const scheduled = event.activityTaskScheduledEventAttributes;
-  if (scheduled != null) {
-    const activityId = scheduled.activityId ?? '';
-    activityIds.set(idOf(event.eventId), activityId);
-    return { type: 'activity-scheduled', activityId };
+  scheduled(eventId: number, activityId: string): void {
+    this.activityIds.set(eventId, activityId);
   }
-  const completed = event.activityTaskCompletedEventAttributes;
-  if (completed != null) {
-    const scheduledEventId = idOf(completed.scheduledEventId);
-    const result = await decodeFromPayloadsAtIndex<unknown>(
-      source.converter,
-      0,
-      completed.result?.payloads,
-      activityContext(source, activityIds.get(scheduledEventId)),
-    );
-    return { type: 'activity-completed', scheduledEventId, result };
+
+  initiated(eventId: number, workflowId: string): void {
+    this.childIds.set(eventId, workflowId);
   }
-  return readActivityFailure(event, source, activityIds);
-}
 
-async function readActivityFailure(
-  event: HistoryEvent,
-  source: HistorySource,
-  activityIds: Map<number, string>,
-): Promise<Unstamped | undefined> {
-  const failed =
-    event.activityTaskFailedEventAttributes ?? event.activityTaskTimedOutEventAttributes;
-  if (failed != null) {
-    const scheduledEventId = idOf(failed.scheduledEventId);
-    const thrown = await decodeFailure(source, failed.failure, activityIds.get(scheduledEventId));
-    return { type: 'activity-failed', scheduledEventId, thrown };
+  own(payloads: Payloads | undefined): Promise<unknown> {
+    return this.value(payloads, this.workflow(this.source.workflowId));
   }
-  const cancelled = event.activityTaskCanceledEventAttributes;
-  if (cancelled == null) return undefined;
-  const scheduledEventId = idOf(cancelled.scheduledEventId);
-  const details = await decodeFromPayloadsAtIndex<unknown>(
-    source.converter,
-    0,
-    cancelled.details?.payloads,
-    activityContext(source, activityIds.get(scheduledEventId)),
-  );
-  const failureDetails = details === undefined ? [] : [details];
-  return {
-    type: 'activity-failed',
-    scheduledEventId,
-    thrown: new CancelledFailure('Activity cancelled', failureDetails),
-  };
-}
 
-async function decodeFailure(
-  source: HistorySource,
-  failure: ProtoFailure,
-  activityId: string | undefined,
-): Promise<unknown> {
-  return decodeOptionalFailureToOptionalError(
-    source.converter,
-    failure,
-    activityContext(source, activityId),
-  );
-}
+  value(payloads: Payloads | undefined, context: Context): Promise<unknown> {
+    return decodeFromPayloadsAtIndex(this.source.converter, 0, payloads?.payloads, context);
+  }
 
-function readTimer(event: HistoryEvent): Unstamped | undefined {
-  if (event.timerStartedEventAttributes != null) return { type: 'timer-started' };
-  const fired = event.timerFiredEventAttributes;
-  if (fired != null) return { type: 'timer-fired', startedEventId: idOf(fired.startedEventId) };
-  return undefined;
-}
+  failure(failure: ProtoFailure, context: Context): Promise<Error | undefined> {
+    return decodeOptionalFailureToOptionalError(this.source.converter, failure, context);
+  }
 
-/** As the workflow reads it: undefined if it cannot be read. */
-async function signalArgument(source: HistorySource, payloads: Payloads): Promise<unknown> {
-  try {
-    return await ofWorkflow<unknown>(source, payloads);
-  } catch {
-    return undefined;
+  activity(scheduledEventId: number): Context {
+    const { namespace, workflowId } = this.source;
+    const activityId = this.activityIds.get(scheduledEventId);
+    return { type: 'activity', namespace, workflowId, isLocal: false, ...defined({ activityId }) };
+  }
+
+  child(initiatedEventId: number): Context {
+    return this.workflow(this.childIds.get(initiatedEventId) ?? '');
+  }
+
+  private workflow(workflowId: string): Context {
+    return { type: 'workflow', namespace: this.source.namespace, workflowId };
   }
 }
 
-async function readPerson(
-  event: HistoryEvent,
-  source: HistorySource,
-): Promise<Unstamped | undefined> {
-  const signalled = event.workflowExecutionSignaledEventAttributes;
-  if (signalled != null)
-    return {
-      type: 'signalled',
-      name: signalled.signalName ?? '',
-      argument: await signalArgument(source, signalled.input?.payloads),
-    };
-  if (event.workflowExecutionCancelRequestedEventAttributes != null)
-    return { type: 'cancel-requested' };
-  return readUpdate(event, source);
+type AttributeName = Extract<keyof HistoryEvent, `${string}EventAttributes`>;
+type Reader<Name extends AttributeName> = (
+  attributes: NonNullable<HistoryEvent[Name]>,
+  segment: SegmentPayloads,
+  eventId: number,
+) => Unstamped | Promise<Unstamped>;
+
+async function failedActivity(
+  { scheduledEventId, failure }: { scheduledEventId?: EventId; failure?: ProtoFailure },
+  segment: SegmentPayloads,
+): Promise<Unstamped> {
+  const id = idOf(scheduledEventId);
+  const thrown = await segment.failure(failure, segment.activity(id));
+  return { type: 'activity-failed', scheduledEventId: id, thrown };
 }
 
-async function readUpdate(
-  event: HistoryEvent,
-  source: HistorySource,
-): Promise<Unstamped | undefined> {
-  const admitted = event.workflowExecutionUpdateAdmittedEventAttributes;
-  if (admitted != null)
-    return {
-      type: 'update-admitted',
-      updateId: admitted.request?.meta?.updateId ?? '',
-      ...(await readRequest(admitted.request, source)),
-    };
-  const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
-  if (accepted == null) return undefined;
-  return {
-    type: 'update-accepted',
-    updateId: accepted.protocolInstanceId ?? '',
-    sequencingEventId: idOf(accepted.acceptedRequestSequencingEventId),
-    request:
-      accepted.acceptedRequest == null
-        ? undefined
-        : await readRequest(accepted.acceptedRequest, source),
-  };
+/** As the workflow's SDK wraps the cause. */
+function failedChild(initiatedEventId: EventId, cause: Error | undefined): Unstamped {
+  const execution = { workflowId: '', runId: '' };
+  const state = RetryState.NON_RETRYABLE_FAILURE;
+  const thrown = new ChildWorkflowFailure(undefined, execution, '', state, cause);
+  return { type: 'child-failed', initiatedEventId: idOf(initiatedEventId), thrown };
 }
 
 type UpdateRequest = NonNullable<
   HistoryEvent['workflowExecutionUpdateAcceptedEventAttributes']
 >['acceptedRequest'];
 
-async function readRequest(
+async function updateRequest(
   request: UpdateRequest,
-  source: HistorySource,
-): Promise<{ name: string; argument: unknown }> {
-  const input = request?.input;
+  segment: SegmentPayloads,
+): Promise<{ readonly name: string; readonly argument: unknown }> {
   return {
-    name: input?.name ?? '',
-    argument: await ofWorkflow<unknown>(source, input?.args?.payloads),
+    name: request?.input?.name ?? '',
+    argument: await segment.own(request?.input?.args),
   };
 }
 
-async function readSegment(
-  event: HistoryEvent,
-  source: HistorySource,
-): Promise<Unstamped | undefined> {
-  const began = event.workflowExecutionStartedEventAttributes;
-  if (began != null) {
-    const previous = began.continuedExecutionRunId ?? '';
-    return {
-      type: 'segment-began',
-      workflowType: began.workflowType?.name ?? '',
-      firstRunId: began.firstExecutionRunId ?? '',
-      previousRunId: previous === '' ? undefined : previous,
-      input: await ofWorkflow<unknown>(source, began.input?.payloads),
-    };
-  }
-  const end = segmentEnd(event);
-  return end === undefined ? undefined : { type: 'segment-ended', end };
-}
+const ended = (end: SegmentEnd): Unstamped => ({ type: 'segment-ended', end });
 
-function segmentEnd(event: HistoryEvent): SegmentEnd | undefined {
-  if (event.workflowExecutionCompletedEventAttributes != null) return { type: 'completed' };
-  if (event.workflowExecutionFailedEventAttributes != null) return { type: 'failed' };
-  if (event.workflowExecutionCanceledEventAttributes != null) return { type: 'cancelled' };
-  if (event.workflowExecutionTimedOutEventAttributes != null) return { type: 'timed-out' };
-  const terminated = event.workflowExecutionTerminatedEventAttributes;
-  if (terminated != null) return { type: 'terminated', reason: terminated.reason ?? '' };
-  const rolledOver = event.workflowExecutionContinuedAsNewEventAttributes;
-  if (rolledOver != null)
-    return { type: 'rolled-over', nextRunId: rolledOver.newExecutionRunId ?? '' };
-  return undefined;
-}
+/** The fact of each event, by the name of its attributes. */
+const readers = {
+  workflowTaskStartedEventAttributes: ({ suggestContinueAsNew }) => ({
+    type: 'task-started',
+    rollOverSuggested: suggestContinueAsNew === true,
+  }),
+  workflowTaskCompletedEventAttributes: ({ startedEventId }) => ({
+    type: 'task-completed',
+    startedEventId: idOf(startedEventId),
+  }),
+  activityTaskScheduledEventAttributes: ({ activityId }, segment, eventId) => {
+    segment.scheduled(eventId, activityId ?? '');
+    return { type: 'activity-scheduled', activityId: activityId ?? '' };
+  },
+  activityTaskCompletedEventAttributes: async ({ scheduledEventId, result }, segment) => {
+    const id = idOf(scheduledEventId);
+    const value = await segment.value(result, segment.activity(id));
+    return { type: 'activity-completed', scheduledEventId: id, result: value };
+  },
+  activityTaskFailedEventAttributes: failedActivity,
+  activityTaskTimedOutEventAttributes: failedActivity,
+  activityTaskCanceledEventAttributes: async ({ scheduledEventId, details }, segment) => {
+    const id = idOf(scheduledEventId);
+    const detail = await segment.value(details, segment.activity(id));
+    const thrown = new CancelledFailure('Activity cancelled', detail === undefined ? [] : [detail]);
+    return { type: 'activity-failed', scheduledEventId: id, thrown };
+  },
+  timerStartedEventAttributes: () => ({ type: 'timer-started' }),
+  timerFiredEventAttributes: ({ startedEventId }) => ({
+    type: 'timer-fired',
+    startedEventId: idOf(startedEventId),
+  }),
+  startChildWorkflowExecutionInitiatedEventAttributes: ({ workflowId }, segment, eventId) => {
+    segment.initiated(eventId, workflowId ?? '');
+    return { type: 'child-initiated', workflowId: workflowId ?? '' };
+  },
+  startChildWorkflowExecutionFailedEventAttributes: ({ initiatedEventId }) => ({
+    type: 'child-failed',
+    initiatedEventId: idOf(initiatedEventId),
+    thrown: new Error('a workflow with its id runs already'),
+  }),
+  childWorkflowExecutionCompletedEventAttributes: async ({ initiatedEventId, result }, segment) => {
+    const id = idOf(initiatedEventId);
+    const value = await segment.value(result, segment.child(id));
+    return { type: 'child-completed', initiatedEventId: id, result: value };
+  },
+  childWorkflowExecutionFailedEventAttributes: async ({ initiatedEventId, failure }, segment) =>
+    failedChild(
+      initiatedEventId,
+      await segment.failure(failure, segment.child(idOf(initiatedEventId))),
+    ),
+  childWorkflowExecutionCanceledEventAttributes: ({ initiatedEventId }) =>
+    failedChild(initiatedEventId, new CancelledFailure('cancelled')),
+  childWorkflowExecutionTerminatedEventAttributes: ({ initiatedEventId }) =>
+    failedChild(initiatedEventId, new TerminatedFailure('terminated')),
+  childWorkflowExecutionTimedOutEventAttributes: ({ initiatedEventId }) =>
+    failedChild(
+      initiatedEventId,
+      new TimeoutFailure('timed out', undefined, TimeoutType.START_TO_CLOSE),
+    ),
+  workflowExecutionSignaledEventAttributes: async ({ signalName, input }, segment) => ({
+    type: 'signalled',
+    name: signalName ?? '',
+    // As the workflow reads it: undefined if it cannot be read.
+    argument: await segment.own(input).catch(() => undefined),
+  }),
+  workflowExecutionCancelRequestedEventAttributes: () => ({ type: 'cancel-requested' }),
+  workflowExecutionUpdateAdmittedEventAttributes: async ({ request }, segment) => ({
+    type: 'update-admitted',
+    updateId: request?.meta?.updateId ?? '',
+    ...(await updateRequest(request, segment)),
+  }),
+  workflowExecutionUpdateAcceptedEventAttributes: async (accepted, segment) => ({
+    type: 'update-accepted',
+    updateId: accepted.protocolInstanceId ?? '',
+    sequencingEventId: idOf(accepted.acceptedRequestSequencingEventId),
+    request:
+      accepted.acceptedRequest == null
+        ? undefined
+        : await updateRequest(accepted.acceptedRequest, segment),
+  }),
+  workflowExecutionStartedEventAttributes: async (began, segment) => ({
+    type: 'segment-began',
+    workflowType: began.workflowType?.name ?? '',
+    firstRunId: began.firstExecutionRunId ?? '',
+    previousRunId: began.continuedExecutionRunId || undefined,
+    input: await segment.own(began.input),
+  }),
+  workflowExecutionCompletedEventAttributes: () => ended({ type: 'completed' }),
+  workflowExecutionFailedEventAttributes: () => ended({ type: 'failed' }),
+  workflowExecutionCanceledEventAttributes: () => ended({ type: 'cancelled' }),
+  workflowExecutionTimedOutEventAttributes: () => ended({ type: 'timed-out' }),
+  workflowExecutionTerminatedEventAttributes: ({ reason }) =>
+    ended({ type: 'terminated', reason: reason ?? '' }),
+  workflowExecutionContinuedAsNewEventAttributes: ({ newExecutionRunId }) =>
+    ended({ type: 'rolled-over', nextRunId: newExecutionRunId ?? '' }),
+} satisfies { readonly [Name in AttributeName]?: Reader<Name> };
+const attributeNames = Object.keys(readers) as readonly (keyof typeof readers)[];

@@ -1,6 +1,7 @@
 /** Walks a run's history from its first segment on, once or live, and folds it on the way. */
 import type { WorkflowClient } from '@temporalio/client';
 import { agentRunWorkflow } from '../../workflows/contract';
+import { defined } from '../../workflows/core/json';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import { ClientError } from '../client-error';
 import type { HistoryEvent, HistoryFact, HistorySource } from './facts';
@@ -149,7 +150,7 @@ async function* pages(
           namespace: client.options.namespace,
           execution,
           waitNewEvent: follow,
-          ...(nextPageToken === undefined ? {} : { nextPageToken }),
+          ...defined({ nextPageToken }),
         });
         return { events: part?.events ?? [], token };
       });

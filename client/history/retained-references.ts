@@ -3,6 +3,7 @@ import { HistoryPages } from './pages';
 import type { WorkflowClient } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { agentRunWorkflow } from '../../workflows/contract';
+import { defined } from '../../workflows/core/json';
 import { hashesIn } from '../../workflows/core/context/content-references';
 import { isNotFound } from '../temporal-failure';
 
@@ -66,7 +67,7 @@ async function takeHistory(
     const page = await history.page({
       namespace,
       execution,
-      ...(nextPageToken === undefined ? {} : { nextPageToken }),
+      ...defined({ nextPageToken }),
     });
     for (const event of page.history?.events ?? []) {
       const firstRunId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId;

@@ -60,11 +60,7 @@ describe('connecting', () => {
   it('uses the server that the environment names, and starts none', async () => {
     const environment = readEnvironment({ TEMPORAL_ADDRESS: server.address }, '/nowhere');
     const opened = await openTemporal(environment);
-    expect(opened).toEqual({
-      address: server.address,
-      namespace: 'default',
-      connect: { address: server.address, namespace: 'default', tls: false },
-    });
+    expect(opened).toEqual({ address: server.address, namespace: 'default', tls: false });
   });
 });
 

@@ -16,16 +16,7 @@ export const exitCodes = {
 
 /** Exit code of a command that waited for a run's end. */
 export function exitCodeOf(status: RunOutcome['status']): number {
-  switch (status) {
-    case 'completed':
-      return exitCodes.completed;
-    case 'stopped':
-      return exitCodes.stopped;
-    case 'failed':
-      return exitCodes.runFailed;
-    case 'cancelled':
-      return exitCodes.cancelled;
-  }
+  return exitCodes[status === 'failed' ? 'runFailed' : status];
 }
 
 /** For `--help`. */
@@ -39,5 +30,5 @@ export const exitCodeHelp = [
   '  5    Temporal cannot be reached',
   '  6    replay: a history does not fit the workflow code',
   '  70   a fault of holdfast itself',
-  '  130  interrupted; the run itself goes on',
+  '  130  interrupted; the run itself continues',
 ].join('\n');

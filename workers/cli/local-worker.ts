@@ -1,6 +1,7 @@
 /** A worker in this process, for `run` and `worker`. */
 import type { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index';
+import { defined } from '../../workflows/core/json';
 import type { Environment } from '../env';
 import { installRuntime } from '../logging';
 import type { TemporalServer } from '../temporal-server/open-temporal';
@@ -48,10 +49,10 @@ export async function createLocalWorker(
       namespace: server.namespace,
       taskQueue,
       cacheDirectory: environment.cacheDirectory,
-      ...(environment.buildId === undefined ? {} : { buildId: environment.buildId }),
-      ...(options.shutdownGraceMs === undefined
-        ? {}
-        : { shutdownGraceMs: options.shutdownGraceMs }),
+      ...defined({
+        buildId: environment.buildId,
+        shutdownGraceMs: options.shutdownGraceMs,
+      }),
     });
     const dispose = async (): Promise<void> => {
       await connection.close();

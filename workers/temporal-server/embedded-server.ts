@@ -9,10 +9,9 @@ import { withProcessLock } from '../process-lock';
 import type { LaunchPlan } from './launch';
 import { launchServer } from './launch';
 import { waitUntilServing } from '../connection';
-import { endProcess, exists, isAliveWith, killProcess } from './server-process';
+import { endProcess, exists, killProcess } from './server-process';
 import type { ServerRegistration } from './registration';
-import { readRegistration, writeRegistration } from './registration';
-import { findServingProcess } from './serving-process';
+import { findServer, readRegistration, writeRegistration } from './registration';
 import { SetupError } from '../setup-error';
 import { findTemporalProgram } from './find-program';
 
@@ -78,12 +77,13 @@ export async function startEmbeddedServer(
   const startTimeoutMs = options.startTimeoutMs ?? defaultStartTimeoutMs;
   return withProcessLock(`${file}.lock`, startTimeoutMs * 2, async () => {
     const last = await readRegistration(file);
-    const noted = last !== undefined && (await isAliveWith(last.pid, file));
-    const serving = noted ? last : await findServingProcess(file);
+    const serving = await findServer(file, last?.logFile);
     if (serving !== undefined) {
       const running = await attach(serving, options);
-      if (!noted && running !== undefined) await writeRegistration(file, serving);
-      if (running !== undefined) return running;
+      if (running !== undefined) {
+        await writeRegistration(file, serving);
+        return running;
+      }
     }
     const registration = await launch(
       executable,

