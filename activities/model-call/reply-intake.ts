@@ -1,5 +1,5 @@
 /** Turns a whole reply into what the core decides about, and stores what may be kept of it. */
-import { answerChars, failureMessageChars, previewChars } from '../../workflows/core/limits';
+import { answerChars, previewChars } from '../../workflows/core/limits';
 import type { AgentError } from '../../workflows/core/failure';
 import type { AssistantMessage, Head, ToolCallBlock } from '../../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
@@ -9,6 +9,7 @@ import { wellFormedText } from '../providers/request/well-formed';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { defined } from '../../workflows/core/json';
+import { agentError } from '../untrusted/agent-error';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { replyText } from './reply-text';
@@ -36,15 +37,7 @@ function mistaken(
   reply: ModelReply,
   { code, message }: Pick<AgentError, 'code' | 'message'>,
 ): ReadReply {
-  return {
-    ...reply,
-    error: {
-      kind: 'agent',
-      code,
-      message: sanitizeText(message, { maxChars: failureMessageChars }),
-      recoverable: true,
-    },
-  };
+  return { ...reply, error: agentError(code, message) };
 }
 
 function readReply(reply: ModelReply, { isTextProtocol, requireCall }: ReplyArrival): ReadReply {

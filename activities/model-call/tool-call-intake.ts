@@ -1,11 +1,7 @@
 /** Turns the raw tool calls of a reply into calls that can run, or into errors that the model can correct. */
 import type { AgentError } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
-import {
-  failureMessageChars,
-  inlineInputBytes,
-  maxCallsPerReply,
-} from '../../workflows/core/limits';
+import { inlineInputBytes, maxCallsPerReply } from '../../workflows/core/limits';
 import type { ToolCallBlock } from '../../workflows/core/message';
 import type { ProposedToolCall } from '../../workflows/core/tools/ports';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
@@ -13,6 +9,7 @@ import { actionDigest, callIdentity } from '../identity/call-identity';
 import type { RawToolCall } from '../providers/provider';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { agentError } from '../untrusted/agent-error';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { canonicalJson } from '../stores/content-hash';
@@ -41,22 +38,14 @@ export interface TakenCall {
   readonly block: ToolCallBlock;
 }
 
-function agentError(
+function callError(
   code: AgentError['code'],
-  toolName: string | undefined,
+  name: string | undefined,
   message: string,
   hint?: string,
 ): AgentError {
-  return {
-    kind: 'agent',
-    code,
-    message: sanitizeText(message, { maxChars: failureMessageChars }),
-    ...(hint === undefined ? {} : { hint: sanitizeText(hint, { maxChars: failureMessageChars }) }),
-    recoverable: true,
-    ...(toolName === undefined || toolName === ''
-      ? {}
-      : { toolName: toolName.slice(0, wireNameChars) }),
-  };
+  const toolName = name === '' ? undefined : name?.slice(0, wireNameChars);
+  return agentError(code, message, { hint, toolName });
 }
 
 /** Levels of JSON that a transcript needs around the input of a call, with some to spare. */
@@ -70,7 +59,7 @@ function carriedInput(name: string, input: JsonObject): ParsedArguments {
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : 'not JSON';
     const message = `The arguments cannot be used: ${why}`;
-    return { type: 'error', error: agentError('invalid_json', name, message) };
+    return { type: 'error', error: callError('invalid_json', name, message) };
   }
 }
 
@@ -91,14 +80,14 @@ function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
     const why = thrown instanceof Error ? thrown.message : 'not JSON';
     return {
       type: 'error',
-      error: agentError('invalid_json', name, `The arguments are not valid JSON: ${why}`),
+      error: callError('invalid_json', name, `The arguments are not valid JSON: ${why}`),
     };
   }
   if (value === null) return { type: 'input', input: {} };
   if (isJsonObject(value)) return carriedInput(name, value);
   return {
     type: 'error',
-    error: agentError(
+    error: callError(
       'invalid_json',
       name,
       `The arguments must be one JSON object, got ${Array.isArray(value) ? 'an array' : typeof value}.`,
@@ -142,14 +131,14 @@ function checkCall(
     needsApproval: false,
   });
   if (raw.name.trim() === '')
-    return refused(agentError('missing_tool_name', undefined, 'The tool call names no tool.'));
+    return refused(callError('missing_tool_name', undefined, 'The tool call names no tool.'));
   const parsed = parseArguments(raw);
   if (parsed.type === 'error') return refused(parsed.error);
   const { input } = parsed;
   const tool = toolOfRun(definition, raw.name);
   if (tool === undefined)
     return refused(
-      agentError(
+      callError(
         'invalid_tool',
         raw.name,
         `There is no tool called "${raw.name}".`,
@@ -159,7 +148,7 @@ function checkCall(
     );
   if (index >= maxCallsPerReply)
     return refused(
-      agentError(
+      callError(
         'invalid_params',
         raw.name,
         `The reply asks for ${total} tool calls; only the first ${maxCallsPerReply} were taken, the others were not run.`,
@@ -170,7 +159,7 @@ function checkCall(
   const checked = tool.parse(input);
   if (!checked.ok)
     return refused(
-      agentError(
+      callError(
         'invalid_params',
         raw.name,
         checked.problems.join('; '),

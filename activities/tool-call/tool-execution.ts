@@ -2,11 +2,11 @@
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../../workflows/core/failure';
 import { recoveryInstructions } from '../../workflows/core/errors/failure-policy';
-import { failureMessageChars } from '../../workflows/core/limits';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
-import { sanitizeText } from '../untrusted/sanitizer';
+import type { AgentErrorParts } from '../untrusted/agent-error';
+import { agentError } from '../untrusted/agent-error';
 import type { Store } from '../stores/store';
 import { describeThrown } from './error-text';
 import type { GivenOutput } from './tool-output';
@@ -69,19 +69,9 @@ export function toolFailure(
   tool: Tool,
   code: AgentError['code'],
   message: string,
-  options: { hint?: string | undefined; recoverable?: boolean; root?: string | undefined } = {},
+  parts: AgentErrorParts = {},
 ): AgentError {
-  const root = options.root === undefined ? {} : { root: options.root };
-  const bound = (text: string): string =>
-    sanitizeText(text, { maxChars: failureMessageChars, ...root });
-  return {
-    kind: 'agent',
-    code,
-    message: bound(message),
-    ...(options.hint === undefined ? {} : { hint: bound(options.hint) }),
-    recoverable: options.recoverable ?? true,
-    toolName: tool.name,
-  };
+  return agentError(code, message, { ...parts, toolName: tool.name });
 }
 
 function hintOf(tool: Tool, thrown: unknown, value: unknown): string | undefined {

@@ -30,7 +30,8 @@ export function editedFileField(
   inputNames: readonly string[],
 ): string | undefined {
   const words = wordsOf(name);
-  const changesFiles = words.includes('file') && words.some((word) => verbGroupOf(word) === 'change');
+  const changesFiles =
+    words.includes('file') && words.some((word) => verbGroupOf(word) === 'change');
   return effect !== 'read' && changesFiles ? fileField(inputNames) : undefined;
 }
 
