@@ -53,6 +53,8 @@ function createProgram(context: CommandContext): Command {
     .addHelpText('after', `\n${exitCodeHelp}`)
     .showHelpAfterError('(see holdfast --help)')
     .exitOverride()
+    // Narrow terminals too get whole words.
+    .configureHelp({ minWidthToWrap: 20 })
     .configureOutput({
       writeOut: output.write,
       writeErr: (text) => {

@@ -22,9 +22,9 @@ export function exitCodeOf(status: RunOutcome['status']): number {
 /** For `--help`. */
 export const exitCodeHelp = [
   'Exit codes:',
-  '  0    done; a run that was waited for completed',
+  '  0    done; a watched run completed',
   '  1    the run failed',
-  '  2    wrong usage or configuration; nothing was started, or the request was refused',
+  '  2    wrong usage or configuration, or a refused request',
   '  3    the run was stopped by a person',
   '  4    the run was cancelled or terminated',
   '  5    Temporal cannot be reached',

@@ -42,7 +42,7 @@ export async function collectGarbage(
   const { hashes, runKeys, storeIds, segments } = await retainedReferences(client.workflow);
   if (!storeIds.has(store.id) && options.force !== true)
     throw new SetupError(
-      `No run in namespace "${options.namespace}" names the store ${store.id} (${store.label}), so all of it would be removed. Check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and HOLDFAST_STORE; if it is meant, give --force.`,
+      `No run in namespace "${options.namespace}" names the store ${store.id} (${store.label}), so all of it would be removed. Check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and HOLDFAST_STORE; to remove it all the same, give --force.`,
     );
   const { dryRun = false, grace: graceMs } = options;
   const swept = await store.sweep({ roots: hashes, runKeys, graceMs, dryRun, nowMs });

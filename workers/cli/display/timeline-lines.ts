@@ -9,7 +9,7 @@ import type { RecoveryExpiry } from '../../../workflows/core/recovery/action';
 import type { Color } from './terminal-text';
 import { duration, printable } from './terminal-text';
 
-/** What a line says, and how it is meant. */
+/** A line for people, with its color. */
 export interface DisplayLine {
   readonly color?: Color;
   /** Must not be cut: a person has to read all of it. */
@@ -110,7 +110,7 @@ const ends: { readonly [Action in ExpiryAction | RecoveryExpiry]: string } = {
   escalate: 'then it is escalated',
   wait: 'then people are reminded',
   'give-up': 'then the run gives up',
-  continue: 'then the run goes on without',
+  continue: 'then the run continues without it',
 };
 
 /** How long an item still waits, in words; empty if it has no limit. */
