@@ -2,9 +2,12 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { History } from '@temporalio/common/lib/proto-utils';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
+import { stepsOf } from '../../scripts/step';
 import { defined } from '../../workflows/core/json';
+import { hasFlag } from '../../workflows/core/run/ports';
 import { startAgentWorld } from '../support/agent-world';
 import { quietTemporal, workflowBundle } from '../support/temporal';
 import { scenarioAgents, scenarios } from './scenarios';
@@ -74,6 +77,12 @@ async function replay(workflowsPath: string | undefined, history: History): Prom
   await Worker.runReplayHistory({ workflowBundle: bundle }, history, began?.workflowId ?? '');
 }
 
+/** Whether the run of this history keeps the flag in its snapshot. */
+async function isFlagged(history: History): Promise<boolean> {
+  const last = (await stepsOf(JSON.parse(historyToJSON(history)))).at(-1);
+  return last !== undefined && hasFlag(last.after, 'commands-reversed');
+}
+
 test('a change behind a flag leaves runs in flight as they were, and holds for new runs', async () => {
   const inFlight = await historyOfRun();
 
@@ -92,9 +101,11 @@ test('a change behind a flag leaves runs in flight as they were, and holds for n
     ...reversedWhere("startedWith(next, 'commands-reversed')"),
   ]);
   await replay(flagged, inFlight);
+  expect(await isFlagged(inFlight)).toBe(false);
 
   // A run that the changed code starts has the flag for all its life; the older code cannot replay it.
   const started = await historyOfRun(flagged);
   await replay(flagged, started);
+  expect(await isFlagged(started)).toBe(true);
   await expect(replay(undefined, started)).rejects.toBeInstanceOf(DeterminismViolationError);
 });
