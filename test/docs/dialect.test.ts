@@ -38,6 +38,8 @@ const gonePhrases: readonly RegExp[] = [
   /\bcorpus\b/,
   /\blayer [1-4]\b/,
   /\bkin\b/,
+  /\bruts?\b/,
+  /\bdeeds?\b/,
   // Condensed phrases that a reader must decipher.
   /(?<!there )\b(is|are) no (error|evidence|fact|file|function|loop|outcome|part|step)s?\b/,
 ];
@@ -55,7 +57,16 @@ interface Text {
   readonly lines: readonly string[];
 }
 
-const folders = ['workflows', 'activities', 'workers', 'client', 'testing', 'examples'];
+const folders = [
+  'workflows',
+  'activities',
+  'workers',
+  'client',
+  'testing',
+  'examples',
+  'bench',
+  'scripts',
+];
 
 function textOf(file: string): Text {
   return { file, lines: sourceText(file).split('\n') };

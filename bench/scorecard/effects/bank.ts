@@ -64,7 +64,7 @@ class KillSchedule {
     this.isStriking = true;
   }
 
-  /** Holds a call until its client is gone; one that went away by itself was not killed, and is held anew next time. */
+  /** Holds a call until its client is gone; one that went away by itself was not killed, and is held again next time. */
   async hold(callId: string, response: ServerResponse): Promise<void> {
     await clientGone(response);
     if (!this.isStriking) this.holding.delete(callId);

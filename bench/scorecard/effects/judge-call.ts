@@ -1,9 +1,9 @@
-/** Judges what became of a call: what the model or a person was told, against the bank's ledger. */
+/** Judges the outcome of a call: what was reported to the model or a person, compared with the bank's ledger. */
 import type { LedgerEntry } from './bank';
 import type { KillPoint, PlannedCall } from './kill-plan';
 
 /** What the model reads of a call in the end. */
-export type Told =
+export type Reported =
   | { readonly type: 'done' }
   | { readonly type: 'unknown' }
   /** A person was asked with evidence, and answered. */
@@ -28,8 +28,8 @@ function mayBeUnknown({ tool, points }: PlannedCall): boolean {
   return isIrreversible && points.some((point) => !harmless.includes(point));
 }
 
-function isTrue(call: PlannedCall, told: Told, applied: number): boolean {
-  switch (told.type) {
+function isTrue(call: PlannedCall, reported: Reported, applied: number): boolean {
+  switch (reported.type) {
     case 'done':
       return call.tool === 'read' || applied === 1;
     case 'failed':
@@ -45,23 +45,23 @@ function isTrue(call: PlannedCall, told: Told, applied: number): boolean {
 /** Judges one call. */
 export function judgeCall(
   call: PlannedCall,
-  told: Told,
+  reported: Reported,
   ledger: readonly LedgerEntry[],
   kills: readonly KillPoint[],
 ): CallVerdict {
   const entries = ledger.filter((entry) => entry.callId === call.id);
   const isDuplicate = entries.length > 1;
   const isKept = call.tool === 'keyed' || call.tool === 'reconcilable';
-  const isLost = isKept && told.type === 'done' && entries.length === 0;
-  const isUndecided = told.type === 'nothing' || told.type === 'failed';
+  const isLost = isKept && reported.type === 'done' && entries.length === 0;
+  const isUndecided = reported.type === 'nothing' || reported.type === 'failed';
   const wasKilled = kills.join() === call.points.join();
-  const isRight = isTrue(call, told, entries.length) && !isDuplicate && wasKilled;
+  const isRight = isTrue(call, reported, entries.length) && !isDuplicate && wasKilled;
   const got = [
-    `told ${told.type}`,
+    `reported ${reported.type}`,
     `applied ${entries.length} times`,
     `killed at ${kills.join(', ') || 'no point'}`,
-    ...(told.type === 'failed' ? [told.content] : []),
-    ...(told.type === 'nothing' ? [told.why] : []),
+    ...(reported.type === 'failed' ? [reported.content] : []),
+    ...(reported.type === 'nothing' ? [reported.why] : []),
   ].join('; ');
   return {
     callId: call.id,

@@ -14,7 +14,7 @@ import type { SectionScore } from '../section';
 import type { Bank } from './bank';
 import { startBank } from './bank';
 import { toolName } from './bank-tools';
-import type { CallVerdict, Told } from './judge-call';
+import type { CallVerdict, Reported } from './judge-call';
 import { judgeCall } from './judge-call';
 import type { PlannedCall } from './kill-plan';
 import { planKills } from './kill-plan';
@@ -51,7 +51,7 @@ interface World {
   readonly store: Store;
 }
 
-/** Waits until something holds, but not for ever; returns whether it does. */
+/** Waits until something holds, but not forever; returns whether it does. */
 async function waitFor(holds: () => boolean, timeoutMs: number): Promise<boolean> {
   const endsAt = performance.now() + timeoutMs;
   while (!holds()) {
@@ -99,7 +99,7 @@ async function killThrough(
   }
 }
 
-/** Answers whoever asks what became of a call, as a person would who looks at the bank's books. */
+/** Answers questions about the outcome of a call, as a person would who looks at the ledger of the bank. */
 async function answerQuestions({ client, bank }: World, runId: string): Promise<void> {
   for (const item of await client.run(runId).pending()) {
     if (item.type !== 'question' || !item.question.includes('is not known')) continue;
@@ -110,15 +110,18 @@ async function answerQuestions({ client, bank }: World, runId: string): Promise<
   }
 }
 
-function toldOf(content: string, isError: boolean): Told {
+function reportedOf(content: string, isError: boolean): Reported {
   if (content.includes('a person looked into what came of it')) return { type: 'person' };
   if (content.includes('"code":"outcome_unknown"') && content.includes('is not known'))
     return { type: 'unknown' };
   return isError ? { type: 'failed', content: content.slice(0, 200) } : { type: 'done' };
 }
 
-/** What the transcript tells of each call of a run, by tool name. */
-async function readTold(world: World, runId: string): Promise<ReadonlyMap<string, Told> | string> {
+/** What the transcript reports about each call of a run, by tool name. */
+async function readReported(
+  world: World,
+  runId: string,
+): Promise<ReadonlyMap<string, Reported> | string> {
   const handle = world.client.run(runId);
   const late = sleep(endTimeoutMs, 'the run has not ended', { ref: false });
   const outcome = await Promise.race([handle.outcome(), late]);
@@ -127,7 +130,7 @@ async function readTold(world: World, runId: string): Promise<ReadonlyMap<string
     return `the run ended as ${outcome.status}: ${'reason' in outcome ? outcome.reason : ''}`;
   const messages = await world.store.loadTranscript(outcome.report.head);
   const results = messages.flatMap((message) => (message.role === 'tool' ? message.results : []));
-  return new Map(results.map(({ name, content, isError }) => [name, toldOf(content, isError)]));
+  return new Map(results.map(({ name, content, isError }) => [name, reportedOf(content, isError)]));
 }
 
 async function judgeRun(
@@ -136,17 +139,17 @@ async function judgeRun(
   calls: readonly PlannedCall[],
 ): Promise<readonly CallVerdict[]> {
   const asks = calls.some(({ tool }) => tool === 'ask');
-  const ended = readTold(world, runId).catch((thrown: unknown) => String(thrown));
-  let told: Awaited<typeof ended> | undefined;
-  while (told === undefined) {
+  const ended = readReported(world, runId).catch((thrown: unknown) => String(thrown));
+  let reported: Awaited<typeof ended> | undefined;
+  while (reported === undefined) {
     if (asks) await answerQuestions(world, runId).catch(() => undefined);
-    told = await Promise.race([ended, sleep(askEveryMs, undefined)]);
+    reported = await Promise.race([ended, sleep(askEveryMs, undefined)]);
   }
   return calls.map((call) => {
-    const of: Told =
-      typeof told === 'string'
-        ? { type: 'nothing', why: told }
-        : (told.get(toolName(call.tool)) ?? { type: 'nothing', why: 'no result' });
+    const of: Reported =
+      typeof reported === 'string'
+        ? { type: 'nothing', why: reported }
+        : (reported.get(toolName(call.tool)) ?? { type: 'nothing', why: 'no result' });
     return judgeCall(call, of, world.bank.ledger, world.bank.killsOf(call.id));
   });
 }

@@ -4,7 +4,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-/** What a worker is told when its turn comes. */
+/** The message to a worker when it is its turn. */
 export interface EffectsWorkerSettings {
   readonly temporalAddress: string;
   readonly store: string;
@@ -49,8 +49,8 @@ async function kill(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** Resolves when the child says this; rejects with its reason. */
-function told(child: ChildProcess, wanted: EffectsWorkerMessage['type']): Promise<void> {
+/** Resolves at this message of the child; rejects with its reason. */
+function messageFrom(child: ChildProcess, wanted: EffectsWorkerMessage['type']): Promise<void> {
   return new Promise((resolve, reject) => {
     child.on('message', (message: EffectsWorkerMessage) => {
       if (message.type === wanted) resolve();
@@ -73,14 +73,14 @@ export async function startCrew(
     fork(script, { execArgv: [...execArgv], stdio: ['pipe', 'ignore', 'inherit', 'ipc'] });
   const serveWith = async (child: ChildProcess, loaded: Promise<void>): Promise<ChildProcess> => {
     await loaded;
-    const ready = told(child, 'ready');
+    const ready = messageFrom(child, 'ready');
     child.send(settings);
     await ready;
     return child;
   };
   const standBy = (): { child: ChildProcess; loaded: Promise<void> } => {
     const child = load();
-    const loaded = told(child, 'loaded');
+    const loaded = messageFrom(child, 'loaded');
     loaded.catch(() => undefined);
     return { child, loaded };
   };

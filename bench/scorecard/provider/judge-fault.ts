@@ -97,9 +97,9 @@ function stopProblems(
 function endProblems(fault: ProviderFault, outcome: RunOutcome | undefined): readonly string[] {
   if (outcome === undefined) return [];
   const { right, forbids = [] } = fault;
-  const told = JSON.stringify(outcome);
+  const serialized = JSON.stringify(outcome);
   const leaks = [scorecardKey, ...forbids]
-    .filter((secret) => told.includes(secret))
+    .filter((secret) => serialized.includes(secret))
     .map((secret) => `the end holds "${secret}"`);
   return [
     ...leaks,
@@ -111,8 +111,8 @@ function endProblems(fault: ProviderFault, outcome: RunOutcome | undefined): rea
 
 function landingProblem(fault: ProviderFault, seen: SeenFault): string | undefined {
   if (fault.landedWords !== undefined) {
-    const told = JSON.stringify(seen.outcome ?? null);
-    return fault.landedWords.test(told) ? undefined : 'nothing shows that the fault landed';
+    const serialized = JSON.stringify(seen.outcome ?? null);
+    return fault.landedWords.test(serialized) ? undefined : 'nothing shows that the fault landed';
   }
   return seen.landed === fault.faults.length
     ? undefined

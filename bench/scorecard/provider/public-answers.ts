@@ -1,7 +1,7 @@
 /** Answers of vendors that public issues report, byte by byte; ids and names in them are made up. */
 import type { RawHttpInput, RawSseInput } from './recorded-answer';
 
-/** Answers told by status and body, by the id of their case in the corpus of public failures. */
+/** Answers by status and body, under the id of their case among the recorded public failures. */
 export const publicHttpAnswers = {
   // Source: anthropics/claude-code#66314.
   'billing-01': {

@@ -1,4 +1,4 @@
-/** Faults of the way and of time: no connection, silence, late answers, told delays, and oddities that cost nothing. */
+/** Faults of the connection and of time: no connection, silence, late answers, requested delays, and oddities that cost nothing. */
 import { fault, reply } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
 import type { Limits } from '../../../workflows/core/limits';
@@ -86,34 +86,35 @@ function silenceThatStays(): readonly ProviderFault[] {
 }
 
 /** Delays that the vendor tells. */
-function toldDelays(): readonly ProviderFault[] {
+function requestedDelays(): readonly ProviderFault[] {
   const slow = { error: { message: 'Slow down.' } };
-  const told = (headers: Readonly<Record<string, string>>) => fault.http(429, { ...slow, headers });
+  const limited = (headers: Readonly<Record<string, string>>) =>
+    fault.http(429, { ...slow, headers });
   const date = 'Tue, 26 Mar 2024 19:59:59 GMT';
   const twoSecondsOn = 'Tue, 26 Mar 2024 20:00:01 GMT';
   return [
     ...wires.flatMap((wire) => [
-      retried('429, retry-after in seconds', wire, told({ 'retry-after': '1' }), 'rate_limit', {
+      retried('429, retry-after in seconds', wire, limited({ 'retry-after': '1' }), 'rate_limit', {
         gapMs: 1_000,
       }),
       retried(
         '429, retry-after-ms wins',
         wire,
-        told({ 'retry-after-ms': '700', 'retry-after': '3600' }),
+        limited({ 'retry-after-ms': '700', 'retry-after': '3600' }),
         'rate_limit',
         { gapMs: 700 },
       ),
       retried(
         '429, retry-after as a date',
         wire,
-        told({ date, 'retry-after': twoSecondsOn }),
+        limited({ date, 'retry-after': twoSecondsOn }),
         'rate_limit',
         { gapMs: 2_000 },
       ),
       failedOver(
         '429, retry-after of an hour',
         wire,
-        told({ 'retry-after': '3600' }),
+        limited({ 'retry-after': '3600' }),
         'rate_limit',
       ),
     ]),
@@ -127,7 +128,7 @@ function toldDelays(): readonly ProviderFault[] {
     retried(
       '429, reset of the empty bucket',
       'chat',
-      told({
+      limited({
         'x-ratelimit-remaining-requests': '0',
         'x-ratelimit-reset-requests': '900ms',
         'x-ratelimit-remaining-tokens': '100',
@@ -146,25 +147,25 @@ function toldDelays(): readonly ProviderFault[] {
   ];
 }
 
-/** Milliseconds that a route rests in the rows that wait for it. */
-const shortRestMs = 300;
-const shortRest: Limits['cooldownMs'] = {
-  auth: shortRestMs,
-  rate_limit: shortRestMs,
-  billing: shortRestMs,
-  timeout: shortRestMs,
-  overloaded: shortRestMs,
-  model_not_found: shortRestMs,
+/** Milliseconds of cooldown in the rows that wait for it. */
+const shortCooldownMs = 300;
+const shortCooldowns: Limits['cooldownMs'] = {
+  auth: shortCooldownMs,
+  rate_limit: shortCooldownMs,
+  billing: shortCooldownMs,
+  timeout: shortCooldownMs,
+  overloaded: shortCooldownMs,
+  model_not_found: shortCooldownMs,
   format: 0,
-  network: shortRestMs,
+  network: shortCooldownMs,
   context_overflow: 0,
   content_filter: 0,
-  unknown: shortRestMs,
+  unknown: shortCooldownMs,
 };
 
-/** All routes rest, and waiting cures it. */
+/** All routes are cooling down, and waiting helps. */
 function durableWaits(): readonly ProviderFault[] {
-  const options = { limits: { maxProviderWaitMs: 60_000, cooldownMs: shortRest } };
+  const options = { limits: { maxProviderWaitMs: 60_000, cooldownMs: shortCooldowns } };
   return wires.flatMap((wire) => [
     waited('529 until the cooldown ends', wire, fault.http(529), 'overloaded', options),
   ]);
@@ -201,7 +202,7 @@ export function silenceFaults(): readonly ProviderFault[] {
     ...way(),
     ...silence(),
     ...silenceThatStays(),
-    ...toldDelays(),
+    ...requestedDelays(),
     ...durableWaits(),
     ...oddities(),
     ...foreignEvents(),

@@ -36,7 +36,7 @@ const locked: readonly StuckCase[] = (['auth_failed', 'auth_failed', 'tool_denie
     goal: 'Read the ledger.',
     tools: [tool('ledger', 'Reads the ledger.', query, () => fails(`no access (${seed})`, code))],
     model: untilTold('the ledger is closed this week', 'ledger', 'all'),
-    // The runtime's own rules must know that no other parameter mends this.
+    // The runtime's own rules must know that no other parameter helps.
     planner: clueless,
     answer: 'Leave it: the ledger is closed this week.',
   }),

@@ -152,7 +152,7 @@ const advice: readonly StuckCase[] = [
   {
     id: 'a hint that was overlooked, repeated by the rules',
     right: 'recovers',
-    goal: 'Mend the clock.',
+    goal: 'Repair the clock.',
     tools: [
       tool(
         'wind',
