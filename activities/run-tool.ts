@@ -1,6 +1,6 @@
 /** The activity `runTool`: at most the effect that the tool declares, whatever dies in between. */
 import { Context } from '@temporalio/activity';
-import { toToolResponse } from '../workflows/core/errors/error-context';
+import { toToolResponse } from '../workflows/core/errors/tool-response';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';

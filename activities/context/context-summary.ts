@@ -1,6 +1,6 @@
 /** What replaces summarized messages: a structured summary, merged and never summarized again. */
 import { z } from 'zod';
-import { noteProvenance } from '../../workflows/core/errors/error-context';
+import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import { defined } from '../../workflows/core/json';
 import { fenceToolOutput } from '../untrusted/fence';
 import { parsedJson } from '../untrusted/json-in-text';

@@ -1,4 +1,5 @@
 /** How people configure recovery, with every default and its range. */
+import { defaultConfidence } from '../../workflows/core/recovery/confidence';
 import { z } from 'zod';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { checkOptions } from '../lifecycle/check-options';
@@ -24,8 +25,7 @@ export interface RecoveryOptions {
 /** Defaults, as documented with each option. */
 const defaults: RecoveryPolicy = {
   mode: 'auto',
-  actAt: 0.8,
-  askAt: 0.5,
+  ...defaultConfidence,
   maxPerRun: 5,
   waitMs: 86_400_000,
   onExpiry: 'give-up',

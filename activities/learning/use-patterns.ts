@@ -1,4 +1,5 @@
 /** Finds a learned fix for an error, and counts whether it helped. */
+import { defaultConfidence } from '../../workflows/core/recovery/confidence';
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import { errorFingerprint } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
@@ -24,9 +25,6 @@ export interface PatternContext {
   /** Tools of the agent; patterns for other tools are ignored. */
   readonly tools: readonly string[];
 }
-
-/** Least confidence of an action to suggest: below it a person takes over (R-REC-4). */
-const leastConfidence = 0.5;
 
 function adviceOf(pattern: Pattern, context: PatternContext, nowMs: number): LearnedAction {
   const { fix, errorText } = pattern;
@@ -73,7 +71,7 @@ export async function lookupPattern(
   const advices = found
     .filter(({ status, fix }) => status === 'active' && isPossible(fix, context))
     .map((pattern) => adviceOf(pattern, context, nowMs))
-    .filter(({ confidence }) => confidence >= leastConfidence)
+    .filter(({ confidence }) => confidence >= defaultConfidence.askAt)
     .sort((left, right) => rank(right) - rank(left));
   return advices[0];
 }

@@ -3,11 +3,11 @@
  * catalog; a model that none of them names is unknown.
  */
 import type { ModelPrice } from '../../workflows/core/budget/spend';
-import type { Correction } from './corrections';
-import { corrections } from './corrections';
+import type { Correction } from './model-overrides';
+import { corrections } from './model-overrides';
 import type { PriceTable, WindowTable } from './model-tables';
 import { checkPrices, namesOf, rowOf } from './model-tables';
-import { isSnapshotOf, publishedPrices, publishedWindow } from './published-models';
+import { isSnapshotOf, publishedPrices, publishedWindow } from './genai-prices-catalog';
 
 function correctionOf(model: string): Correction {
   const name = namesOf('', model).at(-1) ?? '';

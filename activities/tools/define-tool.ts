@@ -4,7 +4,7 @@ import type { JsonObject } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
 import { checkToolShape } from '../definitions/check-definition';
 import { checkDecisionPolicy } from './check-decision-policy';
-import { defaultCallCaps } from './call-caps';
+import { defaultCallCaps } from './default-call-caps';
 import { editedFileField } from './edits-file';
 import type { InputProblem, StructuralCheck } from './input-problems';
 import { parametersHint, pathText, problemTexts, structuralCheck } from './input-problems';

@@ -1,5 +1,5 @@
 /** Distinguishes the runtime's own messages in a transcript, which have the user's role for lack of another, from people's. */
-import { noteProvenance } from '../../workflows/core/errors/error-context';
+import { noteProvenance } from '../../workflows/core/model-call/next-request';
 
 /**
  * A text as one entry of a record: its further lines are indented, so that none of them can pass for the beginning of another

@@ -2,11 +2,10 @@
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import {
   buildErrorRecoveryMessage,
-  defaultHint,
-  noteProvenance,
-  toToolResponse,
-} from '../../workflows/core/errors/error-context';
-import { recoveryInstructions } from '../../workflows/core/errors/failure-policy';
+  recoveryInstructions,
+} from '../../workflows/core/errors/recovery-message';
+import { defaultHint, toToolResponse } from '../../workflows/core/errors/tool-response';
+import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import { anAgentError } from '../support/builders';
 
 const toolNames = ['search', 'calculator'];

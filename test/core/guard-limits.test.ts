@@ -1,6 +1,6 @@
 /** Caps of one tool, edits of one file, and active time: counted over replies, roll-overs, parallel calls and subagents. */
 import { addGuardCounts, guardCounts } from '../../workflows/core/guard/state';
-import { stopBeforeTools } from '../../workflows/core/guard/caps';
+import { stopBeforeTools } from '../../workflows/core/guard/call-and-edit-caps';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import { aCall, aLimits, aPreparedRun, aSnapshot, aTool, anAgentError } from '../support/builders';

@@ -1,6 +1,6 @@
 /** Caps over a tree of runs: what a subagent is handed of them, how it keeps to it, and that no delegation passes a tool's cap. */
 import { fileCap, toolCap } from '../../workflows/core/guard/handed-caps';
-import { countToolRuns, stopBeforeTools } from '../../workflows/core/guard/caps';
+import { countToolRuns, stopBeforeTools } from '../../workflows/core/guard/call-and-edit-caps';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import type { ProposedToolCall } from '../../workflows/core/tools/ports';

@@ -6,7 +6,7 @@ import type { CompactionTier } from '../../workflows/core/context/measure';
 import type { RunState } from '../../workflows/core/run/state';
 import type { RunCommand } from '../../workflows/core/run/protocol';
 import { transition } from '../../workflows/core/run/transition';
-import { noteProvenance } from '../../workflows/core/errors/error-context';
+import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import type { RandomRun } from '../support/random-runs';
 import { playRun, randomRun, searchCap } from '../support/random-runs';
 import { wireProblems } from '../support/wire-problems';

@@ -1,10 +1,12 @@
 /** docs/spec.md numbers its rules without gaps, and its tables and fixed texts say what the code does. */
 import { windowOf } from '../../activities/models/model-catalog';
 import { resolveRecovery } from '../../activities/definitions/recovery-policy';
-import { defaultCallCaps } from '../../activities/tools/call-caps';
+import { defaultCallCaps } from '../../activities/tools/default-call-caps';
 import { defaultCompaction } from '../../workflows/core/context/compaction-config';
-import { buildErrorRecoveryMessage } from '../../workflows/core/errors/error-context';
-import { recoveryInstructions } from '../../workflows/core/errors/failure-policy';
+import {
+  buildErrorRecoveryMessage,
+  recoveryInstructions,
+} from '../../workflows/core/errors/recovery-message';
 import { forcedStopMessage } from '../../workflows/core/guard/limits-reached';
 import { defaultLimits } from '../../workflows/core/limits';
 import { aPreparedRun } from '../support/builders';

@@ -5,10 +5,8 @@ import { authorHint } from '../../bench/scorecard/sanitise/sanitise-stage';
 import { sanitizeInputs } from '../../bench/scorecard/sanitise/sanitise-inputs';
 import { scoreSanitize } from '../../bench/scorecard/sanitise/score-sanitise';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
-import {
-  buildErrorRecoveryMessage,
-  toToolResponse,
-} from '../../workflows/core/errors/error-context';
+import { buildErrorRecoveryMessage } from '../../workflows/core/errors/recovery-message';
+import { toToolResponse } from '../../workflows/core/errors/tool-response';
 import { anAgentError } from '../support/builders';
 
 const execArgv = ['--require', path.join(__dirname, '..', 'support', 'compile-typescript.cjs')];

@@ -7,7 +7,8 @@ export {
   trackError,
 } from './errors/circuit-breaker';
 export type { CircuitBreakerState } from './errors/circuit-breaker';
-export { buildErrorRecoveryMessage, toToolResponse } from './errors/error-context';
+export { buildErrorRecoveryMessage } from './errors/recovery-message';
+export { toToolResponse } from './errors/tool-response';
 export type { AgentError, AgentErrorCode, Failure, InfraError, SystemFailureCode } from './failure';
 export type { FailoverReason } from './limits';
 export { normalizeText } from './errors/fingerprint';

@@ -10,7 +10,7 @@ import type { ToolEffect } from '../../../workflows/core/tools/ports';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { UserError } from '../../lifecycle/user-error';
-import { defaultCallCaps } from '../call-caps';
+import { defaultCallCaps } from '../default-call-caps';
 import { inputNamesOf, maxDescriptionChars } from '../define-tool';
 import { editedFileField } from '../edits-file';
 import type { StructuralCheck } from '../input-problems';

@@ -1,7 +1,8 @@
 /** Finds what got through: secrets in any text, and text of a tool, a vendor or a person that left its place in a prompt. */
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import type { RecordedRequest } from '../../../testing/emulator/recorded-request';
-import { defaultHint, noteProvenance } from '../../../workflows/core/errors/error-context';
+import { defaultHint } from '../../../workflows/core/errors/tool-response';
+import { noteProvenance } from '../../../workflows/core/model-call/next-request';
 import { authorHint } from './sanitise-stage';
 
 /** Everything that looks like a tag of a fence to a model that reads loosely. */

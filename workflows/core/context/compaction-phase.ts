@@ -16,7 +16,7 @@ import type { Step } from '../run/step';
 import { andThen, goTo, publish } from '../run/step';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { storeAnswered, waitForStore } from '../run/waiting';
-import type { NextRequestSlice } from '../tools/state';
+import type { NextRequestSlice } from '../model-call/next-request';
 import type { ContextMeasure } from './measure';
 import { scaledMeasure } from './measure';
 import type { CompactResult } from './ports';

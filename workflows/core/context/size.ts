@@ -5,7 +5,7 @@ import type { CallModelResult } from '../model-call/ports';
 import type { RouteConfig } from '../failover/state';
 import type { PeopleSlice } from '../people/state';
 import type { SnapshotSlice } from '../run/ports';
-import type { NextRequestSlice } from '../tools/state';
+import type { NextRequestSlice } from '../model-call/next-request';
 import type { CompactionConfig } from './compaction-config';
 import { defaultCompaction } from './compaction-config';
 import type { ContextBounds } from './measure';

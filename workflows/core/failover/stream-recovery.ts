@@ -1,5 +1,5 @@
 /** Stream recovery: whether a failed attempt of a model call is retried on the same route, when, and with which nudge. */
-import { noteProvenance } from '../errors/error-context';
+import { noteProvenance } from '../model-call/next-request';
 import type { InfraError } from '../failure';
 import { infraPolicy } from '../errors/failure-policy';
 import type { Limits } from '../limits';
@@ -16,7 +16,7 @@ export const longestRetryDelayMs = 30_000;
 /**
  * Decides about the `failuresBefore + 1`th failure of one model call on one route.
  *
- * Contract: only failures of the provider count; a worker's death does not. There is no retry if the vendor refuses one.
+ * Contract: a stop by the guard or by a person is no failure and never gets here (R-STREAM-5). Only failures of the provider count; a worker's death does not. There is no retry if the vendor refuses one.
  * Source: R-STREAM-1, R-STREAM-2, R-STREAM-3.
  */
 export function decideRetry(

@@ -1,6 +1,6 @@
 /** Gathers the evidence of loops, warns the model once, and says when a loop ends the run. */
 import { ringSize } from '../errors/circuit-breaker';
-import { noteProvenance } from '../errors/error-context';
+import { noteProvenance, addNote } from '../model-call/next-request';
 import { normalizeText, shortHash } from '../errors/fingerprint';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
@@ -8,8 +8,9 @@ import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { publish, step } from '../run/step';
-import type { NextRequestSlice, SettledStatus, ToolCallProgress } from '../tools/state';
-import { addNote, callSummary } from '../tools/state';
+import type { NextRequestSlice } from '../model-call/next-request';
+import type { SettledStatus, ToolCallProgress } from '../tools/state';
+import { callSummary } from '../tools/state';
 import { forcedStopMessage } from './limits-reached';
 import type { DetectedLoop } from './loop-detector';
 import { addEvidence, findLoop } from './loop-detector';

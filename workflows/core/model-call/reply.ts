@@ -16,6 +16,7 @@ import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { publish, step } from '../run/step';
 import { askUserTool, completeTaskTool } from '../tools/ports';
+import { nothingPending } from './next-request';
 import type { CallModelResult } from './ports';
 import type { RouteConfig } from '../failover/state';
 import type { CallingModel, ModelCallSlice } from './state';
@@ -37,7 +38,7 @@ export function takeReply<State extends ReplyState>(
   const taken: State = {
     ...countHealed(appended, [...state.failedOver, ...retries]),
     phase: { type: 'ready' },
-    next: { pendingResults: [] },
+    next: nothingPending,
     contextTokens: result.contextTokens,
     context:
       route === undefined ? state.context : noteContext(state.context, result, routeName(route)),

@@ -1,5 +1,5 @@
 /** Decisions of people on waiting calls and questions: each takes effect once, and a policy says what happens without one. */
-import { toToolResponse } from '../errors/error-context';
+import { toToolResponse } from '../errors/tool-response';
 import type { AgentError } from '../failure';
 import { failureMessageChars, personTextChars, previewChars } from '../limits';
 import { shownText } from '../secrets/shown-text';

@@ -1,5 +1,5 @@
 /** What recovery may not do on its own: a plan that would do it becomes a question to a person. */
-import { stopBeforeTools } from '../guard/caps';
+import { stopBeforeTools } from '../guard/call-and-edit-caps';
 import type { GuardSlice } from '../guard/state';
 import type { CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';

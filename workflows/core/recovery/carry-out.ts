@@ -19,10 +19,12 @@ import type { Step } from '../run/step';
 import { andThen, cancelTimers, fail, goTo, precededBy, publish, step } from '../run/step';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
-import type { NextRequestSlice, RuntimeCall } from '../tools/state';
-import { addNote } from '../tools/state';
+import type { NextRequestSlice } from '../model-call/next-request';
+import type { RuntimeCall } from '../tools/state';
+import { addNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
+import { decideByConfidence } from './confidence';
 import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
@@ -119,16 +121,6 @@ function countTry<State extends RecoverySlice>(
   return { ...state, recovery: { ...state.recovery, retries: { [toolName]: before + 1 } } };
 }
 
-/** What the confidence of a plan leads to (R-REC-4). */
-function decide(state: ActingState, plan: Plan): RecoveryDecision {
-  const policy = activePolicy(state);
-  if (policy === undefined || policy.mode === 'observe') return 'observes';
-  const { strategy, confidence } = plan.action;
-  if (strategy === 'escalate' || confidence < policy.askAt) return 'escalates';
-  if (confidence < policy.actAt) return plan.digest === '' ? 'escalates' : 'asks';
-  return strategy === 'give-up' ? 'gives up' : 'acts';
-}
-
 function carryOut<State extends ActingState>(
   state: State,
   planned: Plan,
@@ -136,7 +128,7 @@ function carryOut<State extends ActingState>(
   atMs: number,
 ): Step<State> {
   const plan = withinBounds(state, planned, trouble);
-  const decision = decide(state, plan);
+  const decision = decideByConfidence(activePolicy(state), plan);
   const { action, source, problem } = plan;
   const { strategy, reasoning, confidence } = action;
   const noted: State = {

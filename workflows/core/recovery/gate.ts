@@ -10,7 +10,7 @@ import { defined } from '../json';
 import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import type { GoalSlice } from '../secrets/shown-text';
-import type { NextRequestSlice } from '../tools/state';
+import type { NextRequestSlice } from '../model-call/next-request';
 import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './action';
 import { escalateAction, exhaustedTools, heuristicAction } from './heuristics';
 import type { PlanRecoveryInput } from './ports';

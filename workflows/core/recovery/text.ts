@@ -1,5 +1,5 @@
 /** What the model and people read about a recovery. */
-import { noteProvenance } from '../errors/error-context';
+import { noteProvenance } from '../model-call/next-request';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
 /** Characters of an action's texts, as they are shown. */

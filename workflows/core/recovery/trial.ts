@@ -1,5 +1,5 @@
 /** Whether a recovery helped: watches the steps after it, and publishes the result. */
-import { noteProvenance } from '../errors/error-context';
+import { noteProvenance, addNote } from '../model-call/next-request';
 import { mayHaveTakenEffect } from '../errors/failure-policy';
 import type { AgentError } from '../failure';
 import type { GuardSlice } from '../guard/state';
@@ -10,8 +10,9 @@ import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import type { ProposedToolCall, RunToolResult, ToolPolicy } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
-import type { NextRequestSlice, ToolCallProgress } from '../tools/state';
-import { addNote, callSummary } from '../tools/state';
+import type { NextRequestSlice } from '../model-call/next-request';
+import type { ToolCallProgress } from '../tools/state';
+import { callSummary } from '../tools/state';
 import { correctPath } from './memory';
 import { endStep, noteFailure, noteSuccess, restartIdleCount, stuckSteps } from './progress';
 import type { RecoverySlice, RecoveryTrial } from './state';

@@ -1,8 +1,10 @@
 /**
  * The loop of a run, from top to bottom: prepare, begin, call, reply, admit, run, settle, and again.
  *
- * Every decision names the next stage (`Step.next`), or none: then the run waits for the next event. Rooms decide
- * by their own slices; this file puts their decisions in order.
+ * A decision names the stage to run next (`Step.next`); if it names none, the run waits for the next event. What an activity
+ * returns comes back as an event, and `handlers` in `transition.ts` finds the function that takes it: the reply of a model call
+ * is taken by `reply` below. Each room of the core decides from its own slice of the state; this file puts the decisions in
+ * order.
  */
 import { budgetStop, reserve } from '../budget/budget';
 import type { GateDecision } from '../context/gate';
@@ -12,7 +14,7 @@ import { breakerStop, healErrors, takeAgentErrors } from '../errors/agent-errors
 import { decideRoute, routeName } from '../failover/provider-health';
 import { recordInfraError } from '../failover/provider-failure';
 import { waitForProviders } from '../failover/provider-wait';
-import { countReply, countToolRuns, stopBeforeTools } from '../guard/caps';
+import { countReply, countToolRuns, stopBeforeTools } from '../guard/call-and-edit-caps';
 import { guardBeforeCall, guardBeforeIteration } from '../guard/limits-reached';
 import { loopStop, watchForLoops } from '../guard/loop-guard';
 import type { AgentError } from '../failure';
@@ -68,7 +70,7 @@ type Stage<Type extends NextStage['type']> = (
 const prepare: Stage<'prepare'> = (state) =>
   step({ ...state, phase: { type: 'preparing' } }, { type: 'prepare-run', input: state.request });
 
-/** Begins the next iteration, unless a person, the guard, the server, or recovery comes first. */
+/** Begins the next iteration, unless a person takes over, a limit is reached, the server suggests a roll-over, or the run is stuck. */
 const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
   const { limits } = prepared(state).snapshot;
   if (state.escalation !== undefined) return waitForPerson(state, state.escalation, atMs);
@@ -136,7 +138,7 @@ function callRoute(state: RunState, routeIndex: number, atMs: number): Step<RunS
   );
 }
 
-/** Takes a reply that arrived whole: ends the run, runs its calls, or tells the model what was wrong. */
+/** Handles a complete reply: ends the run, runs its calls, or tells the model what was wrong. */
 export function reply(
   state: RunState,
   calling: CallingModel,
@@ -172,7 +174,7 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Step
     case 'pause':
       return result.toolCalls.length > 0
         ? readCalls(state, result, atMs)
-        : resumePause(state, result);
+        : continuePausedReply(state, result);
     case 'end':
     case 'tool-use':
       if (result.error !== undefined) return rejectReply(state, [result.error]);
@@ -183,7 +185,10 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Step
 }
 
 /** The vendor paused a long turn: the next iteration continues it. */
-function resumePause(state: RunState, { head, headBefore }: CallModelResult): Step<RunState> {
+function continuePausedReply(
+  state: RunState,
+  { head, headBefore }: CallModelResult,
+): Step<RunState> {
   const nothingKept = head === headBefore;
   const inbox = nothingKept || state.inbox.length > 0 ? state.inbox : [continueText];
   return goTo('begin-iteration', { ...state, head, inbox });
@@ -275,13 +280,13 @@ type Starter = (state: RunState, atMs: number) => Step<RunState>;
 
 /** What starts ready calls, in this order; a call that one of them started is no longer ready. */
 const starters: readonly Starter[] = [
-  // Calls that are runs of other agents.
+  // Calls that start subagents.
   startSubagents,
   // All others, as activities.
   startCalls,
 ];
 
-/** Starts every ready call. A call counts when it first starts. */
+/** Starts every ready call. A call counts toward the caps when it first starts, not when it resumes. */
 function startReady(state: RunState, atMs: number): Step<RunState> {
   const fresh = readyCalls(state).flatMap(({ call: each, isResumed }) => (isResumed ? [] : [each]));
   return starters.reduce<Step<RunState>>(

@@ -21,7 +21,9 @@ import { initialRecovery } from '../recovery/state';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { SubagentsSlice } from '../subagents/state';
 import { initialSubagents } from '../subagents/state';
-import type { NextRequestSlice, RunningTools } from '../tools/state';
+import type { NextRequestSlice } from '../model-call/next-request';
+import { nothingPending } from '../model-call/next-request';
+import type { RunningTools } from '../tools/state';
 import type { AccountSlice } from './account';
 import { initialAccount } from './account';
 import type { Ended } from './outcome';
@@ -77,7 +79,7 @@ export const initialSlices = {
   ...initialNotifications,
   ...initialPeople,
   ...initialRecovery,
-  next: { pendingResults: [] },
+  next: nothingPending,
   ...initialSubagents,
   outputRaised: false,
 } satisfies Partial<RunState>;

@@ -15,13 +15,7 @@ import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
 import type { PhaseSlice } from '../run/phases';
-import {
-  activityIdAt,
-  callsOf,
-  readyCalls,
-  replaceCall,
-  settleWithError,
-} from '../tools/state';
+import { activityIdAt, callsOf, readyCalls, replaceCall, settleWithError } from '../tools/state';
 
 type StartingState = BudgetSlice &
   CountersSlice &

@@ -1,7 +1,7 @@
 /** The tool calls of one reply: starts those that are ready, and takes their results and failures. */
 import { notePendingResult } from '../context/size';
 import type { ContextSlice } from '../context/state';
-import { toToolResponse } from '../errors/error-context';
+import { toToolResponse } from '../errors/tool-response';
 import { recordInfraError } from '../failover/provider-failure';
 import type { AgentError, InfraError } from '../failure';
 import { defined } from '../json';

@@ -1,17 +1,11 @@
 /** The phase in which the tool calls of one reply run, and the state of each call. */
-import { toToolResponse } from '../errors/error-context';
+import { toToolResponse } from '../errors/tool-response';
 import type { AgentError, InfraError } from '../failure';
 import type { HandedLimits } from '../limits';
 import { maxCallsPerReply } from '../limits';
 import type { CountersSlice } from '../run/account';
 import type { PhaseSlice } from '../run/phases';
-import type {
-  PendingResult,
-  ProposedToolCall,
-  ResultIdentity,
-  RuntimeResult,
-  RunToolResult,
-} from './ports';
+import type { PendingResult, ProposedToolCall, ResultIdentity, RunToolResult } from './ports';
 
 /** A wait for a person's decision on one call. */
 export interface DecisionWait {
@@ -76,28 +70,6 @@ export interface RunningTools {
   readonly recovery?: RuntimeCall;
   /** Active milliseconds of the longest subagent so far. */
   readonly subagentMs?: number;
-}
-
-/** What the next model call sends beside the transcript. */
-export interface NextRequest {
-  readonly pendingResults: readonly PendingResult[];
-  /** Results of the runtime's own calls. */
-  readonly runtimeResults?: readonly RuntimeResult[];
-  /** Ephemeral: sent once, never stored. */
-  readonly note?: string;
-  readonly maxOutputTokens?: number;
-}
-
-/** The slice of the next model call. */
-export interface NextRequestSlice {
-  readonly next: NextRequest;
-}
-
-/** Adds a text to the note of the next request, after what it already says. */
-export function addNote<State extends NextRequestSlice>(state: State, text: string): State {
-  const { note } = state.next;
-  const all = note === undefined ? text : `${note}\n\n${text}`;
-  return { ...state, next: { ...state.next, note: all } };
 }
 
 function isRunningTools(phase: PhaseSlice['phase']): phase is RunningTools {

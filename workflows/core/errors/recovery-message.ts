@@ -1,6 +1,6 @@
-/** The ephemeral message by which the model learns what went wrong in the iteration before. Never stored. */
-import type { AgentError } from '../failure';
-import { recoveryInstructions } from './failure-policy';
+/** The recovery message: what the model reads about the errors of the iteration before. Sent once, never stored (R-ERR-1). */
+import type { AgentError, AgentErrorCode } from '../failure';
+import { noteProvenance } from '../model-call/next-request';
 
 /**
  * A message that a tool, a vendor or the model wrote, as one line: so only the runtime can begin a line of the note, and no
@@ -10,8 +10,29 @@ function oneLine(message: string): string {
   return message.trim().replace(/\s*[\r\n\u2028\u2029]\s*/g, ' | ');
 }
 
-/** Marks the note as the runtime's own words, so that no tool output can pass for one. */
-export const noteProvenance = '[This message comes from the agent runtime, not from the user.]';
+/**
+ * What the recovery message tells the model to do about each agent error.
+ *
+ * Source: R-ERR-3 fixes four of them; the others follow their form. `{tools}` is replaced by the tools' names.
+ */
+export const recoveryInstructions = {
+  no_tool_call: 'You must provide a tool call in your response.',
+  empty_reply: 'Your reply was empty. Answer, or call a tool.',
+  invalid_json: 'Ensure your tool call JSON is properly formatted.',
+  missing_tool_name:
+    'Name the tool in the field "tool_name". Use one of the available tools: [{tools}]',
+  invalid_tool: 'Use one of the available tools: [{tools}]',
+  invalid_params: 'Correct the parameters so that they fit the schema of the tool.',
+  tool_execution_failed: 'The error was: {message}',
+  tool_timeout: 'The error was: {message}',
+  rate_limit: 'The error was: {message}',
+  auth_failed: 'The error was: {message}',
+  tool_denied: 'The error was: {message}',
+  outcome_unknown: 'The error was: {message}',
+  output_truncated:
+    'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
+  subagent_failed: 'The error was: {message}',
+} as const satisfies Record<AgentErrorCode, string>;
 
 function instruction(error: AgentError, toolNames: readonly string[]): string {
   return recoveryInstructions[error.code]
@@ -60,22 +81,4 @@ export function buildErrorRecoveryMessage(
     ...instructions,
     ...hints.map((hint) => `Hint: ${hint}`),
   ].join('\n');
-}
-
-/** The hint of an error without one (R-TOOL-3). */
-export const defaultHint = 'Please check your parameters and try again.';
-
-/**
- * An agent error as a tool result that the model can read.
- *
- * Source: R-TOOL-3.
- */
-export function toToolResponse(error: AgentError): string {
-  return JSON.stringify({
-    error: true,
-    code: error.code,
-    message: error.message,
-    hint: error.hint ?? defaultHint,
-    recoverable: error.recoverable,
-  });
 }

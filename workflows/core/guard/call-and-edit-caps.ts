@@ -1,5 +1,5 @@
 /** Caps on tool calls: how many in all, of one tool, and on one file. Counted over replies, segments, and subagents. */
-import { noteProvenance } from '../errors/error-context';
+import { noteProvenance, addNote } from '../model-call/next-request';
 import { mayHaveTakenEffect } from '../errors/failure-policy';
 import { shortHash } from '../errors/fingerprint';
 import type { CountersSlice } from '../run/account';
@@ -10,8 +10,8 @@ import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import type { ProposedToolCall } from '../tools/ports';
-import type { NextRequestSlice, ToolCallProgress } from '../tools/state';
-import { addNote } from '../tools/state';
+import type { NextRequestSlice } from '../model-call/next-request';
+import type { ToolCallProgress } from '../tools/state';
 import type { Cap, CappedState } from './handed-caps';
 import { fileCap, toolCap } from './handed-caps';
 import { forcedStopMessage, guardBeforeTools } from './limits-reached';

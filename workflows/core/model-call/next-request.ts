@@ -1,0 +1,30 @@
+/** What the next model call sends beside the transcript. All of it is sent once: the reply empties it (R-ERR-1). */
+import type { PendingResult, RuntimeResult } from '../tools/ports';
+
+/** What the next model call sends beside the transcript. */
+export interface NextRequest {
+  readonly pendingResults: readonly PendingResult[];
+  /** Results of the runtime's own calls. */
+  readonly runtimeResults?: readonly RuntimeResult[];
+  /** Ephemeral: sent once, never stored. */
+  readonly note?: string;
+  readonly maxOutputTokens?: number;
+}
+
+/** The slice of the next model call. */
+export interface NextRequestSlice {
+  readonly next: NextRequest;
+}
+
+/** Adds a text to the note of the next request, after what it already says. */
+export function addNote<State extends NextRequestSlice>(state: State, text: string): State {
+  const { note } = state.next;
+  const all = note === undefined ? text : `${note}\n\n${text}`;
+  return { ...state, next: { ...state.next, note: all } };
+}
+
+/** First line of a note: marks it as the runtime's own words, so that no tool output can pass for one. */
+export const noteProvenance = '[This message comes from the agent runtime, not from the user.]';
+
+/** A request that sends nothing but the transcript. */
+export const nothingPending: NextRequest = { pendingResults: [] };
