@@ -94,7 +94,7 @@ export async function askTheWriter(world: OfflineWorld): Promise<RunResult> {
 
 async function main(): Promise<void> {
   const { status, report } = await inOfflineWorld('subagents', askTheWriter);
-  console.log(`${status}, ${report.cost?.usd ?? 'unknown'} USD in all`);
+  console.log(`${status}, ${report.cost.usd ?? 'unknown'} USD in all`);
   for (const { runId, status: end, usd } of report.subagents ?? [])
     console.log(`  ${runId}: ${end}, ${usd ?? 'unknown'} USD`);
 }

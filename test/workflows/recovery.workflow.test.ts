@@ -351,8 +351,8 @@ test('a plan that broke off is paid for like any other call', async () => {
   expect(outcome.status).toBe('completed');
   expect(plannerRequests()).toHaveLength(2);
   const cost = outcome.report.cost;
-  expect(cost?.estimatedUsd).toBeGreaterThan(0);
-  expect(cost?.usd).toBeCloseTo(world.emulator.bill.usd - billedBefore, 2);
+  expect(cost.estimatedUsd).toBeGreaterThan(0);
+  expect(cost.usd).toBeCloseTo(world.emulator.bill.usd - billedBefore, 2);
 });
 
 test('only plans in mode observe: nothing is executed, and the guard ends the loop', async () => {

@@ -151,12 +151,12 @@ test('each gets its task, its tools and its share, and only the answer comes bac
     },
   });
   const { cost, usage, events } = outcome.report;
-  expect(cost?.usd).toBeCloseTo(world.emulator.bill.usd - billBefore, 8);
+  expect(cost.usd).toBeCloseTo(world.emulator.bill.usd - billBefore, 8);
   const child = await client.run(`${handle.workflowId}/t1.0`).result();
   expect(child.report.usage.outputTokens).toBeLessThan(usage.outputTokens);
   // Two subagents at 40 % of the budget each: together at most 80 %.
-  expect(child.report.cost?.budgetUsd).toBeGreaterThan(0.39);
-  expect(child.report.cost?.budgetUsd).toBeLessThan(0.4);
+  expect(child.report.cost.budgetUsd).toBeGreaterThan(0.39);
+  expect(child.report.cost.budgetUsd).toBeLessThan(0.4);
   expect(events).toBeGreaterThan(child.report.events * 2);
   const leads = world.emulator.requests.slice(first).filter((each) => as(each) === 'You lead');
   expect(JSON.stringify(leads.map(({ body }) => body))).not.toContain('secret thought');
@@ -242,8 +242,8 @@ test('a stop of the run above stops the one below, and keeps what it consumed', 
     report: { subagents: [{ runId: childId, status: 'cancelled' }] },
   });
   expect(await client.run(childId).result()).toMatchObject({ status: 'cancelled' });
-  expect(outcome.report.cost?.usd).toBeCloseTo(world.emulator.bill.usd - before, 4);
-  expect(outcome.report.cost?.estimatedUsd).toBeGreaterThan(0);
+  expect(outcome.report.cost.usd).toBeCloseTo(world.emulator.bill.usd - before, 4);
+  expect(outcome.report.cost.estimatedUsd).toBeGreaterThan(0);
   await expectSameInHistory(handle, outcome);
 });
 
@@ -311,7 +311,7 @@ test('a terminated one is paid for in full and told as lost', async () => {
     answer: expect.stringContaining('its workflow was terminated') as string,
     report: { subagents: [{ status: 'lost' }] },
   });
-  expect(outcome.report.cost?.estimatedUsd).toBeGreaterThan(0.45);
+  expect(outcome.report.cost.estimatedUsd).toBeGreaterThan(0.45);
   await expectSameInHistory(handle, outcome);
 });
 

@@ -87,7 +87,7 @@ const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested
   );
 };
 
-/** Calls the model on the first route that is not cooling down and takes the request; waits or fails if there is none. */
+/** Calls the model on the first route that is not cooling down and can take the request, compacting first if needed; waits or fails if there is none. */
 const call: Stage<'call-model'> = (state, _next, { atMs }) => {
   const { snapshot } = prepared(state);
   const stop =
@@ -162,8 +162,8 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Step
       );
     }
     case 'refusal': {
-      const why = textPreview === '' ? 'it gave no reason' : textPreview;
-      return fail(state, { reason: 'refusal', message: `The model declined to answer: ${why}` });
+      const why = textPreview === '' ? ' and gave no reason.' : `: ${textPreview}`;
+      return fail(state, { reason: 'refusal', message: `The model declined to answer${why}` });
     }
     case 'filtered':
       return fail(state, {
@@ -194,8 +194,8 @@ function continuePausedReply(
   return goTo('begin-iteration', { ...state, head, inbox });
 }
 
-/** Whether a person wants something of the run that its end would leave undone: an answer, or to take it over. */
-function isWanted(state: RunState): boolean {
+/** Whether a person still waits for something that ending now would leave undone: an answer, or to take the run over. */
+function personIsWaiting(state: RunState): boolean {
   return state.inbox.length > 0 || state.escalation !== undefined;
 }
 
@@ -204,7 +204,7 @@ function readAnswer(state: RunState, result: CallModelResult, atMs: number): Ste
   if (answer.trim() === '') return rejectReply(state, [emptyReply]);
   if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
   const answered: RunState = { ...state, head };
-  return isWanted(answered)
+  return personIsWaiting(answered)
     ? goTo('begin-iteration', answered)
     : andThen(healErrors(answered, atMs), (healed) => complete(healed, answer));
 }
@@ -226,7 +226,7 @@ function readCalls(state: RunState, result: CallModelResult, atMs: number): Step
   const errors = toolCalls.flatMap(({ error }) => (error === undefined ? [] : [error]));
   if (errors.length === toolCalls.length) return rejectReply(state, errors, toolCalls);
   const [only] = toolCalls;
-  if (toolCalls.length > 1 || only?.name !== completeTaskTool || isWanted(state))
+  if (toolCalls.length > 1 || only?.name !== completeTaskTool || personIsWaiting(state))
     return { state, commands: [], next: { type: 'admit-calls', calls: toolCalls, head } };
   if (only.input === undefined) return rejectReply(state, [resultTooLong]);
   const { summary, result: output } = only.input;
@@ -236,7 +236,7 @@ function readCalls(state: RunState, result: CallModelResult, atMs: number): Step
   );
 }
 
-/** A reply of which nothing can run leaves no trace in the transcript; the model reads why in the next request only (R-ERR-5). */
+/** Leaves a reply with nothing that can run out of the transcript; only the next request tells the model why (R-ERR-5). */
 const reject: Stage<'reject-reply'> = (state, { errors }, { atMs }) => {
   const entries = errors
     .filter(({ code }) => code === 'no_tool_call')
@@ -253,7 +253,7 @@ function again(state: RunState, stop: Stop | undefined): Step<RunState> {
   return stop === undefined ? goTo('begin-iteration', state) : fail(state, stop);
 }
 
-/** Takes the calls of a reply in. Where the guard stops the run, no call runs and the transcript ends before the reply. */
+/** Admits the calls of a reply. If the guard stops the run, none of them runs and the reply is not added to the transcript. */
 const admit: Stage<'admit-calls'> = (state, { calls, head, recovery }, { atMs }) => {
   const admitted = calls.map((proposed) => admitCall(proposed, state));
   const ofType = (type: string): readonly ProposedToolCall[] =>
@@ -295,7 +295,7 @@ function startReady(state: RunState, atMs: number): Step<RunState> {
   );
 }
 
-/** When every call of the reply has its result: errors to the model, then the next iteration. */
+/** Once every call has its result, reports errors to the model and begins the next iteration; until then, does nothing. */
 const settle: Stage<'settle'> = (state, _next, { atMs }) => {
   const tools = runningTools(state);
   const settled = callsOf(state).flatMap(({ status }) =>
@@ -370,7 +370,7 @@ const features: readonly Feature[] = [
 const followed: Feature = (before, decided, cause, atMs) =>
   features.reduce((after, feature) => feature(before, after, cause, atMs), decided);
 
-/** Runs the stages that follow the decision about an event, until the run waits for the next event. */
+/** Runs stage after stage, until the run has to wait for the next event. */
 export function runLoop(
   before: RunState,
   decided: Step<RunState>,

@@ -76,8 +76,8 @@ export function initialTransition(event: EventOf<'run-started'>): Transition {
 /**
  * Decides what a run does next.
  *
- * Contract: pure and total: any event in any state gives a state and never throws; an event that cannot apply changes only the
- * event counter and the clock of active time. The state stays equal to its JSON round trip.
+ * Contract: pure and total: any event in any state gives a state and never throws; an event that does not apply changes only
+ * the event counter and the active-time clock. The state survives a JSON round trip unchanged.
  * Replay: a change in the order or the kind of commands needs a flag (`workflows/flags.ts`).
  */
 export function transition(state: RunState, event: RunEvent): Transition {
@@ -93,13 +93,13 @@ export function transition(state: RunState, event: RunEvent): Transition {
   return [setActive(timed.state, isWorking, event.atMs), timed.commands];
 }
 
-/** The event with a reason that people may read: no model reads why a person ends a run or takes it over. */
+/** The event with its reason cleaned for display: only people read it, never a model. */
 function withShownReason(event: RunEvent): RunEvent {
-  const isWhy =
+  const hasReason =
     event.type === 'escalation-requested' ||
     event.type === 'stop-requested' ||
     event.type === 'cancel-requested';
-  return isWhy ? { ...event, reason: shownText(event.reason, event.reason.length) } : event;
+  return hasReason ? { ...event, reason: shownText(event.reason, event.reason.length) } : event;
 }
 
 /** Events that do not count against the guard's limit: the runtime's own bookkeeping. */
@@ -111,7 +111,7 @@ const bookkeeping: readonly EventType[] = [
   'notification-failed',
 ];
 
-/** Whether an event does not count against the guard's limit. A store that is down for a day must not use it up either. */
+/** Whether an event does not count against the guard's limit. A store outage of a day must not exhaust the limit either. */
 function isBookkeeping(event: RunEvent): boolean {
   const isStoreDown = 'failure' in event && event.failure.code === 'store_unavailable';
   return bookkeeping.includes(event.type) || isStoreDown;
@@ -142,7 +142,7 @@ function isActive(state: RunState): boolean {
 /**
  * A run that only waits rolls over between events.
  *
- * Contract: timers are started all the same, since a person's message may still arrive before the segment ends.
+ * Contract: timers are still started, since a person's message may still arrive before the segment ends.
  */
 function rollOverIfIdle(decided: Step<RunState>, event: RunEvent): Step<RunState> {
   const { state, commands } = decided;
@@ -219,7 +219,7 @@ const handlers = {
     endAfterLanding(state, { status: 'cancelled', reason }, atMs),
 } satisfies { readonly [Type in EventType]: Handler<Type> };
 
-/** What returns while the run ends: its result and its cost are kept. The other events are handled as usual. */
+/** Results that arrive while the run is ending (it lands): result and cost are kept. Other events are handled as usual. */
 const landings = {
   'run-prepared': (state, { result, atMs }) =>
     returned(charge(state, prepareCallId, result.spend ?? noSpend), prepareCallId, atMs),
@@ -262,7 +262,7 @@ function handle<Type extends EventType>(state: RunState, event: EventOf<Type>): 
   return handler(state, event);
 }
 
-/** Keeps what returned, if the run waits for it. */
+/** Keeps a late result, if the ending run waits for it. */
 function land(
   state: RunState,
   callId: string,
@@ -333,12 +333,12 @@ function onModelCallHeldBack(
 ): Step<RunState> {
   const calling = callingModel(state);
   if (calling?.callId !== callId) return step(state);
-  const unspent = charge(state, callId, noSpend);
-  const appended = takeAppended(unspent, result.headBefore, calling.sentTexts);
+  const released = charge(state, callId, noSpend);
+  const appended = takeAppended(released, result.headBefore, calling.sentTexts);
   return goTo('call-model', withContext(appended, { due: result.heldBack, pendingChars: 0 }));
 }
 
-/** The model call failed for good: fail over, wait, ask for less, or end the run with the cause. */
+/** The model call failed after all its retries: fail over, wait, ask for less, or end the run with the cause. */
 function onModelCallFailed(
   before: RunState,
   { callId, failure, atMs }: EventOf<'model-call-failed'>,
@@ -349,7 +349,7 @@ function onModelCallFailed(
   const state = chargeFailure(before, callId, failure);
   if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
   return andThen(recordInfraError(state, failure, atMs), (noted) => {
-    // The vendor may have refused the larger limit that the core asked for after a cut reply: ask with the usual one.
+    // The vendor may have refused the larger limit that the core asked for after a cut reply: ask again with the usual limit.
     if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
       return goTo('call-model', { ...noted, next: without(noted.next, 'maxOutputTokens') });
     switch (infraPolicy(failure).action) {
