@@ -26,11 +26,11 @@ const coreRooms = [
   'notifications',
   'run',
 ];
-const coreEntries = '^workflows/core/(index|activities)\\.ts$';
+const coreEntries = '^workflows/core/activities\\.ts$';
 const contracts =
   '^workflows/core/([^/]+/(ports|state)|run/(account|outcome|phases|protocol|step|tool-results|waiting)|budget/(cost|spend)|context/(compaction-config|measure|token-factors)|recovery/action|model-call/next-request)\\.ts$';
 /** Files that compose the core's rooms: `run/` with the event table and the state, and the shell. */
-const coreComposition = '^workflows/(core/(run/|index\\.ts$|activities\\.ts$)|[^/]+\\.ts$)';
+const coreComposition = '^workflows/(core/(run/|activities\\.ts$)|[^/]+\\.ts$)';
 
 /** Features that go with their folder and the lines that name it: nothing but `composedBy` imports them. */
 const features = [

@@ -219,7 +219,7 @@ function play(state: RunState, turn: number, { own, waits, greed }: Round) {
   if (current.phase.type === 'ended') return undefined;
   let edits = own + waits;
   greed.forEach((share, index) => {
-    const left = handedBy(commands)[index]?.toolCallsLeft?.['edit'] ?? 0;
+    const left = handedBy(commands)[index]?.toolCallsLeft['edit'] ?? 0;
     const used = Math.ceil(left * share);
     edits += used;
     [current] = takeAll(current, {

@@ -6,7 +6,6 @@ import { defineTool } from '../../activities/tools/define-tool';
 import { AgentClient } from '../../client/agent-client';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import { fault, reply } from '../../testing/emulator/script';
-import type { RunReport } from '../../workflows/core/run/outcome';
 import type { AgentWorld } from '../support/agent-world';
 import { otherModel, startAgentWorld, statusOf, testModel } from '../support/agent-world';
 
@@ -75,11 +74,6 @@ async function billed<Result>(work: () => Promise<Result>): Promise<[Result, num
   return [result, world.emulator.bill.usd - before];
 }
 
-function costOf(report: RunReport): NonNullable<RunReport['cost']> {
-  if (report.cost === undefined) throw new Error('the report has no cost');
-  return report.cost;
-}
-
 test('the ledger is the bill, over retries, refusals, a cut stream, the prompt cache and two vendors', async () => {
   const { emulator } = world;
   emulator.script([callPage(1), fault.http(529), callPage(2), fault.http(429), fault.http(429)], {
@@ -90,7 +84,7 @@ test('the ledger is the bill, over retries, refusals, a cut stream, the prompt c
     world.run({ agent: 'two-vendors', goal: 'Read on.', budget: { usd: 5 } }),
   );
   expect(outcome).toMatchObject({ status: 'completed', report: { failovers: 1 } });
-  const cost = costOf(outcome.report);
+  const cost = outcome.report.cost;
   expect(cost.usd).toBeCloseTo(usd, 8);
   expect(usd).toBeGreaterThan(0.003);
   expect(cost).toMatchObject({ budgetUsd: 5 });
@@ -106,8 +100,8 @@ test('what a model was asked about the tools is charged to the run that asked, a
   const [second, less] = await billed(() =>
     world.run({ agent: 'learned', goal: 'Say it.', budget }),
   );
-  expect(costOf(first.report).usd).toBeCloseTo(usd, 8);
-  expect(costOf(second.report).usd).toBeCloseTo(less, 8);
+  expect(first.report.cost.usd).toBeCloseTo(usd, 8);
+  expect(second.report.cost.usd).toBeCloseTo(less, 8);
   expect(less).toBeLessThan(usd);
   world.emulator.assertDrained();
 });
@@ -120,7 +114,7 @@ test('a stream that broke off is paid for, by what was said, and told as an esti
     reply.text('Done.'),
   ]);
   const [outcome, usd] = await billed(() => world.run({ agent: 'reader', goal: 'Say it.' }));
-  const cost = costOf(outcome.report);
+  const cost = outcome.report.cost;
   expect(outcome.report.healed).toEqual({ network: 1, overloaded: 1 });
   expect(cost.usd).toBeCloseTo(usd, 5);
   expect(cost.estimatedUsd).toBeGreaterThan(0.001);
@@ -142,7 +136,7 @@ test('a run ends before a call that it cannot pay, with a smaller reply where th
   const [outcome, usd] = await billed(() =>
     world.run({ agent: 'reader', goal: 'Read for ever.', budget: { usd: 0.26 } }),
   );
-  const cost = costOf(outcome.report);
+  const cost = outcome.report.cost;
   expect(outcome).toMatchObject({
     status: 'failed',
     reason: 'guard_budget',
@@ -195,7 +189,7 @@ test('a stop in mid-stream pays for what had been said, in the run and in its hi
     return told;
   });
   expect(outcome.status).toBe('stopped');
-  expect(costOf(outcome.report).usd).toBeCloseTo(usd, 4);
+  expect(outcome.report.cost.usd).toBeCloseTo(usd, 4);
   expect(usd).toBeGreaterThan(0.0005);
 });
 
@@ -221,5 +215,5 @@ test('the cost of a model without a known price is unknown, not nothing', async 
   world.emulator.script([reply.text('Hello.')]);
   const outcome = await world.run({ agent: 'local', goal: 'Greet.' });
   expect(outcome.status).toBe('completed');
-  expect(costOf(outcome.report)).toEqual({ unpricedCalls: 1, pricedUsd: 0 });
+  expect(outcome.report.cost).toEqual({ unpricedCalls: 1, pricedUsd: 0 });
 });

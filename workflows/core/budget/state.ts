@@ -3,7 +3,7 @@ import type { Allowance, Usage } from './spend';
 import { noUsage } from './spend';
 
 /** A run's ledger, its subagents included. */
-export interface BudgetState {
+interface BudgetState {
   readonly spentNanoUsd: number;
   /** The part of what was spent that is an estimate. */
   readonly estimatedNanoUsd: number;

@@ -20,7 +20,7 @@ export interface DetectedLoop {
 export const maxLoopPeriod = 6;
 
 /** Rounds from which a repetition is a loop (R-PROG-3). */
-export const loopRepeats = 3;
+const loopRepeats = 3;
 
 /** Rounds that weigh as one where only the gist is the same, and where the model waits between them (ADR 0019). */
 const gistRounds = 3;

@@ -23,7 +23,7 @@ export interface OpenError extends Pick<
 }
 
 /** Observations of a run. */
-export interface LearningState {
+interface LearningState {
   readonly open: readonly OpenError[];
   readonly waiting: readonly ObservedError[];
   /** How many of `waiting` the model call in flight carries. */

@@ -10,7 +10,7 @@ export interface NotificationInFlight {
 }
 
 /** Notifications of a run. */
-export interface NotificationState {
+interface NotificationState {
   readonly count: number;
   readonly inFlight: readonly NotificationInFlight[];
 }

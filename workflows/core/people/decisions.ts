@@ -136,7 +136,7 @@ function answerRoomChars(state: PhaseSlice): number {
 }
 
 /** What the model reads of a person's answer: unchanged to its own question, with an introduction about an unknown outcome. */
-export function answerText(call: ProposedToolCall, text: string): string {
+function answerText(call: ProposedToolCall, text: string): string {
   return call.name === askUserTool
     ? text
     : `The call was interrupted, and a person looked into what came of it: ${text}`;

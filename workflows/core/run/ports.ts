@@ -45,7 +45,7 @@ export interface AgentSnapshot {
 }
 
 /** What a run knows of the run that started it. */
-export interface ParentRun {
+interface ParentRun {
   readonly runId: string;
   /** How many runs lead to this one: 1 for a subagent of a run that people started. */
   readonly depth: number;

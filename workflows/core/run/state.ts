@@ -31,7 +31,7 @@ import type { SnapshotSlice } from './ports';
 import type { Ending, StoreWaitSlice, Waiting } from './phases';
 
 /** Where a run is. Each phase owns its own data. */
-export type RunPhase =
+type RunPhase =
   | { readonly type: 'preparing' }
   /** Between iterations: nothing is in flight. */
   | { readonly type: 'ready' }
@@ -68,7 +68,10 @@ export interface RunState
 }
 
 /** The slices of a run that has done nothing yet. */
-export const initialSlices = {
+export const initialSlices: Omit<
+  RunState,
+  'schemaVersion' | 'runKey' | 'request' | 'startedAtMs' | 'phase'
+> = {
   ...initialAccount,
   ...initialBudget,
   ...initialContext,
@@ -82,4 +85,4 @@ export const initialSlices = {
   next: nothingPending,
   ...initialSubagents,
   outputRaised: false,
-} satisfies Partial<RunState>;
+};
