@@ -1,6 +1,6 @@
 /** The activity `compact`: replaces a transcript that does not fit the model's window by a smaller one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CompactionConfig } from '../workflows/core/context/compaction-config';
+import type { CompactionConfig } from '../workflows/core/context/compaction-thresholds';
 import { summaryShare } from '../workflows/core/context/compaction-policy';
 import type { ContextMeasure } from '../workflows/core/context/measure';
 import { fitsBounds, scaledMeasure } from '../workflows/core/context/measure';

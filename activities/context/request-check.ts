@@ -1,5 +1,5 @@
 /** Measures a request in the parts that the core chooses a tier by. */
-import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-thresholds';
 import type { ContextBounds, ContextMeasure } from '../../workflows/core/context/measure';
 import { fitsBounds } from '../../workflows/core/context/measure';
 import type { Message } from '../../workflows/core/message';

@@ -1,6 +1,6 @@
 /** The agents of a worker, checked when the worker starts, before anything is spent. */
-import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
-import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-thresholds';
+import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits, defaultToolCompletionIterations } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';

@@ -1,6 +1,6 @@
 /** How people define agents: instructions, a chain of routes, tools and limits. */
 import type { z } from 'zod';
-import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-thresholds';
 import type { Limits } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';

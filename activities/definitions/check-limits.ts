@@ -1,7 +1,7 @@
 /** The range of each limit and of each threshold of compaction. */
 import { z } from 'zod';
-import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
-import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-thresholds';
+import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import { checkOptions } from '../lifecycle/check-options';

@@ -1,7 +1,7 @@
 /** The config snapshot of a run as it is stored: everything that the activities need, so that history holds only its hash. */
 import { z } from 'zod';
-import type { CompactionConfig } from '../../workflows/core/context/compaction-config';
-import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import type { CompactionConfig } from '../../workflows/core/context/compaction-thresholds';
+import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';

@@ -1,5 +1,5 @@
 /** Scripted activities and workers for tests of the client: real Temporal, real workflow, results made up by the test. */
-import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { Client } from '@temporalio/client';

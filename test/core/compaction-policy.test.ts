@@ -1,5 +1,5 @@
 /** Which tier comes when (R-CTX-6), and what follows if no tier helps. */
-import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import type { CompactionFacts } from '../../workflows/core/context/compaction-policy';
 import type { DoneCompaction, ContextBounds } from '../../workflows/core/context/measure';
 import { decideCompaction, decideTier } from '../../workflows/core/context/compaction-policy';

@@ -4,7 +4,7 @@ import {
   guardBeforeCall,
   guardBeforeIteration,
   guardBeforeTools,
-} from '../../workflows/core/guard/limits-reached';
+} from '../../workflows/core/guard/hard-limits';
 import { aLimits, aPreparedRun } from '../support/builders';
 
 const counters = { ...aPreparedRun().counters, events: 1_247, toolCalls: 400, iterations: 9 };

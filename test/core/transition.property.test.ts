@@ -1,7 +1,7 @@
 /** Whatever happens, in whatever order, a run keeps its promises. The driver checks round trip, ids, timers and wakes at each step. */
 import { isDeepStrictEqual } from 'node:util';
 import { isTripped } from '../../workflows/core/errors/circuit-breaker';
-import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import type { CompactionTier } from '../../workflows/core/context/measure';
 import type { RunState } from '../../workflows/core/run/state';
 import type { RunCommand } from '../../workflows/core/run/protocol';

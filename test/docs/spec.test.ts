@@ -2,12 +2,12 @@
 import { windowOf } from '../../activities/models/model-catalog';
 import { resolveRecovery } from '../../activities/definitions/recovery-policy';
 import { defaultCallCaps } from '../../activities/tools/default-call-caps';
-import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import {
   buildErrorRecoveryMessage,
   recoveryInstructions,
 } from '../../workflows/core/errors/recovery-message';
-import { forcedStopMessage } from '../../workflows/core/guard/limits-reached';
+import { forcedStopMessage } from '../../workflows/core/guard/hard-limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import { aPreparedRun } from '../support/builders';
 import { sourceText, specRules, tableAfter, tableUnder } from './documents';

@@ -2,7 +2,7 @@
 import { statusMarkdown } from '../../workflows/core/view/markdown';
 import { pendingItems } from '../../workflows/core/view/pending';
 import { statusView } from '../../workflows/core/view/status';
-import { defaultCompaction } from '../../workflows/core/context/compaction-config';
+import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Limits } from '../../workflows/core/limits';

@@ -5,7 +5,7 @@
  */
 import type { InfraError } from '../failure';
 import type { ActiveTimeSlice } from '../guard/state';
-import { forcedStopMessage } from '../guard/limits-reached';
+import { forcedStopMessage } from '../guard/hard-limits';
 import { defined } from '../json';
 import type { CallModelResult } from '../model-call/ports';
 import type { CountersSlice } from '../run/account';

@@ -1,5 +1,5 @@
 /** Which tier of compaction comes when, and what follows if none helps: one pure decision, described in docs/context.md. */
-import type { CompactionConfig } from './compaction-config';
+import type { CompactionConfig } from './compaction-thresholds';
 import type { CompactionTier, ContextBounds, ContextMeasure, DoneCompaction } from './measure';
 import { fitsBounds } from './measure';
 

@@ -14,7 +14,7 @@ import type { NextRequestSlice } from '../model-call/next-request';
 import type { ToolCallProgress } from '../tools/state';
 import type { Cap, CappedState } from './handed-caps';
 import { fileCap, toolCap } from './handed-caps';
-import { forcedStopMessage, guardBeforeTools } from './limits-reached';
+import { forcedStopMessage, guardBeforeTools } from './hard-limits';
 import type { GuardSlice } from './state';
 import { countOf, tally, withGuard } from './state';
 

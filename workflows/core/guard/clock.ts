@@ -6,7 +6,7 @@ import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
 import type { RunCommand, RunEvent } from '../run/protocol';
 import type { Step } from '../run/step';
-import { guardActiveTime } from './limits-reached';
+import { guardActiveTime } from './hard-limits';
 import type { GuardSlice } from './state';
 import { withGuard } from './state';
 

@@ -11,7 +11,7 @@ import { publish, step } from '../run/step';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { SettledStatus, ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
-import { forcedStopMessage } from './limits-reached';
+import { forcedStopMessage } from './hard-limits';
 import type { DetectedLoop } from './loop-detector';
 import { addEvidence, findLoop } from './loop-detector';
 import type { CallEvidence, GuardSlice, GuardState } from './state';

@@ -8,7 +8,7 @@ import type { SnapshotSlice } from '../run/ports';
 import type { RunEvent } from '../run/protocol';
 import type { Step } from '../run/step';
 import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
-import { noteFailure, noteSuccess } from '../run/tool-results';
+import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
 import type { PhaseSlice } from '../run/phases';

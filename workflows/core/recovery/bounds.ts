@@ -6,8 +6,18 @@ import type { SnapshotSlice } from '../run/ports';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { ProposedToolCall } from '../tools/ports';
 import type { RecoveryTrouble } from './action';
-import { escalateAction, exhaustedTools } from './heuristics';
+import { escalateAction } from './heuristics';
 import type { Plan, RecoverySlice } from './state';
+
+/** Tries of one tool by recovery (R-REC-5). */
+const maxRetriesPerTool = 2;
+
+/** Tools that recovery may not try any more. */
+export function exhaustedTools({ recovery }: RecoverySlice): readonly string[] {
+  return Object.entries(recovery.retries).flatMap(([tool, tries]) =>
+    tries >= maxRetriesPerTool ? [tool] : [],
+  );
+}
 
 type Bounded = RecoverySlice & GuardSlice & CountersSlice & GoalSlice & SnapshotSlice;
 

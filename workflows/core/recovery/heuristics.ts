@@ -25,16 +25,6 @@ function goalOf(state: GoalSlice): string {
   return goalForPeople(state, goalChars).replace(/\s+/g, ' ').slice(0, 200);
 }
 
-/** Tries of one tool by recovery (R-REC-5). */
-const maxRetriesPerTool = 2;
-
-/** Tools that recovery may not try any more. */
-export function exhaustedTools({ recovery }: RecoverySlice): readonly string[] {
-  return Object.entries(recovery.retries).flatMap(([tool, tries]) =>
-    tries >= maxRetriesPerTool ? [tool] : [],
-  );
-}
-
 /** An action that asks a person, in words that hold what they need to know. */
 export function escalateAction(
   state: GoalSlice,

@@ -15,7 +15,7 @@ import { decideRoute, routeName } from '../failover/provider-health';
 import { recordInfraError } from '../failover/provider-failure';
 import { waitForProviders } from '../failover/provider-wait';
 import { countReply, countToolRuns, stopBeforeTools } from '../guard/call-and-edit-caps';
-import { guardBeforeCall, guardBeforeIteration } from '../guard/limits-reached';
+import { guardBeforeCall, guardBeforeIteration } from '../guard/hard-limits';
 import { loopStop, watchForLoops } from '../guard/loop-guard';
 import type { AgentError } from '../failure';
 import { invariant } from '../invariant';

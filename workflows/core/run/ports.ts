@@ -1,6 +1,6 @@
 /** The activity `prepareRun` as the core sees it: what a run is started with, and the snapshot that it carries. */
 import type { Allowance, Budget, CallSpend } from '../budget/spend';
-import type { CompactionConfig } from '../context/compaction-config';
+import type { CompactionConfig } from '../context/compaction-thresholds';
 import type { HandedLimits, Limits } from '../limits';
 import type { ContentHash, Head } from '../message';
 import type { RouteConfig } from '../failover/state';

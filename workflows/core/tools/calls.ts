@@ -18,7 +18,7 @@ import { prepared, toolPolicy } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
 import type { Step } from '../run/step';
 import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
-import { noteFailure, noteSuccess } from '../run/tool-results';
+import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { nextStoreWaitMs } from '../run/waiting';
 import type { ProposedToolCall, ResultIdentity, RunToolResult } from './ports';
