@@ -1,6 +1,6 @@
 /** Turns each command of the core into an activity, a timer, a subagent, or nothing; what returns becomes an event. */
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
-import { activityIdOf, completedEvent, failedEvent } from './activity-events';
+import { activityIdOf, completedEvent, failedEvent, isActivityCommand } from './activity-events';
 import { startActivity } from './activity-proxies';
 import { endOfFailure, endOfResult } from './child-outcome';
 import type { RunCommand, UnstampedEvent } from './core/run/protocol';
@@ -60,21 +60,16 @@ export type CommandExecutor = (command: RunCommand) => void;
 export function createCommandExecutor(emit: (event: UnstampedEvent) => void): CommandExecutor {
   const work = createWorkInFlight(emit);
   return (command) => {
+    if (isActivityCommand(command)) {
+      work.start(
+        activityIdOf(command),
+        () => startActivity(command),
+        (result) => completedEvent(command, result),
+        (thrown) => failedEvent(command, thrown),
+      );
+      return;
+    }
     switch (command.type) {
-      case 'prepare-run':
-      case 'call-model':
-      case 'compact':
-      case 'run-tool':
-      case 'check-edit':
-      case 'notify':
-      case 'plan-recovery':
-        work.start(
-          activityIdOf(command),
-          () => startActivity(command),
-          (result) => completedEvent(command, result),
-          (thrown) => failedEvent(command, thrown),
-        );
-        return;
       case 'run-subagent': {
         const { callId, toolCallId } = command;
         work.start(

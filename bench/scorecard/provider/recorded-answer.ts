@@ -81,30 +81,34 @@ export function rawHttp(input: RawHttpInput): FaultStep {
   };
 }
 
-/** An event stream exactly as given. */
-export function rawSse(input: RawSseInput): FaultStep {
+function rawStream(input: RawSseInput | RawBytesInput, pieces: readonly RawPiece[]): FaultStep {
   return {
     type: 'raw',
     status: input.status ?? 200,
     headers: input.headers ?? sseHeaders,
-    pieces: input.events.map((event): RawPiece =>
-      typeof event === 'object' && 'wait_ms' in event
-        ? { type: 'wait', ms: event.wait_ms }
-        : { type: 'text', text: `${textOf(event)}\n\n` },
-    ),
+    pieces,
     end: endOf(input),
   };
 }
 
+/** An event stream exactly as given. */
+export function rawSse(input: RawSseInput): FaultStep {
+  return rawStream(
+    input,
+    input.events.map((event) =>
+      typeof event === 'object' && 'wait_ms' in event
+        ? { type: 'wait', ms: event.wait_ms }
+        : { type: 'text', text: `${textOf(event)}\n\n` },
+    ),
+  );
+}
+
 /** Writes exactly as given, one per chunk: cuts inside characters, inside line ends. */
 export function rawBytes(input: RawBytesInput): FaultStep {
-  return {
-    type: 'raw',
-    status: input.status ?? 200,
-    headers: input.headers ?? sseHeaders,
-    pieces: input.chunks_hex.map((chunk): RawPiece =>
+  return rawStream(
+    input,
+    input.chunks_hex.map((chunk) =>
       typeof chunk === 'string' ? { type: 'hex', hex: chunk } : { type: 'wait', ms: chunk.wait_ms },
     ),
-    end: endOf(input),
-  };
+  );
 }

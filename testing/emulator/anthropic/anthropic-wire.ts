@@ -195,7 +195,7 @@ function spokenParts(reply: ReplyStep): readonly ReplyPart[] {
   );
 }
 
-function message(reply: ReplyStep, context: ReplyContext): JsonObject {
+function message(context: ReplyContext): JsonObject {
   return {
     id: context.newId('msg_'),
     type: 'message',
@@ -215,7 +215,7 @@ function stopDetails(reply: ReplyStep): JsonObject {
 
 function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   return [
-    frame({ type: 'message_start', message: message(reply, context) }),
+    frame({ type: 'message_start', message: message(context) }),
     frame({ type: 'ping' }),
     ...placedParts(reply, context).flatMap((placed, index) =>
       blockFrames(placed.part, index, reply.charactersPerDelta, placed.context),
@@ -239,7 +239,7 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
 
 function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
   return {
-    ...message(reply, context),
+    ...message(context),
     content: placedParts(reply, context).map((placed) => wholeBlock(placed.part, placed.context)),
     stop_reason: stopReasons[reply.stop],
     ...stopDetails(reply),

@@ -55,7 +55,7 @@ import { prepared } from './ports';
 import type { RunEvent } from './protocol';
 import type { RunState } from './state';
 import type { Moment, NextStage, Step } from './step';
-import { andThen, fail, goTo, publish, step } from './step';
+import { andThen, fail, goTo, precededBy, publish, step } from './step';
 import { storeAnswered, waitForPerson } from './waiting';
 
 type StageOf<Type extends NextStage['type']> = Extract<NextStage, { type: Type }>;
@@ -380,7 +380,7 @@ export function runLoop(
   while (current.next !== undefined) {
     const { next, state, commands } = current;
     const after = followed(state, runStage(state, next, event), next, event.atMs);
-    current = { ...after, commands: [...commands, ...after.commands] };
+    current = precededBy(commands, after);
   }
   return current;
 }
