@@ -2,10 +2,9 @@
 import { z } from 'zod';
 import { check } from './check-input';
 import { defined } from '../workflows/core/json';
-import type { PendingResult } from '../workflows/core/tools/ports';
 import { ClientError } from './client-error';
 import type { RunAccess } from './run-access';
-import { foldRun } from './history/read-history';
+import { foldToEnd } from './history/read-history';
 import { statusOf } from './run-status';
 import type { StartOptions } from './start-run';
 import { transcriptPoint } from './history/transcript-point';
@@ -57,7 +56,9 @@ export async function continuedStart(
       `Run "${access.runId}" has not ended (${status}). Fork it (\`holdfast fork ${access.runId} --at N\`), or say it to the run itself (\`holdfast message\`).`,
     );
   const { head, storeId, request } = await transcriptPoint(access);
-  const pendingResults = await unreadResults(access);
+  const { state } = await foldToEnd(access.client, access.runId);
+  // Results of a run that ended before a model call could bring them into its transcript.
+  const pendingResults = state?.next.pendingResults ?? [];
   return {
     ...defined({ workspace: request.workspace }),
     ...rest,
@@ -65,12 +66,4 @@ export async function continuedStart(
     storeId,
     ...(pendingResults.length === 0 ? {} : { pendingResults }),
   };
-}
-
-/** Results of a run that ended before a model call could bring them into its transcript: history has them. */
-async function unreadResults({ client, runId }: RunAccess): Promise<readonly PendingResult[]> {
-  let results: readonly PendingResult[] = [];
-  for await (const { folded } of foldRun(client, runId))
-    results = folded.state?.next.pendingResults ?? [];
-  return results;
 }

@@ -10,7 +10,7 @@ import type { Actor } from './person-requests';
 import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
 import { attempt, attemptEach } from './run-access';
-import type { ReadOptions } from './history/read-history';
+import type { ReadOptions } from './history/pages';
 import { foldRun } from './history/read-history';
 import type { RunResult } from './run-result';
 import { awaitOutcome, withAnyOutput, withOutput } from './run-result';

@@ -11,7 +11,7 @@ import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';
 import type { SegmentEnd } from './history/facts';
 import type { FoldedSegment } from './history/fold';
-import { foldRun } from './history/read-history';
+import { foldToEnd } from './history/read-history';
 
 type Completed = Extract<RunOutcome, { status: 'completed' }>;
 
@@ -36,14 +36,8 @@ export async function awaitOutcome(client: WorkflowClient, runId: string): Promi
     const [outcome] = details;
     if (isOutcome(outcome)) return outcome;
   }
-  return outcomeFromHistory(client, runId);
-}
-
-/** A cancelled, terminated, or broken workflow carries no outcome, so it is read from history. */
-async function outcomeFromHistory(client: WorkflowClient, runId: string): Promise<RunOutcome> {
-  let last: FoldedSegment | undefined;
-  for await (const { folded } of foldRun(client, runId)) last = folded;
-  const outcome = last && outcomeOf(last);
+  // A cancelled, terminated, or broken workflow carries no outcome.
+  const outcome = outcomeOf(await foldToEnd(client, runId));
   if (outcome !== undefined) return outcome;
   throw new ClientError(
     'invalid-input',

@@ -8,23 +8,23 @@ import type { RunState } from '../workflows/core/run/state';
 import { ClientError } from './client-error';
 import type { FoldedSegment } from './history/fold';
 import type { RunAccess } from './run-access';
-import { foldRun } from './history/read-history';
+import { foldToEnd } from './history/read-history';
 import { outcomeOf } from './run-result';
 
 /** Answer of the query `status`, or the same from history. */
 export async function statusOf(access: RunAccess): Promise<RunStatusView> {
   const asked = await ask<RunStatusView>(access, queryNames.status);
   if (asked !== undefined) return asked;
-  const { status } = momentOf(await foldToEnd(access));
-  if (status === undefined) throw noHistory(access.runId);
-  return status;
+  const { status } = momentOf(await foldToEnd(access.client, access.runId));
+  if (status !== undefined) return status;
+  throw new ClientError('run-not-found', `Run "${access.runId}" has no history any more.`);
 }
 
 /** Answer of the query `pending`, or the same from history. */
 export async function pendingOf(access: RunAccess): Promise<readonly PendingItem[]> {
   const asked = await ask<readonly PendingItem[]>(access, queryNames.pending);
   if (asked !== undefined) return asked;
-  return momentOf(await foldToEnd(access)).pending;
+  return momentOf(await foldToEnd(access.client, access.runId)).pending;
 }
 
 /** Where a folded run is, ended where the workflow was ended from outside. */
@@ -43,10 +43,6 @@ export function momentOf(folded: FoldedSegment): {
     status: waits ? view : { ...view, doing: 'waiting for a worker to take the run' },
     pending: pendingItems(known),
   };
-}
-
-function noHistory(runId: string): ClientError {
-  return new ClientError('run-not-found', `Run "${runId}" has no history any more.`);
 }
 
 /** Undefined if no worker answers in time, or if the run has ended and history has everything. */
@@ -77,11 +73,4 @@ async function mayHaveWorker({ client }: RunAccess, taskQueue: string): Promise<
     // A caller that may not look at task queues may still ask its run.
     return true;
   }
-}
-
-async function foldToEnd({ client, runId }: RunAccess): Promise<FoldedSegment> {
-  let last: FoldedSegment | undefined;
-  for await (const { folded } of foldRun(client, runId)) last = folded;
-  if (last === undefined) throw noHistory(runId);
-  return last;
 }

@@ -8,7 +8,7 @@ import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { DefaultFailureConverter, defaultPayloadConverter } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { temporal } from '@temporalio/proto';
-import { createHistoryReader } from '../client/history/facts';
+import { HistoryReader } from '../client/history/facts';
 import { SegmentFold } from '../client/history/fold';
 import type { RunEvent } from '../workflows/core/run/protocol';
 import type { RunState } from '../workflows/core/run/state';
@@ -35,7 +35,7 @@ export async function stepsOf(historyJson: unknown): Promise<readonly Step[]> {
     const before = steps.at(-1)?.after;
     steps.push({ number: steps.length + 1, event, before, after, commands });
   });
-  const reader = createHistoryReader({
+  const reader = new HistoryReader({
     converter: {
       payloadConverter: defaultPayloadConverter,
       failureConverter: new DefaultFailureConverter(),

@@ -14,73 +14,23 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow';
 import type { History } from '@temporalio/common/lib/proto-utils';
 import { tsToMs } from '@temporalio/common/lib/time';
-import { defined } from '../../workflows/core/json';
 
 /** One event of a Temporal history, as the SDK decodes it. */
 export type HistoryEvent = NonNullable<History['events']>[number];
 
 /** How a segment ended, where the workflow itself did not say it with a `RunOutcome`. */
 export type SegmentEnd =
-  | { readonly type: 'completed' | 'failed' | 'cancelled' }
+  | { readonly type: 'completed' | 'failed' | 'cancelled' | 'timed-out' }
   | { readonly type: 'terminated'; readonly reason: string }
-  | { readonly type: 'timed-out' }
   | { readonly type: 'rolled-over'; readonly nextRunId: string };
 
-/** What one history event says that a fold of the run needs. Every other event is ignored. */
-export type HistoryFact = { readonly eventId: number; readonly atMs: number } & (
-  | {
-      readonly type: 'segment-began';
-      readonly workflowType: string;
-      readonly firstRunId: string;
-      readonly previousRunId: string | undefined;
-      readonly input: unknown;
-    }
-  | { readonly type: 'task-started'; readonly rollOverSuggested: boolean }
-  | { readonly type: 'task-completed'; readonly startedEventId: number }
-  | { readonly type: 'signalled'; readonly name: string; readonly argument: unknown }
-  | { readonly type: 'cancel-requested' }
-  | {
-      readonly type: 'update-admitted';
-      readonly updateId: string;
-      readonly name: string;
-      readonly argument: unknown;
-    }
-  | {
-      readonly type: 'update-accepted';
-      readonly updateId: string;
-      readonly sequencingEventId: number;
-      /** Absent if the server wrote the request into an earlier `update-admitted`. */
-      readonly request: { readonly name: string; readonly argument: unknown } | undefined;
-    }
-  | { readonly type: 'activity-scheduled'; readonly activityId: string }
-  | {
-      readonly type: 'activity-completed';
-      readonly scheduledEventId: number;
-      readonly result: unknown;
-    }
-  | {
-      readonly type: 'activity-failed';
-      readonly scheduledEventId: number;
-      readonly thrown: unknown;
-    }
-  | { readonly type: 'child-initiated'; readonly workflowId: string }
-  | {
-      readonly type: 'child-completed';
-      readonly initiatedEventId: number;
-      readonly result: unknown;
-    }
-  | { readonly type: 'child-failed'; readonly initiatedEventId: number; readonly thrown: unknown }
-  | { readonly type: 'timer-started' }
-  | { readonly type: 'timer-fired'; readonly startedEventId: number }
-  | { readonly type: 'segment-ended'; readonly end: SegmentEnd }
-);
-
-type WithoutStamp<Fact> = Fact extends unknown ? Omit<Fact, 'eventId' | 'atMs'> : never;
-type Unstamped = WithoutStamp<HistoryFact>;
 type Payloads = { readonly payloads?: Parameters<typeof decodeFromPayloadsAtIndex>[2] } | null;
 type ProtoFailure = Parameters<typeof decodeOptionalFailureToOptionalError>[1];
 type Context = NonNullable<Parameters<typeof decodeFromPayloadsAtIndex>[3]>;
 type EventId = HistoryEvent['eventId'];
+type UpdateRequest = NonNullable<
+  HistoryEvent['workflowExecutionUpdateAcceptedEventAttributes']
+>['acceptedRequest'];
 
 /** Which history, and how its payloads were written. */
 export interface HistorySource {
@@ -89,53 +39,45 @@ export interface HistorySource {
   readonly workflowId: string;
 }
 
-/** Reads the events of one segment. */
-export interface HistoryReader {
-  /** Undefined for an event that a fold does not need. */
-  read(event: HistoryEvent): Promise<HistoryFact | undefined>;
-}
-
-/**
- * Makes a reader of one segment.
- *
- * Contract: give it the events in order, since results are decoded for the activity that was scheduled before.
- * Errors: what the data converter throws for a payload that it cannot read (a codec that this client lacks).
- */
-export function createHistoryReader(source: HistorySource): HistoryReader {
-  const segment = new SegmentPayloads(source);
-  return {
-    async read(event) {
-      for (const name of attributeNames) {
-        const attributes = event[name];
-        if (attributes == null) continue;
-        const eventId = idOf(event.eventId);
-        // The table has a reader for attributes of exactly this name.
-        const read = readers[name] as (given: object, from: SegmentPayloads, id: number) => unknown;
-        const fact = (await read(attributes, segment, eventId)) as Unstamped;
-        return { ...fact, eventId, atMs: tsToMs(event.eventTime) };
-      }
-      return undefined;
-    },
-  };
-}
-
 function idOf(value: EventId): number {
   return value == null ? 0 : value.toNumber();
 }
 
-/** Decodes the payloads of one segment, each in the context in which it was encoded. */
-class SegmentPayloads {
-  private readonly activityIds = new Map<number, string>();
-  private readonly childIds = new Map<number, string>();
+/**
+ * Reads the events of one segment.
+ *
+ * Contract: give it the events in order, since an event is read by what was scheduled, started or admitted before.
+ * Errors: what the data converter throws for a payload that it cannot read (a codec that this client lacks).
+ */
+export class HistoryReader {
+  /** Activity ids and child workflow ids, by the event that scheduled them. */
+  readonly ids = new Map<number, string>();
+  /** Update requests that the server wrote before they were accepted, by update id. */
+  readonly admitted = new Map<string, UpdateRequest>();
+  /** Input of the newest workflow task. */
+  task = { startedAtMs: 0, rollOverSuggested: false };
 
   constructor(private readonly source: HistorySource) {}
 
-  scheduled(eventId: number, activityId: string): void {
-    this.activityIds.set(eventId, activityId);
+  /** Undefined for an event that a fold does not need. */
+  async read(event: HistoryEvent): Promise<HistoryFact | undefined> {
+    for (const name of attributeNames) {
+      const attributes = event[name];
+      if (attributes == null) continue;
+      // The table has a reader for attributes of exactly this name.
+      const read = readers[name] as (
+        given: object,
+        from: HistoryReader,
+        of: HistoryEvent,
+      ) => Unstamped | Promise<Unstamped>;
+      const fact = await read(attributes, this, event);
+      return fact && { ...fact, eventId: idOf(event.eventId), atMs: tsToMs(event.eventTime) };
+    }
+    return undefined;
   }
 
-  initiated(eventId: number, workflowId: string): void {
-    this.childIds.set(eventId, workflowId);
+  idFrom(eventId: EventId): string {
+    return this.ids.get(idOf(eventId)) ?? '';
   }
 
   own(payloads: Payloads | undefined): Promise<unknown> {
@@ -150,17 +92,12 @@ class SegmentPayloads {
     return decodeOptionalFailureToOptionalError(this.source.converter, failure, context);
   }
 
-  activity(scheduledEventId: number): Context {
+  activity(activityId: string): Context {
     const { namespace, workflowId } = this.source;
-    const activityId = this.activityIds.get(scheduledEventId);
-    return { type: 'activity', namespace, workflowId, isLocal: false, ...defined({ activityId }) };
+    return { type: 'activity', namespace, workflowId, isLocal: false, activityId };
   }
 
-  child(initiatedEventId: number): Context {
-    return this.workflow(this.childIds.get(initiatedEventId) ?? '');
-  }
-
-  private workflow(workflowId: string): Context {
+  workflow(workflowId: string): Context {
     return { type: 'workflow', namespace: this.source.namespace, workflowId };
   }
 }
@@ -168,131 +105,112 @@ class SegmentPayloads {
 type AttributeName = Extract<keyof HistoryEvent, `${string}EventAttributes`>;
 type Reader<Name extends AttributeName> = (
   attributes: NonNullable<HistoryEvent[Name]>,
-  segment: SegmentPayloads,
-  eventId: number,
-) => Unstamped | Promise<Unstamped>;
+  segment: HistoryReader,
+  event: HistoryEvent,
+) => unknown;
+
+function fact<Type extends string, Fields extends object>(
+  type: Type,
+  fields: Fields,
+): { readonly type: Type } & Readonly<Fields> {
+  return { type, ...fields };
+}
+
+const ended = (end: SegmentEnd) => fact('segment-ended', { end });
 
 async function failedActivity(
   { scheduledEventId, failure }: { scheduledEventId?: EventId; failure?: ProtoFailure },
-  segment: SegmentPayloads,
-): Promise<Unstamped> {
-  const id = idOf(scheduledEventId);
-  const thrown = await segment.failure(failure, segment.activity(id));
-  return { type: 'activity-failed', scheduledEventId: id, thrown };
+  segment: HistoryReader,
+) {
+  const activityId = segment.idFrom(scheduledEventId);
+  const thrown: unknown = await segment.failure(failure, segment.activity(activityId));
+  return fact('activity-failed', { activityId, thrown });
 }
 
 /** As the workflow's SDK wraps the cause. */
-function failedChild(initiatedEventId: EventId, cause: Error | undefined): Unstamped {
+function failedChild(workflowId: string, cause: Error | undefined) {
   const execution = { workflowId: '', runId: '' };
   const state = RetryState.NON_RETRYABLE_FAILURE;
-  const thrown = new ChildWorkflowFailure(undefined, execution, '', state, cause);
-  return { type: 'child-failed', initiatedEventId: idOf(initiatedEventId), thrown };
+  const thrown: unknown = new ChildWorkflowFailure(undefined, execution, '', state, cause);
+  return fact('child-failed', { workflowId, thrown });
 }
-
-type UpdateRequest = NonNullable<
-  HistoryEvent['workflowExecutionUpdateAcceptedEventAttributes']
->['acceptedRequest'];
-
-async function updateRequest(
-  request: UpdateRequest,
-  segment: SegmentPayloads,
-): Promise<{ readonly name: string; readonly argument: unknown }> {
-  return {
-    name: request?.input?.name ?? '',
-    argument: await segment.own(request?.input?.args),
-  };
-}
-
-const ended = (end: SegmentEnd): Unstamped => ({ type: 'segment-ended', end });
 
 /** The fact of each event, by the name of its attributes. */
 const readers = {
-  workflowTaskStartedEventAttributes: ({ suggestContinueAsNew }) => ({
-    type: 'task-started',
-    rollOverSuggested: suggestContinueAsNew === true,
-  }),
-  workflowTaskCompletedEventAttributes: ({ startedEventId }) => ({
-    type: 'task-completed',
-    startedEventId: idOf(startedEventId),
-  }),
-  activityTaskScheduledEventAttributes: ({ activityId }, segment, eventId) => {
-    segment.scheduled(eventId, activityId ?? '');
-    return { type: 'activity-scheduled', activityId: activityId ?? '' };
+  workflowTaskStartedEventAttributes: ({ suggestContinueAsNew }, segment, { eventTime }) => {
+    const rollOverSuggested = suggestContinueAsNew === true;
+    segment.task = { startedAtMs: tsToMs(eventTime), rollOverSuggested };
+  },
+  workflowTaskCompletedEventAttributes: (_completed, { task }) => fact('task-completed', task),
+  activityTaskScheduledEventAttributes: ({ activityId }, { ids }, { eventId }) => {
+    ids.set(idOf(eventId), activityId ?? '');
   },
   activityTaskCompletedEventAttributes: async ({ scheduledEventId, result }, segment) => {
-    const id = idOf(scheduledEventId);
-    const value = await segment.value(result, segment.activity(id));
-    return { type: 'activity-completed', scheduledEventId: id, result: value };
+    const activityId = segment.idFrom(scheduledEventId);
+    const value = await segment.value(result, segment.activity(activityId));
+    return fact('activity-completed', { activityId, result: value });
   },
   activityTaskFailedEventAttributes: failedActivity,
   activityTaskTimedOutEventAttributes: failedActivity,
   activityTaskCanceledEventAttributes: async ({ scheduledEventId, details }, segment) => {
-    const id = idOf(scheduledEventId);
-    const detail = await segment.value(details, segment.activity(id));
-    const thrown = new CancelledFailure('Activity cancelled', detail === undefined ? [] : [detail]);
-    return { type: 'activity-failed', scheduledEventId: id, thrown };
+    const activityId = segment.idFrom(scheduledEventId);
+    const detail = await segment.value(details, segment.activity(activityId));
+    const given = detail === undefined ? [] : [detail];
+    const thrown: unknown = new CancelledFailure('Activity cancelled', given);
+    return fact('activity-failed', { activityId, thrown });
   },
-  timerStartedEventAttributes: () => ({ type: 'timer-started' }),
-  timerFiredEventAttributes: ({ startedEventId }) => ({
-    type: 'timer-fired',
-    startedEventId: idOf(startedEventId),
-  }),
-  startChildWorkflowExecutionInitiatedEventAttributes: ({ workflowId }, segment, eventId) => {
-    segment.initiated(eventId, workflowId ?? '');
-    return { type: 'child-initiated', workflowId: workflowId ?? '' };
+  timerStartedEventAttributes: () => fact('timer-started', {}),
+  timerFiredEventAttributes: ({ startedEventId }) =>
+    fact('timer-fired', { startedEventId: idOf(startedEventId) }),
+  startChildWorkflowExecutionInitiatedEventAttributes: ({ workflowId }, { ids }, { eventId }) => {
+    ids.set(idOf(eventId), workflowId ?? '');
   },
-  startChildWorkflowExecutionFailedEventAttributes: ({ initiatedEventId }) => ({
-    type: 'child-failed',
-    initiatedEventId: idOf(initiatedEventId),
-    thrown: new Error('a workflow with its id runs already'),
-  }),
+  startChildWorkflowExecutionFailedEventAttributes: ({ initiatedEventId }, segment) => {
+    const thrown: unknown = new Error('a workflow with its id runs already');
+    return fact('child-failed', { workflowId: segment.idFrom(initiatedEventId), thrown });
+  },
   childWorkflowExecutionCompletedEventAttributes: async ({ initiatedEventId, result }, segment) => {
-    const id = idOf(initiatedEventId);
-    const value = await segment.value(result, segment.child(id));
-    return { type: 'child-completed', initiatedEventId: id, result: value };
+    const workflowId = segment.idFrom(initiatedEventId);
+    const value = await segment.value(result, segment.workflow(workflowId));
+    return fact('child-completed', { workflowId, result: value });
   },
-  childWorkflowExecutionFailedEventAttributes: async ({ initiatedEventId, failure }, segment) =>
-    failedChild(
-      initiatedEventId,
-      await segment.failure(failure, segment.child(idOf(initiatedEventId))),
-    ),
-  childWorkflowExecutionCanceledEventAttributes: ({ initiatedEventId }) =>
-    failedChild(initiatedEventId, new CancelledFailure('cancelled')),
-  childWorkflowExecutionTerminatedEventAttributes: ({ initiatedEventId }) =>
-    failedChild(initiatedEventId, new TerminatedFailure('terminated')),
-  childWorkflowExecutionTimedOutEventAttributes: ({ initiatedEventId }) =>
-    failedChild(
-      initiatedEventId,
-      new TimeoutFailure('timed out', undefined, TimeoutType.START_TO_CLOSE),
-    ),
-  workflowExecutionSignaledEventAttributes: async ({ signalName, input }, segment) => ({
-    type: 'signalled',
-    name: signalName ?? '',
+  childWorkflowExecutionFailedEventAttributes: async ({ initiatedEventId, failure }, segment) => {
+    const workflowId = segment.idFrom(initiatedEventId);
+    return failedChild(workflowId, await segment.failure(failure, segment.workflow(workflowId)));
+  },
+  childWorkflowExecutionCanceledEventAttributes: ({ initiatedEventId }, segment) =>
+    failedChild(segment.idFrom(initiatedEventId), new CancelledFailure('cancelled')),
+  childWorkflowExecutionTerminatedEventAttributes: ({ initiatedEventId }, segment) =>
+    failedChild(segment.idFrom(initiatedEventId), new TerminatedFailure('terminated')),
+  childWorkflowExecutionTimedOutEventAttributes: ({ initiatedEventId }, segment) => {
+    const cause = new TimeoutFailure('timed out', undefined, TimeoutType.START_TO_CLOSE);
+    return failedChild(segment.idFrom(initiatedEventId), cause);
+  },
+  workflowExecutionSignaledEventAttributes: async ({ signalName, input }, segment) => {
     // As the workflow reads it: undefined if it cannot be read.
-    argument: await segment.own(input).catch(() => undefined),
-  }),
-  workflowExecutionCancelRequestedEventAttributes: () => ({ type: 'cancel-requested' }),
-  workflowExecutionUpdateAdmittedEventAttributes: async ({ request }, segment) => ({
-    type: 'update-admitted',
-    updateId: request?.meta?.updateId ?? '',
-    ...(await updateRequest(request, segment)),
-  }),
-  workflowExecutionUpdateAcceptedEventAttributes: async (accepted, segment) => ({
-    type: 'update-accepted',
-    updateId: accepted.protocolInstanceId ?? '',
-    sequencingEventId: idOf(accepted.acceptedRequestSequencingEventId),
-    request:
-      accepted.acceptedRequest == null
-        ? undefined
-        : await updateRequest(accepted.acceptedRequest, segment),
-  }),
-  workflowExecutionStartedEventAttributes: async (began, segment) => ({
-    type: 'segment-began',
-    workflowType: began.workflowType?.name ?? '',
-    firstRunId: began.firstExecutionRunId ?? '',
-    previousRunId: began.continuedExecutionRunId || undefined,
-    input: await segment.own(began.input),
-  }),
+    const argument = await segment.own(input).catch(() => undefined);
+    return fact('signalled', { name: signalName ?? '', argument });
+  },
+  workflowExecutionCancelRequestedEventAttributes: () => fact('cancel-requested', {}),
+  workflowExecutionUpdateAdmittedEventAttributes: ({ request }, { admitted }) => {
+    admitted.set(request?.meta?.updateId ?? '', request);
+  },
+  workflowExecutionUpdateAcceptedEventAttributes: async (accepted, segment) => {
+    const { acceptedRequest, protocolInstanceId, acceptedRequestSequencingEventId } = accepted;
+    const { input } = acceptedRequest ?? segment.admitted.get(protocolInstanceId ?? '') ?? {};
+    return fact('update-accepted', {
+      sequencingEventId: idOf(acceptedRequestSequencingEventId),
+      name: input?.name ?? '',
+      argument: await segment.own(input?.args),
+    });
+  },
+  workflowExecutionStartedEventAttributes: async (began, segment) =>
+    fact('segment-began', {
+      workflowType: began.workflowType?.name ?? '',
+      firstRunId: began.firstExecutionRunId ?? '',
+      previousRunId: began.continuedExecutionRunId || undefined,
+      input: await segment.own(began.input),
+    }),
   workflowExecutionCompletedEventAttributes: () => ended({ type: 'completed' }),
   workflowExecutionFailedEventAttributes: () => ended({ type: 'failed' }),
   workflowExecutionCanceledEventAttributes: () => ended({ type: 'cancelled' }),
@@ -303,3 +221,13 @@ const readers = {
     ended({ type: 'rolled-over', nextRunId: newExecutionRunId ?? '' }),
 } satisfies { readonly [Name in AttributeName]?: Reader<Name> };
 const attributeNames = Object.keys(readers) as readonly (keyof typeof readers)[];
+
+type Read = Awaited<ReturnType<(typeof readers)[keyof typeof readers]>>;
+/** Undefined for an event that only helps to read later ones. */
+type Unstamped = Exclude<Read, void> | undefined;
+
+/** What one history event says that a fold of the run needs. */
+export type HistoryFact = { readonly eventId: number; readonly atMs: number } & Exclude<
+  Unstamped,
+  undefined
+>;

@@ -39,8 +39,7 @@ export interface FoldedSegment {
 
 /** A completed workflow task: its input, and the commands that it produced according to history. */
 interface Activation {
-  readonly atMs: number;
-  readonly rollOverSuggested: boolean;
+  readonly task: Fact<'task-completed'>;
   readonly inputs: readonly HistoryFact[];
   readonly outputs: HistoryFact[];
 }
@@ -59,11 +58,7 @@ export class SegmentFold {
   private atMs = 0;
   private began: Fact<'segment-began'> | undefined;
   private waiting: HistoryFact[] = [];
-  private readonly started = new Map<number, Fact<'task-started'>>();
-  private readonly admitted = new Map<string, { name: string; argument: unknown }>();
-  private readonly activityIds = new Map<number, string>();
   private readonly timerIds = new Map<number, string>();
-  private readonly childIds = new Map<number, string>();
   private readonly subagents = new Map<string, SubagentCommand>();
   private readonly commands = new Map<string, ActivityCommand>();
   private open: Activation | undefined;
@@ -88,40 +83,28 @@ export class SegmentFold {
       case 'segment-began':
         this.began = fact;
         return [];
-      case 'task-started':
-        this.started.set(fact.eventId, fact);
-        return this.settle();
-      case 'task-completed':
-        return this.openActivation(fact);
-      case 'activity-scheduled':
-        this.activityIds.set(fact.eventId, fact.activityId);
-        return [];
-      case 'child-initiated':
-        this.childIds.set(fact.eventId, fact.workflowId);
-        return [];
       case 'timer-started':
       case 'update-accepted':
         this.open?.outputs.push(fact);
         return [];
-      case 'update-admitted':
-        this.admitted.set(fact.updateId, fact);
-        return [];
-      case 'segment-ended': {
+      case 'task-completed': {
         const entries = this.settle();
-        this.end = fact.end;
+        this.open = { task: fact, inputs: this.waiting, outputs: [] };
+        this.waiting = [];
         return entries;
       }
+      case 'segment-ended':
+        this.end = fact.end;
+        return this.settle();
       case 'signalled':
       case 'cancel-requested':
       case 'activity-completed':
       case 'activity-failed':
       case 'child-completed':
       case 'child-failed':
-      case 'timer-fired': {
-        const entries = this.settle();
+      case 'timer-fired':
         this.waiting.push(fact);
-        return entries;
-      }
+        return this.settle();
     }
   }
 
@@ -133,22 +116,8 @@ export class SegmentFold {
     return this.digest(activation);
   }
 
-  private openActivation(fact: Fact<'task-completed'>): readonly TimelineEntry[] {
-    const entries = this.settle();
-    const started = this.started.get(fact.startedEventId);
-    this.started.clear();
-    this.open = {
-      atMs: started?.atMs ?? fact.atMs,
-      rollOverSuggested: started?.rollOverSuggested ?? false,
-      inputs: this.waiting,
-      outputs: [],
-    };
-    this.waiting = [];
-    return entries;
-  }
-
   private digest(activation: Activation): readonly TimelineEntry[] {
-    const { atMs } = activation;
+    const { startedAtMs: atMs, rollOverSuggested } = activation.task;
     const isFirst = this.state === undefined;
     const entries: TimelineEntry[] = [];
     const issued: RunCommand[] = [];
@@ -163,13 +132,9 @@ export class SegmentFold {
         if (isActivityCommand(command)) this.commands.set(activityIdOf(command), command);
       }
     };
-    const stamp = (event: UnstampedEvent): RunEvent => ({
-      ...event,
-      atMs,
-      ...(activation.rollOverSuggested ? { rollOverSuggested: true } : {}),
-    });
+    const stamp = { atMs, ...(rollOverSuggested ? { rollOverSuggested } : {}) };
     const feed = (event: UnstampedEvent): void => {
-      const stamped = stamp(event);
+      const stamped: RunEvent = { ...event, ...stamp };
       if (this.state !== undefined) take(stamped, transition(this.state, stamped));
     };
     if (isFirst) take(...this.begin(atMs));
@@ -191,40 +156,39 @@ export class SegmentFold {
   }
 
   /** The events of a workflow task in the order in which the workflow's queue got them. */
-  private *inOrder(
-    { inputs, outputs }: Activation,
-    isFirst: boolean,
-  ): Generator<UnstampedEvent, void> {
-    yield* this.peoplesEvents(inputs, outputs, isFirst);
-    for (const fact of inputs) {
-      if (fact.type === 'cancel-requested')
-        yield { type: 'cancel-requested', reason: 'Workflow cancelled' };
-      const timerId =
-        fact.type === 'timer-fired' ? this.timerIds.get(fact.startedEventId) : undefined;
-      if (timerId !== undefined) yield { type: 'timer-fired', timerId };
-    }
-    for (const fact of inputs) {
-      if (fact.type !== 'activity-completed' && fact.type !== 'activity-failed') continue;
-      const callId = this.activityIds.get(fact.scheduledEventId);
-      const command = callId === undefined ? undefined : this.commands.get(callId);
-      if (command === undefined) continue;
-      yield fact.type === 'activity-completed'
-        ? completedEvent(command, fact.result)
-        : failedEvent(command, fact.thrown);
-    }
-    yield* this.subagentsEvents(inputs);
+  private inOrder({ inputs, outputs }: Activation, isFirst: boolean): readonly UnstampedEvent[] {
+    return [
+      ...this.peoplesEvents(inputs, outputs, isFirst),
+      ...inputs.flatMap((fact) => this.ofCancellationOrTimer(fact) ?? []),
+      ...inputs.flatMap((fact) => this.ofActivity(fact) ?? []),
+      // Subagents resolve after activities: their promises are deeper.
+      ...inputs.flatMap((fact) => this.ofSubagent(fact) ?? []),
+    ];
   }
 
-  /** Subagents resolve after activities: their promises are deeper. */
-  private *subagentsEvents(inputs: readonly HistoryFact[]): Generator<UnstampedEvent, void> {
-    for (const fact of inputs) {
-      if (fact.type !== 'child-completed' && fact.type !== 'child-failed') continue;
-      const command = this.subagents.get(this.childIds.get(fact.initiatedEventId) ?? '');
-      if (command === undefined) continue;
-      const end =
-        fact.type === 'child-completed' ? endOfResult(fact.result) : endOfFailure(fact.thrown);
-      yield { type: 'subagent-ended', toolCallId: command.toolCallId, end };
-    }
+  private ofCancellationOrTimer(fact: HistoryFact): UnstampedEvent | undefined {
+    if (fact.type === 'cancel-requested') return { type: fact.type, reason: 'Workflow cancelled' };
+    if (fact.type !== 'timer-fired') return undefined;
+    const timerId = this.timerIds.get(fact.startedEventId);
+    return timerId === undefined ? undefined : { type: fact.type, timerId };
+  }
+
+  private ofActivity(fact: HistoryFact): UnstampedEvent | undefined {
+    if (fact.type !== 'activity-completed' && fact.type !== 'activity-failed') return undefined;
+    const command = this.commands.get(fact.activityId);
+    if (command === undefined) return undefined;
+    return fact.type === 'activity-completed'
+      ? completedEvent(command, fact.result)
+      : failedEvent(command, fact.thrown);
+  }
+
+  private ofSubagent(fact: HistoryFact): UnstampedEvent | undefined {
+    if (fact.type !== 'child-completed' && fact.type !== 'child-failed') return undefined;
+    const command = this.subagents.get(fact.workflowId);
+    if (command === undefined) return undefined;
+    const end =
+      fact.type === 'child-completed' ? endOfResult(fact.result) : endOfFailure(fact.thrown);
+    return { type: 'subagent-ended', toolCallId: command.toolCallId, end };
   }
 
   private peoplesEvents(
@@ -233,17 +197,16 @@ export class SegmentFold {
     isFirst: boolean,
   ): readonly UnstampedEvent[] {
     const signals = inputs.flatMap((fact) => {
-      const event = fact.type === 'signalled' ? eventOfSignal(fact.name, fact.argument) : undefined;
-      const name = fact.type === 'signalled' ? fact.name : '';
-      return event === undefined ? [] : [{ place: fact.eventId, name, event }];
+      if (fact.type !== 'signalled') return [];
+      const event = eventOfSignal(fact.name, fact.argument);
+      return event === undefined ? [] : [{ place: fact.eventId, name: fact.name, event }];
     });
     const updates = outputs.flatMap((fact) => {
       if (fact.type !== 'update-accepted') return [];
-      const request = fact.request ?? this.admitted.get(fact.updateId);
-      const event = request && eventOfUpdate(request.name, request.argument);
+      const event = eventOfUpdate(fact.name, fact.argument);
       // An update is delivered after the event that it was sequenced by.
       const place = fact.sequencingEventId + 0.5;
-      return event === undefined ? [] : [{ place, name: request?.name ?? '', event }];
+      return event === undefined ? [] : [{ place, name: fact.name, event }];
     });
     const order = isFirst ? byHandler : byPlace;
     return [...signals, ...updates].sort(order).map(({ event }) => event);
@@ -251,25 +214,26 @@ export class SegmentFold {
 
   /** Activities that were asked for and cancelled in one workflow task: the SDK answers them itself, history shows nothing. */
   private neverSent(issued: readonly RunCommand[]): readonly UnstampedEvent[] {
-    const asked = issued.filter(isActivityCommand);
-    return issued.flatMap((command) => {
-      if (command.type !== 'cancel-activities') return [];
-      return command.callIds.flatMap((callId) => {
-        const never = asked.find((candidate) => activityIdOf(candidate) === callId);
-        const subagent = issued.find(
-          (other): other is SubagentCommand =>
-            other.type === 'run-subagent' && other.callId === callId,
-        );
-        if (subagent !== undefined) return [subagentNeverBegan(subagent)];
-        return never === undefined ? [] : [failedEvent(never, cancelledBeforeSent)];
-      });
+    const cancelled = issued.flatMap((command) =>
+      command.type === 'cancel-activities' ? command.callIds : [],
+    );
+    return cancelled.flatMap((callId): readonly UnstampedEvent[] => {
+      const command = issued.find((candidate): candidate is ActivityCommand | SubagentCommand =>
+        candidate.type === 'run-subagent'
+          ? candidate.callId === callId
+          : isActivityCommand(candidate) && activityIdOf(candidate) === callId,
+      );
+      if (command === undefined) return [];
+      if (command.type !== 'run-subagent') return [failedEvent(command, cancelledBeforeSent)];
+      const end = endOfFailure(cancelledBeforeSent);
+      return [{ type: 'subagent-ended', toolCallId: command.toolCallId, end }];
     });
   }
 
   private nameTimers(issued: readonly RunCommand[], outputs: readonly HistoryFact[]): void {
-    const cancelled = new Set(
-      issued.flatMap((command) => (command.type === 'cancel-timer' ? [command.timerId] : [])),
-    );
+    const cancelled = new Set<string>();
+    for (const command of issued)
+      if (command.type === 'cancel-timer') cancelled.add(command.timerId);
     const timerIds = issued.flatMap((command) =>
       command.type === 'start-timer' && !cancelled.has(command.timerId) ? [command.timerId] : [],
     );
@@ -282,10 +246,6 @@ export class SegmentFold {
 }
 
 type SubagentCommand = Extract<RunCommand, { type: 'run-subagent' }>;
-
-function subagentNeverBegan({ toolCallId }: SubagentCommand): UnstampedEvent {
-  return { type: 'subagent-ended', toolCallId, end: endOfFailure(cancelledBeforeSent) };
-}
 
 /** What was there before the workflow began waits for its handler; handlers are registered in this order. */
 const handlerOrder: readonly string[] = [

@@ -1,31 +1,22 @@
 /** What the runs in Temporal's retention name: every hash-shaped text in their histories and memos, decoded. */
-import { HistoryPages } from './pages';
 import type { WorkflowClient } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { agentRunWorkflow } from '../../workflows/contract';
-import { defined } from '../../workflows/core/json';
 import { hashesIn } from '../../workflows/core/context/content-references';
 import { isNotFound } from '../temporal-failure';
+import { historyPages } from './pages';
 
 /** References of all retained runs. */
-export interface RetainedReferences {
-  readonly hashes: ReadonlySet<string>;
+interface Gathered {
+  readonly hashes: Set<string>;
   /** `<workflow id>/<first run id>`. */
-  readonly runKeys: ReadonlySet<string>;
+  readonly runKeys: Set<string>;
   /** Stores that the runs name. */
-  readonly storeIds: ReadonlySet<string>;
-  /** Segments whose history was read. */
-  readonly segments: number;
+  readonly storeIds: Set<string>;
 }
 
 /** Histories read at once. */
 const parallel = 8;
-
-interface Gathered {
-  readonly hashes: Set<string>;
-  readonly runKeys: Set<string>;
-  readonly storeIds: Set<string>;
-}
 
 function isPayload(value: object): value is Payload {
   return 'metadata' in value && 'data' in value && value.data instanceof Uint8Array;
@@ -60,32 +51,24 @@ async function takeHistory(
   execution: { workflowId: string; runId: string },
   gathered: Gathered,
 ): Promise<void> {
-  const { namespace, loadedDataConverter } = client.options;
-  const history = new HistoryPages(client);
-  let nextPageToken: Uint8Array | undefined;
-  do {
-    const page = await history.page({
-      namespace,
-      execution,
-      ...defined({ nextPageToken }),
-    });
-    for (const event of page.history?.events ?? []) {
+  const { payloadCodecs } = client.options.loadedDataConverter;
+  for await (const events of historyPages(client, execution)) {
+    for (const event of events) {
       const firstRunId = event.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
       if (firstRunId) gathered.runKeys.add(`${execution.workflowId}/${firstRunId}`);
     }
-    const payloads = payloadsIn(page.history);
-    for (const text of await decoded(loadedDataConverter.payloadCodecs, payloads))
-      take(gathered, text);
-    nextPageToken = page.nextPageToken;
-  } while (nextPageToken.length > 0);
+    for (const text of await decoded(payloadCodecs, payloadsIn(events))) take(gathered, text);
+  }
 }
 
 /**
- * Reads the histories of all runs that Temporal still has, of every segment.
+ * Reads the histories of all runs that Temporal still has, of every segment, and counts the segments.
  *
  * Errors: what the server says; a codec that this client lacks. Nothing may be swept on half a list.
  */
-export async function retainedReferences(client: WorkflowClient): Promise<RetainedReferences> {
+export async function retainedReferences(
+  client: WorkflowClient,
+): Promise<Gathered & { readonly segments: number }> {
   const gathered: Gathered = { hashes: new Set(), runKeys: new Set(), storeIds: new Set() };
   const open = new Set<Promise<void>>();
   let segments = 0;

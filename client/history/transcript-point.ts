@@ -36,7 +36,10 @@ function iterationOf(activityId: string): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-function takeResult(heads: Heads, activityId: string, result: unknown): void {
+function takeResult(
+  heads: Heads,
+  { activityId, result }: Extract<HistoryFact, { type: 'activity-completed' }>,
+): void {
   if (activityId === prepareCallId) {
     // Written by the activity `prepareRun`; history is its record.
     const { head, snapshot } = result as PrepareRunResult;
@@ -50,8 +53,7 @@ function takeResult(heads: Heads, activityId: string, result: unknown): void {
   heads.after.set(iteration, 'head' in made ? made.head : made.headBefore);
 }
 
-function takeStart(heads: Heads, fact: Extract<HistoryFact, { type: 'segment-began' }>): void {
-  const { request, state } = fact.input as AgentRunInput;
+function takeStart(heads: Heads, { request, state }: AgentRunInput): void {
   heads.request ??= request;
   if (state === undefined) return;
   const { snapshot, head, counters } = state;
@@ -69,16 +71,11 @@ async function headsOf({ client, runId }: RunAccess): Promise<Heads> {
     before: new Map(),
     after: new Map(),
   };
-  const activityIds = new Map<number, string>();
-  for await (const fact of readFacts(client, runId)) {
-    if (fact.type === 'segment-began') {
-      activityIds.clear();
-      takeStart(heads, fact);
+  for await (const facts of readFacts(client, runId))
+    for (const fact of facts) {
+      if (fact.type === 'segment-began') takeStart(heads, fact.input as AgentRunInput);
+      if (fact.type === 'activity-completed') takeResult(heads, fact);
     }
-    if (fact.type === 'activity-scheduled') activityIds.set(fact.eventId, fact.activityId);
-    if (fact.type === 'activity-completed')
-      takeResult(heads, activityIds.get(fact.scheduledEventId) ?? '', fact.result);
-  }
   return heads;
 }
 

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { createHistoryReader } from '../../client/history/facts';
+import { HistoryReader } from '../../client/history/facts';
 import type { FoldedSegment } from '../../client/history/fold';
 import { SegmentFold } from '../../client/history/fold';
 import { outcomeOf } from '../../client/run-result';
@@ -49,7 +49,7 @@ async function foldedSegments(temporal: Client, workflowId: string): Promise<rea
   while (runId !== undefined) {
     const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
     const { loadedDataConverter, namespace } = temporal.workflow.options;
-    const reader = createHistoryReader({ converter: loadedDataConverter, namespace, workflowId });
+    const reader = new HistoryReader({ converter: loadedDataConverter, namespace, workflowId });
     const fold = new SegmentFold(workflowId);
     const entries: TimelineEntry[] = [];
     let began: { input: unknown; previousRunId: string | undefined } | undefined;

@@ -1,7 +1,7 @@
 /** Histories whose events do not fit into one message: read whole, at the cost of a few refusals. */
 import { Connection, WorkflowClient } from '@temporalio/client';
 import { connect } from '../../client/connect';
-import { HistoryPages } from '../../client/history/pages';
+import { historyPages } from '../../client/history/pages';
 import { agentRunWorkflow } from '../../workflows/contract';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';
@@ -49,28 +49,22 @@ test('a connection that takes less gets smaller pages, and asks for no page twic
   try {
     const client = new WorkflowClient({ connection });
     let asked = 0;
-    const counted: Pick<WorkflowClient, 'workflowService'> = {
-      workflowService: new Proxy(client.workflowService, {
-        get(service, name) {
-          if (name === 'getWorkflowExecutionHistory') asked += 1;
-          return Reflect.get(service, name) as unknown;
-        },
-      }),
-    };
-    const history = new HistoryPages(counted);
+    const workflowService = new Proxy(client.workflowService, {
+      get(service, name) {
+        if (name === 'getWorkflowExecutionHistory') asked += 1;
+        return Reflect.get(service, name) as unknown;
+      },
+    });
+    const counted = new Proxy(client, {
+      get: (real, name) =>
+        name === 'workflowService' ? workflowService : (Reflect.get(real, name) as unknown),
+    });
     let events = 0;
     let pages = 0;
-    let nextPageToken: Uint8Array | undefined;
-    do {
-      const page = await history.page({
-        namespace: server.namespace,
-        execution: { workflowId },
-        ...(nextPageToken === undefined ? {} : { nextPageToken }),
-      });
+    for await (const page of historyPages(counted, { workflowId })) {
       pages += 1;
-      events += page.history?.events?.length ?? 0;
-      nextPageToken = page.nextPageToken;
-    } while (nextPageToken.length > 0);
+      events += page.length;
+    }
     expect(events).toBeGreaterThan(signals);
     expect(asked - pages).toBeLessThanOrEqual(4);
   } finally {

@@ -1,5 +1,5 @@
 /** A run's story as a client folds it from history. */
-import { createHistoryReader } from '../../client/history/facts';
+import { HistoryReader } from '../../client/history/facts';
 import { SegmentFold } from '../../client/history/fold';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { AgentWorld, RunHandle } from './agent-world';
@@ -11,7 +11,7 @@ export async function storyOf(
 ): Promise<readonly TimelineEntry[]> {
   const { workflowId } = handle;
   const { loadedDataConverter, namespace } = world.server.client.options;
-  const reader = createHistoryReader({ converter: loadedDataConverter, namespace, workflowId });
+  const reader = new HistoryReader({ converter: loadedDataConverter, namespace, workflowId });
   const fold = new SegmentFold(workflowId);
   const entries: TimelineEntry[] = [];
   for (const event of (await handle.fetchHistory()).events ?? []) {
