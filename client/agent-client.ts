@@ -1,7 +1,6 @@
 /** Starts agent runs and finds them again: the client's front door. */
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { defaultTaskQueue } from '../workflows/contract';
 import { check, runIdSchema } from './check-input';
 import type { ListOptions, RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
@@ -65,12 +64,10 @@ export class AgentClient {
   start(options: StartOptions<never> & { readonly output?: never }): Promise<RunHandle>;
   start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>>;
   async start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>> {
-    try {
+    return this.explaining(async () => {
       const runId = await this.begin(await this.continued(options));
       return new RunHandle<Output>(this.accessTo(runId), options.output);
-    } catch (thrown) {
-      throw this.explained(thrown);
-    }
+    });
   }
 
   /**
@@ -79,20 +76,18 @@ export class AgentClient {
    *
    * Errors: as `start`; `invalid-input` for an iteration that the run has not reached.
    */
-  async fork(
+  fork(
     runId: string,
     iteration: number,
     options: Partial<
       Omit<StartOptions, 'head' | 'storeId' | 'continueFrom' | 'output' | 'ifExists'>
     > = {},
   ): Promise<RunHandle> {
-    try {
+    return this.explaining(async () => {
       const access = this.accessTo(check(runIdSchema, runId));
       const start = await attempt(access, () => forkStart(access, iteration, options));
       return new RunHandle(this.accessTo(await this.begin(start)));
-    } catch (thrown) {
-      throw this.explained(thrown);
-    }
+    });
   }
 
   /** What is to be started, with the transcript of the run that it continues. */
@@ -104,10 +99,7 @@ export class AgentClient {
   }
 
   private begin(options: StartOptions): Promise<string> {
-    return startRun(this.client.workflow, options, {
-      taskQueue: this.options.taskQueue ?? defaultTaskQueue,
-      searchAttributes: this.options.searchAttributes ?? true,
-    });
+    return startRun(this.client.workflow, options, this.options);
   }
 
   /** A handle to the run with this id; asks nothing yet. */
@@ -116,12 +108,8 @@ export class AgentClient {
   }
 
   /** Runs by status and agent: those in progress, newest first, then those that ended last. */
-  async list(options: ListOptions = {}): Promise<readonly RunSummary[]> {
-    try {
-      return await listRuns(this.client.workflow, options);
-    } catch (thrown) {
-      throw this.explained(thrown);
-    }
+  list(options: ListOptions = {}): Promise<readonly RunSummary[]> {
+    return this.explaining(() => listRuns(this.client.workflow, options));
   }
 
   /** Closes the connection. */
@@ -143,8 +131,12 @@ export class AgentClient {
     };
   }
 
-  private explained(thrown: unknown): unknown {
-    const { namespace } = this.client.options;
-    return asClientError(thrown, { address: this.address, namespace });
+  private async explaining<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (thrown) {
+      const { namespace } = this.client.options;
+      throw asClientError(thrown, { address: this.address, namespace });
+    }
   }
 }

@@ -18,9 +18,21 @@ const defaultConnectTimeoutMs = 10_000;
  * Errors: `unreachable` within `connectTimeoutMs`, naming the address and the remedy; `run-not-found` never.
  */
 export async function connect(options: ConnectOptions = {}): Promise<AgentClient> {
-  const { address = defaultAddress, namespace = 'default', apiKey, tls, dataConverter } = options;
+  const { address = defaultAddress, namespace = 'default', dataConverter } = options;
   checkSdk((message) => new ClientError('sdk-mismatch', message));
-  const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  const connection = await openConnection({ ...options, address, namespace });
+  const client = new Client({ connection, namespace, ...defined({ dataConverter }) });
+  return new AgentClient(client, { ...options, address });
+}
+
+/** The connection of `connect`, for the command line. Errors: as `connect`. */
+export async function openConnection({
+  address,
+  namespace,
+  apiKey,
+  tls,
+  connectTimeoutMs = defaultConnectTimeoutMs,
+}: ConnectOptions & { readonly address: string; readonly namespace: string }): Promise<Connection> {
   const connection = await open({
     address,
     connectTimeout: connectTimeoutMs,
@@ -31,14 +43,13 @@ export async function connect(options: ConnectOptions = {}): Promise<AgentClient
     await connection.withDeadline(Date.now() + connectTimeoutMs, () =>
       connection.workflowService.describeNamespace({ namespace }),
     );
+    return connection;
   } catch (thrown) {
     await connection.close();
     throw isNotFound(thrown)
       ? unknownNamespace(address, namespace)
       : asClientError(thrown, { address, namespace });
   }
-  const client = new Client({ connection, namespace, ...defined({ dataConverter }) });
-  return new AgentClient(client, { ...options, address });
 }
 
 async function open(options: ConnectionOptions & { address: string }): Promise<Connection> {

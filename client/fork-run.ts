@@ -9,11 +9,6 @@ import { statusOf } from './run-status';
 import type { StartOptions } from './start-run';
 import { transcriptPoint } from './history/transcript-point';
 
-/** How a fork differs from the original run; fields that are absent stay the same. */
-export type ForkOptions = Partial<
-  Omit<StartOptions, 'head' | 'storeId' | 'continueFrom' | 'output' | 'ifExists'>
->;
-
 const iterationSchema = z
   .number({ error: 'The iteration must be a number' })
   .int({ error: 'The iteration must be a whole number' })
@@ -22,13 +17,13 @@ const iterationSchema = z
 /**
  * What starts a fork of a run after an iteration.
  *
- * Contract: the model gets a new `goal` or a `message`; without either it simply continues.
+ * Contract: fields that are absent in `options` stay the same; the model gets a new `goal` or a `message`; without either it simply continues.
  * Errors: `invalid-input`.
  */
 export async function forkStart(
   access: RunAccess,
   iteration: number,
-  options: ForkOptions,
+  options: Partial<StartOptions>,
 ): Promise<StartOptions> {
   const at = check(iterationSchema, iteration);
   const { head, storeId, request } = await transcriptPoint(access, at);

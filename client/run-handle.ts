@@ -80,11 +80,7 @@ export class RunHandle<Output = JsonValue | undefined> {
   async *events(
     options: { readonly follow?: boolean; readonly signal?: AbortSignal } = {},
   ): AsyncGenerator<TimelineEntry, void> {
-    for await (const { entries } of attemptEach(
-      this.access,
-      foldRun(this.access.client, this.runId, options),
-    ))
-      yield* entries;
+    for await (const { entries } of this.watch(options)) yield* entries;
   }
 
   /** As `events`, with where the run is after each piece of its timeline: for displays. @internal */

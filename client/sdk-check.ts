@@ -31,30 +31,26 @@ export function sdkProblem(
   files: readonly string[],
   versionOf: (folder: string) => string = versionIn,
 ): SdkProblem | undefined {
-  const folders = [...new Set(files.flatMap((file) => packageFolder.exec(file)?.[1] ?? []))];
-  const copies = folders.map((folder) => ({
-    name: `@temporalio/${path.win32.basename(folder)}`,
-    folder,
-    version: versionOf(folder),
-  }));
-  const remedy = `Install all @temporalio packages once and at one version; \`npm ls @temporalio/common\` shows who brings another.`;
-  for (const { name, folder, version } of copies) {
-    const other = copies.find((copy) => copy.name === name && copy.folder !== folder);
-    if (other !== undefined)
-      return {
-        type: 'mixed',
-        message: `Two copies of ${name} are loaded, ${version} from ${folder} and ${other.version} from ${other.folder}; they do not work together. ${remedy}`,
-      };
-  }
-  const [first] = copies;
-  if (first === undefined) return undefined;
-  const odd = copies.find(({ version }) => version !== first.version);
-  if (odd !== undefined)
+  const folders = new Set(files.flatMap((file) => packageFolder.exec(file)?.[1] ?? []));
+  const copies = [...folders].map((folder) => {
+    const name = `@temporalio/${path.win32.basename(folder)}`;
+    const version = versionOf(folder);
+    return { name, version, text: `${name} ${version} from ${folder}` };
+  });
+  const pairs = copies.flatMap((one, index) =>
+    copies.slice(index + 1).map((other) => [one, other] as const),
+  );
+  const [one, other] =
+    pairs.find(([left, right]) => left.name === right.name) ??
+    pairs.find(([left, right]) => left.version !== right.version) ??
+    [];
+  if (one !== undefined && other !== undefined)
     return {
       type: 'mixed',
-      message: `${first.name} ${first.version} and ${odd.name} ${odd.version} are loaded; they do not work together. ${remedy}`,
+      message: `${one.text} and ${other.text} are loaded; they do not work together. Install all @temporalio packages once and at one version; \`npm ls @temporalio/common\` shows who brings another.`,
     };
-  return versionProblem(first.version);
+  const [first] = copies;
+  return first && versionProblem(first.version);
 }
 
 function versionProblem(version: string): SdkProblem | undefined {

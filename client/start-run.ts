@@ -6,7 +6,7 @@ import type { SearchAttributePair } from '@temporalio/common';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { z } from 'zod';
 import type { AgentRunInput } from '../workflows/contract';
-import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
+import { agentRunWorkflow, defaultTaskQueue, searchAttributes } from '../workflows/contract';
 import type { RunRequest } from '../workflows/core/run/ports';
 import { defined } from '../workflows/core/json';
 import { shownText } from '../workflows/core/secrets/shown-text';
@@ -27,12 +27,6 @@ export interface StartOptions<Output = unknown> extends RunRequest {
   readonly output?: z.ZodType<Output>;
 }
 
-/** What the client adds to a start. */
-export interface StartDefaults {
-  readonly taskQueue: string;
-  readonly searchAttributes: boolean;
-}
-
 /** Bytes of a static summary: Temporal takes 400. */
 const summaryBytes = 400;
 /** Characters of the goal in the static details; the whole is the workflow's input. */
@@ -49,7 +43,10 @@ const statusKey = defineSearchAttributeKey(searchAttributes.status, SearchAttrib
 export async function startRun(
   client: WorkflowClient,
   options: StartOptions,
-  defaults: StartDefaults,
+  {
+    taskQueue = defaultTaskQueue,
+    searchAttributes: areKnown = true,
+  }: { readonly taskQueue?: string; readonly searchAttributes?: boolean },
 ): Promise<string> {
   checkStart(options);
   const request = requestOf(options);
@@ -61,12 +58,12 @@ export async function startRun(
   try {
     await client.start(agentRunWorkflow, {
       workflowId: runId,
-      taskQueue: options.taskQueue ?? defaults.taskQueue,
+      taskQueue: options.taskQueue ?? taskQueue,
       args: [{ request } satisfies AgentRunInput],
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       staticSummary: summaryOf(request),
       staticDetails: detailsOf(request),
-      ...(defaults.searchAttributes ? { typedSearchAttributes: attributes } : {}),
+      ...(areKnown ? { typedSearchAttributes: attributes } : {}),
     });
   } catch (thrown) {
     const taken = thrown instanceof WorkflowExecutionAlreadyStartedError;

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
+import type { TLSConfig } from '@temporalio/client';
 import { defined } from '../workflows/core/json';
 import type { TemporalEnvironment } from './env';
 import { reasonOf, SetupError } from './setup-error';
@@ -41,36 +41,14 @@ export async function serverOptionsFrom(
   address: string,
 ): Promise<ServerOptions> {
   const { namespace, apiKey } = temporal;
-  const tls = temporal.tls ? await tlsConfigFrom(temporal) : false;
+  const tls = temporal.tls && (await tlsConfigFrom(temporal));
   return { address, namespace, tls, ...defined({ apiKey }) };
-}
-
-/**
- * Connects a client.
- *
- * Errors: `SetupError` that names the address or namespace and what to do, within twice `connectTimeoutMs`.
- */
-export async function connectClient(
-  options: ServerOptions,
-  channelArgs: ConnectionOptions['channelArgs'] = {},
-): Promise<Connection> {
-  await requireServing(options);
-  try {
-    return await Connection.connect({
-      address: options.address,
-      connectTimeout: options.connectTimeoutMs ?? defaultTimeoutMs,
-      channelArgs,
-      ...credentialsOf(options),
-    });
-  } catch (thrown) {
-    throw unreachable(options, reasonOf(thrown));
-  }
 }
 
 /**
  * Resolves if the server serves the namespace.
  *
- * Errors: as `connectClient`.
+ * Errors: `SetupError` that names the address or namespace and what to do, within twice `connectTimeoutMs`.
  */
 export async function requireServing(options: ServerOptions): Promise<void> {
   const { address, namespace = 'default', connectTimeoutMs = defaultTimeoutMs } = options;
@@ -147,26 +125,21 @@ export function credentialsOf({ apiKey, tls }: ServerOptions): {
 
 async function tlsConfigFrom(temporal: TemporalEnvironment): Promise<TLSConfig> {
   const { tlsServerName, tlsServerCaPath, tlsClientCertPath, tlsClientKeyPath } = temporal;
-  const config: TLSConfig = {};
-  if (tlsServerName !== undefined) config.serverNameOverride = tlsServerName;
-  if (tlsServerCaPath !== undefined) {
-    config.serverRootCACertificate = await readPem(
-      'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
-      tlsServerCaPath,
-    );
-  }
-  if (tlsClientCertPath !== undefined && tlsClientKeyPath !== undefined) {
-    config.clientCertPair = {
-      crt: await readPem('TEMPORAL_TLS_CLIENT_CERT_PATH', tlsClientCertPath),
-      key: await readPem('TEMPORAL_TLS_CLIENT_KEY_PATH', tlsClientKeyPath),
-    };
-  }
-  return config;
+  const [ca, crt, key] = await Promise.all([
+    readPem('TEMPORAL_TLS_SERVER_CA_CERT_PATH', tlsServerCaPath),
+    readPem('TEMPORAL_TLS_CLIENT_CERT_PATH', tlsClientCertPath),
+    readPem('TEMPORAL_TLS_CLIENT_KEY_PATH', tlsClientKeyPath),
+  ]);
+  return defined({
+    serverNameOverride: tlsServerName,
+    serverRootCACertificate: ca,
+    clientCertPair: crt && key && { crt, key },
+  });
 }
 
-async function readPem(variable: string, file: string): Promise<Buffer> {
+async function readPem(variable: string, file: string | undefined): Promise<Buffer | undefined> {
   try {
-    return await readFile(file);
+    return file === undefined ? undefined : await readFile(file);
   } catch (thrown) {
     throw new SetupError(
       `${variable} is ${JSON.stringify(file)}, which cannot be read: ${reasonOf(thrown)}. Set it to a PEM file.`,

@@ -5,56 +5,6 @@ import { defaultTaskQueue } from '../workflows/contract';
 import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
 
-/** How to reach a Temporal server that is not embedded. Names as in Temporal's own environment configuration. */
-export interface TemporalEnvironment {
-  /** `host:port`; absent: an embedded server is used. */
-  readonly address?: string;
-  readonly namespace: string;
-  readonly apiKey?: string;
-  readonly tls: boolean;
-  readonly tlsServerName?: string;
-  readonly tlsServerCaPath?: string;
-  readonly tlsClientCertPath?: string;
-  readonly tlsClientKeyPath?: string;
-}
-
-/** Account at one vendor. */
-interface VendorEnvironment {
-  readonly apiKey?: string;
-  readonly baseUrl?: string;
-}
-
-/** One route that was named by a variable. */
-interface ModelEnvironment {
-  readonly provider: string;
-  readonly model: string;
-}
-
-/** Levels of the log, least first. */
-type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-
-/** All that Holdfast takes from the environment. */
-export interface Environment {
-  readonly temporal: TemporalEnvironment;
-  readonly taskQueue: string;
-  /** `sqlite:<absolute path>` or `postgres://...`, as `openStore` takes it. */
-  readonly store: string;
-  /** Folder of everything that Holdfast keeps on this machine: `.holdfast` in the working directory. */
-  readonly stateDirectory: string;
-  /** Folder of fetched programs and prebuilt bundles. */
-  readonly cacheDirectory: string;
-  /** The variable PATH. */
-  readonly searchPath: string;
-  readonly anthropic: VendorEnvironment;
-  readonly openai: VendorEnvironment;
-  /** First is the primary; empty when no model was named. */
-  readonly models: readonly ModelEnvironment[];
-  readonly logLevel: LogLevel;
-  readonly buildId?: string;
-  /** True in CI. */
-  readonly ci: boolean;
-}
-
 const defaultStateFolder = '.holdfast';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -83,7 +33,8 @@ const name = (example: string): z.ZodString =>
 const flag = z
   .enum(['true', 'false', '1', '0'], { error: 'set it to true or false' })
   .transform((value) => value === 'true' || value === '1');
-const models = z
+/** `provider/model`, further ones after a comma. */
+export const modelsSchema = z
   .string()
   .transform((value) => value.split(',').map((part) => part.trim()))
   .pipe(
@@ -118,7 +69,7 @@ const schema = z.object({
     })
     .optional(),
   HOLDFAST_CACHE_DIR: z.string().optional(),
-  HOLDFAST_MODEL: models.optional(),
+  HOLDFAST_MODEL: modelsSchema.optional(),
   HOLDFAST_LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).optional(),
   HOLDFAST_BUILD_ID: name('2026-11-28.1').optional(),
   ANTHROPIC_API_KEY: secret.optional(),
@@ -131,6 +82,12 @@ const schema = z.object({
 
 type Variables = z.infer<typeof schema>;
 
+/** All that Holdfast takes from the environment. */
+export type Environment = Readonly<ReturnType<typeof environmentFrom>>;
+
+/** How to reach a Temporal server; without an address, an embedded one is used. */
+export type TemporalEnvironment = Environment['temporal'];
+
 /**
  * Reads and checks the environment.
  *
@@ -141,27 +98,49 @@ export function readEnvironment(
   source: Readonly<Record<string, string | undefined>> = process.env,
   directory: string = process.cwd(),
 ): Environment {
-  const variables = parseVariables(source);
+  return environmentFrom(parseVariables(source), directory);
+}
+
+function environmentFrom(variables: Variables, directory: string) {
   const stateDirectory = path.join(directory, defaultStateFolder);
+  const { HOLDFAST_CACHE_DIR: cache = path.join(stateDirectory, 'cache') } = variables;
   return {
     temporal: temporalFrom(variables),
     taskQueue: variables.HOLDFAST_TASK_QUEUE ?? defaultTaskQueue,
+    /** `sqlite:<absolute path>` or `postgres://...`, as `openStore` takes it. */
     store: storeFrom(variables.HOLDFAST_STORE, directory),
-    cacheDirectory: path.resolve(
-      directory,
-      variables.HOLDFAST_CACHE_DIR ?? path.join(stateDirectory, 'cache'),
-    ),
+    /** Folder of fetched programs and prebuilt bundles. */
+    cacheDirectory: path.resolve(directory, cache),
+    /** Folder of everything that Holdfast keeps on this machine: `.holdfast` in the working directory. */
     stateDirectory,
+    /** The variable PATH. */
     searchPath: variables.PATH ?? '',
     anthropic: defined({
       apiKey: variables.ANTHROPIC_API_KEY,
       baseUrl: variables.ANTHROPIC_BASE_URL,
     }),
     openai: defined({ apiKey: variables.OPENAI_API_KEY, baseUrl: variables.OPENAI_BASE_URL }),
+    /** First is the primary; empty when no model was named. */
     models: variables.HOLDFAST_MODEL ?? [],
     logLevel: variables.HOLDFAST_LOG_LEVEL ?? 'info',
-    ...defined({ buildId: variables.HOLDFAST_BUILD_ID }),
     ci: variables.CI !== undefined && variables.CI !== 'false',
+    ...defined({ buildId: variables.HOLDFAST_BUILD_ID }),
+  };
+}
+
+function temporalFrom(variables: Variables) {
+  const { TEMPORAL_NAMESPACE: namespace = 'default', TEMPORAL_TLS: tls } = variables;
+  const secured = {
+    apiKey: variables.TEMPORAL_API_KEY,
+    tlsServerName: variables.TEMPORAL_TLS_SERVER_NAME,
+    tlsServerCaPath: variables.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
+    tlsClientCertPath: variables.TEMPORAL_TLS_CLIENT_CERT_PATH,
+    tlsClientKeyPath: variables.TEMPORAL_TLS_CLIENT_KEY_PATH,
+  };
+  return {
+    namespace,
+    tls: tls ?? Object.values(secured).some((value) => value !== undefined),
+    ...defined({ address: variables.TEMPORAL_ADDRESS, ...secured }),
   };
 }
 
@@ -194,30 +173,6 @@ function faultLine(issue: z.core.$ZodIssue, given: Readonly<NodeJS.ProcessEnv>):
 function shownValue(key: string, value: string): string {
   if (secretNames.has(key)) return `set (${value.length} characters, not shown)`;
   return JSON.stringify(value.replace(/\/\/[^@/\s]*@/, '//***@').slice(0, 80));
-}
-
-function temporalFrom(variables: Variables): TemporalEnvironment {
-  return {
-    namespace: variables.TEMPORAL_NAMESPACE ?? 'default',
-    tls: variables.TEMPORAL_TLS ?? impliesTls(variables),
-    ...defined({
-      address: variables.TEMPORAL_ADDRESS,
-      apiKey: variables.TEMPORAL_API_KEY,
-      tlsServerName: variables.TEMPORAL_TLS_SERVER_NAME,
-      tlsServerCaPath: variables.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
-      tlsClientCertPath: variables.TEMPORAL_TLS_CLIENT_CERT_PATH,
-      tlsClientKeyPath: variables.TEMPORAL_TLS_CLIENT_KEY_PATH,
-    }),
-  };
-}
-
-function impliesTls(variables: Variables): boolean {
-  return [
-    variables.TEMPORAL_API_KEY,
-    variables.TEMPORAL_TLS_SERVER_NAME,
-    variables.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
-    variables.TEMPORAL_TLS_CLIENT_CERT_PATH,
-  ].some((value) => value !== undefined);
 }
 
 function storeFrom(value: string | undefined, directory: string): string {

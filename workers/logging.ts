@@ -1,10 +1,6 @@
 /** The worker's log: pino, with secrets redacted, and the Temporal SDK's runtime bridged into it. */
-import type {
-  LogMetadata,
-  Logger as TemporalLogger,
-  LogLevel as TemporalLevel,
-} from '@temporalio/worker';
-import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
+import type { LogMetadata } from '@temporalio/worker';
+import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { DestinationStream, Logger } from 'pino';
 import { destination, pino } from 'pino';
 import { redactText } from '../workflows/core/secrets/redact';
@@ -26,35 +22,11 @@ export function createLogger(level: Environment['logLevel'], output?: Destinatio
   );
 }
 
-/** Gives a pino logger the form that the Temporal SDK wants. */
-export function toTemporalLogger(logger: Logger): TemporalLogger {
-  const write = {
-    TRACE: (message: string, meta?: LogMetadata) => {
-      logger.trace(plain(meta), message);
-    },
-    DEBUG: (message: string, meta?: LogMetadata) => {
-      logger.debug(plain(meta), message);
-    },
-    INFO: (message: string, meta?: LogMetadata) => {
-      logger.info(plain(meta), message);
-    },
-    WARN: (message: string, meta?: LogMetadata) => {
-      logger.warn(plain(meta), message);
-    },
-    ERROR: (message: string, meta?: LogMetadata) => {
-      logger.error(plain(meta), message);
-    },
-  } satisfies Record<TemporalLevel, (message: string, meta?: LogMetadata) => void>;
-  return {
-    log: (level, message, meta) => {
-      write[level](message, meta);
-    },
-    trace: write.TRACE,
-    debug: write.DEBUG,
-    info: write.INFO,
-    warn: write.WARN,
-    error: write.ERROR,
-  };
+/** Gives a pino logger the form that the Temporal SDK wants; pino's level decides what is written. */
+export function toTemporalLogger(logger: Logger): DefaultLogger {
+  return new DefaultLogger('TRACE', ({ level, message, meta }) => {
+    logger[level.toLowerCase() as Lowercase<typeof level>](plain(meta), message);
+  });
 }
 
 /**

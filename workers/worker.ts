@@ -2,12 +2,10 @@
 import { hostname } from 'node:os';
 import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
-import type { Logger } from 'pino';
 import { checkSdk } from '../client/sdk-check';
 import { defaultTaskQueue } from '../workflows/contract';
 import type { Activities } from '../workflows/core/activities';
 import { defined } from '../workflows/core/json';
-import { installRuntime } from './logging';
 import { reasonOf, SetupError } from './setup-error';
 import { loadWorkflowBundle } from './workflow-bundle';
 
@@ -21,20 +19,14 @@ export interface CreateWorkerOptions {
   readonly namespace?: string;
   /** Default `holdfast`. */
   readonly taskQueue?: string;
-  /** Shown in the Web UI for each task. Default `holdfast-<pid>@<host>`. */
-  readonly identity?: string;
   /** Version of the deployed code, shown in the Web UI. Default `unversioned`. */
   readonly buildId?: string;
   /** File that exports the workflows; default: Holdfast's own. */
   readonly workflowsPath?: string;
   /** Keeps the prebuilt bundle; absent: it is built at each start (1-2 s). */
   readonly cacheDirectory?: string;
-  /** Taken for the SDK's log if this process has made no connection yet. */
-  readonly logger?: Logger;
   /** Default 50. */
   readonly maxConcurrentActivities?: number;
-  /** Runs kept in memory; others are replayed when they continue. Default: the SDK's, by heap size. */
-  readonly maxCachedWorkflows?: number;
   /** Default 10,000. */
   readonly shutdownGraceMs?: number;
   /** Default 5,000. */
@@ -74,8 +66,7 @@ const defaultHeartbeatIntervalMs = 10_000;
  */
 export async function createWorker(options: CreateWorkerOptions): Promise<Worker> {
   checkSdk((message) => new SetupError(message));
-  const { logger, workflowsPath, cacheDirectory } = options;
-  if (logger !== undefined) installRuntime(logger);
+  const { workflowsPath, cacheDirectory } = options;
   const { code } = await loadWorkflowBundle(defined({ workflowsPath, cacheDirectory }));
   const workerOptions = workerOptionsFrom(options, code);
   try {
@@ -96,7 +87,7 @@ function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOp
     connection: options.connection,
     namespace: options.namespace ?? 'default',
     taskQueue: options.taskQueue ?? defaultTaskQueue,
-    identity: options.identity ?? `holdfast-${process.pid}@${hostname()}`,
+    identity: `holdfast-${process.pid}@${hostname()}`,
     activities: options.activities,
     workflowBundle: { code },
     maxConcurrentActivityTaskExecutions:
@@ -106,7 +97,6 @@ function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOp
     stickyQueueScheduleToStartTimeout: options.stickyTimeoutMs ?? defaultStickyTimeoutMs,
     maxHeartbeatThrottleInterval: heartbeatIntervalMs,
     defaultHeartbeatThrottleInterval: heartbeatIntervalMs,
-    ...defined({ maxCachedWorkflows: options.maxCachedWorkflows }),
     workerDeploymentOptions: {
       version: { deploymentName: 'holdfast', buildId: options.buildId ?? defaultBuildId },
       useWorkerVersioning: false,

@@ -18,8 +18,6 @@ export interface WorkflowBundleOptions {
   readonly userWorkflowsPath?: string;
   /** Absent: nothing is cached. */
   readonly cacheDirectory?: string;
-  /** Modules whose `interceptors` export joins the bundle. */
-  readonly workflowInterceptorModules?: readonly string[];
 }
 
 /** A bundle as `Worker.create` takes it in `workflowBundle`. */
@@ -91,20 +89,16 @@ export async function loadWorkflowBundle({
   workflowsPath = holdfastWorkflowsPath(),
   userWorkflowsPath,
   cacheDirectory,
-  workflowInterceptorModules = [],
 }: WorkflowBundleOptions = {}): Promise<WorkflowBundle> {
   const entry = path.resolve(userWorkflowsPath ?? workflowsPath);
   if (!existsSync(entry)) {
     throw new SetupError(`There is no workflow code at ${entry}. Build the project first.`);
   }
-  const plain = {
-    workflowsPath: entry,
-    workflowInterceptorModules: [...workflowInterceptorModules],
-  };
+  const plain = { workflowsPath: entry };
   const options = userWorkflowsPath === undefined ? plain : withUserWorkflows(plain, entry);
   if (cacheDirectory === undefined || !(await isWritable(cacheDirectory)))
     return { code: (await build(options)).code, cached: false };
-  const key = [entry, options.workflowsPath, workflowInterceptorModules, workerPackage()];
+  const key = [entry, options.workflowsPath, require.resolve('@temporalio/worker')];
   const digest = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 16);
   const cacheFile = path.join(cacheDirectory, `bundle-${digest}.json`);
   const hit = await readCache(cacheFile);
@@ -121,10 +115,6 @@ export async function loadWorkflowBundle({
 
 function hookOf({ webpackConfigHook }: BundleOptions): WebpackHook {
   return webpackConfigHook ?? ((config) => config);
-}
-
-function workerPackage(): string {
-  return require.resolve('@temporalio/worker');
 }
 
 function buildLocked(cacheFile: string, options: BundleOptions): Promise<WorkflowBundle> {

@@ -7,13 +7,12 @@ import {
   duration,
   painter,
 } from '../../workers/cli/display/terminal-text';
-import { createTimedLines } from '../../workers/cli/display/timed-lines';
 import { runText } from '../../workers/cli/display/run-text';
-import { progressFrame } from '../../workers/cli/display/progress-frame';
-import { runTable } from '../../workers/cli/commands/list';
+import { progressFrame } from '../../workers/cli/display/live-display';
+import { runTable } from '../../workers/cli/commands/look';
 import { listQuery } from '../../client/list-runs';
 import { detailsOf, summaryOf } from '../../client/start-run';
-import { timelineLine } from '../../workers/cli/display/timeline-lines';
+import { createTimedLines, timelineLine } from '../../workers/cli/display/timeline-lines';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { RunStatusView } from '../../workflows/core/view/status';

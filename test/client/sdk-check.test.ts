@@ -27,7 +27,7 @@ test('two copies are named with version and place, even at one version', () => {
   expect(sdkProblem(files, versions({ other: '1.23.0' }))).toEqual({
     type: 'mixed',
     message: expect.stringContaining(
-      `Two copies of @temporalio/common are loaded, 1.24.0 from ${app}/common and 1.23.0 from ${nested}/common`,
+      `@temporalio/common 1.24.0 from ${app}/common and @temporalio/common 1.23.0 from ${nested}/common are loaded`,
     ) as string,
   });
   expect(sdkProblem(files, versions({}))?.type).toBe('mixed');
@@ -36,7 +36,9 @@ test('two copies are named with version and place, even at one version', () => {
 test('packages of different versions are named', () => {
   const files = [`${app}/common/lib/index.js`, `${app}/worker/lib/index.js`];
   const problem = sdkProblem(files, versions({ '@temporalio/worker': '1.25.0' }));
-  expect(problem?.message).toContain('@temporalio/common 1.24.0 and @temporalio/worker 1.25.0');
+  expect(problem?.message).toContain(
+    `@temporalio/common 1.24.0 from ${app}/common and @temporalio/worker 1.25.0 from ${app}/worker`,
+  );
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** Connecting: bounded and clear when nobody answers or the namespace is wrong; set-up of search attributes. */
 import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
-import { connectClient, serverOptionsFrom } from '../../workers/connection';
+import { serverOptionsFrom } from '../../workers/connection';
 import { connectWorker } from '../../workers/worker-connection';
 import { readEnvironment } from '../../workers/env';
 import { findFreePorts } from '../../workers/temporal-server/free-ports';
@@ -27,13 +27,10 @@ async function newNamespace(): Promise<string> {
 }
 
 describe('connecting', () => {
-  it.each([
-    ['worker', connectWorker],
-    ['client', connectClient],
-  ])('a %s says which server does not answer, and what to do', async (_who, connect) => {
+  it('says which server does not answer, and what to do', async () => {
     quietTemporal();
     const [port] = await findFreePorts(1);
-    const failing = connect({ address: `127.0.0.1:${port ?? 0}`, connectTimeoutMs: 300 });
+    const failing = connectWorker({ address: `127.0.0.1:${port ?? 0}`, connectTimeoutMs: 300 });
     await expect(failing).rejects.toThrow(`Temporal does not answer at 127.0.0.1:${port ?? 0}: `);
     await expect(failing).rejects.toThrow('correct TEMPORAL_ADDRESS');
   });

@@ -85,6 +85,7 @@ function addCommand(
   for (const option of options) command.addOption(option);
   for (const subcommand of subcommands) addCommand(command, subcommand, context, `${path} ${name}`);
   if (action === undefined) return;
+  command.option('--json', 'print JSON, or JSON lines where there are several results');
   command.action(async (...given: unknown[]) => {
     const perform = await action();
     // Commander parsed the arguments by this spec, and adds the command itself as the last one.

@@ -20,16 +20,16 @@ export interface CommandSpec {
 }
 
 /** A value that a command line may have: anything else is refused before the command runs. */
-function numberFrom(least: number, most: number, remedy: string): (text: string) => number {
+function wholeNumber(
+  least: number,
+  most: number,
+  remedy = `Give a whole number from ${least} to ${most}.`,
+): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (/^\s*\d+\s*$/.test(text) && value >= least && value <= most) return value;
     throw new InvalidArgumentError(remedy);
   };
-}
-
-function wholeNumber(least: number, most: number, unit = ''): (text: string) => number {
-  return numberFrom(least, most, `Give a whole number${unit} from ${least} to ${most}.`);
 }
 
 function dollars(text: string): number {
@@ -53,10 +53,9 @@ function durationOf(text: string): number {
 }
 
 const option = (flags: string, about: string): Option => new Option(flags, about);
-const json = (about = 'one JSON object'): Option => option('--json', about);
 const iteration = (about: string): Option =>
   option('--at <iteration>', about).argParser(
-    numberFrom(0, 999_999_999, 'Give the number of an iteration, 0 for before the first.'),
+    wholeNumber(0, 999_999_999, 'Give the number of an iteration, 0 for before the first.'),
   );
 const runId = { '<run>': 'id of the run' };
 const taskQueue = (about: string): Option =>
@@ -97,11 +96,10 @@ const running: readonly CommandSpec[] = [
       ).argParser(wholeNumber(1, 10_000_000)),
       option('--budget-usd <amount>', 'limit in US dollars, subagents included').argParser(dollars),
       option('--budget-tokens <count>', 'limit in tokens, subagents included').argParser(
-        numberFrom(1, Number.MAX_SAFE_INTEGER, 'Give a whole number of at least 1.'),
+        wholeNumber(1, Number.MAX_SAFE_INTEGER, 'Give a whole number of at least 1.'),
       ),
       option('--tenant <name>', 'tenant whose runs learn from each other (default: "default")'),
       option('--detach', 'only start the run; a `holdfast worker` does the work'),
-      json('JSON lines: each entry of the timeline, then the outcome'),
     ],
     action: async () => (await import('./commands/run.ts')).run,
   },
@@ -115,7 +113,6 @@ const running: readonly CommandSpec[] = [
       ),
       model,
       taskQueue('task queue'),
-      json('JSON lines'),
     ],
     action: async () => (await import('./commands/worker.ts')).worker,
   },
@@ -127,7 +124,6 @@ const running: readonly CommandSpec[] = [
       iteration('iteration to fork after (0: before the first)').makeOptionMandatory(),
       option('--message <text>', 'message to the model; without one, it just continues'),
       option('--id <id>', 'id of the new run'),
-      json(),
     ],
     action: async () => (await import('./commands/fork.ts')).fork,
   },
@@ -141,32 +137,27 @@ const looking: readonly CommandSpec[] = [
       option('--status <status>', 'only runs with this status').choices(statuses),
       option('--agent <name>', 'only runs of this agent'),
       option('--limit <count>', 'number of runs').argParser(wholeNumber(1, 10_000)).default(50),
-      json('JSON lines: one run each'),
     ],
-    action: async () => (await import('./commands/list.ts')).list,
+    action: async () => (await import('./commands/look.ts')).list,
   },
   {
     name: 'show',
     about: 'show where a run is, what it waits for, and its result',
     args: runId,
-    options: [option('--events', 'with the whole timeline'), json()],
-    action: async () => (await import('./commands/show.ts')).show,
+    options: [option('--events', 'with the whole timeline')],
+    action: async () => (await import('./commands/look.ts')).show,
   },
   {
     name: 'watch',
     about: 'follow a run live, from its beginning to its end',
     args: runId,
-    options: [json('JSON lines: each entry of the timeline, then the outcome')],
-    action: async () => (await import('./commands/watch.ts')).watch,
+    action: async () => (await import('./commands/look.ts')).watch,
   },
   {
     name: 'transcript',
     about: 'show the messages of a run, from its store',
     args: runId,
-    options: [
-      iteration('the transcript after this iteration (0: before the first)'),
-      json('JSON lines: one message each'),
-    ],
+    options: [iteration('the transcript after this iteration (0: before the first)')],
     action: async () => (await import('./commands/transcript.ts')).transcript,
   },
 ];
@@ -187,7 +178,6 @@ const deciding: readonly CommandSpec[] = [
     options: [
       option('--question <id>', 'id of the question; optional if only one waits'),
       by('who answers'),
-      json(),
     ],
     action: async () => (await import('./commands/decide.ts')).answer,
   },
@@ -199,7 +189,6 @@ const deciding: readonly CommandSpec[] = [
       option('--edit <file|json>', 'run it with these arguments; the model sees the change'),
       by('who decides'),
       digest,
-      json(),
     ],
     action: async () => (await import('./commands/decide.ts')).approve,
   },
@@ -211,7 +200,6 @@ const deciding: readonly CommandSpec[] = [
       option('--reason <text>', 'reason, for the model').makeOptionMandatory(),
       by('who decides'),
       digest,
-      json(),
     ],
     action: async () => (await import('./commands/decide.ts')).reject,
   },
@@ -219,88 +207,62 @@ const deciding: readonly CommandSpec[] = [
     name: 'message',
     about: 'send a message to the model, which reads it with its next call',
     args: { ...runId, '<text>': 'the message' },
-    options: [by('who sends it'), json()],
-    action: async () => (await import('./commands/intervene.ts')).message,
+    options: [by('who sends it')],
+    action: async () => (await import('./commands/decide.ts')).message,
   },
   {
     name: 'escalate',
     about: 'hand the run to a person: it waits for an answer',
     args: runId,
-    options: [reason('escalated from the command line'), by('who escalates'), json()],
-    action: async () => (await import('./commands/intervene.ts')).escalate,
+    options: [reason('escalated from the command line'), by('who escalates')],
+    action: async () => (await import('./commands/decide.ts')).escalate,
   },
   {
     name: 'stop',
     about: 'end the run with the results so far',
     args: runId,
-    options: [reason('stopped from the command line'), by('who stops it'), json()],
-    action: async () => (await import('./commands/intervene.ts')).stop,
+    options: [reason('stopped from the command line'), by('who stops it')],
+    action: async () => (await import('./commands/decide.ts')).stop,
   },
   {
     name: 'cancel',
     about: "cancel the run by Temporal's own cancellation",
     args: runId,
-    options: [json()],
-    action: async () => (await import('./commands/intervene.ts')).cancel,
+    action: async () => (await import('./commands/decide.ts')).cancel,
   },
 ];
 
 const patternId = { '<pattern>': 'id of the pattern' };
-const patternFilter = [
-  option('--tenant <name>', 'only patterns of this tenant'),
-  option('--tool <name>', "only patterns for this tool's errors"),
-  option('--status <status>', 'only patterns with this status').choices(patternStatuses),
-  json('JSON lines: one pattern each'),
-];
 
 const patterns: readonly CommandSpec[] = [
   {
     name: 'list',
     about: 'list patterns, oldest first',
-    options: patternFilter,
+    options: [
+      option('--tenant <name>', 'only patterns of this tenant'),
+      option('--tool <name>', "only patterns for this tool's errors"),
+      option('--status <status>', 'only patterns with this status').choices(patternStatuses),
+    ],
     action: async () => (await import('./commands/patterns.ts')).listPatterns,
   },
   {
     name: 'show',
     about: 'show one pattern and its evidence',
     args: patternId,
-    options: [json()],
     action: async () => (await import('./commands/patterns.ts')).showPattern,
   },
   {
     name: 'disable',
     about: 'never use a pattern again, whatever its evidence',
     args: patternId,
-    options: [json()],
-    action: async () => (await import('./commands/patterns.ts')).disablePattern,
+    action: async () =>
+      (await import('./commands/patterns.ts')).switchPattern.bind(null, 'disable'),
   },
   {
     name: 'enable',
     about: 'let its evidence decide about a pattern again',
     args: patternId,
-    options: [json()],
-    action: async () => (await import('./commands/patterns.ts')).enablePattern,
-  },
-  {
-    name: 'export',
-    about: 'print patterns as JSON lines, with their observations if asked',
-    options: [
-      ...patternFilter,
-      option('--observations', 'with the observations; "type" tells them apart'),
-    ],
-    action: async () => (await import('./commands/patterns.ts')).exportPatterns,
-  },
-  {
-    name: 'schedule',
-    about: 'let Temporal extract patterns regularly; safe to repeat',
-    options: [
-      option('--every <minutes>', 'interval (default: unchanged, or 60)').argParser(
-        wholeNumber(1, 10_080, ' of minutes'),
-      ),
-      taskQueue('task queue'),
-      json(),
-    ],
-    action: async () => (await import('./commands/patterns.ts')).scheduleExtraction,
+    action: async () => (await import('./commands/patterns.ts')).switchPattern.bind(null, 'enable'),
   },
 ];
 
@@ -311,13 +273,12 @@ const keeping: readonly CommandSpec[] = [
     options: [
       taskQueue('task queue of the workers that extract patterns'),
       option('--no-schedule', 'only the search attributes'),
-      json(),
     ],
     action: async () => (await import('./commands/setup.ts')).setup,
   },
   {
     name: 'patterns',
-    about: 'what runs have learned: list, show, disable, enable, export, schedule',
+    about: 'what runs have learned: list, show, disable, enable',
     subcommands: patterns,
   },
   {
@@ -328,7 +289,6 @@ const keeping: readonly CommandSpec[] = [
       option('--run-id <id...>', 'runs whose histories the server has, with all segments'),
       option('--save <dir>', 'directory that keeps what --run-id fetches, as JSON files'),
       option('--workflows <file>', "your own workflows, replayed beside Holdfast's"),
-      json('JSON lines: one history each, then a summary'),
     ],
     action: async () => (await import('./commands/replay.ts')).replay,
   },
@@ -341,7 +301,6 @@ const keeping: readonly CommandSpec[] = [
         .argParser(durationOf)
         .default(durationOf(defaultGrace), defaultGrace),
       option('--force', 'even if no run of the namespace names this store'),
-      json(),
     ],
     action: async () => (await import('./commands/gc.ts')).gc,
   },

@@ -1,6 +1,6 @@
 /** The agents that this machine's worker offers: a file's, or the built-in one on the models that the environment names. */
 import path from 'node:path';
-import type { AgentDefinition, RouteDefinition } from '../../activities/definitions/agent';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import type { ActivitiesConfig } from '../../activities/index';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
@@ -8,6 +8,7 @@ import { presetNames, presetProvider } from '../../activities/providers/presets'
 import type { Provider } from '../../activities/providers/provider';
 import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';
 import type { Environment } from '../env';
+import { modelsSchema } from '../env';
 import { SetupError } from '../setup-error';
 import type { AgentsFile } from './agents-file';
 import { loadAgentsFile } from './agents-file';
@@ -59,26 +60,20 @@ export async function localAgents(
   return { agents: [agent], providers: providersOf(environment, [agent]) };
 }
 
-function chainFrom(
-  { models }: Environment,
-  flag: string | undefined,
-): readonly [RouteDefinition, ...RouteDefinition[]] {
-  const routes = flag === undefined ? models : flag.split(',').map(routeFrom);
-  const [first, ...rest] = routes;
+function chainFrom({ models }: Environment, flag: string | undefined): AgentDefinition['chain'] {
+  const [first, ...rest] = flag === undefined ? models : modelsOf(flag);
   if (first !== undefined) return [first, ...rest];
   throw new SetupError(
     'No model is named. Give --model provider/model or set HOLDFAST_MODEL, such as anthropic/claude-sonnet-4-5 with ANTHROPIC_API_KEY, or ollama/qwen3 for a local one.',
   );
 }
 
-function routeFrom(text: string): RouteDefinition {
-  const match = /^\s*([^/\s]+)\/(\S+)\s*$/.exec(text);
-  const [, provider, model] = match ?? [];
-  if (provider === undefined || model === undefined)
-    throw new SetupError(
-      `--model ${JSON.stringify(text)} is not usable: give provider/model, such as anthropic/claude-sonnet-4-5.`,
-    );
-  return { provider, model };
+function modelsOf(flag: string): Environment['models'] {
+  const parsed = modelsSchema.safeParse(flag);
+  if (parsed.success) return parsed.data;
+  throw new SetupError(
+    `--model ${JSON.stringify(flag)} is not usable: give provider/model, such as anthropic/claude-sonnet-4-5.`,
+  );
 }
 
 /** The providers that the agents' chains name, with the environment's accounts. */

@@ -5,27 +5,19 @@ import { defined } from '../../workflows/core/json';
 import type { Environment } from '../env';
 import { installRuntime } from '../logging';
 import type { TemporalServer } from '../temporal-server/open-temporal';
+import type { CreateWorkerOptions } from '../worker';
 import { createWorker } from '../worker';
 import { connectWorker } from '../worker-connection';
 import { openEnvironmentStore } from './environment-store';
 import type { WorkerOffer } from './local-agents';
+import { reachTemporal } from './reach-temporal';
 
 /** A worker that is ready to run, and how to release everything that it holds. */
 export interface LocalWorker {
   readonly worker: Worker;
+  readonly server: TemporalServer;
   /** Closes connection and store; after the worker has ended. */
   dispose(): Promise<void>;
-}
-
-/** What a local worker is made of. */
-export interface LocalWorkerOptions {
-  readonly environment: Environment;
-  readonly taskQueue: string;
-  readonly offer: WorkerOffer;
-  /** Milliseconds that calls in flight get to end by themselves when the worker ends. Default: the worker's. */
-  readonly shutdownGraceMs?: number;
-  /** Finds or starts the server; asked only when everything else is known to work. */
-  readonly reach: () => Promise<TemporalServer>;
 }
 
 /**
@@ -34,26 +26,21 @@ export interface LocalWorkerOptions {
  * Errors: `UserError` and `SetupError` with thing, value and remedy; nothing stays open then.
  */
 export async function createLocalWorker(
-  options: LocalWorkerOptions,
-): Promise<LocalWorker & { readonly server: TemporalServer }> {
-  const { environment, offer, taskQueue } = options;
+  environment: Environment,
+  offer: WorkerOffer,
+  options: Pick<CreateWorkerOptions, 'taskQueue' | 'shutdownGraceMs'> = {},
+): Promise<LocalWorker> {
+  const { taskQueue, cacheDirectory, buildId } = environment;
   installRuntime(environment.logLevel);
   const store = await openEnvironmentStore(environment);
   try {
     const activities = createActivities({ store, ...offer });
-    const server = await options.reach();
+    // Last, when everything else is known to work.
+    const server = await reachTemporal(environment);
+    const { namespace } = server;
     const connection = await connectWorker(server);
-    const worker = await createWorker({
-      connection,
-      activities,
-      namespace: server.namespace,
-      taskQueue,
-      cacheDirectory: environment.cacheDirectory,
-      ...defined({
-        buildId: environment.buildId,
-        shutdownGraceMs: options.shutdownGraceMs,
-      }),
-    });
+    const settings = { taskQueue, cacheDirectory, ...defined({ buildId }), ...options };
+    const worker = await createWorker({ connection, activities, namespace, ...settings });
     const dispose = async (): Promise<void> => {
       await connection.close();
       await store.close();

@@ -7,9 +7,9 @@ import { createActivities } from '../../../activities/index';
 import type { AgentDefinition } from '../../../activities/definitions/agent';
 import type { Provider } from '../../../activities/providers/provider';
 import { openStore } from '../../../activities/stores/open-store';
+import { openConnection } from '../../../client/connect';
 import { AgentClient } from '../../../client/index';
 import { VendorEmulator } from '../../../testing/emulator/emulator';
-import { connectClient } from '../../../workers/connection';
 import { connectWorker } from '../../../workers/worker-connection';
 import { startEmbeddedServer } from '../../../workers/temporal-server/embedded-server';
 import { readEnvironment } from '../../../workers/env';
@@ -51,7 +51,7 @@ async function withWorker<Result>(
   work: (world: ProviderWorld) => Promise<Result>,
 ): Promise<Result> {
   const connection = await connectWorker({ address });
-  const clientConnection = await connectClient({ address });
+  const clientConnection = await openConnection({ address, namespace: 'default' });
   const store = await openStore(`sqlite:${path.join(folder, 'store.db')}`);
   try {
     const temporal = new Client({ connection: clientConnection });

@@ -1,7 +1,8 @@
-/** `holdfast approve`, `reject` and `answer`: end a wait for a person. */
+/** What people send to a run: `holdfast approve`, `reject` and `answer` end a wait, the others reach a run in progress. */
 import { readFile } from 'node:fs/promises';
 import { check, editedInputSchema } from '../../../client/check-input';
 import { ClientError, reasonOf } from '../../../client/client-error';
+import type { Actor } from '../../../client/person-requests';
 import type { RunHandle } from '../../../client/run-handle';
 import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
@@ -9,10 +10,9 @@ import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
 
-interface DecisionOptions extends CommonOptions {
-  readonly by?: string;
-  readonly digest?: string;
-}
+type Options = CommonOptions & Actor;
+type DecisionOptions = Options & { readonly digest?: string };
+type ReasonOptions = Options & { readonly reason: string };
 
 /** Sends a decision and prints what was done. */
 async function decide(
@@ -45,12 +45,12 @@ export async function approve(
   given: string | undefined,
   options: DecisionOptions & { readonly edit?: string },
 ): Promise<void> {
-  const { by, digest, edit } = options;
+  const { edit } = options;
   const input = edit === undefined ? undefined : await readEdit(edit);
   const text = `approved ID${input === undefined ? '' : ' with changed arguments'}`;
   const decision = { name: 'approve', text, ...defined({ input }) } as const;
   await decide(context, runId, given, options, decision, (run, id) =>
-    run.approve(id, defined({ by, digest, input })),
+    run.approve(id, { ...options, ...defined({ input }) }),
   );
 }
 
@@ -59,12 +59,11 @@ export async function reject(
   context: CommandContext,
   runId: string,
   given: string | undefined,
-  options: DecisionOptions & { readonly reason: string },
+  options: DecisionOptions & ReasonOptions,
 ): Promise<void> {
-  const { by, digest, reason } = options;
   const decision = { name: 'reject', text: 'rejected ID' } as const;
   await decide(context, runId, given, options, decision, (run, id) =>
-    run.reject(id, reason, defined({ by, digest })),
+    run.reject(id, options.reason, options),
   );
 }
 
@@ -73,12 +72,12 @@ export async function answer(
   context: CommandContext,
   runId: string,
   text: string,
-  options: CommonOptions & { readonly by?: string; readonly question?: string },
+  options: Options & { readonly question?: string },
 ): Promise<void> {
   await withClient(context, async (client) => {
     const run = client.run(runId);
     const questionId = await chooseItem(run, 'question', options.question);
-    await run.answer(questionId, text, defined({ by: options.by }));
+    await run.answer(questionId, text, options);
     print(context, options, { runId, questionId, answered: true }, `answered ${questionId}`);
   });
 }
@@ -127,4 +126,52 @@ async function readEdit(given: string): Promise<JsonObject> {
     );
   }
   return check(editedInputSchema, value, remedy);
+}
+
+async function send(
+  context: CommandContext,
+  runId: string,
+  options: CommonOptions,
+  sent: string,
+  request: (run: RunHandle) => Promise<void>,
+): Promise<void> {
+  await withClient(context, (client) => request(client.run(runId)));
+  print(context, options, { runId, sent }, `sent ${sent} to ${runId}`);
+}
+
+/** Sends a message to the model. */
+export function message(
+  context: CommandContext,
+  runId: string,
+  text: string,
+  options: Options,
+): Promise<void> {
+  return send(context, runId, options, 'message', (run) => run.addMessage(text, options));
+}
+
+/** Hands the run to a person. */
+export function escalate(
+  context: CommandContext,
+  runId: string,
+  options: ReasonOptions,
+): Promise<void> {
+  return send(context, runId, options, 'escalate', (run) => run.escalate(options.reason, options));
+}
+
+/** Ends the run with what it has so far. */
+export function stop(
+  context: CommandContext,
+  runId: string,
+  options: ReasonOptions,
+): Promise<void> {
+  return send(context, runId, options, 'stop', (run) => run.stop(options.reason, options));
+}
+
+/** Cancels the workflow. */
+export function cancel(
+  context: CommandContext,
+  runId: string,
+  options: CommonOptions,
+): Promise<void> {
+  return send(context, runId, options, 'cancel', (run) => run.cancel());
 }

@@ -1,36 +1,19 @@
 /** `holdfast patterns`: what runs have learned, and what people decide about it. */
-import { judged } from '../../../activities/learning/evidence';
+import { judged, trustIn } from '../../../activities/learning/evidence';
 import type { Pattern, PatternStatus } from '../../../activities/stores/patterns/pattern-shape';
 import type { PatternStore } from '../../../activities/stores/patterns/pattern-store';
 import { UserError } from '../../../activities/lifecycle/user-error';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print } from '../command-context';
-import { schedulePatterns, scheduleText } from '../../../client/pattern-schedule';
-import { readEnvironment } from '../../env';
 import { withStore } from '../environment-store';
-import { patternTable, patternText, shownPattern } from '../display/pattern-text';
+import { describeFix } from '../../../activities/learning/fix-template';
+import { printable, table } from '../display/terminal-text';
 import { defined } from '../../../workflows/core/json';
-import { withTemporal } from '../reach-temporal';
 
 interface PatternFilter extends CommonOptions {
   readonly tenant?: string;
   readonly tool?: string;
   readonly status?: PatternStatus;
-}
-
-function withPatterns<Result>(
-  context: CommandContext,
-  work: (patterns: PatternStore) => Promise<Result>,
-): Promise<Result> {
-  return withStore(context, ({ patterns }) => work(patterns));
-}
-
-async function selected(
-  patterns: PatternStore,
-  { tenant, tool, status }: PatternFilter,
-): Promise<readonly Pattern[]> {
-  const found = await patterns.patterns(defined({ tenant, tool }));
-  return found.filter((pattern) => status === undefined || pattern.status === status);
 }
 
 /** Errors: `UserError` for an id that is not in the store. */
@@ -56,7 +39,11 @@ function switched(
 /** `holdfast patterns list`. */
 export async function listPatterns(context: CommandContext, options: PatternFilter): Promise<void> {
   const { output } = context;
-  const found = await withPatterns(context, (patterns) => selected(patterns, options));
+  const { tenant, tool, status } = options;
+  const patterns = await withStore(context, (store) =>
+    store.patterns.patterns(defined({ tenant, tool })),
+  );
+  const found = patterns.filter((pattern) => status === undefined || pattern.status === status);
   const nowMs = Date.now();
   if (options.json === true)
     for (const pattern of found) output.write(`${JSON.stringify(shownPattern(pattern, nowMs))}\n`);
@@ -70,37 +57,20 @@ export async function showPattern(
   id: string,
   options: CommonOptions,
 ): Promise<void> {
-  const pattern = await withPatterns(context, (patterns) => patternOf(patterns, id));
+  const pattern = await withStore(context, ({ patterns }) => patternOf(patterns, id));
   const nowMs = Date.now();
   print(context, options, shownPattern(pattern, nowMs), patternText(pattern, nowMs));
 }
 
-/** `holdfast patterns disable`: holds until `enable`. */
-export function disablePattern(
-  context: CommandContext,
-  id: string,
-  options: CommonOptions,
-): Promise<void> {
-  return switchPattern(context, 'disable', id, options);
-}
-
-/** `holdfast patterns enable`: the pattern's evidence decides again. */
-export function enablePattern(
-  context: CommandContext,
-  id: string,
-  options: CommonOptions,
-): Promise<void> {
-  return switchPattern(context, 'enable', id, options);
-}
-
-async function switchPattern(
-  context: CommandContext,
+/** `holdfast patterns disable`, which holds until `enable` lets the pattern's evidence decide again. */
+export async function switchPattern(
   to: 'disable' | 'enable',
+  context: CommandContext,
   id: string,
   options: CommonOptions,
 ): Promise<void> {
   const nowMs = Date.now();
-  const pattern = await withPatterns(context, async (patterns) => {
+  const pattern = await withStore(context, async ({ patterns }) => {
     await patternOf(patterns, id);
     return patterns.updatePattern(id, (known) => switched(known, to, nowMs));
   });
@@ -109,38 +79,72 @@ async function switchPattern(
   print(context, options, shownPattern(pattern, nowMs), text);
 }
 
-/** `holdfast patterns export`. */
-export async function exportPatterns(
-  context: CommandContext,
-  options: PatternFilter & { readonly observations?: boolean },
-): Promise<void> {
-  const { output } = context;
-  const nowMs = Date.now();
-  await withPatterns(context, async (patterns) => {
-    for (const pattern of await selected(patterns, options))
-      output.write(`${JSON.stringify({ type: 'pattern', ...shownPattern(pattern, nowMs) })}\n`);
-    if (options.observations !== true) return;
-    const tenants = options.tenant === undefined ? await patterns.tenants() : [options.tenant];
-    for (const tenant of tenants)
-      for (const observation of await patterns.observations(tenant))
-        if (options.tool === undefined || observation.tool === options.tool)
-          output.write(`${JSON.stringify({ type: 'observation', ...observation })}\n`);
-  });
+/** A pattern with what it is worth now, as programs read it. */
+function shownPattern(pattern: Pattern, nowMs: number): object {
+  const { successes, failures } = counts(pattern);
+  const trust = Math.round(trustIn(pattern, nowMs) * 1_000) / 1_000;
+  return { ...pattern, successes, failures, lowerBound: trust, text: describeFix(pattern.fix) };
 }
 
-/** `holdfast patterns schedule`. */
-export async function scheduleExtraction(
-  context: CommandContext,
-  { every, ...options }: CommonOptions & { readonly taskQueue?: string; readonly every?: number },
-): Promise<void> {
-  const environment = readEnvironment(context.variables, context.directory);
-  const { taskQueue = environment.taskQueue } = options;
-  await withTemporal(environment, async ({ client, server: { address } }) => {
-    const made = await schedulePatterns(client, {
-      address,
-      taskQueue,
-      ...defined({ everyMs: every && every * 60_000 }),
-    });
-    print(context, options, made, `schedule ${scheduleText(made)}`);
+/** Evidence without its age, in whole numbers. */
+function counts({ observed, used }: Pattern): { successes: number; failures: number } {
+  return {
+    successes: Math.round(observed.successes + used.successes),
+    failures: Math.round(observed.failures + used.failures),
+  };
+}
+
+/** Patterns as a table that is cut to the width; ids are never cut, so that they can be copied. */
+function patternTable(
+  patterns: readonly Pattern[],
+  columns: number,
+  nowMs: number,
+): readonly string[] {
+  const rows = patterns.map((pattern) => {
+    const { successes, failures } = counts(pattern);
+    const evidence = `${successes}/${failures}`;
+    const trust = trustIn(pattern, nowMs).toFixed(2);
+    const what = `${describeFix(pattern.fix)} -- ${pattern.errorText}`;
+    return [
+      pattern.id,
+      pattern.status,
+      trust,
+      evidence,
+      pattern.tenant,
+      pattern.tool === '' ? '(reply)' : pattern.tool,
+      printable(what),
+    ];
   });
+  return table(
+    [['PATTERN', 'STATUS', 'TRUST', 'OK/NOT', 'TENANT', 'TOOL', 'FIX -- ERROR'], ...rows],
+    columns,
+  );
+}
+
+function day(atMs: number | undefined): string {
+  return atMs === undefined ? 'never' : new Date(atMs).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** All about one pattern, one row each. */
+function patternText(pattern: Pattern, nowMs: number): string {
+  const { observed, used, lastUses } = pattern;
+  const tally = ({ successes, failures }: Pattern['used']): string =>
+    `${successes.toFixed(1)} worked, ${failures.toFixed(1)} did not`;
+  const rows: readonly (readonly [string, string])[] = [
+    ['pattern', pattern.id],
+    ['status', `${pattern.status} since ${day(pattern.statusAtMs)}`],
+    ['trust', `${trustIn(pattern, nowMs).toFixed(2)} (lower bound of its rate of success)`],
+    ['tenant', pattern.tenant],
+    ['tool', pattern.tool === '' ? '(the reply as a whole)' : pattern.tool],
+    ['error', `${pattern.errorCode}: ${pattern.errorText}`],
+    ['fix', describeFix(pattern.fix)],
+    ['seen', `${tally(observed)} (weighed by age)`],
+    [
+      'used',
+      `${tally(used)}; last: ${lastUses.map(({ helped }) => (helped ? '+' : '-')).join('') || 'none'}`,
+    ],
+    ['created', day(pattern.createdAtMs)],
+    ['last used', day(pattern.lastUsedAtMs)],
+  ];
+  return rows.map(([name, value]) => `${name.padEnd(10)} ${printable(value)}`).join('\n');
 }

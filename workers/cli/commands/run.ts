@@ -2,21 +2,21 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { AgentClient } from '../../../client/agent-client';
+import { connect } from '../../../client/connect';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { exitCodes } from '../exit-codes';
-import { watchRun } from './watch';
+import { watchRun } from './look';
 import type { StartOptions } from '../../../client/start-run';
 import { checkStart } from '../../../client/start-run';
 import { defined } from '../../../workflows/core/json';
 import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { SetupError } from '../../setup-error';
-import type { TemporalServer } from '../../temporal-server/open-temporal';
 import type { WorkerOffer } from '../local-agents';
 import { builtInAgentName, localAgents } from '../local-agents';
 import type { LocalWorker } from '../local-worker';
 import { createLocalWorker } from '../local-worker';
-import { agentClientOf, reachTemporal } from '../reach-temporal';
+import { reachTemporal } from '../reach-temporal';
 
 interface RunOptions extends CommonOptions {
   readonly workspace?: string;
@@ -86,7 +86,7 @@ async function detach(
       ? start
       : withAgent(start, options, await localAgents(environment, { agents, directory }));
   const server = await reachTemporal(environment);
-  const client = await agentClientOf(server, environment);
+  const client = await connect({ ...server, taskQueue: environment.taskQueue });
   try {
     const { runId } = await client.start(request);
     const { address, uiUrl } = server;
@@ -124,15 +124,9 @@ async function workHere(
   const offer = await localAgents(environment, { ...options, directory });
   const request = withAgent(start, options, offer);
   const quiet: Environment = { ...environment, logLevel: 'error' };
-  const local = await createLocalWorker({
-    environment: quiet,
-    taskQueue: environment.taskQueue,
-    offer,
-    shutdownGraceMs: interruptGraceMs,
-    reach: () => reachTemporal(environment),
-  });
+  const local = await createLocalWorker(quiet, offer, { shutdownGraceMs: interruptGraceMs });
   try {
-    const client = await agentClientOf(local.server, environment);
+    const client = await connect({ ...local.server, taskQueue: environment.taskQueue });
     try {
       await startAndWatch(context, client, local, request, options);
     } finally {
@@ -147,7 +141,7 @@ async function workHere(
 async function startAndWatch(
   context: CommandContext,
   client: AgentClient,
-  { worker, server }: LocalWorker & { readonly server: TemporalServer },
+  { worker, server }: LocalWorker,
   start: StartOptions,
   options: RunOptions,
 ): Promise<void> {

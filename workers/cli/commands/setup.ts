@@ -1,11 +1,16 @@
 /** `holdfast setup`: creates in the namespace what Holdfast needs there. */
+import type { Client } from '@temporalio/client';
+import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print } from '../command-context';
-import type { PatternSchedule } from '../../../client/pattern-schedule';
-import { schedulePatterns, scheduleText } from '../../../client/pattern-schedule';
+import { asClientError } from '../../../client/temporal-failure';
+import { extractPatternsWorkflow, patternScheduleId } from '../../../workflows/contract';
 import { readEnvironment } from '../../env';
 import { registerSearchAttributes } from '../../search-attributes';
 import { withTemporal } from '../reach-temporal';
+
+/** Milliseconds between two extractions of patterns: an hour (ADR 0027). */
+const extractionIntervalMs = 3_600_000;
 
 /** Registers the search attributes and creates the schedule of learned patterns. */
 export async function setup(
@@ -16,28 +21,52 @@ export async function setup(
   const { taskQueue = environment.taskQueue } = options;
   await withTemporal(environment, async ({ client, connection, server }) => {
     const { address, namespace } = server;
-    const registered = await registerSearchAttributes(connection, namespace);
-    const schedule = options.schedule
-      ? await schedulePatterns(client, { address, taskQueue })
-      : undefined;
-    const text = [
+    const { added, present } = await registerSearchAttributes(connection, namespace);
+    const attributes = [
+      ...(added.length === 0 ? [] : [`added ${added.join(', ')}`]),
+      ...(present.length === 0 ? [] : [`${present.length} were there`]),
+    ];
+    const lines = [
       `namespace "${namespace}" at ${address}`,
-      attributesText(registered),
-      ...(schedule === undefined ? [] : [scheduleLine(schedule)]),
-    ].join('\n');
-    print(context, options, { address, namespace, ...registered, schedule }, text);
+      `search attributes: ${attributes.join('; ')}`,
+    ];
+    const value = { address, namespace, added, present };
+    if (!options.schedule) {
+      print(context, options, value, lines.join('\n'));
+      return;
+    }
+    const scheduleId = patternScheduleId(taskQueue);
+    const created = await schedulePatterns(client, taskQueue, address);
+    lines.push(`schedule of learned patterns: ${scheduleId} ${created ? 'created' : 'is there'}`);
+    const schedule = { scheduleId, taskQueue, created };
+    print(context, options, { ...value, schedule }, lines.join('\n'));
   });
 }
 
-function attributesText({
-  added,
-  present,
-}: Awaited<ReturnType<typeof registerSearchAttributes>>): string {
-  const known = present.length === 0 ? '' : `${present.length} were there`;
-  const made = added.length === 0 ? '' : `added ${added.join(', ')}`;
-  return `search attributes: ${[made, known].filter((part) => part !== '').join('; ')}`;
-}
-
-function scheduleLine(schedule: PatternSchedule): string {
-  return `schedule of learned patterns: ${scheduleText(schedule)}`;
+/** Creates the schedule, one per task queue; false if it was there. What people made of it stays. */
+async function schedulePatterns(
+  { schedule, options: { namespace } }: Client,
+  taskQueue: string,
+  address: string,
+): Promise<boolean> {
+  const scheduleId = patternScheduleId(taskQueue);
+  try {
+    await schedule.create({
+      scheduleId,
+      spec: { intervals: [{ every: extractionIntervalMs }] },
+      action: {
+        type: 'startWorkflow',
+        workflowType: extractPatternsWorkflow,
+        workflowId: scheduleId,
+        taskQueue,
+        args: [],
+      },
+      // Missed extractions need no catch-up: each one reads all observations.
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
+    });
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof ScheduleAlreadyRunning) return false;
+    throw asClientError(thrown, { address, namespace });
+  }
 }

@@ -3,7 +3,6 @@ import type { CommandContext, CommonOptions } from '../command-context';
 import { readEnvironment } from '../../env';
 import { localAgents } from '../local-agents';
 import { createLocalWorker } from '../local-worker';
-import { reachTemporal } from '../reach-temporal';
 
 /** Runs a worker. */
 export async function worker(
@@ -17,8 +16,7 @@ export async function worker(
   const environment = readEnvironment(variables, directory);
   const taskQueue = options.taskQueue ?? environment.taskQueue;
   const offer = await localAgents(environment, { ...options, directory });
-  const reach = (): ReturnType<typeof reachTemporal> => reachTemporal(environment);
-  const local = await createLocalWorker({ environment, taskQueue, offer, reach });
+  const local = await createLocalWorker(environment, offer, { taskQueue });
   const { address, namespace, uiUrl } = local.server;
   const agents = offer.agents.map(({ name }) => name);
   const notifiers = offer.notifiers?.map(({ name }) => name);

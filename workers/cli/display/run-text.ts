@@ -6,11 +6,10 @@ import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { RunStatusView } from '../../../workflows/core/view/status';
 import type { CommandOutput } from '../command-context';
 import { endText } from './outcome-text';
-import { createTimedLines, timeIndent } from './timed-lines';
 import type { Color } from './terminal-text';
 import { painter, printable, wrapTo } from './terminal-text';
 import type { DisplayLine } from './timeline-lines';
-import { pendingLines } from './timeline-lines';
+import { createTimedLines, pendingLines, timeIndent } from './timeline-lines';
 
 /** What is shown of a run. */
 export interface ShownRun {
