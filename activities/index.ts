@@ -79,7 +79,6 @@ export function createActivities(config: ActivitiesConfig): Activities {
 export type { Activities } from '../workflows/core/activities';
 export type { Failure, InfraError } from '../workflows/core/failure';
 export type { JsonObject, JsonValue } from '../workflows/core/json';
-export type { Limits } from '../workflows/core/limits';
 export type { Head, Message } from '../workflows/core/message';
 export type { ActivitiesConfig } from './definitions/activities-config';
 export type { AgentDefinition, RouteDefinition } from './definitions/agent';

@@ -2,7 +2,7 @@
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { check, runIdSchema } from './check-input';
-import type { ListOptions, RunSummary } from './list-runs';
+import type { RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
 import { continuedStart, forkStart } from './fork-run';
 import type { RunAccess } from './run-access';
@@ -108,7 +108,9 @@ export class AgentClient {
   }
 
   /** Runs by status and agent: those in progress, newest first, then those that ended last. */
-  list(options: ListOptions = {}): Promise<readonly RunSummary[]> {
+  list(
+    options: Partial<Pick<RunSummary, 'status' | 'agent'>> & { readonly limit?: number } = {},
+  ): Promise<readonly RunSummary[]> {
     return this.explaining(() => listRuns(this.client.workflow, options));
   }
 

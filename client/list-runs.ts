@@ -4,14 +4,6 @@ import { agentRunWorkflow, searchAttributes } from '../workflows/contract';
 import { defined } from '../workflows/core/json';
 import type { RunStatusWord } from '../workflows/core/view/status';
 
-/** Which runs. */
-export interface ListOptions {
-  readonly status?: RunStatusWord;
-  readonly agent?: string;
-  /** Default 50. */
-  readonly limit?: number;
-}
-
 /** One run in a list, as visibility knows it: seconds late at worst. */
 export interface RunSummary {
   readonly runId: string;
@@ -23,6 +15,11 @@ export interface RunSummary {
   readonly startedAtMs: number;
   readonly closedAtMs?: number;
 }
+
+/** Which runs; 50 where nothing is said. */
+export type ListOptions = Partial<Pick<RunSummary, 'status' | 'agent'>> & {
+  readonly limit?: number;
+};
 
 /** Runs of a list where the caller names no limit. */
 const defaultListLimit = 50;
@@ -98,21 +95,14 @@ function summaryOf(info: WorkflowExecutionInfo): RunSummary {
   };
 }
 
-function statusWord(info: WorkflowExecutionInfo, attribute: string | undefined): RunStatusWord {
-  switch (info.status.name) {
-    case 'COMPLETED':
-      return attribute === 'stopped' ? 'stopped' : 'completed';
-    case 'CANCELLED':
-    case 'TERMINATED':
-      return 'cancelled';
-    case 'FAILED':
-    case 'TIMED_OUT':
-      return 'failed';
-    case 'UNSPECIFIED':
-    case 'RUNNING':
-    case 'CONTINUED_AS_NEW':
-    case 'PAUSED':
-    case 'UNKNOWN':
-      return attribute === 'waiting' ? 'waiting' : 'running';
-  }
+function statusWord({ status }: WorkflowExecutionInfo, attribute?: string): RunStatusWord {
+  if (status.name === 'COMPLETED') return attribute === 'stopped' ? 'stopped' : 'completed';
+  return closedWords[status.name] ?? (attribute === 'waiting' ? 'waiting' : 'running');
 }
+
+const closedWords: Partial<Record<WorkflowExecutionInfo['status']['name'], RunStatusWord>> = {
+  CANCELLED: 'cancelled',
+  TERMINATED: 'cancelled',
+  FAILED: 'failed',
+  TIMED_OUT: 'failed',
+};

@@ -46,18 +46,21 @@ export async function sendReason(
   reason: string,
   by: Actor,
 ): Promise<void> {
-  const signal: ReasonSignal = { reason: check(reasonSchema, reason), ...actor(by) };
-  await attempt(access, () =>
-    access.client.getHandle(access.runId).signal(signalNames[name], signal),
-  );
+  await send(access, name, { reason: check(reasonSchema, reason), ...actor(by) });
 }
 
 /** Sends `addMessage`. */
 export async function sendMessage(access: RunAccess, text: string, by: Actor): Promise<void> {
-  const signal: MessageSignal = { text: check(personTextSchema, text), ...actor(by) };
-  await attempt(access, () =>
-    access.client.getHandle(access.runId).signal(signalNames.addMessage, signal),
-  );
+  await send(access, 'addMessage', { text: check(personTextSchema, text), ...actor(by) });
+}
+
+function send(
+  access: RunAccess,
+  name: keyof typeof signalNames,
+  argument: ReasonSignal | MessageSignal,
+): Promise<void> {
+  const handle = access.client.getHandle(access.runId);
+  return attempt(access, () => handle.signal(signalNames[name], argument));
 }
 
 /** Approves or rejects the action that waits under this id. */

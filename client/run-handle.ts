@@ -93,6 +93,7 @@ export class RunHandle<Output = JsonValue | undefined> {
    * The head of the run's transcript, now or after an iteration, for reading it from its store.
    *
    * Errors: `invalid-input` for an iteration that the run has not reached.
+   * @internal
    */
   transcriptPoint(iteration?: number): Promise<TranscriptPoint> {
     return attempt(this.access, () => transcriptPoint(this.access, iteration));

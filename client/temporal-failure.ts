@@ -28,12 +28,14 @@ export interface Undertaking {
   readonly runId?: string;
 }
 
+/** What was thrown, its cause, the cause of that, and so on. */
+function causesOf(thrown: unknown, depth = 0): readonly unknown[] {
+  if (!(thrown instanceof Error) || thrown.cause === undefined || depth >= 5) return [thrown];
+  return [thrown, ...causesOf(thrown.cause, depth + 1)];
+}
+
 function grpcCodeOf(thrown: unknown): number | undefined {
-  for (let error = thrown, depth = 0; error instanceof Error && depth < 5; depth += 1) {
-    if (isGrpcServiceError(error)) return error.code;
-    error = error.cause;
-  }
-  return undefined;
+  return causesOf(thrown).find(isGrpcServiceError)?.code;
 }
 
 /** Whether an answer was larger than this connection takes (gRPC: 4 MB unless it says otherwise). */
@@ -56,20 +58,18 @@ export function isNotFound(thrown: unknown): boolean {
 
 /** The innermost message: the server's or the workflow's own words. */
 function innermost(thrown: unknown): string {
-  let error = thrown;
-  for (
-    let depth = 0;
-    error instanceof Error && error.cause instanceof Error && depth < 5;
-    depth += 1
-  )
-    error = error.cause;
+  const error = causesOf(thrown).findLast((cause) => cause instanceof Error) ?? thrown;
   return isGrpcServiceError(error) ? error.details : reasonOf(error);
 }
 
-function unreachable({ address }: Undertaking, thrown: unknown): ClientError {
+/** Nobody answers there. */
+export function unreachable(
+  { address }: Pick<Undertaking, 'address'>,
+  thrown: unknown,
+): ClientError {
   return new ClientError(
     'unreachable',
-    `Temporal does not answer at ${address}: ${innermost(thrown)}. Start a server there, or give another address (TEMPORAL_ADDRESS).`,
+    `Temporal does not answer at ${address}: ${innermost(thrown)}. Start a server there, or give another address (TEMPORAL_ADDRESS, with TEMPORAL_TLS=true if it wants TLS).`,
     { cause: thrown },
   );
 }
@@ -87,13 +87,17 @@ export function asClientError(thrown: unknown, undertaking: Undertaking): unknow
   if (thrown instanceof WorkflowUpdateFailedError)
     return new ClientError('refused', innermost(thrown), { cause: thrown });
   if (isNotFound(thrown))
-    return new ClientError(
-      'run-not-found',
-      runId === undefined
-        ? `Temporal does not know namespace "${namespace}": ${innermost(thrown)}`
-        : `There is no run "${runId}" in namespace "${namespace}" (or its retention is over). \`holdfast list\` shows the runs.`,
-      { cause: thrown },
-    );
+    return runId === undefined
+      ? new ClientError(
+          'unreachable',
+          `Temporal at ${undertaking.address} has no namespace "${namespace}". Give another (TEMPORAL_NAMESPACE), or create it: \`temporal operator namespace create --namespace ${namespace}\`.`,
+          { cause: thrown },
+        )
+      : new ClientError(
+          'run-not-found',
+          `There is no run "${runId}" in namespace "${namespace}" (or its retention is over). \`holdfast list\` shows the runs.`,
+          { cause: thrown },
+        );
   return fromGrpc(thrown, undertaking);
 }
 

@@ -17,21 +17,9 @@ import { holdfastWorkflowsPath, withUserWorkflows } from './workflow-bundle';
  * Errors: `SetupError` if the worker has an activity of the same name, or another copy or version of Temporal's SDK.
  */
 export class HoldfastPlugin extends SimplePlugin {
-  readonly #addsWorkflows: boolean;
-
-  /**
-   * `activities` are made by `createActivities`. `workflows: 'own'` leaves the worker's workflows alone, for workers whose
-   * workflow file has `export * from 'holdfast/workflow'`.
-   */
-  constructor({
-    activities,
-    workflows = 'add',
-  }: {
-    readonly activities: Activities;
-    readonly workflows?: 'add' | 'own';
-  }) {
-    super({ name: 'holdfast', activities: (existing) => merged(existing, activities) });
-    this.#addsWorkflows = workflows === 'add';
+  /** `activities` are made by `createActivities`. */
+  constructor({ activities: added }: { readonly activities: Activities }) {
+    super({ name: 'holdfast', activities: (existing) => merged(existing, added) });
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
@@ -43,7 +31,7 @@ export class HoldfastPlugin extends SimplePlugin {
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
-    return this.#addsWorkflows ? withUserWorkflows(options, options.workflowsPath) : options;
+    return withUserWorkflows(options, options.workflowsPath);
   }
 }
 

@@ -4,7 +4,6 @@ export type { Environment } from './env';
 export { readEnvironment } from './env';
 export { HoldfastPlugin } from './holdfast-plugin';
 export { installRuntime } from './logging';
-export { registerSearchAttributes } from './search-attributes';
 export type { TemporalServer } from './temporal-server/open-temporal';
 export { openTemporal } from './temporal-server/open-temporal';
 export type { CreateWorkerOptions } from './worker';

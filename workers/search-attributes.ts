@@ -38,51 +38,49 @@ const pollMs = 200;
  * to use there), if the namespace is unknown, or if they do not appear within 30 s.
  */
 export async function registerSearchAttributes(
-  connection: Pick<Connection, 'operatorService'>,
-  namespace: string,
-): Promise<{ readonly added: readonly string[]; readonly present: readonly string[] }> {
-  const before = await listAttributes(connection, namespace);
-  const missing = missingFrom(before, namespace);
-  if (missing.length > 0) {
-    await addAttributes(connection, namespace, missing);
-    await waitUntilKnown(connection, namespace);
-  }
-  const present = Object.keys(holdfastSearchAttributes).filter((name) => !missing.includes(name));
-  return { added: missing, present };
-}
-
-type KnownAttributes = Readonly<Record<string, number>>;
-
-async function listAttributes(
   connection: OperatorAccess,
   namespace: string,
-): Promise<KnownAttributes> {
-  try {
-    const answer = await connection.operatorService.listSearchAttributes({ namespace });
-    return answer.customAttributes;
-  } catch (thrown) {
-    throw new SetupError(
-      `Temporal did not list the search attributes of namespace "${namespace}": ${reasonOf(thrown)}. ` +
-        'Check TEMPORAL_NAMESPACE and that the account may read the namespace.',
-      { cause: thrown },
-    );
+): Promise<{ readonly added: readonly string[]; readonly present: readonly string[] }> {
+  const added = await missingFrom(connection, namespace);
+  if (added.length > 0) await addAttributes(connection, namespace, added);
+  const deadline = Date.now() + visibleWithinMs;
+  for (let missing = added; missing.length > 0;) {
+    missing = await missingFrom(connection, namespace);
+    if (missing.length > 0 && Date.now() >= deadline)
+      throw new SetupError(
+        `Temporal accepted the search attributes ${missing.join(', ')} but does not list them after ` +
+          `${visibleWithinMs / 1000} s. Run \`holdfast setup\` again, or look at the server's log.`,
+      );
+    if (missing.length > 0) await delay(pollMs);
   }
+  const present = Object.keys(holdfastSearchAttributes).filter((name) => !added.includes(name));
+  return { added, present };
 }
 
-function missingFrom(known: KnownAttributes, namespace: string): string[] {
-  const missing: string[] = [];
+/** The attributes that the namespace lacks. */
+async function missingFrom(
+  { operatorService }: OperatorAccess,
+  namespace: string,
+): Promise<readonly string[]> {
+  const { customAttributes: known } = await operatorService
+    .listSearchAttributes({ namespace })
+    .catch((thrown: unknown) => {
+      throw new SetupError(
+        `Temporal did not list the search attributes of namespace "${namespace}": ${reasonOf(thrown)}. ` +
+          'Check TEMPORAL_NAMESPACE and that the account may read the namespace.',
+        { cause: thrown },
+      );
+    });
   for (const [name, type] of Object.entries(holdfastSearchAttributes)) {
-    const found = known[name];
-    if (found === undefined) missing.push(name);
-    else if (found !== codeOf(type)) {
+    const found: number | undefined = known[name];
+    if (found !== undefined && found !== codeOf(type))
       throw new SetupError(
         `Search attribute ${name} of namespace "${namespace}" has type INDEXED_VALUE_TYPE_${typeNames[found] ?? found}, ` +
           `Holdfast needs ${type}. Remove it with \`temporal operator search-attribute remove --name ${name}\` ` +
           'if nothing else uses it, or use another namespace.',
       );
-    }
   }
-  return missing;
+  return Object.keys(holdfastSearchAttributes).filter((name) => known[name] === undefined);
 }
 
 async function addAttributes(
@@ -110,20 +108,5 @@ async function addAttributes(
         `\`tcld namespace search-attributes add --namespace ${namespace} ${commands.join(' ')}\`.`,
       { cause: thrown },
     );
-  }
-}
-
-async function waitUntilKnown(connection: OperatorAccess, namespace: string): Promise<void> {
-  const deadline = Date.now() + visibleWithinMs;
-  for (;;) {
-    const missing = missingFrom(await listAttributes(connection, namespace), namespace);
-    if (missing.length === 0) return;
-    if (Date.now() >= deadline) {
-      throw new SetupError(
-        `Temporal accepted the search attributes ${missing.join(', ')} but does not list them after ` +
-          `${visibleWithinMs / 1000} s. Run \`holdfast setup\` again, or look at the server's log.`,
-      );
-    }
-    await delay(pollMs);
   }
 }

@@ -40,7 +40,6 @@ type WebpackHook = NonNullable<BundleOptions['webpackConfigHook']>;
 const lockWaitMs = 180_000;
 /** Enough for the first error and the chain of imports that led to it. */
 const maxErrorLines = 12;
-const bundles = new Map<string, Promise<WorkflowBundle>>();
 
 /** The compiled file if this is compiled, else its source. */
 function moduleFile(...stem: readonly string[]): string {
@@ -82,7 +81,7 @@ export function withUserWorkflows(
 /**
  * Bundles workflow code, or takes it from the cache if not one of the files that went into it has changed.
  *
- * Contract: several processes that ask at once build once; a cache that cannot be written only costs time.
+ * Contract: callers, of several processes too, that ask at once build once; a cache that cannot be written only costs time.
  * Errors: `SetupError` with webpack's or the SDK's reason, such as a module that is not allowed in workflows.
  */
 export async function loadWorkflowBundle({
@@ -103,14 +102,7 @@ export async function loadWorkflowBundle({
   const cacheFile = path.join(cacheDirectory, `bundle-${digest}.json`);
   const hit = await readCache(cacheFile);
   if (hit !== undefined) return { code: hit, cached: true };
-  // Callers in this process share one build; other processes wait for its file.
-  const building =
-    bundles.get(cacheFile) ??
-    buildLocked(cacheFile, options).finally(() => {
-      bundles.delete(cacheFile);
-    });
-  bundles.set(cacheFile, building);
-  return building;
+  return buildLocked(cacheFile, options);
 }
 
 function hookOf({ webpackConfigHook }: BundleOptions): WebpackHook {

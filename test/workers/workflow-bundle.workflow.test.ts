@@ -25,7 +25,8 @@ it('is built once, comes from the cache, and is built anew for changed files or 
     loadWorkflowBundle(options),
   ]);
   expect(first.code).toContain('first');
-  expect(second).toBe(first);
+  expect(second.code).toBe(first.code);
+  expect([first.cached, second.cached].sort()).toEqual([false, true]);
   expect(await loadWorkflowBundle(options)).toEqual({ code: first.code, cached: true });
 
   await writeFile(

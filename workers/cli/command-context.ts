@@ -1,6 +1,5 @@
 /** What every command works with: where it runs, where it prints, and how it reaches Temporal. */
 import type { AgentClient } from '../../client/agent-client';
-import { SetupError } from '../setup-error';
 
 /** Where a command prints. Results go to standard output, notes about them to standard error. */
 export interface CommandOutput {
@@ -34,14 +33,6 @@ export interface CommandContext extends Surroundings {
 /** Options that every command has. */
 export interface CommonOptions {
   readonly json?: boolean;
-}
-
-/** Temporal cannot be reached, or the embedded server cannot be started: this error has its own exit code. */
-export class TemporalUnreachable extends SetupError {
-  constructor(cause: SetupError) {
-    super(cause.message, { cause });
-    this.name = 'TemporalUnreachable';
-  }
 }
 
 /** Connects, does the work, and closes the connection in any case. */

@@ -4,7 +4,6 @@ import { packageVersion } from '../../activities/lifecycle/package-version';
 import { UserError } from '../../activities/lifecycle/user-error';
 import { ClientError } from '../../client/client-error';
 import type { CommandContext, CommandOutput, Surroundings } from './command-context';
-import { TemporalUnreachable } from './command-context';
 import type { CommandSpec } from './commands';
 import { commandGroups } from './commands';
 import { exitCodeHelp, exitCodes } from './exit-codes';
@@ -100,10 +99,8 @@ function explain(thrown: unknown): { readonly code: number; readonly message: st
     const message = thrown.message.startsWith('(') ? 'No command is given.' : thrown.message;
     return { code, message: message.replace(/^error: /, '') };
   }
-  const isUnreachable =
-    thrown instanceof TemporalUnreachable ||
-    (thrown instanceof ClientError && thrown.code === 'unreachable');
-  if (isUnreachable) return { code: exitCodes.unreachable, message: thrown.message };
+  if (thrown instanceof ClientError && thrown.code === 'unreachable')
+    return { code: exitCodes.unreachable, message: thrown.message };
   if (thrown instanceof ClientError || thrown instanceof UserError)
     return { code: exitCodes.usage, message: thrown.message };
   const message = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);

@@ -2,6 +2,7 @@
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import type { AgentClient } from '../../client/agent-client';
+import { ClientError } from '../../client/client-error';
 import { connect, openConnection } from '../../client/connect';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
@@ -9,7 +10,6 @@ import { SetupError } from '../setup-error';
 import type { TemporalServer } from '../temporal-server/open-temporal';
 import { openTemporal } from '../temporal-server/open-temporal';
 import type { Surroundings } from './command-context';
-import { TemporalUnreachable } from './command-context';
 
 /** A server, and a connection to it. */
 interface ReachedTemporal {
@@ -18,13 +18,13 @@ interface ReachedTemporal {
   readonly client: Client;
 }
 
-/** The environment's server, else the embedded one. Errors: `TemporalUnreachable`. */
+/** The environment's server, else the embedded one. Errors: `ClientError` with code `unreachable`. */
 export async function reachTemporal(environment: Environment): Promise<TemporalServer> {
   try {
     return await openTemporal(environment);
   } catch (thrown) {
-    if (thrown instanceof SetupError) throw new TemporalUnreachable(thrown);
-    throw thrown;
+    if (!(thrown instanceof SetupError)) throw thrown;
+    throw new ClientError('unreachable', thrown.message, { cause: thrown });
   }
 }
 

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { AgentClient } from '../../../client/agent-client';
 import { connect } from '../../../client/connect';
 import type { CommandContext, CommonOptions } from '../command-context';
+import { withClient } from '../command-context';
 import { exitCodes } from '../exit-codes';
 import { watchRun } from './look';
 import type { StartOptions } from '../../../client/start-run';
@@ -12,6 +13,7 @@ import { defined } from '../../../workflows/core/json';
 import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { SetupError } from '../../setup-error';
+import type { TemporalServer } from '../../temporal-server/open-temporal';
 import type { WorkerOffer } from '../local-agents';
 import { builtInAgentName, localAgents } from '../local-agents';
 import type { LocalWorker } from '../local-worker';
@@ -86,16 +88,20 @@ async function detach(
       ? start
       : withAgent(start, options, await localAgents(environment, { agents, directory }));
   const server = await reachTemporal(environment);
-  const client = await connect({ ...server, taskQueue: environment.taskQueue });
-  try {
-    const { runId } = await client.start(request);
-    const { address, uiUrl } = server;
-    output.write(`${json === true ? JSON.stringify({ runId, address, uiUrl }) : runId}\n`);
-    if (json !== true)
-      output.note(`Started. To work on it: holdfast worker. To follow it: holdfast watch ${runId}`);
-  } finally {
-    await client.close();
-  }
+  const { runId } = await withClient(clientOf(environment, server), (client) =>
+    client.start(request),
+  );
+  const { address, uiUrl } = server;
+  output.write(`${json === true ? JSON.stringify({ runId, address, uiUrl }) : runId}\n`);
+  if (json !== true)
+    output.note(`Started. To work on it: holdfast worker. To follow it: holdfast watch ${runId}`);
+}
+
+function clientOf(
+  { taskQueue }: Environment,
+  server: TemporalServer,
+): Pick<CommandContext, 'connect'> {
+  return { connect: () => connect({ ...server, taskQueue }) };
 }
 
 /** Errors: `SetupError` unless one agent of the offer is named, or is the only one. */
@@ -126,12 +132,9 @@ async function workHere(
   const quiet: Environment = { ...environment, logLevel: 'error' };
   const local = await createLocalWorker(quiet, offer, { shutdownGraceMs: interruptGraceMs });
   try {
-    const client = await connect({ ...local.server, taskQueue: environment.taskQueue });
-    try {
-      await startAndWatch(context, client, local, request, options);
-    } finally {
-      await client.close();
-    }
+    await withClient(clientOf(environment, local.server), (client) =>
+      startAndWatch(context, client, local, request, options),
+    );
   } finally {
     await local.dispose();
   }
