@@ -1,11 +1,9 @@
-/** What people send to a run: signals at once, decisions and answers as updates that are idempotent and bounded in time. */
-import { createHash, randomUUID } from 'node:crypto';
+/** What people send to a run: signals at once, decisions and answers as updates that are bounded in time. */
 import type { MessageSignal, ReasonSignal, UpdateAccepted } from '../workflows/contract';
 import { signalNames, updateNames } from '../workflows/contract';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { PendingItem } from '../workflows/core/view/pending';
-import { escalationQuestionId } from '../workflows/core/people/state';
 import {
   bySchema,
   check,
@@ -33,7 +31,6 @@ export interface Decider extends Actor {
 }
 
 type Approval = Extract<PendingItem, { type: 'approval' }>;
-type Question = Extract<PendingItem, { type: 'question' }>;
 
 function actor({ by }: Actor): Actor {
   return defined({ by: check(bySchema, by) });
@@ -79,8 +76,7 @@ export async function decide(
         : { input: check(editedInputSchema, decision.input) };
   const digest =
     decider.digest === undefined ? await actionOf(access, id) : check(digestSchema, decider.digest);
-  // The run itself counts a decision once; an id made of the decision would repeat a refusal that is out of date.
-  await update(access, updateNames.resolveApproval, randomUUID(), {
+  await update(access, updateNames.resolveApproval, {
     approvalId: id,
     digest,
     decision: decision.decision,
@@ -96,23 +92,11 @@ export async function sendAnswer(
   text: string,
   by: Actor,
 ): Promise<void> {
-  const id = check(itemIdSchema, questionId);
-  const answer = check(personTextSchema, text);
-  const occasion = id === escalationQuestionId ? await escalationOf(access) : '';
-  await update(access, updateNames.answer, `answer:${id}:${shortHash(occasion, answer)}`, {
-    questionId: id,
-    answer,
+  await update(access, updateNames.answer, {
+    questionId: check(itemIdSchema, questionId),
+    answer: check(personTextSchema, text),
     ...actor(by),
   });
-}
-
-/** Distinguishes escalations, since all have the same id. */
-async function escalationOf(access: RunAccess): Promise<string> {
-  const [{ iteration }, items] = await attempt(access, () =>
-    Promise.all([statusOf(access), pendingOf(access)]),
-  );
-  const question = items.find((item): item is Question => item.type === 'question');
-  return `${iteration}:${question?.question ?? ''}`;
 }
 
 /** Digest of the action that waits, or that was decided on a moment ago: a second click is not an error. */
@@ -130,24 +114,13 @@ async function actionOf(access: RunAccess, approvalId: string): Promise<string> 
   );
 }
 
-function shortHash(...texts: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(texts)).digest('base64url').slice(0, 22);
-}
-
-/** The same `updateId` twice takes effect once: a double click, or a repeat after a lost answer. */
-async function update(
-  access: RunAccess,
-  name: string,
-  updateId: string,
-  argument: object,
-): Promise<void> {
+/** The run itself counts the same decision or answer once: a double click, or a repeat after a lost answer. */
+async function update(access: RunAccess, name: string, argument: object): Promise<void> {
   const { client, runId, updateTimeoutMs } = access;
   await attempt(access, async () => {
     try {
       await client.withDeadline(Date.now() + updateTimeoutMs, () =>
-        client
-          .getHandle(runId)
-          .executeUpdate<UpdateAccepted, [object]>(name, { updateId, args: [argument] }),
+        client.getHandle(runId).executeUpdate<UpdateAccepted, [object]>(name, { args: [argument] }),
       );
     } catch (thrown) {
       if (!isDeadlineExceeded(thrown)) throw thrown;

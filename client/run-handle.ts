@@ -11,20 +11,16 @@ import { decide, sendAnswer, sendMessage, sendReason } from './person-requests';
 import type { RunAccess } from './run-access';
 import { attempt, attemptEach } from './run-access';
 import type { ReadOptions } from './history/pages';
+import type { FoldedPiece } from './history/read-history';
 import { foldRun } from './history/read-history';
 import type { RunResult } from './run-result';
-import { awaitOutcome, withAnyOutput, withOutput } from './run-result';
+import { awaitOutcome, withOutput } from './run-result';
 import { momentOf, pendingOf, statusOf } from './run-status';
 import type { TranscriptPoint } from './history/transcript-point';
 import { transcriptPoint } from './history/transcript-point';
 
-/** What happened since the moment before, and where the run is now. */
-export interface RunMoment {
-  readonly entries: readonly TimelineEntry[];
-  /** Absent while history says nothing yet. */
-  readonly status?: RunStatusView;
-  readonly pending: readonly PendingItem[];
-}
+/** What happened since the moment before, and where the run is now, if history says so yet. */
+export type RunMoment = Pick<FoldedPiece, 'entries'> & ReturnType<typeof momentOf>;
 
 /**
  * One run, over all its segments.
@@ -52,9 +48,7 @@ export class RunHandle<Output = JsonValue | undefined> {
   result(): Promise<RunResult<Output>>;
   result<Schema extends z.ZodType>(schema: Schema): Promise<RunResult<z.output<Schema>>>;
   async result(schema?: z.ZodType): Promise<RunResult<unknown>> {
-    const outcome = await this.outcome();
-    const wanted = schema ?? this.output;
-    return wanted === undefined ? withAnyOutput(outcome) : withOutput(outcome, wanted);
+    return withOutput(await this.outcome(), schema ?? this.output);
   }
 
   /** Waits for the end of the run: `result` without a schema. */

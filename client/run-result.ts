@@ -2,7 +2,7 @@
 import type { WorkflowClient } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { InfraError } from '../workflows/core/failure';
 import type { JsonValue } from '../workflows/core/json';
 import { reportOf } from '../workflows/core/run/ending';
@@ -89,10 +89,10 @@ function unforeseenEnd(state: RunState, end: SegmentEnd, atMs: number): RunOutco
  *
  * Errors: `output-mismatch` with every problem; the outcome itself is not lost, `result()` without a schema returns it.
  */
-export function withOutput<Schema extends z.ZodType>(
+export function withOutput(
   outcome: RunOutcome,
-  schema: Schema,
-): RunResult<z.output<Schema>> {
+  schema: z.ZodType = z.unknown(),
+): RunResult<unknown> {
   if (outcome.status !== 'completed') return outcome;
   const parsed = schema.safeParse(outcome.output);
   if (parsed.success) return { ...outcome, output: parsed.data };
@@ -103,9 +103,4 @@ export function withOutput<Schema extends z.ZodType>(
     'output-mismatch',
     `The run completed, but its output does not match the schema: ${problems.join('; ')}. Give the agent the same schema (output), or call result() without one.`,
   );
-}
-
-/** The outcome as a result without a schema. */
-export function withAnyOutput(outcome: RunOutcome): RunResult {
-  return outcome.status === 'completed' ? { ...outcome, output: outcome.output } : outcome;
 }

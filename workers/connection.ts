@@ -83,14 +83,18 @@ export async function waitUntilServing(
 }
 
 /** Connects and describes the namespace once. Returns undefined if the server serves it. */
-async function probe(options: ServerOptions): Promise<ServerProblem | undefined> {
-  const { address, namespace = 'default' } = options;
+async function probe({
+  address,
+  namespace = 'default',
+  apiKey,
+  tls,
+}: ServerOptions): Promise<ServerProblem | undefined> {
   let connection: Connection;
   try {
     connection = await Connection.connect({
       address,
       connectTimeout: attemptTimeoutMs,
-      ...credentialsOf(options),
+      ...defined({ apiKey, tls }),
     });
   } catch (thrown) {
     return { type: 'unreachable', reason: reasonOf(thrown) };
@@ -113,14 +117,6 @@ export function unreachable({ address }: ServerOptions, reason: string): SetupEr
     `Temporal does not answer at ${address}: ${reason}. Start a server there, correct TEMPORAL_ADDRESS ` +
       '(host:port, and TEMPORAL_TLS=true if the server wants TLS), or unset it to use the embedded server.',
   );
-}
-
-/** The account and TLS settings, as the SDK's connections take them. */
-export function credentialsOf({ apiKey, tls }: ServerOptions): {
-  readonly apiKey?: string;
-  readonly tls?: TLSConfig | boolean;
-} {
-  return defined({ apiKey, tls });
 }
 
 async function tlsConfigFrom(temporal: TemporalEnvironment): Promise<TLSConfig> {

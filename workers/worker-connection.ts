@@ -1,8 +1,9 @@
 /** A worker's connection. Apart from the clients', since the SDK's native part takes longer to load than most commands to run. */
 import { NativeConnection } from '@temporalio/worker';
 import { checkSdk } from '../client/sdk-check';
+import { defined } from '../workflows/core/json';
 import type { ServerOptions } from './connection';
-import { credentialsOf, requireServing, unreachable } from './connection';
+import { requireServing, unreachable } from './connection';
 import { reasonOf, SetupError } from './setup-error';
 
 /**
@@ -14,10 +15,8 @@ export async function connectWorker(options: ServerOptions): Promise<NativeConne
   checkSdk((message) => new SetupError(message));
   await requireServing(options);
   try {
-    return await NativeConnection.connect({
-      address: options.address,
-      ...credentialsOf(options),
-    });
+    const { address, apiKey, tls } = options;
+    return await NativeConnection.connect({ address, ...defined({ apiKey, tls }) });
   } catch (thrown) {
     throw unreachable(options, reasonOf(thrown));
   }

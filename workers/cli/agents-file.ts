@@ -15,9 +15,7 @@ export type AgentsFile = Pick<ActivitiesConfig, 'agents'> &
   >;
 
 const aFunction = (remedy = ''): z.ZodType =>
-  z.custom((value) => typeof value === 'function', {
-    error: `is not a function${remedy === '' ? '' : ` (${remedy})`}`,
-  });
+  z.instanceof(Function, { error: `is not a function${remedy}` });
 const text = z.string({ error: 'is not a text' });
 const listOf = <Entry extends z.ZodType>(entry: Entry): z.ZodArray<Entry> =>
   z.array(entry, { error: 'is not an array' });
@@ -30,7 +28,7 @@ const shape = z.object({
       name: text,
       instructions: text,
       chain: listOf(objectOf({ provider: text, model: text })).min(1, { error: 'is empty' }),
-      tools: listOf(objectOf({ name: text, parse: aFunction('make tools with defineTool') })),
+      tools: listOf(objectOf({ name: text, parse: aFunction(' (make tools with defineTool)') })),
     }),
   ).min(1, { error: 'is empty' }),
   providers: listOf(objectOf({ name: text, problem: aFunction(), send: aFunction() })).optional(),
@@ -81,18 +79,12 @@ export function checkAgentsFile(file: string, module: unknown): AgentsFile {
   const problems = issues.map(({ path: at, message }) =>
     exported[String(at[0])] === undefined
       ? `it exports no "${String(at[0])}"`
-      : `${at.map(placeText).join('')} ${message}`,
+      : `${z.core.toDotPath(at)} ${message}`,
   );
   const wrong = names.filter((name) => issues.some(({ path: [at] }) => at === name));
   throw new SetupError(
     `The agents' file ${file} is not usable: ${problems.slice(0, shownProblems).join('; ')}. Write: ${wrong.map((name) => `exports.${examples[name]}`).join('; ')}.`,
   );
-}
-
-/** One step of a path into an export: `agents`, `[0]`, `.chain`. */
-function placeText(key: PropertyKey, index: number): string {
-  if (index === 0) return String(key);
-  return typeof key === 'number' ? `[${key}]` : `.${String(key)}`;
 }
 
 async function load(file: string): Promise<unknown> {

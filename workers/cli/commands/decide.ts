@@ -14,30 +14,6 @@ type Options = CommonOptions & Actor;
 type DecisionOptions = Options & { readonly digest?: string };
 type ReasonOptions = Options & { readonly reason: string };
 
-/** Sends a decision and prints what was done. */
-async function decide(
-  context: CommandContext,
-  runId: string,
-  given: string | undefined,
-  options: DecisionOptions,
-  decision: { readonly name: 'approve' | 'reject'; readonly text: string; readonly input?: object },
-  send: (run: RunHandle, approvalId: string) => Promise<void>,
-): Promise<void> {
-  await withClient(context, async (client) => {
-    const run = client.run(runId);
-    const approvalId = await chooseItem(run, 'approval', given);
-    await send(run, approvalId);
-    const { name, text, input } = decision;
-    const value = { runId, approvalId, decision: name, ...defined({ input }) };
-    print(
-      context,
-      options,
-      value,
-      text.replace('ID', () => approvalId),
-    );
-  });
-}
-
 /** Approves an action, perhaps with other arguments. */
 export async function approve(
   context: CommandContext,
@@ -45,13 +21,15 @@ export async function approve(
   given: string | undefined,
   options: DecisionOptions & { readonly edit?: string },
 ): Promise<void> {
-  const { edit } = options;
-  const input = edit === undefined ? undefined : await readEdit(edit);
-  const text = `approved ID${input === undefined ? '' : ' with changed arguments'}`;
-  const decision = { name: 'approve', text, ...defined({ input }) } as const;
-  await decide(context, runId, given, options, decision, (run, id) =>
-    run.approve(id, { ...options, ...defined({ input }) }),
-  );
+  const input = options.edit === undefined ? undefined : await readEdit(options.edit);
+  const edited = defined({ input });
+  await withClient(context, async (client) => {
+    const run = client.run(runId);
+    const approvalId = await chooseItem(run, 'approval', given);
+    await run.approve(approvalId, { ...options, ...edited });
+    const text = `approved ${approvalId}${input === undefined ? '' : ' with changed arguments'}`;
+    print(context, options, { runId, approvalId, decision: 'approve', ...edited }, text);
+  });
 }
 
 /** Rejects an action. */
@@ -61,10 +39,13 @@ export async function reject(
   given: string | undefined,
   options: DecisionOptions & ReasonOptions,
 ): Promise<void> {
-  const decision = { name: 'reject', text: 'rejected ID' } as const;
-  await decide(context, runId, given, options, decision, (run, id) =>
-    run.reject(id, options.reason, options),
-  );
+  await withClient(context, async (client) => {
+    const run = client.run(runId);
+    const approvalId = await chooseItem(run, 'approval', given);
+    await run.reject(approvalId, options.reason, options);
+    const value = { runId, approvalId, decision: 'reject' };
+    print(context, options, value, `rejected ${approvalId}`);
+  });
 }
 
 /** Answers a question. */

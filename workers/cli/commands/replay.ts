@@ -1,5 +1,4 @@
 /** `holdfast replay`: replays recorded histories with the workflow code, and names the first command that differs. */
-import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { WorkflowClient } from '@temporalio/client';
@@ -42,9 +41,10 @@ export async function replay(
   ];
   if (histories.length === 0)
     throw new SetupError('Nothing to replay: give a directory with *.json, a file, or --run-id.');
+  const { workflows: own } = options;
   const { code } = await loadWorkflowBundle({
     cacheDirectory: environment.cacheDirectory,
-    ...defined({ userWorkflowsPath: userWorkflows(directory, options) }),
+    ...defined({ userWorkflowsPath: own && path.resolve(directory, own) }),
   });
   let failed = 0;
   for (const { name, history } of histories) {
@@ -61,13 +61,6 @@ export async function replay(
       : `${histories.length - failed} of ${histories.length} histories fit the workflow code.\n`,
   );
   if (failed > 0) exitWith(exitCodes.replayMismatch);
-}
-
-function userWorkflows(directory: string, { workflows }: ReplayOptions): string | undefined {
-  if (workflows === undefined) return undefined;
-  const file = path.resolve(directory, workflows);
-  if (existsSync(file)) return file;
-  throw new SetupError(`There is no file ${file} (--workflows FILE).`);
 }
 
 /** What `--run-id` names, kept where `--save` says. */
@@ -146,19 +139,17 @@ async function readHistory(file: string, name: string): Promise<NamedHistory> {
   }
 }
 
-async function fromServer(
+function fromServer(
   environment: Environment,
   runIds: readonly string[],
 ): Promise<readonly NamedHistory[]> {
   return withTemporal(environment, async ({ client, server: { address, namespace } }) => {
-    const histories: NamedHistory[] = [];
-    for (const runId of runIds)
-      try {
-        histories.push(...(await segmentsOf(client.workflow, runId)));
-      } catch (thrown) {
+    const histories = runIds.map((runId) =>
+      segmentsOf(client.workflow, runId).catch((thrown: unknown) => {
         throw asClientError(thrown, { address, namespace, runId });
-      }
-    return histories;
+      }),
+    );
+    return (await Promise.all(histories)).flat();
   });
 }
 

@@ -26,20 +26,17 @@ export async function setup(
       ...(added.length === 0 ? [] : [`added ${added.join(', ')}`]),
       ...(present.length === 0 ? [] : [`${present.length} were there`]),
     ];
-    const lines = [
+    const scheduleId = patternScheduleId(taskQueue);
+    const schedule = options.schedule
+      ? { scheduleId, taskQueue, created: await schedulePatterns(client, taskQueue, address) }
+      : undefined;
+    const made = schedule?.created === true ? 'created' : 'is there';
+    const text = [
       `namespace "${namespace}" at ${address}`,
       `search attributes: ${attributes.join('; ')}`,
-    ];
-    const value = { address, namespace, added, present };
-    if (!options.schedule) {
-      print(context, options, value, lines.join('\n'));
-      return;
-    }
-    const scheduleId = patternScheduleId(taskQueue);
-    const created = await schedulePatterns(client, taskQueue, address);
-    lines.push(`schedule of learned patterns: ${scheduleId} ${created ? 'created' : 'is there'}`);
-    const schedule = { scheduleId, taskQueue, created };
-    print(context, options, { ...value, schedule }, lines.join('\n'));
+      ...(schedule === undefined ? [] : [`schedule of learned patterns: ${scheduleId} ${made}`]),
+    ].join('\n');
+    print(context, options, { address, namespace, added, present, schedule }, text);
   });
 }
 
