@@ -15,13 +15,9 @@ const bounded = (what: string, maxChars: number): z.ZodString =>
     .string({ error: `${what} must be a text` })
     .max(maxChars, {
       error: ({ input }) =>
-        `${what} has ${lengthOf(input)} characters; at most ${maxChars} are allowed`,
+        `${what} has ${(input as string).length} characters; at most ${maxChars} are allowed`,
     })
     .regex(/\S/, { error: `${what} is empty` });
-
-function lengthOf(input: unknown): number {
-  return typeof input === 'string' ? input.length : 0;
-}
 
 const wholeNumber = z
   .number({ error: 'must be a number' })

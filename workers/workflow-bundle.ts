@@ -34,8 +34,6 @@ const cacheEntrySchema = z.object({
   code: z.string(),
 });
 
-type WebpackHook = NonNullable<BundleOptions['webpackConfigHook']>;
-
 /** One webpack run on a loaded machine. */
 const lockWaitMs = 180_000;
 /** Enough for the first error and the chain of imports that led to it. */
@@ -73,7 +71,8 @@ export function withUserWorkflows(
     workflowsPath: moduleFile('combined-workflows'),
     webpackConfigHook: ({ resolve, ...config }) => {
       const alias = Object.assign({}, resolve?.alias, { 'holdfast-user-workflows$': users });
-      return hookOf(options)({ ...config, resolve: { ...resolve, alias } });
+      const aliased = { ...config, resolve: { ...resolve, alias } };
+      return options.webpackConfigHook?.(aliased) ?? aliased;
     },
   };
 }
@@ -105,10 +104,6 @@ export async function loadWorkflowBundle({
   return buildLocked(cacheFile, options);
 }
 
-function hookOf({ webpackConfigHook }: BundleOptions): WebpackHook {
-  return webpackConfigHook ?? ((config) => config);
-}
-
 function buildLocked(cacheFile: string, options: BundleOptions): Promise<WorkflowBundle> {
   return withProcessLock(`${cacheFile}.lock`, lockWaitMs, async () => {
     const builtMeanwhile = await readCache(cacheFile);
@@ -131,7 +126,7 @@ async function build(
       ...options,
       logger: new DefaultLogger('ERROR', ({ message }) => webpackLines.push(message)),
       webpackConfigHook: (config) => ({
-        ...hookOf(options)(config),
+        ...(options.webpackConfigHook?.(config) ?? config),
         plugins: [
           ...(config.plugins ?? []),
           {
@@ -180,12 +175,11 @@ async function readCache(cacheFile: string): Promise<string | undefined> {
   }
 }
 
-async function isWritable(directory: string): Promise<boolean> {
-  try {
-    await mkdir(directory, { recursive: true });
-    await access(directory, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
+function isWritable(directory: string): Promise<boolean> {
+  return mkdir(directory, { recursive: true })
+    .then(() => access(directory, constants.W_OK))
+    .then(
+      () => true,
+      () => false,
+    );
 }

@@ -186,10 +186,10 @@ const readers = {
     const cause = new TimeoutFailure('timed out', undefined, TimeoutType.START_TO_CLOSE);
     return failedChild(segment.idFrom(initiatedEventId), cause);
   },
-  workflowExecutionSignaledEventAttributes: async ({ signalName, input }, segment) => {
+  workflowExecutionSignaledEventAttributes: async ({ signalName, input }, segment, event) => {
     // As the workflow reads it: undefined if it cannot be read.
     const argument = await segment.own(input).catch(() => undefined);
-    return fact('signalled', { name: signalName ?? '', argument });
+    return fact('signalled', { name: signalName ?? '', argument, place: idOf(event.eventId) });
   },
   workflowExecutionCancelRequestedEventAttributes: () => fact('cancel-requested', {}),
   workflowExecutionUpdateAdmittedEventAttributes: ({ request }, { admitted }) => {
@@ -199,9 +199,10 @@ const readers = {
     const { acceptedRequest, protocolInstanceId, acceptedRequestSequencingEventId } = accepted;
     const { input } = acceptedRequest ?? segment.admitted.get(protocolInstanceId ?? '') ?? {};
     return fact('update-accepted', {
-      sequencingEventId: idOf(acceptedRequestSequencingEventId),
       name: input?.name ?? '',
       argument: await segment.own(input?.args),
+      // An update is delivered after the event that it was sequenced by.
+      place: idOf(acceptedRequestSequencingEventId) + 0.5,
     });
   },
   workflowExecutionStartedEventAttributes: async (began, segment) =>

@@ -156,9 +156,10 @@ export class SegmentFold {
   }
 
   /** The events of a workflow task in the order in which the workflow's queue got them. */
-  private inOrder({ inputs, outputs }: Activation, isFirst: boolean): readonly UnstampedEvent[] {
+  private inOrder(activation: Activation, isFirst: boolean): readonly UnstampedEvent[] {
+    const { inputs } = activation;
     return [
-      ...this.peoplesEvents(inputs, outputs, isFirst),
+      ...this.peoplesEvents(activation, isFirst),
       ...inputs.flatMap((fact) => this.ofCancellationOrTimer(fact) ?? []),
       ...inputs.flatMap((fact) => this.ofActivity(fact) ?? []),
       // Subagents resolve after activities: their promises are deeper.
@@ -192,24 +193,18 @@ export class SegmentFold {
   }
 
   private peoplesEvents(
-    inputs: readonly HistoryFact[],
-    outputs: readonly HistoryFact[],
+    { inputs, outputs }: Activation,
     isFirst: boolean,
   ): readonly UnstampedEvent[] {
-    const signals = inputs.flatMap((fact) => {
-      if (fact.type !== 'signalled') return [];
-      const event = eventOfSignal(fact.name, fact.argument);
-      return event === undefined ? [] : [{ place: fact.eventId, name: fact.name, event }];
-    });
-    const updates = outputs.flatMap((fact) => {
-      if (fact.type !== 'update-accepted') return [];
-      const event = eventOfUpdate(fact.name, fact.argument);
-      // An update is delivered after the event that it was sequenced by.
-      const place = fact.sequencingEventId + 0.5;
-      return event === undefined ? [] : [{ place, name: fact.name, event }];
+    const sent = [...inputs, ...outputs].flatMap((fact) => {
+      if (fact.type !== 'signalled' && fact.type !== 'update-accepted') return [];
+      const { type, name, argument, place } = fact;
+      const read = type === 'signalled' ? eventOfSignal : eventOfUpdate;
+      const event = read(name, argument);
+      return event === undefined ? [] : [{ place, name, event }];
     });
     const order = isFirst ? byHandler : byPlace;
-    return [...signals, ...updates].sort(order).map(({ event }) => event);
+    return sent.sort(order).map(({ event }) => event);
   }
 
   /** Activities that were asked for and cancelled in one workflow task: the SDK answers them itself, history shows nothing. */

@@ -75,24 +75,24 @@ export async function* readFacts(
 
 /** The oldest segment that history still has. */
 async function firstSegment(client: WorkflowClient, workflowId: string): Promise<string> {
-  const { runId: currentId } = await client.getHandle(workflowId).describe();
-  let oldest = currentId;
-  for (;;) {
-    const began = await beginning(client, workflowId, oldest);
-    if (began.workflowType !== agentRunWorkflow)
-      throw new ClientError(
-        'invalid-input',
-        `Workflow "${workflowId}" is not an agent run: its type is "${began.workflowType}".`,
-      );
-    if (began.previousRunId === undefined) return oldest;
+  let { runId } = await client.getHandle(workflowId).describe();
+  let began = await beginning(client, workflowId, runId);
+  if (began.workflowType !== agentRunWorkflow)
+    throw new ClientError(
+      'invalid-input',
+      `Workflow "${workflowId}" is not an agent run: its type is "${began.workflowType}".`,
+    );
+  while (began.previousRunId !== undefined) {
     try {
-      await beginning(client, workflowId, began.previousRunId);
+      const previous = await beginning(client, workflowId, began.previousRunId);
+      runId = began.previousRunId;
+      began = previous;
     } catch (thrown) {
-      if (isNotFound(thrown)) return oldest;
+      if (isNotFound(thrown)) break;
       throw thrown;
     }
-    oldest = began.previousRunId;
   }
+  return runId;
 }
 
 async function beginning(

@@ -16,24 +16,15 @@ export interface TranscriptPoint {
   readonly storeId: string;
   /** What the run was asked for. */
   readonly request: RunRequest;
-  /** Iterations that the run has begun. */
-  readonly iterations: number;
 }
 
 interface Heads {
   request: RunRequest | undefined;
   storeId: string | undefined;
-  prepared: string | undefined;
   /** Before anything that an iteration did: with the results of the one before. */
   readonly before: Map<number, string>;
-  /** After the last that an iteration did. */
+  /** After the last that an iteration did; 0 is the run's preparation. */
   readonly after: Map<number, string>;
-}
-
-/** The iteration of a model call or compaction, by its activity id: `m12`, `m12.1`, `c12`. */
-function iterationOf(activityId: string): number | undefined {
-  const found = /^[mc](\d+)(?:\.\d+)?$/.exec(activityId)?.[1];
-  return found === undefined ? undefined : Number(found);
 }
 
 function takeResult(
@@ -43,11 +34,13 @@ function takeResult(
   if (activityId === prepareCallId) {
     // Written by the activity `prepareRun`; history is its record.
     const { head, snapshot } = result as PrepareRunResult;
-    heads.prepared = head;
+    heads.after.set(0, head);
     heads.storeId = snapshot.storeId;
   }
-  const iteration = iterationOf(activityId);
-  if (iteration === undefined) return;
+  // A model call or compaction has the id `m12`, `m12.1` or `c12`.
+  const [, found] = /^[mc](\d+)(?:\.\d+)?$/.exec(activityId) ?? [];
+  if (found === undefined) return;
+  const iteration = Number(found);
   const made = result as CallModelResult | ModelCallHeldBack | CompactResult;
   if (!heads.before.has(iteration)) heads.before.set(iteration, made.headBefore);
   heads.after.set(iteration, 'head' in made ? made.head : made.headBefore);
@@ -67,7 +60,6 @@ async function headsOf({ client, runId }: RunAccess): Promise<Heads> {
   const heads: Heads = {
     request: undefined,
     storeId: undefined,
-    prepared: undefined,
     before: new Map(),
     after: new Map(),
   };
@@ -77,10 +69,6 @@ async function headsOf({ client, runId }: RunAccess): Promise<Heads> {
       if (fact.type === 'activity-completed') takeResult(heads, fact);
     }
   return heads;
-}
-
-function lastIteration({ before, after }: Heads): number {
-  return Math.max(0, ...before.keys(), ...after.keys());
 }
 
 /**
@@ -94,20 +82,18 @@ export async function transcriptPoint(
   iteration?: number,
 ): Promise<TranscriptPoint> {
   const heads = await headsOf(access);
-  const last = lastIteration(heads);
+  const last = Math.max(0, ...heads.before.keys(), ...heads.after.keys());
   const { request, storeId } = heads;
   if (request === undefined || storeId === undefined)
     throw new ClientError('invalid-input', `Run "${access.runId}" has no transcript yet.`);
   const head =
     iteration === undefined
       ? (await statusOf(access)).head
-      : (heads.before.get(iteration + 1) ??
-        heads.after.get(iteration) ??
-        (iteration === 0 ? heads.prepared : undefined));
+      : (heads.before.get(iteration + 1) ?? heads.after.get(iteration));
   if (head === undefined)
     throw new ClientError(
       'invalid-input',
       `Run "${access.runId}" has no transcript after iteration ${String(iteration)}: it has come to iteration ${last}, and what is past the retention of its history is not known.`,
     );
-  return { head, storeId, request, iterations: last };
+  return { head, storeId, request };
 }

@@ -23,16 +23,6 @@ tests or programs where there are any. Say at the end what you did and what you 
 /** What a worker consists of, except its store. */
 export type WorkerOffer = AgentsFile & Pick<ActivitiesConfig, 'providers'>;
 
-/** Where the agents come from. */
-export interface LocalAgentsOptions {
-  /** Module that exports `agents`, and perhaps more. */
-  readonly agents?: string;
-  /** `provider/model`, further ones after a comma; instead of HOLDFAST_MODEL. */
-  readonly model?: string;
-  /** Where a relative file begins. */
-  readonly directory: string;
-}
-
 /**
  * Loads the file's agents, else makes the built-in one.
  *
@@ -40,7 +30,11 @@ export interface LocalAgentsOptions {
  */
 export async function localAgents(
   environment: Environment,
-  { agents: file, model, directory }: LocalAgentsOptions,
+  {
+    agents: file,
+    model,
+    directory,
+  }: { readonly agents?: string; readonly model?: string; readonly directory: string },
 ): Promise<WorkerOffer> {
   if (file !== undefined) {
     if (model !== undefined)
