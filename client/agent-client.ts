@@ -30,14 +30,7 @@ export interface ConnectOptions {
   readonly taskQueue?: string;
   /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
   readonly searchAttributes?: boolean;
-  /** Milliseconds until history is read because no worker answers a query. Default 5,000. */
-  readonly queryTimeoutMs?: number;
-  /** Milliseconds that a worker may take to accept a decision or an answer. Default 15,000. */
-  readonly updateTimeoutMs?: number;
 }
-
-const defaultQueryTimeoutMs = 5_000;
-const defaultUpdateTimeoutMs = 15_000;
 
 /**
  * Starts runs and gives handles to them.
@@ -48,9 +41,9 @@ const defaultUpdateTimeoutMs = 15_000;
 export class AgentClient {
   constructor(
     private readonly client: Client,
-    private readonly options: Omit<
+    private readonly options: Pick<
       ConnectOptions,
-      'namespace' | 'apiKey' | 'tls' | 'dataConverter' | 'connectTimeoutMs'
+      'address' | 'taskQueue' | 'searchAttributes'
     > = {},
   ) {
     checkSdk((message) => new ClientError('sdk-mismatch', message));
@@ -124,13 +117,7 @@ export class AgentClient {
   }
 
   private accessTo(runId: string): RunAccess {
-    return {
-      client: this.client.workflow,
-      address: this.address,
-      runId,
-      queryTimeoutMs: this.options.queryTimeoutMs ?? defaultQueryTimeoutMs,
-      updateTimeoutMs: this.options.updateTimeoutMs ?? defaultUpdateTimeoutMs,
-    };
+    return { client: this.client.workflow, address: this.address, runId };
   }
 
   private async explaining<Result>(work: () => Promise<Result>): Promise<Result> {

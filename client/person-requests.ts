@@ -19,6 +19,9 @@ import { attempt } from './run-access';
 import { pendingOf, statusOf } from './run-status';
 import { isDeadlineExceeded } from './temporal-failure';
 
+/** Milliseconds that a worker may take to accept a decision or an answer. */
+const updateTimeoutMs = 15_000;
+
 /** Who acts, for the record. */
 export interface Actor {
   readonly by?: string;
@@ -116,7 +119,7 @@ async function actionOf(access: RunAccess, approvalId: string): Promise<string> 
 
 /** The run itself counts the same decision or answer once: a double click, or a repeat after a lost answer. */
 async function update(access: RunAccess, name: string, argument: object): Promise<void> {
-  const { client, runId, updateTimeoutMs } = access;
+  const { client, runId } = access;
   await attempt(access, async () => {
     try {
       await client.withDeadline(Date.now() + updateTimeoutMs, () =>

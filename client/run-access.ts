@@ -1,4 +1,4 @@
-/** What every request about one run needs: the client, the run, how long to wait, and how errors are reported. */
+/** What every request about one run needs: the client, the run, and how errors are reported. */
 import type { WorkflowClient } from '@temporalio/client';
 import { ClientError } from './client-error';
 import { asClientError, isNotFound } from './temporal-failure';
@@ -9,10 +9,6 @@ export interface RunAccess {
   readonly address: string;
   /** Workflow id. */
   readonly runId: string;
-  /** Milliseconds that a worker may take to answer a query before history is read instead. */
-  readonly queryTimeoutMs: number;
-  /** Milliseconds that a worker may take to accept what a person sent. */
-  readonly updateTimeoutMs: number;
 }
 
 /** Does it, and throws a `ClientError` where one can say what went wrong. */

@@ -11,6 +11,9 @@ import type { RunAccess } from './run-access';
 import { foldToEnd } from './history/read-history';
 import { outcomeOf } from './run-result';
 
+/** Milliseconds that a worker may take to answer a query before history is read instead. */
+const queryTimeoutMs = 5_000;
+
 /** Answer of the query `status`, or the same from history. */
 export async function statusOf(access: RunAccess): Promise<RunStatusView> {
   const asked = await ask<RunStatusView>(access, queryNames.status);
@@ -47,7 +50,7 @@ export function momentOf(folded: FoldedSegment): {
 
 /** Undefined if no worker answers in time, or if the run has ended and history has everything. */
 async function ask<Answer>(access: RunAccess, query: string): Promise<Answer | undefined> {
-  const { client, runId, queryTimeoutMs } = access;
+  const { client, runId } = access;
   const handle = client.getHandle(runId);
   const { status, taskQueue } = await handle.describe();
   if (status.name !== 'RUNNING' || !(await mayHaveWorker(access, taskQueue))) return undefined;

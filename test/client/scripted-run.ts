@@ -171,7 +171,6 @@ export function createStage(server: DevServer): Stage {
     client: new AgentClient(temporal, {
       taskQueue,
       address: server.address,
-      queryTimeoutMs: 3_000,
     }),
     decide: async () =>
       start(

@@ -49,19 +49,13 @@ export async function collectGarbage(
   return { ...swept, segments };
 }
 
-function sizeText(bytes: number): string {
-  if (bytes < 1_024) return `${bytes} B`;
-  if (bytes < 1_024 ** 2) return `${(bytes / 1_024).toFixed(1)} KiB`;
-  return `${(bytes / 1_024 ** 2).toFixed(1)} MiB`;
-}
-
 function textOf(
   result: SweepResult & { readonly segments: number },
   { dryRun }: GarbageOptions,
 ): string {
   const verb = dryRun === true ? 'would remove' : 'removed';
   const line = (name: string, { removed, removedBytes, kept }: SweptKind): string =>
-    `${name.padEnd(17)} ${verb} ${String(removed).padStart(7)} (${sizeText(removedBytes)}), kept ${kept}`;
+    `${name.padEnd(17)} ${verb} ${String(removed).padStart(7)} (${Math.ceil(removedBytes / 1_024)} KiB), kept ${kept}`;
   return [
     `histories read    ${result.segments}`,
     line('transcript nodes', result.nodes),

@@ -3,22 +3,14 @@ import { costText } from '../../../workflows/core/budget/cost';
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import { cachedText } from '../../../workflows/core/budget/spend';
 import type { Paint } from './terminal-text';
-import { duration, printable, shortNumber } from './terminal-text';
-
-/** Lines may stay lines here, but nothing that a terminal would obey. */
-function printableLines(text: string): string {
-  return text
-    .split(/\r\n|[\r\n]/)
-    .map((line) => line.replace(/\t/g, '  ').replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}]+/gu, ''))
-    .join('\n');
-}
+import { duration, printable, printableLines, shortNumber } from './terminal-text';
 
 function headline(outcome: RunOutcome, paint: Paint): string {
   switch (outcome.status) {
     case 'completed':
-      return `${paint('green', 'completed')}\n${printableLines(outcome.answer)}`;
+      return `${paint('green', 'completed')}\n${printableLines(outcome.answer).join('\n')}`;
     case 'failed':
-      return `${paint('red', `failed (${outcome.reason})`)}\n${printableLines(outcome.message)}`;
+      return `${paint('red', `failed (${outcome.reason})`)}\n${printableLines(outcome.message).join('\n')}`;
     case 'stopped':
     case 'cancelled':
       return `${paint('yellow', outcome.status)}: ${printable(outcome.reason)}`;

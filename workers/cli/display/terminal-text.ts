@@ -13,6 +13,13 @@ export function printable(text: string): string {
   return text.normalize().replace(/\s+/g, ' ').replace(unprintable, '').trim();
 }
 
+/** As `printable`, but lines stay lines, with the space in them. */
+export function printableLines(text: string): readonly string[] {
+  return text
+    .split(/\r\n|[\r\n]/)
+    .map((line) => line.replace(/\t/g, '    ').replace(unprintable, ''));
+}
+
 /** Columns that a printable text takes. */
 export const widthOf: (text: string) => number = stringWidth;
 

@@ -2,19 +2,13 @@
 import { defined } from '../../../workflows/core/json';
 import type { Message } from '../../../workflows/core/message';
 import type { DisplayLine } from './timeline-lines';
-import { printable } from './terminal-text';
+import { printableLines } from './terminal-text';
 
 function textLines(prefix: string, text: string, color?: DisplayLine['color']): DisplayLine[] {
-  return text.split(/\r\n|[\r\n]/).map((line, index) => ({
+  return printableLines(text).map((line, index) => ({
     ...defined({ color }),
-    text: `${index === 0 ? prefix : ' '.repeat(prefix.length)}${kept(line)}`,
+    text: `${index === 0 ? prefix : ' '.repeat(prefix.length)}${line}`,
   }));
-}
-
-/** A line with its indentation, which `printable` would take for white space to fold. */
-function kept(line: string): string {
-  const indent = /^[ \t]*/.exec(line)?.[0] ?? '';
-  return indent.replaceAll('\t', '    ') + printable(line);
 }
 
 function messageLines(message: Message): readonly DisplayLine[] {
