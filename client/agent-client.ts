@@ -58,8 +58,14 @@ export class AgentClient {
   start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>>;
   async start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>> {
     return this.explaining(async () => {
-      const runId = await this.begin(await this.continued(options));
-      return new RunHandle<Output>(this.accessTo(runId), options.output);
+      const { continueFrom, output } = options;
+      const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);
+      const start: StartOptions =
+        earlier === undefined
+          ? options
+          : await attempt(earlier, () => continuedStart(earlier, options));
+      const runId = await startRun(this.client.workflow, start, this.options);
+      return new RunHandle<Output>(this.accessTo(runId), output);
     });
   }
 
@@ -77,27 +83,15 @@ export class AgentClient {
     > = {},
   ): Promise<RunHandle> {
     return this.explaining(async () => {
-      const access = this.accessTo(check(runIdSchema, runId));
+      const access = this.accessTo(runId);
       const start = await attempt(access, () => forkStart(access, iteration, options));
-      return new RunHandle(this.accessTo(await this.begin(start)));
+      return this.run(await startRun(this.client.workflow, start, this.options));
     });
-  }
-
-  /** What is to be started, with the transcript of the run that it continues. */
-  private async continued(options: StartOptions): Promise<StartOptions> {
-    const { continueFrom } = options;
-    if (continueFrom === undefined) return options;
-    const access = this.accessTo(check(runIdSchema, continueFrom));
-    return attempt(access, () => continuedStart(access, options));
-  }
-
-  private begin(options: StartOptions): Promise<string> {
-    return startRun(this.client.workflow, options, this.options);
   }
 
   /** A handle to the run with this id; asks nothing yet. */
   run(runId: string): RunHandle {
-    return new RunHandle(this.accessTo(check(runIdSchema, runId)));
+    return new RunHandle(this.accessTo(runId));
   }
 
   /** Runs by status and agent: those in progress, newest first, then those that ended last. */
@@ -117,7 +111,8 @@ export class AgentClient {
   }
 
   private accessTo(runId: string): RunAccess {
-    return { client: this.client.workflow, address: this.address, runId };
+    const { client, address } = this;
+    return { client: client.workflow, address, runId: check(runIdSchema, runId) };
   }
 
   private async explaining<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -24,21 +24,14 @@ const wholeNumber = z
   .int({ error: 'must be a whole number' })
   .min(0, { error: 'must not be negative' });
 
-const limits = z
-  .strictObject({
-    ...Object.fromEntries(
-      Object.keys(defaultLimits)
-        .filter((key) => key !== 'cooldownMs')
-        .map((key) => [key, wholeNumber.optional()]),
-    ),
-    cooldownMs: z
-      .strictObject(
-        Object.fromEntries(
-          Object.keys(defaultLimits.cooldownMs).map((key) => [key, wholeNumber.optional()]),
-        ),
-      )
-      .optional(),
-  })
+const wholeNumbers = (fields: object): z.ZodObject =>
+  z.strictObject(
+    Object.fromEntries(Object.keys(fields).map((key) => [key, wholeNumber.optional()])),
+  );
+
+const { cooldownMs, ...otherLimits } = defaultLimits;
+const limits = wholeNumbers(otherLimits)
+  .extend({ cooldownMs: wholeNumbers(cooldownMs).optional() })
   .optional();
 
 const budget = z

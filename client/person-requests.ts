@@ -27,12 +27,6 @@ export interface Actor {
   readonly by?: string;
 }
 
-/** Who decides, on which action. */
-export interface Decider extends Actor {
-  /** Digest of the action that the person saw. Default: of the action that waits now. */
-  readonly digest?: string;
-}
-
 type Approval = Extract<PendingItem, { type: 'approval' }>;
 
 function actor({ by }: Actor): Actor {
@@ -68,23 +62,20 @@ export async function decide(
   access: RunAccess,
   approvalId: string,
   decision: { decision: 'approve'; input?: JsonObject } | { decision: 'reject'; reason: string },
-  decider: Decider,
+  { digest, ...by }: Actor & { readonly digest?: string },
 ): Promise<void> {
   const id = check(itemIdSchema, approvalId);
   const particulars =
     decision.decision === 'reject'
       ? { reason: check(reasonSchema, decision.reason) }
-      : decision.input === undefined
-        ? {}
-        : { input: check(editedInputSchema, decision.input) };
-  const digest =
-    decider.digest === undefined ? await actionOf(access, id) : check(digestSchema, decider.digest);
+      : { input: check(editedInputSchema.optional(), decision.input) };
   await update(access, updateNames.resolveApproval, {
     approvalId: id,
-    digest,
+    // Of the action that the person saw, else of the one that waits now.
+    digest: digest === undefined ? await actionOf(access, id) : check(digestSchema, digest),
     decision: decision.decision,
-    ...particulars,
-    ...actor(decider),
+    ...defined(particulars),
+    ...actor(by),
   });
 }
 

@@ -31,9 +31,7 @@ export async function awaitOutcome(client: WorkflowClient, runId: string): Promi
   } catch (thrown) {
     if (!(thrown instanceof WorkflowFailedError)) throw thrown;
     const { cause } = thrown;
-    const details: readonly unknown[] =
-      cause instanceof ApplicationFailure ? (cause.details ?? []) : [];
-    const [outcome] = details;
+    const outcome: unknown = cause instanceof ApplicationFailure ? cause.details?.[0] : undefined;
     if (isOutcome(outcome)) return outcome;
   }
   // A cancelled, terminated, or broken workflow carries no outcome.

@@ -35,15 +35,12 @@ export async function stepsOf(historyJson: unknown): Promise<readonly Step[]> {
     const before = steps.at(-1)?.after;
     steps.push({ number: steps.length + 1, event, before, after, commands });
   });
-  const reader = new HistoryReader({
-    converter: {
-      payloadConverter: defaultPayloadConverter,
-      failureConverter: new DefaultFailureConverter(),
-      payloadCodecs: [],
-    },
-    namespace: 'default',
-    workflowId,
-  });
+  const loadedDataConverter = {
+    payloadConverter: defaultPayloadConverter,
+    failureConverter: new DefaultFailureConverter(),
+    payloadCodecs: [],
+  };
+  const reader = new HistoryReader({ loadedDataConverter, namespace: 'default' }, workflowId);
   for (const event of events) {
     const fact = await reader.read(event);
     if (fact !== undefined) fold.take(fact);

@@ -1,5 +1,5 @@
 /** Reads Temporal's history events as plain facts: the only file that knows the shape of history. */
-import type { LoadedDataConverter } from '@temporalio/common';
+import type { LoadedWorkflowClientOptions } from '@temporalio/client';
 import {
   CancelledFailure,
   ChildWorkflowFailure,
@@ -32,13 +32,6 @@ type UpdateRequest = NonNullable<
   HistoryEvent['workflowExecutionUpdateAcceptedEventAttributes']
 >['acceptedRequest'];
 
-/** Which history, and how its payloads were written. */
-export interface HistorySource {
-  readonly converter: LoadedDataConverter;
-  readonly namespace: string;
-  readonly workflowId: string;
-}
-
 function idOf(value: EventId): number {
   return value == null ? 0 : value.toNumber();
 }
@@ -57,7 +50,13 @@ export class HistoryReader {
   /** Input of the newest workflow task. */
   task = { startedAtMs: 0, rollOverSuggested: false };
 
-  constructor(private readonly source: HistorySource) {}
+  constructor(
+    private readonly options: Pick<
+      LoadedWorkflowClientOptions,
+      'loadedDataConverter' | 'namespace'
+    >,
+    private readonly workflowId: string,
+  ) {}
 
   /** Undefined for an event that a fold does not need. */
   async read(event: HistoryEvent): Promise<HistoryFact | undefined> {
@@ -81,24 +80,30 @@ export class HistoryReader {
   }
 
   own(payloads: Payloads | undefined): Promise<unknown> {
-    return this.value(payloads, this.workflow(this.source.workflowId));
+    return this.value(payloads, this.workflow(this.workflowId));
   }
 
   value(payloads: Payloads | undefined, context: Context): Promise<unknown> {
-    return decodeFromPayloadsAtIndex(this.source.converter, 0, payloads?.payloads, context);
+    return decodeFromPayloadsAtIndex(
+      this.options.loadedDataConverter,
+      0,
+      payloads?.payloads,
+      context,
+    );
   }
 
   failure(failure: ProtoFailure, context: Context): Promise<Error | undefined> {
-    return decodeOptionalFailureToOptionalError(this.source.converter, failure, context);
+    return decodeOptionalFailureToOptionalError(this.options.loadedDataConverter, failure, context);
   }
 
   activity(activityId: string): Context {
-    const { namespace, workflowId } = this.source;
+    const { options, workflowId } = this;
+    const { namespace } = options;
     return { type: 'activity', namespace, workflowId, isLocal: false, activityId };
   }
 
   workflow(workflowId: string): Context {
-    return { type: 'workflow', namespace: this.source.namespace, workflowId };
+    return { type: 'workflow', namespace: this.options.namespace, workflowId };
   }
 }
 

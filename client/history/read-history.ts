@@ -55,7 +55,7 @@ export async function* readFacts(
 ): AsyncGenerator<readonly HistoryFact[], void> {
   let runId: string | undefined = await firstSegment(client, workflowId);
   while (runId !== undefined && options.signal?.aborted !== true) {
-    const reader = readerOf(client, workflowId);
+    const reader = new HistoryReader(client.options, workflowId);
     let nextId: string | undefined;
     for await (const events of historyPages(client, { workflowId, runId }, options)) {
       const facts: HistoryFact[] = [];
@@ -106,13 +106,8 @@ async function beginning(
     maximumPageSize: 1,
   });
   const [first] = history?.events ?? [];
-  const fact = first && (await readerOf(client, workflowId).read(first));
+  const fact = first && (await new HistoryReader(client.options, workflowId).read(first));
   if (fact?.type !== 'segment-began')
     throw new Error(`The history of "${workflowId}" (${runId}) does not begin with its start.`);
   return fact;
-}
-
-function readerOf(client: WorkflowClient, workflowId: string): HistoryReader {
-  const { loadedDataConverter: converter, namespace } = client.options;
-  return new HistoryReader({ converter, namespace, workflowId });
 }

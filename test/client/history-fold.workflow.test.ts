@@ -48,8 +48,7 @@ async function foldedSegments(temporal: Client, workflowId: string): Promise<rea
   let runId: string | undefined = (await temporal.workflow.getHandle(workflowId).describe()).runId;
   while (runId !== undefined) {
     const { events } = await temporal.workflow.getHandle(workflowId, runId).fetchHistory();
-    const { loadedDataConverter, namespace } = temporal.workflow.options;
-    const reader = new HistoryReader({ converter: loadedDataConverter, namespace, workflowId });
+    const reader = new HistoryReader(temporal.workflow.options, workflowId);
     const fold = new SegmentFold(workflowId);
     const entries: TimelineEntry[] = [];
     let began: { input: unknown; previousRunId: string | undefined } | undefined;

@@ -10,8 +10,7 @@ export async function storyOf(
   handle: RunHandle,
 ): Promise<readonly TimelineEntry[]> {
   const { workflowId } = handle;
-  const { loadedDataConverter, namespace } = world.server.client.options;
-  const reader = new HistoryReader({ converter: loadedDataConverter, namespace, workflowId });
+  const reader = new HistoryReader(world.server.client.options, workflowId);
   const fold = new SegmentFold(workflowId);
   const entries: TimelineEntry[] = [];
   for (const event of (await handle.fetchHistory()).events ?? []) {
