@@ -11,10 +11,8 @@ import { parseSummary } from './context-summary';
 import { hasChangedNothing, personsDecision } from './result-reading';
 
 function textOf(message: UserMessage): string {
-  return message.blocks
-    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
-    .join('\n')
-    .trim();
+  const texts = message.blocks.map(({ text }) => text);
+  return texts.join('\n').trim();
 }
 
 function peoplesTexts(messages: readonly Message[], goal: string): readonly string[] {

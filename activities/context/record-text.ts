@@ -45,11 +45,7 @@ export function recordLines(messages: readonly Message[], chars = lineChars): re
       case 'user':
         return message.summary !== undefined
           ? []
-          : message.blocks.map((block) =>
-              block.type === 'text'
-                ? entry(speakerOf(block.text), block.text, chars)
-                : 'USER: (an image)',
-            );
+          : message.blocks.map(({ text }) => entry(speakerOf(text), text, chars));
       case 'assistant':
         return assistantLines(message, chars);
       case 'tool':

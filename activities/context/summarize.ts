@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { CompactInput } from '../../workflows/core/context/ports';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
+import { defined } from '../../workflows/core/json';
 import { weighTextTokens } from '../../workflows/core/context/token-factors';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { spendSchema } from '../model-call/attempt-memory';
@@ -15,9 +16,8 @@ import { admitted, reportAnsweredCall } from '../model-call/shared-health';
 import { CallMeter } from '../model-call/call-meter';
 import type { Store } from '../stores/store';
 import { contentHash } from '../stores/content-hash';
-import { measureCall } from '../measure/call-measure';
 import { countTextTokens } from '../measure/count-tokens';
-import { initialTokenFactors } from '../measure/measure-request';
+import { measureCall, tokenFactorsOf } from '../measure/measure-request';
 import { recordChunks } from './record-chunks';
 import type { PartSummary } from './summary-reply';
 import { readPartSummary, summaryProblem, summaryPrompt, summarySystem } from './summary-reply';
@@ -70,7 +70,7 @@ export async function summarizeRecord(
   const { windowTokens } = input.summary;
   const route = routeOf(definition, input.summary);
   const provider = providerOf(deps, route.provider);
-  const factors = input.summary.tokenFactors ?? initialTokenFactors(provider.wire, route.model);
+  const factors = tokenFactorsOf(provider.wire, route.model, input.summary.tokenFactors);
   const maxOutputTokens = Math.max(256, Math.min(summaryTokens, Math.floor(windowTokens / 8)));
   const room = Math.floor(windowTokens * filledShare) - maxOutputTokens - frameTokens;
   const budget = Math.max(200, Math.min(mostPartTokens, room));
@@ -180,7 +180,7 @@ async function sendPart(
     request: wanted,
     route: call.route,
     provider,
-    input: tokenFactors === undefined ? {} : { tokenFactors },
+    input: defined({ tokenFactors }),
   });
   const { price } = route;
   const request = { ...wanted, maxOutputTokens: meter.admit({ measure, price, maxOutputTokens }) };

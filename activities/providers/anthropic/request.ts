@@ -2,7 +2,6 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type {
   AssistantMessage,
-  ImageBlock,
   Message,
   ReasoningBlock,
   ToolResultBlock,
@@ -10,7 +9,6 @@ import type {
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from './bound-prefix';
 import { repairTranscript } from '../request/transcript-repair';
-import { sendableImages } from '../request/sendable-images';
 import { asText } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 
@@ -25,8 +23,7 @@ export interface AnthropicRequestOptions {
   readonly thinking?: AnthropicThinking;
 }
 
-type UserBlock =
-  Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.ToolResultBlockParam;
+type UserBlock = Anthropic.TextBlockParam | Anthropic.ToolResultBlockParam;
 type AssistantBlock =
   | Anthropic.TextBlockParam
   | Anthropic.ThinkingBlockParam
@@ -94,7 +91,7 @@ function conversationOf(
   const turns: Turn[] = [];
   const prefix = new BoundPrefix(systemOf(request), toolsOf(request));
   const own = { model: request.model, vendor, prefix };
-  for (const message of repairTranscript(sendableImages(request.messages, 'anthropic'))) {
+  for (const message of repairTranscript(request.messages)) {
     const turn = turnOf(message, own);
     const last = turns.at(-1);
     if (turn.content.length === 0) continue;
@@ -117,20 +114,12 @@ interface Own {
 function turnOf(message: Message, own: Own): Turn {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: message.blocks.map(userBlock) };
+      return { role: 'user', content: message.blocks.map(({ text }) => ({ type: 'text', text })) };
     case 'tool':
       return { role: 'user', content: message.results.map(resultBlock) };
     case 'assistant':
       return assistantTurn(message, own);
   }
-}
-
-function userBlock(block: { type: 'text'; text: string } | ImageBlock): UserBlock {
-  if (block.type === 'text') return { type: 'text', text: block.text };
-  return {
-    type: 'image',
-    source: { type: 'base64', media_type: block.mediaType, data: block.data },
-  };
 }
 
 function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {

@@ -1,25 +1,19 @@
 /** Builds requests of the Chat Completions API, in each server's dialect. */
 import type OpenAI from 'openai';
 import { defined } from '../../../workflows/core/json';
-import type {
-  AssistantMessage,
-  Message,
-  ToolCallBlock,
-  UserMessage,
-} from '../../../workflows/core/message';
+import type { AssistantMessage, Message, ToolCallBlock } from '../../../workflows/core/message';
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript, shortenedId } from '../request/transcript-repair';
-import { sendableImages } from '../request/sendable-images';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 import type { ChatDialect } from './chat-dialect';
 import { ReasoningReturn } from './reasoning-details';
 import { outputLimit } from './responses-request';
 
-type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
-type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
-type ChatPart = OpenAI.Chat.ChatCompletionContentPart;
+type ChatMessage =
+  | Exclude<OpenAI.Chat.ChatCompletionMessageParam, { role: 'user' }>
+  | { role: 'user'; content: string };
 
 /** Gemini's signature for a call that another model made. Source: ai.google.dev, thought signatures; rust-genai#115. */
 export const foreignThoughtSignature = 'skip_thought_signature_validator';
@@ -76,7 +70,7 @@ function conversationOf(
 ): { readonly messages: ChatMessage[]; readonly reasoning: ReasoningReturn } {
   const reasoning = new ReasoningReturn(request.model, request.system, request.tools);
   const own: Own = { vendor, dialect, reasoning };
-  const messages = repairTranscript(sendableImages(request.messages, 'chat')).flatMap((message) => {
+  const messages = repairTranscript(request.messages).flatMap((message) => {
     const built = messagesOf(message, own);
     if (dialect.returnsReasoningDetails) reasoning.add(built);
     return built;
@@ -108,7 +102,8 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
   const { dialect } = own;
   switch (message.role) {
     case 'user':
-      return [userMessage(message)];
+      // Text is sent as a string: older servers do not know parts.
+      return [{ role: 'user', content: message.blocks.map(({ text }) => text).join('\n\n') }];
     case 'assistant':
       return assistantMessages(message, own);
     case 'tool':
@@ -118,24 +113,6 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
         content: result.content,
       }));
   }
-}
-
-/** Text alone is sent as a string: older servers do not know parts. */
-function userMessage(message: UserMessage): ChatUserMessage {
-  const parts = message.blocks.map((block): ChatPart =>
-    block.type === 'text'
-      ? { type: 'text', text: block.text }
-      : {
-          type: 'image_url',
-          image_url: { url: `data:${block.mediaType};base64,${block.data}` },
-        },
-  );
-  return { role: 'user', content: plainText(parts) ?? parts };
-}
-
-function plainText(parts: readonly ChatPart[]): string | undefined {
-  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  return texts.length === parts.length ? texts.join('\n\n') : undefined;
 }
 
 function assistantMessages(
@@ -192,16 +169,9 @@ function withMergedUsers(messages: readonly ChatMessage[]): ChatMessage[] {
   const merged: ChatMessage[] = [];
   for (const message of messages) {
     const last = merged.at(-1);
-    if (message.role === 'user' && last?.role === 'user') {
-      const parts = [...partsOf(last), ...partsOf(message)];
-      merged.splice(-1, 1, { role: 'user', content: plainText(parts) ?? parts });
-    } else merged.push(message);
+    if (message.role === 'user' && last?.role === 'user')
+      merged.splice(-1, 1, { role: 'user', content: `${last.content}\n\n${message.content}` });
+    else merged.push(message);
   }
   return merged;
-}
-
-function partsOf(message: ChatUserMessage): readonly ChatPart[] {
-  return typeof message.content === 'string'
-    ? [{ type: 'text', text: message.content }]
-    : message.content;
 }

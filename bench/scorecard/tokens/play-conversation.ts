@@ -1,5 +1,6 @@
 /** Plays a conversation through the real adapter of a wire and sets each estimate against the bill. */
-import { countOfCall, measureCall } from '../../../activities/measure/call-measure';
+import { countOfCall } from '../../../activities/measure/call-measure';
+import { measureCall } from '../../../activities/measure/measure-request';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../../activities/providers/openai/openai-provider';
 import type { ModelReply, Provider } from '../../../activities/providers/provider';

@@ -59,7 +59,6 @@ function measureOf({ measure, inputTokens }: ContextOverflow): ContextMeasure {
     strippableTokens: 0,
     messages: 0,
     bytes: 0,
-    images: 0,
   };
   return inputTokens === undefined ? known : scaledMeasure(known, inputTokens);
 }
