@@ -32,6 +32,11 @@ export class CallMeter {
     return this.total;
   }
 
+  /** The same as part of a result or failure, if anything was consumed. */
+  spent(): { readonly spend?: CallSpend } {
+    return totalTokens(this.total.usage) === 0 ? {} : { spend: this.total };
+  }
+
   /**
    * Restores the consumption that an earlier attempt stored. Contract: both are sums of one call, so the larger holds the
    * other.
