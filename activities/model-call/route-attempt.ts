@@ -10,7 +10,7 @@ import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { interruption, withHeartbeat } from '../lifecycle/activity-lifecycle';
 import type { AttemptMemory } from './attempt-memory';
-import { freshMemory, memoryTextChars, readMemory } from './attempt-memory';
+import { memoryTextChars, readMemory } from './attempt-memory';
 import { applicationFailure } from '../lifecycle/error-mapping';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { BrokenReply, ModelReply, ModelRequest, Provider } from '../providers/provider';
@@ -241,7 +241,7 @@ export async function withAttempts<Result>(
   work: (attempting: Attempting) => Promise<Result>,
 ): Promise<Result> {
   const { info } = Context.current();
-  const memory = readMemory(info.heartbeatDetails ?? freshMemory);
+  const memory = readMemory(info.heartbeatDetails);
   const meter = new CallMeter({
     allowance,
     spend: memory.spend,
