@@ -2,10 +2,10 @@
 import { defined } from '../../../workflows/core/json';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkTimeoutMs } from '../http-provider';
-import { noteOf } from '../request/well-formed';
+import { boundReply } from '../request/bound-prefix';
 import { sendOnce } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
-import { withPrefix } from './bound-prefix';
+
 import { anthropicRequest, promptPrefix, type AnthropicThinking } from './request';
 
 /** Configuration of a provider that speaks Anthropic's wire. Nothing is read from the environment. */
@@ -53,19 +53,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
       },
       options,
     );
-    if (!reply.blocks.some((block) => block.type === 'reasoning')) return reply;
-    return noteOf(request) === undefined
-      ? withPrefix(reply, promptPrefix(request, vendor))
-      : withoutReasoning(reply);
+    return boundReply(reply, request, () => promptPrefix(request, vendor));
   };
   return httpProvider({ name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true }, send);
-}
-
-/**
- * Newer models bind a thought to everything before it. No later request has the note, so it would be refused with the thought.
- *
- * Source: ADR 0016.
- */
-function withoutReasoning(reply: ModelReply): ModelReply {
-  return { ...reply, blocks: reply.blocks.filter((block) => block.type !== 'reasoning') };
 }

@@ -4,11 +4,12 @@ import { defined } from '../../../workflows/core/json';
 import type { AssistantMessage, Message, ToolCallBlock } from '../../../workflows/core/message';
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
+import { BoundPrefix } from '../request/bound-prefix';
 import { repairTranscript, shortenedId } from '../request/transcript-repair';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 import type { ChatDialect } from './chat-dialect';
-import { ReasoningReturn } from './reasoning-details';
+import { sentDetails } from './reasoning-details';
 import { outputLimit } from './responses-request';
 
 type ChatMessage =
@@ -53,29 +54,32 @@ export function chatRequest(
 
 /** Digest of everything that a reply to this request is bound to, except the note. */
 export function chatPrefix(request: ModelRequest, vendor: string, dialect: ChatDialect): string {
-  return conversationOf(request, vendor, dialect).reasoning.prefix;
+  return conversationOf(request, vendor, dialect).prefix.digest;
 }
 
-/** Whose reasoning is sent back, in which dialect. */
+/** Whose reasoning is sent back, in which dialect, and after which prefix. */
 interface Own {
+  readonly model: string;
   readonly vendor: string;
   readonly dialect: ChatDialect;
-  readonly reasoning: ReasoningReturn;
+  readonly prefix: BoundPrefix;
 }
 
 function conversationOf(
   request: ModelRequest,
   vendor: string,
   dialect: ChatDialect,
-): { readonly messages: ChatMessage[]; readonly reasoning: ReasoningReturn } {
-  const reasoning = new ReasoningReturn(request.model, request.system, request.tools);
-  const own: Own = { vendor, dialect, reasoning };
+): { readonly messages: ChatMessage[]; readonly prefix: BoundPrefix } {
+  const prefix = new BoundPrefix();
+  const own: Own = { model: request.model, vendor, dialect, prefix };
+  prefix.add([request.system, request.tools]);
   const messages = repairTranscript(request.messages).flatMap((message) => {
     const built = messagesOf(message, own);
-    if (dialect.returnsReasoningDetails) reasoning.add(built);
+    if (dialect.returnsReasoningDetails)
+      for (const each of built) prefix.add({ ...each, reasoning_details: undefined });
     return built;
   });
-  return { messages, reasoning };
+  return { messages, prefix };
 }
 
 function outputFormat(
@@ -117,29 +121,31 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
 
 function assistantMessages(
   message: AssistantMessage,
-  { vendor, dialect, reasoning }: Own,
+  { model, vendor, dialect, prefix }: Own,
 ): ChatMessage[] {
   const texts = message.blocks.flatMap((block) =>
     block.type === 'text' || block.type === 'refusal' ? [block.text] : [],
   );
   const calls = message.blocks.filter((block) => block.type === 'tool-call');
   if (texts.length === 0 && calls.length === 0) return [];
-  const content = texts.length === 0 ? null : texts.join('\n\n');
-  const own = message.blocks.filter(
-    (block) => block.type === 'reasoning' && block.vendor === vendor,
-  );
-  const thoughts = own.map((block) => (block.type === 'reasoning' ? block.text : '')).join('\n\n');
-  const signatures = own.flatMap((block) =>
-    block.type === 'reasoning' ? asList(block.opaque?.['toolCallExtras']) : [],
-  );
+  const thoughts = message.blocks
+    .filter((block) => block.type === 'reasoning')
+    .filter((block) => block.vendor === vendor);
+  const signatures = thoughts.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
   const sent = callsOf(calls, signatures, dialect);
+  const fitting = dialect.returnsReasoningDetails
+    ? thoughts.filter((block) => prefix.holds(block))
+    : [];
+  const details = sentDetails(fitting, model, sent);
   return [
     {
       role: 'assistant',
-      content,
+      content: texts.length === 0 ? null : texts.join('\n\n'),
       ...(sent.length === 0 ? {} : { tool_calls: sent }),
-      ...(dialect.returnsReasoning ? { reasoning_content: thoughts } : {}),
-      ...(dialect.returnsReasoningDetails ? reasoning.detailsOf(message, vendor, sent) : {}),
+      ...(dialect.returnsReasoning
+        ? { reasoning_content: thoughts.map(({ text }) => text).join('\n\n') }
+        : {}),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
     },
   ];
 }

@@ -2,12 +2,12 @@
 import type { ObservedFetch } from '../stream/observed-fetch';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkTimeoutMs } from '../http-provider';
-import { noteOf } from '../request/well-formed';
+import { boundReply } from '../request/bound-prefix';
 import { sendOnce } from '../stream/send-once';
 import { compatibleDialect, openaiDialect, type ChatDialect } from './chat-dialect';
 import { ChatReplyAssembly } from './chat-reply';
 import { chatPrefix, chatRequest } from './chat-request';
-import { withPrompt } from './reasoning-details';
+import { isBound } from './reasoning-details';
 import { ResponsesReplyAssembly } from './responses-reply';
 import { responsesRequest } from './responses-request';
 
@@ -68,8 +68,7 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
       },
       options,
     );
-    if (!dialect.returnsReasoningDetails) return reply;
-    return withPrompt(reply, chatPrefix(request, vendor, dialect), noteOf(request) !== undefined);
+    return boundReply(reply, request, () => chatPrefix(request, vendor, dialect), isBound);
   };
   return httpProvider({ name, vendor, wire: api, apiKey, baseUrl, needsKey }, send);
 }
