@@ -1,6 +1,5 @@
 /** OpenRouter's `reasoning_details`: gathered from the stream, and sent back unchanged to the same model after the same prompt. */
 import type OpenAI from 'openai';
-import type { JsonObject } from '../../../workflows/core/json';
 import type { ReasoningBlock } from '../../../workflows/core/message';
 import { asList, asNumber, asObject, asText, isRecord, property } from '../untrusted-json';
 
@@ -33,17 +32,12 @@ export class ReasoningDetails {
     return entries.length > 0;
   }
 
-  /** What a reasoning block keeps of them; undefined if there are none. */
-  opaque(model: string, callIds: readonly string[]): JsonObject | undefined {
-    if (this.details.length === 0) return undefined;
+  /** What a reasoning block keeps of them. */
+  opaque(model: string, callIds: readonly string[]): Fields {
+    if (this.details.length === 0) return {};
     const own = this.details.some((detail) => callIds.includes(asText(detail['id'])));
-    const kept = {
-      [detailsKey]: this.details,
-      [modelKey]: model,
-      ...(own ? { [callIdsKey]: callIds } : {}),
-    };
-    // It came from JSON; the round trip gives it the type.
-    return JSON.parse(JSON.stringify(kept)) as JsonObject;
+    const kept = { [detailsKey]: this.details, [modelKey]: model };
+    return own ? { ...kept, [callIdsKey]: callIds } : kept;
   }
 }
 

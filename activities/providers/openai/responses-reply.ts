@@ -3,6 +3,7 @@ import type { StopReason } from '../../../workflows/core/model-call/ports';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
 import {
+  answerBlocks,
   BrokenStream,
   rawToolCall,
   ReportedInStream,
@@ -189,11 +190,7 @@ function messageBlocks(item: unknown): readonly SaidBlock[] {
       .filter((part) => typeOf(part) === type)
       .map((part) => asText(property(part, name)))
       .join('');
-  const blocks: readonly SaidBlock[] = [
-    { type: 'text', text: said('output_text', 'text') },
-    { type: 'refusal', text: said('refusal', 'refusal') },
-  ];
-  return blocks.filter(({ text }) => text !== '');
+  return answerBlocks(said('output_text', 'text'), said('refusal', 'refusal'));
 }
 
 /** Reasoning and the like is content; a mere keep-alive is not. */
