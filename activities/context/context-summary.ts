@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import { defined } from '../../workflows/core/json';
 import { fenceToolOutput } from '../untrusted/fence';
-import { parsedJson } from '../untrusted/json-in-text';
+import { parsedJson } from '../providers/untrusted-json';
 import { shortened, wellFormedText } from '../providers/request/well-formed';
 
 /** A list of a summary. */
