@@ -1,7 +1,7 @@
 /** Anthropic's Messages API, and servers that speak it. */
 import { defined } from '../../../workflows/core/json';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
-import { httpProvider, sdkTimeoutMs } from '../http-provider';
+import { httpProvider, sdkOptions } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
 import { sendOnce } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
@@ -32,7 +32,6 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
   const { baseUrl = 'https://api.anthropic.com' } = config;
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
     const body = anthropicRequest(request, { vendor, ...defined({ thinking }) });
-    const timeout = sdkTimeoutMs(options);
     const reply = await sendOnce(
       {
         assembly: new AnthropicReplyAssembly(vendor, request.model),
@@ -40,9 +39,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
         context: { route: `${name}/${request.model}`, apiKey },
         open: async (fetch, signal) => {
           const { Anthropic } = await import('@anthropic-ai/sdk');
-          const client = new Anthropic({
-            ...{ apiKey, baseURL: baseUrl, fetch, timeout, maxRetries: 0, logLevel: 'off' },
-          });
+          const client = new Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
           // Not `messages.create`, which writes to the console about old models at every call.
           return client.post<AsyncIterable<unknown>>('/v1/messages', {
             body,

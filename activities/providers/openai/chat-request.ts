@@ -16,6 +16,9 @@ type ChatMessage =
   | Exclude<OpenAI.Chat.ChatCompletionMessageParam, { role: 'user' }>
   | { role: 'user'; content: string };
 
+/** Longest tool call id that every server accepts. Source: microsoft/autogen#6377. */
+const maxCallIdLength = 40;
+
 /** Gemini's signature for a call that another model made. Source: ai.google.dev, thought signatures; rust-genai#115. */
 export const foreignThoughtSignature = 'skip_thought_signature_validator';
 
@@ -32,23 +35,24 @@ export function chatRequest(
   const { messages } = conversationOf(request, vendor, dialect);
   const note = noteOf(request);
   if (note !== undefined) messages.push({ role: 'user', content: note });
-  const refusesTemperature = dialect.reasoningRefusesTemperature && isReasoningModel(request.model);
+  const isOpenAi = dialect.isOpenAi === true;
+  const refusesTemperature = isOpenAi && isReasoningModel(request.model);
   const system = wellFormedText(request.system);
   return {
     model: request.model,
     messages: [
       ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
-      ...(dialect.alternates ? withMergedUsers(messages) : messages),
+      ...(dialect.alternates === true ? withMergedUsers(messages) : messages),
     ],
-    [dialect.outputLimit]: outputLimit(request),
+    [isOpenAi ? 'max_completion_tokens' : 'max_tokens']: outputLimit(request),
     stream: true,
     stream_options: { include_usage: true },
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
     ...defined({
       temperature: refusesTemperature ? undefined : request.temperature,
-      prompt_cache_key: dialect.takesCacheKey ? request.cacheKey : undefined,
+      prompt_cache_key: isOpenAi ? request.cacheKey : undefined,
     }),
-    ...outputFormat(request, dialect),
+    ...(isOpenAi ? outputFormat(request) : {}),
   };
 }
 
@@ -75,18 +79,17 @@ function conversationOf(
   prefix.add([request.system, request.tools]);
   const messages = repairTranscript(request.messages).flatMap((message) => {
     const built = messagesOf(message, own);
-    if (dialect.returnsReasoningDetails)
+    if (dialect.returnsReasoningDetails === true)
       for (const each of built) prefix.add({ ...each, reasoning_details: undefined });
     return built;
   });
   return { messages, prefix };
 }
 
-function outputFormat(
-  { output }: ModelRequest,
-  dialect: ChatDialect,
-): Pick<OpenAI.Chat.ChatCompletionCreateParamsStreaming, 'response_format'> {
-  if (output === undefined || !dialect.keepsOutputSchema) return {};
+function outputFormat({
+  output,
+}: ModelRequest): Pick<OpenAI.Chat.ChatCompletionCreateParamsStreaming, 'response_format'> {
+  if (output === undefined) return {};
   const { name, schema } = output;
   return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: true } } };
 }
@@ -103,7 +106,6 @@ function toolsOf(request: ModelRequest): OpenAI.Chat.ChatCompletionFunctionTool[
 }
 
 function messagesOf(message: Message, own: Own): ChatMessage[] {
-  const { dialect } = own;
   switch (message.role) {
     case 'user':
       // Text is sent as a string: older servers do not know parts.
@@ -113,7 +115,7 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
     case 'tool':
       return message.results.map((result) => ({
         role: 'tool',
-        tool_call_id: shortenedId(result.toolCallId, dialect.maxCallIdLength),
+        tool_call_id: shortenedId(result.toolCallId, maxCallIdLength),
         content: result.content,
       }));
   }
@@ -133,16 +135,15 @@ function assistantMessages(
     .filter((block) => block.vendor === vendor);
   const signatures = thoughts.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
   const sent = callsOf(calls, signatures, dialect);
-  const fitting = dialect.returnsReasoningDetails
-    ? thoughts.filter((block) => prefix.holds(block))
-    : [];
+  const fitting =
+    dialect.returnsReasoningDetails === true ? thoughts.filter((block) => prefix.holds(block)) : [];
   const details = sentDetails(fitting, model, sent);
   return [
     {
       role: 'assistant',
       content: texts.length === 0 ? null : texts.join('\n\n'),
       ...(sent.length === 0 ? {} : { tool_calls: sent }),
-      ...(dialect.returnsReasoning
+      ...(dialect.returnsReasoning === true
         ? { reasoning_content: thoughts.map(({ text }) => text).join('\n\n') }
         : {}),
       ...(details.length === 0 ? {} : { reasoning_details: details }),
@@ -156,10 +157,10 @@ function callsOf(
   dialect: ChatDialect,
 ): OpenAI.Chat.ChatCompletionMessageFunctionToolCall[] {
   return calls.map((call, index) => ({
-    id: shortenedId(call.toolCallId, dialect.maxCallIdLength),
+    id: shortenedId(call.toolCallId, maxCallIdLength),
     type: 'function',
     function: { name: call.name, arguments: JSON.stringify(call.input) },
-    ...(dialect.signsToolCalls ? { extra_content: extraContent(index, extras) } : {}),
+    ...(dialect.signsToolCalls === true ? { extra_content: extraContent(index, extras) } : {}),
   }));
 }
 

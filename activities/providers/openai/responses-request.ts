@@ -32,7 +32,7 @@ export function outputLimit({ model, maxOutputTokens, output }: ModelRequest): n
 export function responsesRequest(
   request: ModelRequest,
   vendor: string,
-  { takesCacheKey }: Pick<ChatDialect, 'takesCacheKey'> = { takesCacheKey: false },
+  { isOpenAi }: ChatDialect = {},
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
   const input = repairTranscript(request.messages).flatMap((message) => itemsOf(message, vendor));
   const note = noteOf(request);
@@ -50,7 +50,7 @@ export function responsesRequest(
     ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
     ...defined({
       temperature: reasons ? undefined : request.temperature,
-      prompt_cache_key: takesCacheKey ? request.cacheKey : undefined,
+      prompt_cache_key: isOpenAi === true ? request.cacheKey : undefined,
     }),
     ...(request.output === undefined
       ? {}
