@@ -16,6 +16,7 @@ import { appendPending } from './model-call/pending-results';
 import type { Attempting } from './model-call/route-attempt';
 import { providerOf, routeOf, withAttempts } from './model-call/route-attempt';
 import type { Store } from './stores/store';
+import { measureCall } from './measure/call-measure';
 import type { ContextSummary } from './context/context-summary';
 import { mergeSummaries, renderSummary, summaryJson } from './context/context-summary';
 import { earlierSummaries, provenSummary } from './context/conversation-facts';
@@ -29,7 +30,7 @@ import {
   trimmedMessage,
   withoutReasoning,
 } from './context/stripped-messages';
-import { measureCall, probableTokens, tokenFactorsOf } from './measure/measure-request';
+import { probableTokens } from './measure/measure-request';
 import { measureParts } from './context/request-check';
 import { plainDescription, recordLines } from './context/record-text';
 import type { SummaryWork } from './context/summarize';
@@ -192,8 +193,11 @@ function summaryEnd({ messages, config, input, definition, deps }: Work): number
   const start = tailStart(messages, config.keptTail);
   if (input.tier !== 3) return start;
   const route = routeOf(definition, input);
-  const factors = tokenFactorsOf(providerOf(deps, route.provider).wire, route.model);
-  const sizes = messages.slice(0, start).map((message) => probableTokens([message], factors));
+  const { wire } = providerOf(deps, route.provider);
+  const known = wire === undefined ? {} : { wire };
+  const sizes = messages
+    .slice(0, start)
+    .map((message) => probableTokens([message], known, route.model));
   const half = sizes.reduce((sum, size) => sum + size, 0) / 2;
   let sum = 0;
   const middle = sizes.findIndex((size) => (sum += size) >= half);

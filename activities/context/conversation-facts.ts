@@ -11,8 +11,10 @@ import { parseSummary } from './context-summary';
 import { hasChangedNothing, personsDecision } from './result-reading';
 
 function textOf(message: UserMessage): string {
-  const texts = message.blocks.map(({ text }) => text);
-  return texts.join('\n').trim();
+  return message.blocks
+    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+    .join('\n')
+    .trim();
 }
 
 function peoplesTexts(messages: readonly Message[], goal: string): readonly string[] {

@@ -45,7 +45,11 @@ export function recordLines(messages: readonly Message[], chars = lineChars): re
       case 'user':
         return message.summary !== undefined
           ? []
-          : message.blocks.map(({ text }) => entry(speakerOf(text), text, chars));
+          : message.blocks.map((block) =>
+              block.type === 'text'
+                ? entry(speakerOf(block.text), block.text, chars)
+                : 'USER: (an image)',
+            );
       case 'assistant':
         return assistantLines(message, chars);
       case 'tool':

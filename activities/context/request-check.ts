@@ -4,27 +4,33 @@ import type { ContextBounds, ContextMeasure } from '../../workflows/core/context
 import { fitsBounds } from '../../workflows/core/context/measure';
 import type { Message } from '../../workflows/core/message';
 import { defined } from '../../workflows/core/json';
+import type { MeasuredCall } from '../measure/call-measure';
 import { tailStart, placeholderRef, strippedMessage } from './stripped-messages';
-import type { MeasuredCall, RequestMeasure } from '../measure/measure-request';
-import { probableTokens, tokenFactorsOf } from '../measure/measure-request';
-import type { ProviderWire } from '../providers/provider';
+import type { RequestMeasure } from '../measure/measure-request';
+import { probableTokens } from '../measure/measure-request';
+import type { RequestLimits } from '../providers/request/request-limits';
+import { requestLimitsOf } from '../providers/request/request-limits';
 import { Context } from '@temporalio/activity';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 
-/**
- * Checks a measured request against the bounds of its route: whether it is too large to be sent, and its parts, which are
- * measured only above the warning threshold.
- */
+/** A request's parts, and whether it is too large to be sent. */
+export interface CheckedRequest {
+  /** Only above the warning threshold. */
+  readonly parts?: ContextMeasure;
+  readonly isTooLarge: boolean;
+}
+
+/** Checks a measured request against the bounds of its route. */
 export function checkRequest(
   call: MeasuredCall,
   whole: RequestMeasure,
   { bounds }: Pick<CallModelInput, 'bounds'>,
   config: CompactionConfig,
-): { readonly parts?: ContextMeasure; readonly isTooLarge: boolean } {
+): CheckedRequest {
   if (bounds === undefined) return { isTooLarge: false };
   const { maxBytes = Infinity, warnTokens } = bounds;
   const isNear = whole.tokens >= warnTokens || whole.bytes > maxBytes;
-  if (!isNear && brokenLimit(whole, call.provider.wire) === undefined) return { isTooLarge: false };
+  if (!isNear && brokenLimit(call, whole) === undefined) return { isTooLarge: false };
   const parts = measureParts(call, whole, config);
   const isTooLarge = !fitsBounds(parts, bounds);
   logSize(call, parts, bounds, isTooLarge);
@@ -59,7 +65,47 @@ export function outputRoom(
   return Math.min(wantedTokens, Math.max(left, bounds.reserveTokens));
 }
 
-/** Measures the parts of a request whose whole was measured. Contract: pure but for the memory of `probableTokens`. */
+/** Share of the byte limit that is used; the rest is for headers and JSON punctuation. */
+const safetyRatio = 0.97;
+
+/** What a request is measured against. */
+export interface RequestBounds {
+  readonly windowTokens: number;
+  /** Tokens kept free for the reply. */
+  readonly maxOutputTokens: number;
+  readonly limits: RequestLimits;
+}
+
+/** Whether a request may be sent, and if not, which limit it breaks first and by how much. */
+export type RequestFit =
+  | { readonly fits: true }
+  | {
+      readonly fits: false;
+      readonly limit: 'tokens' | 'bytes' | 'images' | 'image-bytes' | 'messages';
+      readonly measured: number;
+      readonly allowed: number;
+    };
+
+/** System prompt and note, which are messages on the Chat wire. */
+const spareEntries = 2;
+
+/** Contract: pure. Tokens count request and reply, because vendors refuse a request that leaves no room for the reply. */
+export function fitsRequest(measure: RequestMeasure, bounds: RequestBounds): RequestFit {
+  const { limits: most } = bounds;
+  const checks = [
+    ['tokens', measure.tokens, bounds.windowTokens - bounds.maxOutputTokens],
+    ['bytes', measure.bytes, Math.floor(most.bytes * safetyRatio)],
+    ['images', measure.images, most.images],
+    ['image-bytes', measure.largestImageBytes, most.imageBytes],
+    ['messages', measure.entries + spareEntries, most.messages],
+  ] as const;
+  const broken = checks.find(([, measured, allowed]) => measured > allowed);
+  if (broken === undefined) return { fits: true };
+  const [limit, measured, allowed] = broken;
+  return { fits: false, limit, measured, allowed };
+}
+
+/** Measures the parts of a request whose whole was measured. Contract: pure but for `measureMessages`' memory. */
 export function measureParts(
   call: MeasuredCall,
   whole: RequestMeasure,
@@ -67,13 +113,15 @@ export function measureParts(
 ): ContextMeasure {
   const { messages, model } = call.request;
   const { wire } = call.provider;
-  const factors = tokenFactorsOf(wire, model, call.input.tokenFactors);
-  const tokensOf = (part: readonly Message[]): number => probableTokens(part, factors);
+  const { tokenFactors } = call.input;
+  const known = defined({ wire, factors: tokenFactors });
+  const tokensOf = (part: readonly Message[]): number => probableTokens(part, known, model);
   const start = tailStart(messages, config.keptTail);
   const old = messages.slice(0, start);
   const stripped = old.map((message) =>
     strippedMessage(message, config.stripChars, placeholderRef),
   );
+  const over = brokenLimit(call, whole);
   return {
     tokens: whole.tokens,
     fixedTokens: whole.fixedTokens,
@@ -81,40 +129,17 @@ export function measureParts(
     strippableTokens: Math.max(0, tokensOf(old) - tokensOf(stripped)),
     messages: messages.length,
     bytes: whole.bytes,
-    ...defined({ over: brokenLimit(whole, wire) }),
+    images: whole.images,
+    ...defined({ over }),
   };
 }
 
-const mega = 1024 * 1024;
-
-/**
- * How large a request may be beside its tokens.
- *
- * Source: Anthropic's API overview (32 MB, 100,000 messages); OpenAI's 50 MB, and 2,048 messages on the Chat wire by its own
- * refusal ("Maximum length is 2048").
- */
-const limits: Readonly<
-  Record<ProviderWire, { readonly bytes: number; readonly messages: number }>
-> = {
-  anthropic: { bytes: 32 * mega, messages: 100_000 },
-  responses: { bytes: 50 * mega, messages: Infinity },
-  chat: { bytes: 50 * mega, messages: 2_048 },
-};
-
-/** Share of the byte limit that is used; the rest is for headers and JSON punctuation. */
-const safetyRatio = 0.97;
-
-/** System prompt and note, which are messages on the Chat wire. */
-const spareEntries = 2;
-
-/**
- * The vendor's limit, other than the window, that a request exceeds; undefined if it exceeds none. A provider that does not say
- * which wire it speaks has the limits of the strictest one.
- */
-export function brokenLimit(
-  { bytes, entries }: Pick<RequestMeasure, 'bytes' | 'entries'>,
-  wire: ProviderWire = 'anthropic',
-): ContextMeasure['over'] {
-  if (bytes > Math.floor(limits[wire].bytes * safetyRatio)) return 'bytes';
-  return entries + spareEntries > limits[wire].messages ? 'messages' : undefined;
+/** The vendor's limit, other than the window, that a request exceeds; undefined if it exceeds none. */
+function brokenLimit(call: MeasuredCall, whole: RequestMeasure): ContextMeasure['over'] {
+  const fit = fitsRequest(whole, {
+    windowTokens: Infinity,
+    maxOutputTokens: 0,
+    limits: requestLimitsOf(call.provider.wire, call.request.model),
+  });
+  return fit.fits || fit.limit === 'tokens' ? undefined : fit.limit;
 }

@@ -1,5 +1,12 @@
 /** Tier 1: removes large tool results from old messages, and leaves a note of what they were and where to read them again. */
-import type { Message, TextBlock, ToolResultBlock } from '../../workflows/core/message';
+import type {
+  AssistantMessage,
+  ImageBlock,
+  Message,
+  TextBlock,
+  ToolResultBlock,
+  UserMessage,
+} from '../../workflows/core/message';
 import { fenceToolOutput } from '../untrusted/fence';
 import { wellFormedText } from '../providers/request/well-formed';
 import { isPersonsWord } from './result-reading';
@@ -90,11 +97,25 @@ function strippedResult(
   return { ...result, content: strippedText(result.content.length, ref), blob: ref };
 }
 
-/** Removes large results from one message. Contract: pure; a call keeps its one result. */
+function withoutImage(block: TextBlock | ImageBlock): TextBlock {
+  if (block.type === 'text') return block;
+  const text = `[The runtime removed an image to save space: ${block.mediaType}, ${block.data.length} bytes of base64.]`;
+  return { type: 'text', text };
+}
+
+/** Removes large results and images from one message. Contract: pure; a call keeps its one result. */
 export function strippedMessage(message: Message, stripChars: number, refOf: RefOf): Message {
-  if (message.role !== 'tool') return message;
-  const results = message.results.map((result) => strippedResult(result, stripChars, refOf));
-  return { ...message, results };
+  switch (message.role) {
+    case 'assistant':
+      return message;
+    case 'user':
+      return { ...message, blocks: message.blocks.map(withoutImage) };
+    case 'tool':
+      return {
+        ...message,
+        results: message.results.map((result) => strippedResult(result, stripChars, refOf)),
+      };
+  }
 }
 
 /**
@@ -104,7 +125,9 @@ export function strippedMessage(message: Message, stripChars: number, refOf: Ref
 export function withoutReasoning(message: Message): Message {
   if (message.role !== 'assistant') return message;
   const blocks = message.blocks.filter((block) => block.type !== 'reasoning');
-  return blocks.length === message.blocks.length ? message : { ...message, blocks };
+  return blocks.length === message.blocks.length
+    ? message
+    : ({ ...message, blocks } satisfies AssistantMessage);
 }
 
 const fenced = /^<tool_output [^\n]*>\n([^]*)\n<\/tool_output fence="[0-9a-f]+">/;
@@ -125,9 +148,9 @@ function trimmedResult(result: ToolResultBlock, chars: number, refOf: RefOf): To
   return content.length < result.content.length ? { ...result, content, blob: ref } : result;
 }
 
-function trimmedBlock(block: TextBlock, chars: number, refOf: RefOf): TextBlock {
-  const { text } = block;
-  if (text.length <= chars * 2) return block;
+function trimmedBlock(block: TextBlock | ImageBlock, chars: number, refOf: RefOf): TextBlock {
+  const { text } = withoutImage(block);
+  if (text.length <= chars * 2) return { type: 'text', text };
   const ref = refOf(text, undefined);
   return {
     type: 'text',
@@ -135,7 +158,7 @@ function trimmedBlock(block: TextBlock, chars: number, refOf: RefOf): TextBlock 
   };
 }
 
-/** Shortens results and texts of people in a kept message. Contract: pure; a shortened text says so. */
+/** Shortens results, texts of people and images of a kept message. Contract: pure; a shortened text says so. */
 export function trimmedMessage(message: Message, chars: number, refOf: RefOf): Message {
   switch (message.role) {
     case 'assistant':
@@ -144,7 +167,7 @@ export function trimmedMessage(message: Message, chars: number, refOf: RefOf): M
       return {
         ...message,
         blocks: message.blocks.map((block) => trimmedBlock(block, chars, refOf)),
-      };
+      } satisfies UserMessage;
     case 'tool':
       return {
         ...message,

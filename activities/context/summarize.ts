@@ -13,8 +13,9 @@ import { onRoute, providerOf, routeOf, sendAttempt } from '../model-call/route-a
 import { CallMeter } from '../model-call/call-meter';
 import type { Store } from '../stores/store';
 import { contentHash } from '../stores/content-hash';
+import { measureCall } from '../measure/call-measure';
 import { countTextTokens } from '../measure/count-tokens';
-import { measureCall, tokenFactorsOf } from '../measure/measure-request';
+import { initialTokenFactors } from '../measure/measure-request';
 import { recordChunks } from './record-chunks';
 import type { PartSummary } from './summary-reply';
 import { readPartSummary, summaryProblem, summaryPrompt, summarySystem } from './summary-reply';
@@ -50,7 +51,7 @@ export async function summarizeRecord(
 ): Promise<readonly PartSummary[] | InfraError> {
   const { windowTokens, tokenFactors, routeIndex } = summary;
   const { provider, model } = routeOf(definition, summary);
-  const factors = tokenFactorsOf(providerOf(deps, provider).wire, model, tokenFactors);
+  const factors = tokenFactors ?? initialTokenFactors(providerOf(deps, provider).wire, model);
   const maxOutputTokens = Math.max(256, Math.min(summaryTokens, Math.floor(windowTokens / 8)));
   const room = Math.floor(windowTokens * filledShare) - maxOutputTokens - frameTokens;
   const budget = Math.max(200, Math.min(mostPartTokens, room));

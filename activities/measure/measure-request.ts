@@ -1,28 +1,33 @@
-/** How large a request is before it is sent: tokens, bytes, messages. The vendor's own last count is the truth for what it covers. */
+/** How large a request is before it is sent: tokens, bytes, images. The vendor's own last count is the truth for what it covers. */
 import { createHash } from 'node:crypto';
-import type { AssistantMessage, Message } from '../../workflows/core/message';
-import type { TextTokens, TokenFactors } from '../../workflows/core/context/token-factors';
+import type { AssistantMessage, Message, UserMessage } from '../../workflows/core/message';
+import type {
+  CountedContext,
+  TextTokens,
+  TokenFactors,
+} from '../../workflows/core/context/token-factors';
 import {
   addTextTokens,
   noTextTokens,
   weighTextTokens,
 } from '../../workflows/core/context/token-factors';
-import type { CallModelInput } from '../../workflows/core/model-call/ports';
-import type { ModelRequest, Provider, ProviderWire } from '../providers/provider';
+import { sendableImages } from '../providers/request/sendable-images';
+import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';
 import { isNewerClaude } from '../models/model-traits';
 import { countTextTokens } from './count-tokens';
+import { imageTokens } from './image-tokens';
 
-/** A call's request in neutral form, and its target. */
-export interface MeasuredCall {
-  /** `messages` is the transcript itself, even if the text tool protocol sends another form of it. */
-  readonly request: ModelRequest;
+/** What is known before a request is measured. */
+export interface MeasureKnown {
+  /** Absent for an unknown provider, which is measured as the most expensive one. */
+  readonly wire?: ProviderWire;
   /** `provider/model` of the route that will be called. */
   readonly route: string;
-  /** Without a wire the provider is unknown, and measured as the most expensive one. */
-  readonly provider: Pick<Provider, 'wire'>;
-  /** The vendor's last count, ignored if it is of another route, and the factors that were learned on this one. */
-  readonly input: Pick<CallModelInput, 'counted' | 'tokenFactors'>;
+  /** The vendor's last count of this transcript; ignored if another route counted it. */
+  readonly counted?: CountedContext;
+  /** Vendor's tokens per token of ours on this route, as learned. Default: the wire's own. */
+  readonly factors?: TokenFactors;
 }
 
 /** The size of a request. */
@@ -31,23 +36,31 @@ export interface RequestMeasure {
   readonly tokens: number;
   /** Of those, the ones from the vendor's own count. */
   readonly countedTokens: number;
-  /** Our own count of the rest, no factor applied: what `learnFactors` compares with the bill. */
+  /** Our own count of the rest, images aside and no factor applied: what `learnFactors` compares with the bill. */
   readonly newText: TextTokens;
+  /** Tokens of the rest's images. */
+  readonly newImageTokens: number;
   /** Probable tokens of the request's note, part of `tokens`. Later requests do not have it. */
   readonly noteTokens: number;
   /** Probable tokens of the system prompt and the tools, which compaction cannot reduce. */
   readonly fixedTokens: number;
   /** Bytes of the request's body, nearly: JSON of all that is sent. */
   readonly bytes: number;
+  readonly images: number;
+  /** Bytes of the largest image's base64 text; 0 without images. */
+  readonly largestImageBytes: number;
   /** Messages as the Chat wire counts them: each result of a tool is one. */
   readonly entries: number;
 }
 
-/** The size of a part of a request. */
-interface Size {
+/** The size of some messages by themselves. */
+interface MessagesMeasure {
   /** Our own count, no factor applied. */
   readonly text: TextTokens;
+  readonly imageTokens: number;
   readonly bytes: number;
+  readonly images: number;
+  readonly largestImageBytes: number;
 }
 
 /** OpenAI counts by the same table. */
@@ -56,13 +69,8 @@ const sameTable: TokenFactors = { words: 1, marks: 1, scripts: 1 };
 const olderClaude: TokenFactors = { words: 1.2, marks: 1.2, scripts: 1.25 };
 const newerClaude: TokenFactors = { words: 1.6, marks: 1.2, scripts: 1.25 };
 
-/** Vendor's tokens per token of ours: as learned on this route, or the highest if nothing is known about the provider. */
-export function tokenFactorsOf(
-  wire: ProviderWire | undefined,
-  model: string,
-  learned?: TokenFactors,
-): TokenFactors {
-  if (learned !== undefined) return learned;
+/** Vendor's tokens per token of ours before anything is learned; the highest if nothing is known about the provider. */
+export function initialTokenFactors(wire: ProviderWire | undefined, model: string): TokenFactors {
   if (wire === 'responses' || wire === 'chat') return sameTable;
   return wire === 'anthropic' && !isNewerClaude(model) ? olderClaude : newerClaude;
 }
@@ -79,34 +87,38 @@ const toolsOverhead: Readonly<Record<ProviderWire, number>> = {
 };
 
 /**
- * Measures the request of a call as it would go out now.
+ * Measures a request as it would go out now.
  *
  * Contract: pure but for its bounded memory of counts; never throws. `request.messages` is the transcript in neutral form, also
  * for the text tool protocol, so that `counted.messages` points into it.
  */
-export function measureCall(call: MeasuredCall): RequestMeasure {
-  const { request, route, provider, input } = call;
-  const { messages } = request;
-  const factors = tokenFactorsOf(provider.wire, request.model, input.tokenFactors);
-  const isUsable = input.counted?.route === route && input.counted.messages <= messages.length;
-  const counted = isUsable ? input.counted : undefined;
-  const sizes = messages.map(messageSize);
-  const fixed = fixedSize(request, provider.wire);
+export function measureRequest(request: ModelRequest, known: MeasureKnown): RequestMeasure {
+  const wire = known.wire ?? 'anthropic';
+  const factors = known.factors ?? initialTokenFactors(known.wire, request.model);
+  const counted = usableCount(known, request.messages.length);
+  const fixed = fixedOf(request, wire);
+  const messages =
+    known.wire === undefined ? request.messages : sendableImages(request.messages, known.wire);
+  const whole = measureMessages(messages, wire, request.model);
+  const fresh =
+    counted === undefined
+      ? whole
+      : measureMessages(messages.slice(counted.messages), wire, request.model);
   const note = noteText(request.note);
-  const fresh = [...sizes.slice(counted?.messages ?? 0).map(({ text }) => text), note];
-  const newText = fresh.reduce(addTextTokens, counted === undefined ? fixed.text : noTextTokens);
+  const uncounted = counted === undefined ? [fresh.text, note, fixed.text] : [fresh.text, note];
+  const newText = uncounted.reduce(addTextTokens);
   const countedTokens = counted?.tokens ?? 0;
   return {
-    tokens: Math.ceil(countedTokens + weighTextTokens(newText, factors)),
+    tokens: Math.ceil(countedTokens + weighTextTokens(newText, factors) + fresh.imageTokens),
     countedTokens,
     newText,
+    newImageTokens: fresh.imageTokens,
     noteTokens: Math.ceil(weighTextTokens(note, factors)),
     fixedTokens: Math.ceil(weighTextTokens(fixed.text, factors)),
-    bytes: sizes.reduce(
-      (all, { bytes }) => all + bytes,
-      fixed.bytes + Buffer.byteLength(request.note ?? ''),
-    ),
-    entries: messages.reduce((all, message) => all + entriesOf(message), 0),
+    bytes: whole.bytes + fixed.bytes + Buffer.byteLength(request.note ?? ''),
+    images: whole.images,
+    largestImageBytes: whole.largestImageBytes,
+    entries: request.messages.reduce((sum, message) => sum + entriesOf(message), 0),
   };
 }
 
@@ -114,37 +126,92 @@ function entriesOf(message: Message): number {
   return message.role === 'tool' ? message.results.length : 1;
 }
 
+function usableCount(known: MeasureKnown, messages: number): CountedContext | undefined {
+  const { counted } = known;
+  return counted?.route === known.route && counted.messages <= messages ? counted : undefined;
+}
+
+/** Measures messages by themselves: for cutting a transcript into pieces that fit. */
+function measureMessages(
+  messages: readonly Message[],
+  wire: ProviderWire,
+  model: string,
+): MessagesMeasure {
+  return messages
+    .map((message) => measureMessage(message, wire, model))
+    .reduce(addMeasures, nothing);
+}
+
 /** Tokens that the vendor will probably count for these messages. */
-export function probableTokens(messages: readonly Message[], factors: TokenFactors): number {
-  const texts = messages.map((message) => messageSize(message).text);
-  return Math.ceil(weighTextTokens(texts.reduce(addTextTokens, noTextTokens), factors));
+export function probableTokens(
+  messages: readonly Message[],
+  known: Pick<MeasureKnown, 'wire' | 'factors'>,
+  model: string,
+): number {
+  const { text, imageTokens: images } = measureMessages(messages, known.wire ?? 'anthropic', model);
+  return Math.ceil(
+    weighTextTokens(text, known.factors ?? initialTokenFactors(known.wire, model)) + images,
+  );
+}
+
+const nothing: MessagesMeasure = {
+  text: noTextTokens,
+  imageTokens: 0,
+  bytes: 0,
+  images: 0,
+  largestImageBytes: 0,
+};
+
+function addMeasures(left: MessagesMeasure, right: MessagesMeasure): MessagesMeasure {
+  return {
+    text: addTextTokens(left.text, right.text),
+    imageTokens: left.imageTokens + right.imageTokens,
+    bytes: left.bytes + right.bytes,
+    images: left.images + right.images,
+    largestImageBytes: Math.max(left.largestImageBytes, right.largestImageBytes),
+  };
 }
 
 /** Counts remembered; some hundred bytes each. */
 const rememberedCounts = 20_000;
-const remembered = new Map<string, Size>();
+const remembered = new Map<string, MessagesMeasure>();
 
-/** The size of a part, counted once. The oldest is forgotten first. */
-function sizeOf(part: unknown, count: () => TextTokens): Size {
-  const json = JSON.stringify(part);
-  const key = createHash('sha256').update(json).digest('base64');
+function measureMessage(message: Message, wire: ProviderWire, model: string): MessagesMeasure {
+  const json = JSON.stringify(message);
+  const key = createHash('sha256').update(`${wire}/${model}:`).update(json).digest('base64');
   const known = remembered.get(key);
   if (known !== undefined) return known;
-  const [oldest] = remembered.keys();
-  if (oldest !== undefined && remembered.size >= rememberedCounts) remembered.delete(oldest);
-  const size = { text: count(), bytes: Buffer.byteLength(json) };
-  remembered.set(key, size);
-  return size;
+  const images = message.role === 'user' ? message.blocks.filter(isImage) : [];
+  const measured: MessagesMeasure = {
+    text: addTextTokens(textOf(message), marks(messageOverhead)),
+    imageTokens: images.reduce((sum, image) => sum + imageTokens(image, wire, model), 0),
+    bytes: Buffer.byteLength(json),
+    images: images.length,
+    largestImageBytes: Math.max(0, ...images.map(({ data }) => data.length)),
+  };
+  remember(key, measured);
+  return measured;
 }
 
-function messageSize(message: Message): Size {
-  return sizeOf(message, () => addTextTokens(textOf(message), marks(messageOverhead)));
+/** Drops the oldest entry. */
+function remember(key: string, measured: MessagesMeasure): void {
+  const oldest = remembered.size >= rememberedCounts ? remembered.keys().next().value : undefined;
+  if (oldest !== undefined) remembered.delete(oldest);
+  remembered.set(key, measured);
+}
+
+type ImagePart = Extract<UserMessage['blocks'][number], { type: 'image' }>;
+
+function isImage(block: UserMessage['blocks'][number]): block is ImagePart {
+  return block.type === 'image';
 }
 
 function textOf(message: Message): TextTokens {
   switch (message.role) {
     case 'user':
-      return sum(message.blocks, ({ text }) => countTextTokens(text));
+      return sum(message.blocks, (block) =>
+        block.type === 'text' ? countTextTokens(block.text) : noTextTokens,
+      );
     case 'assistant':
       return sum(message.blocks, assistantBlockText);
     case 'tool':
@@ -201,17 +268,30 @@ function noteText(note: string | undefined): TextTokens {
   return addTextTokens(countTextTokens(note), marks(messageOverhead));
 }
 
-/** Bytes of a request's other fields. */
-const otherBytes = 512;
+interface FixedPart {
+  readonly text: TextTokens;
+  readonly bytes: number;
+}
 
-/** The system prompt and the tools, the same at every call of a run. */
-function fixedSize({ system, tools }: ModelRequest, wire: ProviderWire = 'anthropic'): Size {
-  const { text, bytes } = sizeOf([system, tools], () =>
-    addTextTokens(
-      countTextTokens(system),
-      sum(tools, (tool) => countTextTokens(JSON.stringify(tool))),
-    ),
-  );
-  const overhead = messageOverhead + (tools.length === 0 ? 0 : toolsOverhead[wire]);
-  return { text: addTextTokens(text, marks(overhead)), bytes: bytes + otherBytes };
+/** System prompts and tools are the same at every call of a run. */
+const fixedParts = new Map<string, FixedPart>();
+const rememberedFixedParts = 256;
+
+function fixedOf(request: ModelRequest, wire: ProviderWire): FixedPart {
+  const json = JSON.stringify([request.system, request.tools]);
+  const key = createHash('sha256').update(`${wire}:`).update(json).digest('base64');
+  const known = fixedParts.get(key);
+  if (known !== undefined) return known;
+  const overhead = messageOverhead + (request.tools.length === 0 ? 0 : toolsOverhead[wire]);
+  const part = {
+    text: [
+      countTextTokens(request.system),
+      sum(request.tools, (tool) => countTextTokens(JSON.stringify(tool))),
+      marks(overhead),
+    ].reduce(addTextTokens),
+    bytes: Buffer.byteLength(json) + 512,
+  };
+  if (fixedParts.size >= rememberedFixedParts) fixedParts.clear();
+  fixedParts.set(key, part);
+  return part;
 }

@@ -14,7 +14,7 @@ export function isReasoningModel(model: string): boolean {
 const claudeVersion = /claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?![\d])/;
 
 /**
- * True from Claude Opus 4.7 on: these models have a newer tokenizer. A name
+ * True from Claude Opus 4.7 on: these models have a newer tokenizer and take images of up to 2,576 pixels a side. A name
  * whose version cannot be read counts as newer, as that measures more tokens.
  *
  * Source: the vendor's token counting guide and its page on Claude Opus 4.7.

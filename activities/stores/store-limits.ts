@@ -4,7 +4,7 @@
 export interface StoreLimits {
   /** Bytes of one blob. Default 256 MiB (ADR 0018). */
   readonly maxBlobBytes: number;
-  /** Bytes of one transcript node's JSON. Default 64 MiB: more than any vendor takes as one request (ADR 0018). */
+  /** Bytes of one transcript node's JSON. Default 64 MiB: two images of 20 MB as base64 (ADR 0018). */
   readonly maxNodeBytes: number;
   /** Bytes of JSON of the transcript nodes kept in memory. Default 64 MiB (ADR 0018). */
   readonly cacheBytes: number;

@@ -1,9 +1,9 @@
 /** The measure of a request, before any vendor has seen it. */
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { countAllTokens } from '../../activities/measure/count-tokens';
-import type { MeasuredCall, RequestMeasure } from '../../activities/measure/measure-request';
-import { measureCall } from '../../activities/measure/measure-request';
-import { brokenLimit } from '../../activities/context/request-check';
+import { measureRequest } from '../../activities/measure/measure-request';
+import { fitsRequest } from '../../activities/context/request-check';
+import { requestLimitsOf } from '../../activities/providers/request/request-limits';
 import { windowOf } from '../../activities/models/model-catalog';
 import type { ModelRequest } from '../../activities/providers/provider';
 import type { Message } from '../../workflows/core/message';
@@ -17,8 +17,7 @@ const request = (messages: readonly Message[], note?: string): ModelRequest => (
   maxOutputTokens: 1_000,
   ...(note === undefined ? {} : { note }),
 });
-const measureOf = (sent: ModelRequest, input: MeasuredCall['input'] = {}): RequestMeasure =>
-  measureCall({ request: sent, route: 'openai/gpt-5', provider: { wire: 'chat' }, input });
+const onChat = { wire: 'chat', route: 'openai/gpt-5' } as const;
 
 describe('the count of a text', () => {
   it.each([
@@ -50,7 +49,7 @@ describe('the measure of a request', () => {
     const messages = [say('a'), say('b'), say('word '.repeat(1_000))];
     const counted = { route: 'openai/gpt-5', messages: 2, tokens: 50_000 };
     const factors = { words: 1.2, marks: 1, scripts: 1 };
-    const measure = measureOf(request(messages), { counted, tokenFactors: factors });
+    const measure = measureRequest(request(messages), { ...onChat, counted, factors });
     expect(measure.countedTokens).toBe(50_000);
     expect(measure.newText.words).toBeCloseTo(countAllTokens('word '.repeat(1_000)));
     expect(measure.tokens).toBe(50_000 + Math.ceil(measure.newText.words * 1.2 + 6));
@@ -60,33 +59,47 @@ describe('the measure of a request', () => {
     ['another route', { route: 'openai/o3', messages: 1, tokens: 50_000 }],
     ['a longer transcript', { route: 'openai/gpt-5', messages: 9, tokens: 50_000 }],
   ])('ignores a count of %s', (_name, counted) => {
-    const measure = measureOf(request([say('a'), say('b')]), { counted });
+    const measure = measureRequest(request([say('a'), say('b')]), { ...onChat, counted });
     expect(measure.countedTokens).toBe(0);
     expect(measure.tokens).toBeLessThan(100);
   });
 
   it('counts the note, and tells how much of the whole it is', () => {
-    const without = measureOf(request([say('a')]));
-    const withNote = measureOf(request([say('a')], 'Something went wrong. '.repeat(20)));
+    const without = measureRequest(request([say('a')]), onChat);
+    const withNote = measureRequest(
+      request([say('a')], 'Something went wrong. '.repeat(20)),
+      onChat,
+    );
     expect(withNote.tokens - without.tokens).toBe(withNote.noteTokens);
     expect(without.noteTokens).toBe(0);
   });
 });
 
-describe('the limits beside the window', () => {
-  const small = measureOf(request([say('a')]));
+describe('the fit of a request', () => {
+  const bounds = {
+    windowTokens: 10_000,
+    maxOutputTokens: 1_000,
+    limits: requestLimitsOf('anthropic'),
+  };
+  const small = measureRequest(request([say('a')]), onChat);
+
+  it('leaves room for the reply', () => {
+    expect(fitsRequest({ ...small, tokens: 9_000 }, bounds)).toEqual({ fits: true });
+    expect(fitsRequest({ ...small, tokens: 9_001 }, bounds)).toEqual({
+      fits: false,
+      limit: 'tokens',
+      measured: 9_001,
+      allowed: 9_000,
+    });
+  });
 
   it.each([
     ['bytes', { bytes: 40_000_000 }],
+    ['images', { images: 101 }],
+    ['image-bytes', { largestImageBytes: 6_000_000 }],
     ['messages', { entries: 100_000 }],
-  ])('names %s as the broken limit', (limit, over) => {
-    expect(brokenLimit(small, 'anthropic')).toBeUndefined();
-    expect(brokenLimit({ ...small, ...over }, 'anthropic')).toBe(limit);
-  });
-
-  it('are those of the strictest wire for a provider that does not say which it speaks', () => {
-    expect(brokenLimit({ ...small, bytes: 40_000_000 })).toBe('bytes');
-    expect(brokenLimit({ ...small, bytes: 40_000_000 }, 'chat')).toBeUndefined();
+  ])('names %s as the broken limit, whatever the tokens', (limit, over) => {
+    expect(fitsRequest({ ...small, ...over }, bounds)).toMatchObject({ fits: false, limit });
   });
 });
 
@@ -115,8 +128,12 @@ test('the Chat wire takes 2,048 messages, and each result is one', () => {
       isError: false,
     })),
   };
-  const limitOf = (batches: number): unknown =>
-    brokenLimit(measureOf(request(Array.from({ length: batches }, () => results))), 'chat');
-  expect(limitOf(31)).toBeUndefined();
-  expect(limitOf(32)).toBe('messages');
+  const bounds = { windowTokens: 1e9, maxOutputTokens: 0, limits: requestLimitsOf('chat') };
+  const fitOf = (batches: number): unknown =>
+    fitsRequest(
+      measureRequest(request(Array.from({ length: batches }, () => results)), onChat),
+      bounds,
+    );
+  expect(fitOf(31)).toEqual({ fits: true });
+  expect(fitOf(32)).toMatchObject({ fits: false, limit: 'messages', allowed: 2_048 });
 });

@@ -14,7 +14,7 @@ test.each([
   expect(rows.flatMap(({ wrong }) => (wrong === undefined ? [] : [wrong]))).toEqual([]);
 });
 
-const goal: Move = { type: 'say', texts: ['Repair it.'] };
+const goal: Move = { type: 'say', texts: ['Repair it.'], images: ['image/png'] };
 const thought = { type: 'thought', text: 'First I look.', redacted: false } as const;
 const call = { type: 'call', name: 'read_file', input: { path: 'a.ts' } } as const;
 const reply = (by: 'preserving' | 'budgeted' | 'responses', more: Partial<Move> = {}): Move => ({

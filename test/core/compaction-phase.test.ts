@@ -149,7 +149,7 @@ it('compacts once on a refusal without numbers, and corrects the window', () => 
 });
 
 it('takes a 413 as a limit of bytes', () => {
-  const overflow = { measure: aMeasure({ tokens: 30_000, bytes: 1_000_000 }) };
+  const overflow = { measure: aMeasure({ tokens: 30_000, bytes: 1_000_000, images: 3 }) };
   const run = drive([anInfraError('context_overflow', { status: 413, overflow }), done], {
     compact: () => ({ measure: aMeasure({ tokens: 20_000, bytes: 100_000 }) }),
   }).run();

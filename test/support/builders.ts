@@ -46,6 +46,7 @@ export function aMeasure(changes: Partial<ContextMeasure> = {}): ContextMeasure 
     strippableTokens: 0,
     messages: 40,
     bytes: 400_000,
+    images: 0,
     ...changes,
   };
 }

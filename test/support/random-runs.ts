@@ -111,7 +111,7 @@ const measure: fc.Arbitrary<ContextMeasure> = fc
     tailTokens: fc.constantFrom(3_000, 40_000),
     strippableTokens: fc.constantFrom(0, 0, 30_000),
     messages: fc.constantFrom(3, 40),
-    over: fc.constantFrom(...([undefined, undefined, undefined, 'messages', 'bytes'] as const)),
+    over: fc.constantFrom(...([undefined, undefined, undefined, 'images', 'bytes'] as const)),
   })
   .map(({ over, ...sizes }) => aMeasure({ ...sizes, ...(over === undefined ? {} : { over }) }));
 

@@ -13,6 +13,13 @@ export interface TextBlock {
   readonly text: string;
 }
 
+/** An image that the user gave, as base64 without a data-URL prefix. */
+export interface ImageBlock {
+  readonly type: 'image';
+  readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
+  readonly data: string;
+}
+
 /**
  * The model's reasoning. It is bound to the vendor and model that made it:
  * an adapter sends it back only to the same vendor, and drops it for every other.
@@ -58,7 +65,7 @@ export interface UserMessage {
   readonly role: 'user';
   /** Only if the runtime put a summary in the place of older messages: the blob with the structured summary. */
   readonly summary?: ContentHash;
-  readonly blocks: readonly TextBlock[];
+  readonly blocks: readonly (TextBlock | ImageBlock)[];
 }
 
 /** A message by the model. */

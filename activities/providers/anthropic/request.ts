@@ -2,6 +2,7 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type {
   AssistantMessage,
+  ImageBlock,
   Message,
   ReasoningBlock,
   ToolResultBlock,
@@ -9,6 +10,7 @@ import type {
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { repairTranscript } from '../request/transcript-repair';
+import { sendableImages } from '../request/sendable-images';
 import { asText } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 
@@ -23,7 +25,8 @@ export interface AnthropicRequestOptions {
   readonly thinking?: AnthropicThinking;
 }
 
-type UserBlock = Anthropic.TextBlockParam | Anthropic.ToolResultBlockParam;
+type UserBlock =
+  Anthropic.TextBlockParam | Anthropic.ImageBlockParam | Anthropic.ToolResultBlockParam;
 type AssistantBlock =
   | Anthropic.TextBlockParam
   | Anthropic.ThinkingBlockParam
@@ -92,7 +95,7 @@ function conversationOf(
   const prefix = new BoundPrefix();
   prefix.add([systemOf(request), toolsOf(request).map(bare)]);
   const own = { model: request.model, vendor, prefix };
-  for (const message of repairTranscript(request.messages)) {
+  for (const message of repairTranscript(sendableImages(request.messages, 'anthropic'))) {
     const turn = turnOf(message, own);
     const last = turns.at(-1);
     if (turn.content.length === 0) continue;
@@ -120,12 +123,20 @@ interface Own {
 function turnOf(message: Message, own: Own): Turn {
   switch (message.role) {
     case 'user':
-      return { role: 'user', content: message.blocks.map(({ text }) => ({ type: 'text', text })) };
+      return { role: 'user', content: message.blocks.map(userBlock) };
     case 'tool':
       return { role: 'user', content: message.results.map(resultBlock) };
     case 'assistant':
       return assistantTurn(message, own);
   }
+}
+
+function userBlock(block: { type: 'text'; text: string } | ImageBlock): UserBlock {
+  if (block.type === 'text') return { type: 'text', text: block.text };
+  return {
+    type: 'image',
+    source: { type: 'base64', media_type: block.mediaType, data: block.data },
+  };
 }
 
 function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {

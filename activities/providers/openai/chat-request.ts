@@ -1,20 +1,26 @@
 /** Builds requests of the Chat Completions API, in each server's dialect. */
 import type OpenAI from 'openai';
 import { defined } from '../../../workflows/core/json';
-import type { AssistantMessage, Message, ToolCallBlock } from '../../../workflows/core/message';
+import type {
+  AssistantMessage,
+  Message,
+  ToolCallBlock,
+  UserMessage,
+} from '../../../workflows/core/message';
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
 import { repairTranscript, shortenedId } from '../request/transcript-repair';
+import { sendableImages } from '../request/sendable-images';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 import type { ChatDialect } from './chat-dialect';
 import { sentDetails } from './reasoning-details';
 import { outputLimit } from './responses-request';
 
-type ChatMessage =
-  | Exclude<OpenAI.Chat.ChatCompletionMessageParam, { role: 'user' }>
-  | { role: 'user'; content: string };
+type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
+type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
+type ChatPart = OpenAI.Chat.ChatCompletionContentPart;
 
 /** Longest tool call id that every server accepts. Source: microsoft/autogen#6377. */
 const maxCallIdLength = 40;
@@ -77,7 +83,7 @@ function conversationOf(
   const prefix = new BoundPrefix();
   const own: Own = { model: request.model, vendor, dialect, prefix };
   prefix.add([request.system, request.tools]);
-  const messages = repairTranscript(request.messages).flatMap((message) => {
+  const messages = repairTranscript(sendableImages(request.messages, 'chat')).flatMap((message) => {
     const built = messagesOf(message, own);
     if (dialect.returnsReasoningDetails === true)
       for (const each of built) prefix.add({ ...each, reasoning_details: undefined });
@@ -108,8 +114,7 @@ function toolsOf(request: ModelRequest): OpenAI.Chat.ChatCompletionFunctionTool[
 function messagesOf(message: Message, own: Own): ChatMessage[] {
   switch (message.role) {
     case 'user':
-      // Text is sent as a string: older servers do not know parts.
-      return [{ role: 'user', content: message.blocks.map(({ text }) => text).join('\n\n') }];
+      return [userMessage(message)];
     case 'assistant':
       return assistantMessages(message, own);
     case 'tool':
@@ -119,6 +124,24 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
         content: result.content,
       }));
   }
+}
+
+/** Text alone is sent as a string: older servers do not know parts. */
+function userMessage(message: UserMessage): ChatUserMessage {
+  const parts = message.blocks.map((block): ChatPart =>
+    block.type === 'text'
+      ? { type: 'text', text: block.text }
+      : {
+          type: 'image_url',
+          image_url: { url: `data:${block.mediaType};base64,${block.data}` },
+        },
+  );
+  return { role: 'user', content: plainText(parts) ?? parts };
+}
+
+function plainText(parts: readonly ChatPart[]): string | undefined {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return texts.length === parts.length ? texts.join('\n\n') : undefined;
 }
 
 function assistantMessages(
@@ -176,9 +199,16 @@ function withMergedUsers(messages: readonly ChatMessage[]): ChatMessage[] {
   const merged: ChatMessage[] = [];
   for (const message of messages) {
     const last = merged.at(-1);
-    if (message.role === 'user' && last?.role === 'user')
-      merged.splice(-1, 1, { role: 'user', content: `${last.content}\n\n${message.content}` });
-    else merged.push(message);
+    if (message.role === 'user' && last?.role === 'user') {
+      const parts = [...partsOf(last), ...partsOf(message)];
+      merged.splice(-1, 1, { role: 'user', content: plainText(parts) ?? parts });
+    } else merged.push(message);
   }
   return merged;
+}
+
+function partsOf(message: ChatUserMessage): readonly ChatPart[] {
+  return typeof message.content === 'string'
+    ? [{ type: 'text', text: message.content }]
+    : message.content;
 }

@@ -1,10 +1,16 @@
 /** Builds requests of OpenAI's Responses API. */
 import type OpenAI from 'openai';
 import { defined } from '../../../workflows/core/json';
-import type { AssistantMessage, Message, ReasoningBlock } from '../../../workflows/core/message';
+import type {
+  AssistantMessage,
+  Message,
+  ReasoningBlock,
+  UserMessage,
+} from '../../../workflows/core/message';
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { repairTranscript } from '../request/transcript-repair';
+import { sendableImages } from '../request/sendable-images';
 import type { ChatDialect } from './chat-dialect';
 import { asList, asText, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
@@ -34,7 +40,9 @@ export function responsesRequest(
   vendor: string,
   { isOpenAi }: ChatDialect = {},
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
-  const input = repairTranscript(request.messages).flatMap((message) => itemsOf(message, vendor));
+  const input = repairTranscript(sendableImages(request.messages, 'responses')).flatMap((message) =>
+    itemsOf(message, vendor),
+  );
   const note = noteOf(request);
   if (note !== undefined) input.push({ role: 'user', content: note });
   const reasons = isReasoningModel(request.model);
@@ -71,9 +79,7 @@ function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
 function itemsOf(message: Message, vendor: string): Item[] {
   switch (message.role) {
     case 'user':
-      return [
-        { role: 'user', content: message.blocks.map(({ text }) => ({ type: 'input_text', text })) },
-      ];
+      return [userItem(message)];
     case 'assistant':
       return assistantItems(message, vendor);
     case 'tool':
@@ -83,6 +89,21 @@ function itemsOf(message: Message, vendor: string): Item[] {
         output: result.content,
       }));
   }
+}
+
+function userItem(message: UserMessage): Item {
+  return {
+    role: 'user',
+    content: message.blocks.map((block) =>
+      block.type === 'text'
+        ? { type: 'input_text', text: block.text }
+        : {
+            type: 'input_image',
+            detail: 'auto',
+            image_url: `data:${block.mediaType};base64,${block.data}`,
+          },
+    ),
+  };
 }
 
 function assistantItems(message: AssistantMessage, vendor: string): Item[] {

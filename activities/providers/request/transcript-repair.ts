@@ -71,9 +71,10 @@ function isBlank(text: string): boolean {
 }
 
 function repairedUser(message: UserMessage): readonly UserMessage[] {
-  const blocks = message.blocks
-    .filter(({ text }) => !isBlank(text))
-    .map((block) => ({ ...block, text: wellFormedText(block.text) }));
+  const blocks = message.blocks.flatMap((block): UserMessage['blocks'] => {
+    if (block.type === 'image') return [block];
+    return isBlank(block.text) ? [] : [{ ...block, text: wellFormedText(block.text) }];
+  });
   return blocks.length === 0 ? [] : [{ role: 'user', blocks }];
 }
 

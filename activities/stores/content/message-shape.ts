@@ -5,7 +5,10 @@ import type { Message } from '../../../workflows/core/message';
 const text = z.string();
 const fields = z.record(text, z.unknown());
 
-const userBlock = z.object({ type: z.literal('text'), text });
+const userBlock = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text }),
+  z.object({ type: z.literal('image'), mediaType: text, data: text }),
+]);
 
 const assistantBlock = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['text', 'refusal']), text }),

@@ -1,6 +1,5 @@
 /** Plays a conversation through the real adapter of a wire and sets each estimate against the bill. */
-import { countOfCall } from '../../../activities/measure/call-measure';
-import { measureCall } from '../../../activities/measure/measure-request';
+import { countOfCall, measureCall } from '../../../activities/measure/call-measure';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
 import { openaiProvider } from '../../../activities/providers/openai/openai-provider';
 import type { ModelReply, Provider } from '../../../activities/providers/provider';

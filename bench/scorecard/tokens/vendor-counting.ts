@@ -2,7 +2,7 @@
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 import { countTokens } from '../../../testing/emulator/billing';
 import { usesNewTokenizer } from '../../../testing/emulator/anthropic/claude-models';
-import { isList, isObject, listOf, stringOf } from '../../../testing/emulator/json-read';
+import { isList, isObject, listOf, objectOf, stringOf } from '../../../testing/emulator/json-read';
 import type { TokenCounting } from '../../../testing/emulator/emulator';
 import type { PromptBlock, WireName } from '../../../testing/emulator/wire';
 
@@ -81,7 +81,8 @@ function blockTokens(wire: WireName, model: string, block: PromptBlock): number 
   return (
     added.block +
     (isToolBlock ? added.toolBlock : calls * added.toolBlock) +
-    textTokens(wire, model, visibleText(content).join('\n'))
+    textTokens(wire, model, visibleText(content).join('\n')) +
+    imagesOf(content).reduce((sum, url) => sum + imageTokens(wire, model, url), 0)
   );
 }
 
@@ -99,7 +100,11 @@ const unread: readonly string[] = [
   'tool_call_id',
   'tool_use_id',
   'signature',
+  'source',
+  'image_url',
+  'detail',
   'status',
+  'media_type',
 ];
 
 /** Every text of a block; sealed reasoning counts as what it holds, by its length. */
@@ -112,6 +117,39 @@ function visibleText(value: JsonValue | undefined, key = ''): readonly string[] 
   if (isList(value)) return value.flatMap((entry) => visibleText(entry));
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([name, entry]) => visibleText(entry, name));
+}
+
+/** Data of all images of a block. */
+function imagesOf(content: JsonObject): readonly string[] {
+  const own = [content, ...listOf(content['content']).map(objectOf)];
+  return own.flatMap((block) => {
+    if (block['type'] === 'image') return [stringOf(objectOf(block['source'])['data'])];
+    if (block['type'] === 'input_image') return [stringOf(block['image_url'])];
+    if (block['type'] === 'image_url') return [stringOf(objectOf(block['image_url'])['url'])];
+    return [];
+  });
+}
+
+/** Claude's patches of 28 px, long edge and most tokens of its newer models (vision guide); OpenAI's tiles of 512 px (images guide). */
+function imageTokens(wire: WireName, model: string, url: string): number {
+  const [width, height] = pngSize(url);
+  if (wire === 'anthropic') {
+    const [longEdge, most] = usesNewTokenizer(model) ? [2_576, 4_784] : [1_568, 1_568];
+    const scale = Math.min(1, longEdge / Math.max(width, height));
+    const patches = Math.ceil((width * scale) / 28) * Math.ceil((height * scale) / 28);
+    return Math.min(most, patches) + 4;
+  }
+  const fit = Math.min(1, 2_048 / Math.max(width, height));
+  const shrink = Math.min(1, 768 / (Math.min(width, height) * fit));
+  const tiles = Math.ceil((width * fit * shrink) / 512) * Math.ceil((height * fit * shrink) / 512);
+  return model.startsWith('gpt-5') ? 70 + 140 * tiles : 85 + 170 * tiles;
+}
+
+/** Width and height of a PNG; of anything else a full image's. */
+function pngSize(url: string): readonly [number, number] {
+  const bytes = Buffer.from(url.slice(url.indexOf(',') + 1).slice(0, 64), 'base64');
+  const isPng = bytes.toString('latin1', 1, 4) === 'PNG' && bytes.length >= 24;
+  return isPng ? [bytes.readUInt32BE(16), bytes.readUInt32BE(20)] : [1_092, 1_092];
 }
 
 /** Tokens as the real vendors were seen to count them. */

@@ -1,5 +1,6 @@
 /** What can happen to a transcript, as data that fast-check makes and shrinks. */
 import fc from 'fast-check';
+import { pixel } from './pixels';
 
 /** Models that take part: each wire, each way of thinking, and the text tool protocol. */
 export type Speaker = 'preserving' | 'budgeted' | 'responses' | 'chat' | 'text-protocol';
@@ -30,7 +31,7 @@ export type Recording =
 
 /** One thing that happens. */
 export type Move =
-  | { readonly type: 'say'; readonly texts: readonly string[] }
+  | { readonly type: 'say'; readonly texts: readonly string[]; readonly images: readonly string[] }
   | {
       readonly type: 'reply';
       readonly by: Speaker;
@@ -101,9 +102,12 @@ const recording = fc.oneof(
   },
 );
 
+const image = fc.constantFrom(...Object.values(pixel).map(({ mediaType }) => mediaType));
+
 const say = fc.record({
   type: fc.constant('say' as const),
   texts: fc.array(text, { minLength: 1, maxLength: 3 }),
+  images: fc.array(image, { maxLength: 2 }),
 });
 
 const reply = fc.record({

@@ -5,6 +5,7 @@ import type { ReplyPart } from '../../../testing/emulator/script';
 import type { Message, ToolCallBlock, ToolResultBlock } from '../../../workflows/core/message';
 import { conversationTools } from '../tokens/tools';
 import type { Move, Recording, SaidPart } from './moves';
+import { pixel } from './pixels';
 import { spoken, voiceOf } from './vendor';
 
 /** A transcript, and what a request needs besides it. */
@@ -46,13 +47,13 @@ function playMove(stage: Stage, move: Move): void {
   const { messages } = stage;
   switch (move.type) {
     case 'say':
-      stage.messages = [...messages, saying(move.texts)];
+      stage.messages = [...messages, saying(move.texts, move.images)];
       return;
     case 'reply':
       playReply(stage, move);
       return;
     case 'compact':
-      stage.messages = [saying([move.summary]), ...messages.slice(placeOf(move.at, messages))];
+      stage.messages = [saying([move.summary], []), ...messages.slice(placeOf(move.at, messages))];
       return;
     case 'strip':
       stage.messages = messages.map((message, index) =>
@@ -77,8 +78,12 @@ function placeOf(at: number, messages: readonly Message[]): number {
   return at % (messages.length + 1);
 }
 
-function saying(texts: readonly string[]): Message {
-  return { role: 'user', blocks: texts.map((text) => ({ type: 'text', text })) };
+function saying(texts: readonly string[], images: readonly string[]): Message {
+  const shown = Object.values(pixel).filter(({ mediaType }) => images.includes(mediaType));
+  return {
+    role: 'user',
+    blocks: [...shown, ...texts.map((text) => ({ type: 'text', text }) as const)],
+  };
 }
 
 function stripped(message: Message): Message {
@@ -146,7 +151,7 @@ function resultOf({ toolCallId, name }: ToolCallBlock, content: string): ToolRes
 function recorded(how: Recording, results: readonly ToolResultBlock[]): readonly Message[] {
   const tool = (each: readonly ToolResultBlock[]): readonly Message[] =>
     each.length === 0 ? [] : [{ role: 'tool', results: each }];
-  const person = saying(['Is it done?']);
+  const person = saying(['Is it done?'], []);
   switch (how) {
     case 'whole':
       return tool(results);

@@ -13,9 +13,15 @@ const text = fc.oneof(
   fc.constantFrom('ok', ' ', '', '\n', '\ud83d', 'half \udc00 pair', '👋', '\u0000'),
 );
 
+const pixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 const user: fc.Arbitrary<UserMessage> = fc
   .array(
-    text.map((each) => ({ type: 'text', text: each }) as const),
+    fc.oneof(
+      text.map((each) => ({ type: 'text', text: each }) as const),
+      fc.constant({ type: 'image', mediaType: 'image/png', data: pixel } as const),
+    ),
     { minLength: 1, maxLength: 3 },
   )
   .map((blocks) => ({ role: 'user', blocks }));

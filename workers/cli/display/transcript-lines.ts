@@ -20,7 +20,11 @@ function kept(line: string): string {
 function messageLines(message: Message): readonly DisplayLine[] {
   switch (message.role) {
     case 'user':
-      return message.blocks.flatMap(({ text }) => textLines('user       ', text, 'bold'));
+      return message.blocks.flatMap((block) =>
+        block.type === 'text'
+          ? textLines('user       ', block.text, 'bold')
+          : textLines('user       ', `(image, ${block.mediaType})`, 'bold'),
+      );
     case 'assistant':
       return message.blocks.flatMap((block) => {
         switch (block.type) {

@@ -74,12 +74,12 @@ export function decideCompaction(facts: CompactionFacts): CompactionDecision {
 export function decideTier(facts: CompactionFacts): CompactionTier | undefined {
   const { measure, config, done } = facts;
   const stripsEnough = measure.strippableTokens >= config.minShrinkShare * measure.tokens;
-  const lightens = measure.strippableTokens > 0 && isOverBytes(facts);
-  if (done.length === 0 && (stripsEnough || lightens)) return 1;
+  const lightens = measure.strippableTokens > 0 || measure.images > 0;
+  if (done.length === 0 && (stripsEnough || (lightens && isOverBytes(facts)))) return 1;
   return done.some(({ tier }) => tier === 2 || tier === 4) ? undefined : decideSummary(facts);
 }
 
-/** Bytes have a limit of their own: what frees few tokens may free them. */
+/** Bytes and images have a limit of their own: what frees few tokens may free them. */
 function isOverBytes({ measure, bounds }: CompactionFacts): boolean {
   return measure.over !== undefined || measure.bytes > (bounds.maxBytes ?? Infinity);
 }

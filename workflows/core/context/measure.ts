@@ -12,8 +12,9 @@ export interface ContextMeasure {
   readonly strippableTokens: number;
   readonly messages: number;
   readonly bytes: number;
+  readonly images: number;
   /** A limit of the vendor's beside the window that the request breaks. */
-  readonly over?: 'bytes' | 'messages';
+  readonly over?: 'bytes' | 'images' | 'image-bytes' | 'messages';
 }
 
 /** What a request to one route may hold. */

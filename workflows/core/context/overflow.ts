@@ -59,6 +59,7 @@ function measureOf({ measure, inputTokens }: ContextOverflow): ContextMeasure {
     strippableTokens: 0,
     messages: 0,
     bytes: 0,
+    images: 0,
   };
   return inputTokens === undefined ? known : scaledMeasure(known, inputTokens);
 }

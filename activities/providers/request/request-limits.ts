@@ -1,0 +1,58 @@
+/** How large a request may be beyond its tokens, by wire. */
+import { windowOf } from '../../models/model-catalog';
+import type { ProviderWire } from '../provider';
+
+/** What one request of a provider may hold. */
+export interface RequestLimits {
+  /** Bytes of the whole body. */
+  readonly bytes: number;
+  readonly images: number;
+  /** Bytes of one image's base64 text. */
+  readonly imageBytes: number;
+  /** Pixels of an image's longer side. */
+  readonly imageEdge: number;
+  /** The same in a request with more than `largeImages` images. */
+  readonly manyImagesEdge: number;
+  readonly largeImages: number;
+  /** Messages, each result of a tool by itself where the wire has it so. */
+  readonly messages: number;
+}
+
+const mega = 1024 * 1024;
+
+const openAi = {
+  bytes: 50 * mega,
+  images: 500,
+  imageBytes: 50 * mega,
+  imageEdge: Infinity,
+  manyImagesEdge: Infinity,
+  largeImages: 500,
+} as const;
+
+/**
+ * Source: Anthropic's API overview (32 MB, 100,000 messages) and vision guide (100 images, 5 MB each, 8,000 pixels a side, 2,000
+ * where there are more than 20); OpenAI's images guide (50 MB, 500 images; it scales down what has too many pixels), and 2,048 messages on the Chat wire by its own refusal ("Maximum length is 2048").
+ */
+const limits: Readonly<Record<ProviderWire, RequestLimits>> = {
+  anthropic: {
+    bytes: 32 * mega,
+    images: 100,
+    imageBytes: 5 * mega,
+    imageEdge: 8_000,
+    manyImagesEdge: 2_000,
+    largeImages: 20,
+    messages: 100_000,
+  },
+  responses: { ...openAi, messages: Infinity },
+  chat: { ...openAi, messages: 2_048 },
+};
+
+/** Images that Claude models with a window above 200,000 tokens take (vision guide). */
+const manyImages = 600;
+
+/** Limits of a model on a wire; those of the strictest wire where the provider does not say which it speaks. */
+export function requestLimitsOf(wire: ProviderWire | undefined, model = ''): RequestLimits {
+  const known = limits[wire ?? 'anthropic'];
+  const isWide = wire === 'anthropic' && (windowOf('anthropic', model) ?? 0) > 200_000;
+  return isWide ? { ...known, images: manyImages } : known;
+}
