@@ -11,6 +11,7 @@ import { editedFileOf } from './tools/edits-file';
 import { sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
+import { carriageProblem } from './model-call/tool-call-intake';
 import { requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
@@ -19,23 +20,11 @@ import type { Tool } from './tools/tool';
 const shownChangeChars = 1_000;
 /** Characters of the names of the changed arguments (ADR 0022). */
 const shownNamesChars = 200;
-/** Levels of JSON that a transcript needs around the input of a call, with some to spare. */
-const messageDepth = 32;
 
 async function originalOf(store: Store, given: CheckEditInput): Promise<JsonObject> {
   if (given.originalBlob === undefined) return given.original ?? {};
   const value: unknown = JSON.parse((await store.getBlob(given.originalBlob)).toString('utf8'));
   return isJsonObject(value) ? value : {};
-}
-
-/** What JSON cannot carry further, in words; undefined if it can. */
-function carriageProblem(input: JsonObject): string | undefined {
-  try {
-    canonicalJson(input, messageDepth);
-    return undefined;
-  } catch (thrown) {
-    return thrown instanceof Error ? thrown.message : 'not JSON';
-  }
 }
 
 function problemsOf(tool: Tool, input: JsonObject): string | undefined {

@@ -1,15 +1,16 @@
 /** The activity `compact`: replaces a transcript that does not fit the model's window by a smaller one. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { CompactionConfig } from '../workflows/core/context/compaction-thresholds';
 import { summaryShare } from '../workflows/core/context/compaction-policy';
 import type { ContextMeasure } from '../workflows/core/context/measure';
 import { fitsBounds, scaledMeasure } from '../workflows/core/context/measure';
 import type { Head, Message } from '../workflows/core/message';
 import type { CompactInput, CompactResult } from '../workflows/core/context/ports';
-import { totalTokens } from '../workflows/core/budget/spend';
+import type { InfraError } from '../workflows/core/failure';
 import { routeName } from '../workflows/core/failover/provider-health';
 import { defined } from '../workflows/core/json';
-import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
+import type { ActivityDeps } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { appendPending } from './model-call/pending-results';
 import type { Attempting } from './model-call/route-attempt';
@@ -32,17 +33,13 @@ import {
 import { probableTokens } from './measure/measure-request';
 import { measureParts } from './context/request-check';
 import { plainDescription, recordLines } from './context/record-text';
+import type { SummaryWork } from './context/summarize';
 import { summarizeRecord } from './context/summarize';
 
 /** One compaction: what it works on. */
-interface Work {
-  readonly deps: ActivityDeps;
-  readonly store: Store;
-  readonly definition: RunDefinition;
-  readonly input: CompactInput;
+interface Work extends SummaryWork {
   readonly config: CompactionConfig;
   readonly messages: readonly Message[];
-  readonly attempting: Attempting;
 }
 
 /**
@@ -79,10 +76,9 @@ async function compactTranscript(
   if (input.isDue !== true && fitsBounds(before, input.bounds))
     return { ...unchanged, isNeedless: true };
   const made = input.tier === 1 ? { messages: await stripped(work) } : await summarized(work);
-  const { spend } = attempting.meter;
-  const spent = totalTokens(spend.usage) === 0 ? {} : { spend };
-  if (made.failure !== undefined) return { ...unchanged, ...spent, failure: made.failure };
-  if (isSame(messages, made.messages)) return { ...unchanged, ...spent };
+  const spent = attempting.meter.spent();
+  if ('failure' in made) return { ...unchanged, ...spent, ...made };
+  if (isDeepStrictEqual(messages, made.messages)) return { ...unchanged, ...spent };
   const after = await measureLike(work, before, made.messages);
   const head = await storeChain(store, made.messages);
   return {
@@ -132,13 +128,6 @@ async function measureLike(
   return scaledMeasure(after, Math.ceil(after.tokens * ratio));
 }
 
-function isSame(before: readonly Message[], after: readonly Message[]): boolean {
-  return (
-    before.length === after.length &&
-    before.every((message, index) => JSON.stringify(message) === JSON.stringify(after[index]))
-  );
-}
-
 /** Messages of one node: small nodes keep reads and writes from blocking the event loop. */
 const nodeMessages = 64;
 
@@ -149,25 +138,15 @@ async function storeChain(store: Store, messages: readonly Message[]): Promise<H
   return head ?? store.appendNode(undefined, []);
 }
 
-/** Stores texts and returns a lookup of their refs. */
-async function storedRefs(store: Store, texts: readonly string[]): Promise<RefOf> {
+/** Makes a change that moves texts out of the messages; each is stored first, so that it has a ref. */
+async function withRefs<Result>(store: Store, change: (refOf: RefOf) => Result): Promise<Result> {
   const refs = new Map<string, string>();
-  for (const text of new Set(texts)) refs.set(text, await store.putBlob(text));
-  return (text, blob) => blob ?? refs.get(text) ?? placeholderRef(text, blob);
-}
-
-/** Every text that a change moves out of the messages. */
-function removedTexts(change: (refOf: RefOf) => unknown): readonly string[] {
-  const texts: string[] = [];
   change((text, blob) => {
-    if (blob === undefined) texts.push(text);
+    if (blob === undefined) refs.set(text, '');
     return placeholderRef(text, blob);
   });
-  return texts;
-}
-
-async function withRefs<Result>(store: Store, change: (refOf: RefOf) => Result): Promise<Result> {
-  return change(await storedRefs(store, removedTexts(change)));
+  for (const text of refs.keys()) refs.set(text, await store.putBlob(text));
+  return change((text, blob) => blob ?? refs.get(text) ?? placeholderRef(text, blob));
 }
 
 async function stripped(work: Work): Promise<readonly Message[]> {
@@ -207,10 +186,7 @@ async function charsThatFit(
   return tailChars.at(-1) ?? 0;
 }
 
-interface Summarized {
-  readonly messages: readonly Message[];
-  readonly failure?: CompactResult['failure'];
-}
+type Summarized = { readonly messages: readonly Message[] } | { readonly failure: InfraError };
 
 /** Index up to which messages are summarized: everything before the tail, or the oldest half of it by size. */
 function summaryEnd({ messages, config, input, definition, deps }: Work): number {
@@ -237,9 +213,9 @@ async function summarized(work: Work): Promise<Summarized> {
   const whole = await restoredMessages(store, old);
   const proven = await provenSummary(store, whole, matters, definition.agent.policies);
   const fromModel = await modelPartOf(work, old, whole);
-  if (fromModel.failure !== undefined) return { messages, failure: fromModel.failure };
-  const decisions = [...proven.decisions, ...fromModel.parts.decisions];
-  const latest = { ...proven, ...fromModel.parts, decisions };
+  if ('kind' in fromModel) return { failure: fromModel };
+  const decisions = [...proven.decisions, ...fromModel.decisions];
+  const latest = { ...proven, ...fromModel, decisions };
   const summary = mergeSummaries(await earlierSummaries(store, old), latest);
   const start = tailStart(messages, config.keptTail);
   const between = await withRefs(store, (refOf) =>
@@ -263,53 +239,21 @@ async function summaryMessage({ store, input }: Work, summary: ContextSummary): 
   return { role: 'user', summary: ref, blocks: [{ type: 'text', text }] };
 }
 
-interface ModelPart {
-  readonly parts: Pick<ContextSummary, 'facts' | 'decisions' | 'progress'>;
-  readonly failure?: CompactResult['failure'];
-}
-
-const noModelPart: ModelPart['parts'] = { facts: [], decisions: [], progress: [] };
-
 /** A model's summary of old messages; a plain description if no model is asked. */
 async function modelPartOf(
   work: Work,
   old: readonly Message[],
   whole: readonly Message[],
-): Promise<ModelPart> {
-  const { deps, store, definition, input, attempting } = work;
-  const { summary } = input;
-  if (summary === undefined)
-    return { parts: { ...noModelPart, progress: [plainDescription(old)] } };
+): Promise<Pick<ContextSummary, 'facts' | 'decisions' | 'progress'> | InfraError> {
+  const { summary } = work.input;
+  if (summary === undefined) return { facts: [], decisions: [], progress: [plainDescription(old)] };
   const lines = recordLines(whole);
-  if (lines.length === 0) return { parts: noModelPart };
-  const made = await summarizeRecord(
-    deps,
-    definition,
-    store,
-    { ...input, summary },
-    lines,
-    attempting,
-  );
-  if (made.type === 'unusable')
-    return {
-      parts: noModelPart,
-      failure: {
-        kind: 'infra',
-        code: 'format',
-        message: `${made.route} gave no usable summary of the conversation: ${made.problem}.`,
-        route: made.route,
-      },
-    };
+  const parts = lines.length === 0 ? [] : await summarizeRecord(work, summary, lines);
+  if ('kind' in parts) return parts;
+  const progress = parts.map((part) => part.progress).join(' ');
   return {
-    parts: {
-      facts: made.parts.flatMap(({ facts }) => facts),
-      decisions: made.parts.flatMap(({ decisions }) => decisions),
-      progress: [
-        made.parts
-          .map(({ progress }) => progress)
-          .join(' ')
-          .trim(),
-      ].filter(Boolean),
-    },
+    facts: parts.flatMap(({ facts }) => facts),
+    decisions: parts.flatMap(({ decisions }) => decisions),
+    progress: [progress.trim()].filter(Boolean),
   };
 }

@@ -3,29 +3,36 @@ import { z } from 'zod';
 import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import { defined } from '../../workflows/core/json';
 import { fenceToolOutput } from '../untrusted/fence';
-import { parsedJson } from '../untrusted/json-in-text';
-import { wellFormedText } from '../providers/request/well-formed';
-
-interface ListBounds {
-  readonly entries: number;
-  readonly chars: number;
-}
-
-/** Entries of each list and characters of each entry (ADR 0024). */
-const bounds = {
-  people: { entries: 60, chars: 600 },
-  approvals: { entries: 16, chars: 300 },
-  files: { entries: 300, chars: 260 },
-  errors: { entries: 30, chars: 300 },
-  decisions: { entries: 120, chars: 300 },
-  facts: { entries: 400, chars: 300 },
-  progress: { entries: 6, chars: 4_000 },
-} as const satisfies Record<string, ListBounds>;
+import { parsedJson } from '../providers/untrusted-json';
+import { shortened, wellFormedText } from '../providers/request/well-formed';
 
 /** A list of a summary. */
-type SummaryList = keyof typeof bounds;
+interface ListForm {
+  /** Entries of the list, and characters of each (ADR 0024). */
+  readonly entries: number;
+  readonly chars: number;
+  readonly title: string;
+  /** Share of the characters that all lists get together. */
+  readonly share: number;
+}
 
-const listNames = Object.keys(bounds) as SummaryList[];
+/** The lists, in the order in which the model reads them. */
+const lists = {
+  people: { title: 'What people said, word for word', share: 0.2, entries: 60, chars: 600 },
+  approvals: { title: 'Waiting for a person', share: 0.05, entries: 16, chars: 300 },
+  files: { title: 'Files that were changed', share: 0.1, entries: 300, chars: 260 },
+  errors: { title: 'Errors not yet resolved', share: 0.08, entries: 30, chars: 300 },
+  decisions: { title: 'Decisions', share: 0.12, entries: 120, chars: 300 },
+  facts: { title: 'Facts', share: 0.3, entries: 400, chars: 300 },
+  progress: { title: 'Progress so far', share: 0.15, entries: 6, chars: 4_000 },
+} as const satisfies Record<string, ListForm>;
+
+type ListName = keyof typeof lists;
+
+const listEntries = Object.entries(lists) as [ListName, ListForm][];
+
+/** Lists of current state: only the newest summary counts. */
+const current: ReadonlySet<ListName> = new Set(['approvals', 'errors']);
 
 const texts = z.array(z.string()).readonly();
 
@@ -64,8 +71,7 @@ export function summaryJson(summary: ContextSummary): string {
 }
 
 function bounded(text: string, chars: number): string {
-  const line = wellFormedText(text).trim();
-  return line.length <= chars ? line : `${wellFormedText(line.slice(0, chars - 1))}…`;
+  return shortened(wellFormedText(text).trim(), chars);
 }
 
 function comparisonKey(text: string): string {
@@ -76,9 +82,9 @@ function comparisonKey(text: string): string {
 }
 
 /** All entries once; the oldest and the newest if there are too many. */
-function union(lists: readonly (readonly string[])[], { entries, chars }: ListBounds): string[] {
+function union(texts: readonly string[], { entries, chars }: ListForm): string[] {
   const byMeaning = new Map<string, string>();
-  for (const text of lists.flat()) {
+  for (const text of texts) {
     const entry = bounded(text, chars);
     const key = comparisonKey(entry);
     if (key !== '' && !byMeaning.has(key)) byMeaning.set(key, entry);
@@ -88,9 +94,6 @@ function union(lists: readonly (readonly string[])[], { entries, chars }: ListBo
   const oldest = Math.ceil(entries / 2);
   return [...all.slice(0, oldest), ...all.slice(all.length - (entries - oldest))];
 }
-
-/** Lists of current state: only the newest summary counts. */
-const current: ReadonlySet<SummaryList> = new Set(['approvals', 'errors']);
 
 /** Goals of runs that this one continues. */
 function goalsBefore(earlier: readonly ContextSummary[], goal: string): readonly string[] {
@@ -116,12 +119,10 @@ export function mergeSummaries(
   latest: ContextSummary,
 ): ContextSummary {
   const merged = { ...latest };
-  for (const name of listNames) {
-    const lists = current.has(name)
-      ? [latest[name]]
-      : [...earlier.map((summary) => summary[name]), latest[name]];
-    if (name === 'people') lists.unshift(goalsBefore(earlier, latest.goal));
-    merged[name] = union(lists, bounds[name]);
+  for (const [name, form] of listEntries) {
+    const goals = name === 'people' ? goalsBefore(earlier, latest.goal) : [];
+    const before = current.has(name) ? [] : earlier.flatMap((summary) => summary[name]);
+    merged[name] = union([...goals, ...before, ...latest[name]], form);
   }
   const goalRef = latest.goalRef ?? refOfGoal(earlier, latest.goal);
   return {
@@ -131,45 +132,21 @@ export function mergeSummaries(
   };
 }
 
-interface Section {
-  readonly list: SummaryList;
-  readonly title: string;
-  /** Share of the characters that all lists get together. */
-  readonly share: number;
-  /** Made of what models and tools said: data, never instructions. */
-  readonly isData: boolean;
-}
-
-const sections: readonly Section[] = [
-  { list: 'people', title: 'What people said, word for word', share: 0.2, isData: false },
-  { list: 'approvals', title: 'Waiting for a person', share: 0.05, isData: true },
-  { list: 'files', title: 'Files that were changed', share: 0.1, isData: true },
-  { list: 'errors', title: 'Errors not yet resolved', share: 0.08, isData: true },
-  { list: 'decisions', title: 'Decisions', share: 0.12, isData: true },
-  { list: 'facts', title: 'Facts', share: 0.3, isData: true },
-  { list: 'progress', title: 'Progress so far', share: 0.15, isData: true },
-];
-
 /** As many entries as fit, the oldest and the newest first, and how many are left out. */
 function shownList(entries: readonly string[], chars: number): { lines: string[]; left: number } {
-  const size = (entry: string): number => entry.length + 3;
-  const head: string[] = [];
-  const tail: string[] = [];
+  const shown = new Set<string>();
   let room = chars;
-  for (let low = 0, high = entries.length - 1; low <= high;) {
-    const fromHead = head.length <= tail.length;
-    const entry = entries[fromHead ? low : high] ?? '';
-    if (size(entry) > room && head.length + tail.length > 0) break;
-    room -= size(entry);
-    if (fromHead) {
-      head.push(`- ${bounded(entry, chars)}`);
-      low += 1;
-    } else {
-      tail.unshift(`- ${bounded(entry, chars)}`);
-      high -= 1;
-    }
+  for (let turn = 0; turn < entries.length; turn += 1) {
+    const entry = entries.at(turn % 2 === 0 ? turn / 2 : -(turn + 1) / 2) ?? '';
+    room -= entry.length + 3;
+    if (room < 0 && shown.size > 0) break;
+    shown.add(entry);
   }
-  return { lines: [...head, ...tail], left: entries.length - head.length - tail.length };
+  const lines = entries.filter((entry) => shown.has(entry));
+  return {
+    lines: lines.map((entry) => `- ${bounded(entry, chars)}`),
+    left: entries.length - lines.length,
+  };
 }
 
 /** Share of a summary's characters that the goal takes at most. */
@@ -184,15 +161,16 @@ export function renderSummary(summary: ContextSummary, maxChars: number, ref: st
   const goal = bounded(summary.goal, Math.max(200, Math.floor(maxChars * goalShare)));
   const room = maxChars - goal.length;
   let left = 0;
-  const shown = sections.flatMap(({ list, title, share, isData }) => {
-    const entries = summary[list];
+  const shown = listEntries.flatMap(([name, { title, share }]) => {
+    const entries = summary[name];
     if (entries.length === 0) return [];
     const part = shownList(entries, Math.floor(room * share * spareFactor(summary)));
     left += part.left;
-    return [{ isData, text: `${title}:\n${part.lines.join('\n')}` }];
+    return [{ name, text: `${title}:\n${part.lines.join('\n')}` }];
   });
-  const plain = shown.filter(({ isData }) => !isData).map(({ text }) => text);
-  const data = shown.filter(({ isData }) => isData).map(({ text }) => text);
+  const plain = shown.filter(({ name }) => name === 'people').map(({ text }) => text);
+  // Made of what models and tools said: data, never instructions.
+  const data = shown.filter(({ name }) => name !== 'people').map(({ text }) => text);
   const isGoalCut = summary.goalRef !== undefined || goal !== summary.goal.trim();
   const more =
     left > 0 || isGoalCut
@@ -211,7 +189,7 @@ export function renderSummary(summary: ContextSummary, maxChars: number, ref: st
 
 /** Empty lists give their share to the others. */
 function spareFactor(summary: ContextSummary): number {
-  const used = sections.filter(({ list }) => summary[list].length > 0);
-  const share = used.reduce((sum, section) => sum + section.share, 0);
+  const used = listEntries.filter(([name]) => summary[name].length > 0);
+  const share = used.reduce((sum, [, form]) => sum + form.share, 0);
   return share > 0 ? Math.min(3, 1 / share) : 1;
 }

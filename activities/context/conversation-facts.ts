@@ -1,5 +1,5 @@
 /** What a summary takes from the conversation without a model: people's words, changed files, earlier summaries. */
-import type { Message, ToolCallBlock, UserMessage } from '../../workflows/core/message';
+import type { Message, ToolResultBlock, UserMessage } from '../../workflows/core/message';
 import type { OpenMatters } from '../../workflows/core/context/ports';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
 import { askUserTool } from '../../workflows/core/tools/ports';
@@ -30,40 +30,23 @@ function peoplesTexts(messages: readonly Message[], goal: string): readonly stri
   });
 }
 
-/** What people decided about calls. */
-function peoplesDecisions(messages: readonly Message[]): readonly string[] {
-  return messages.flatMap((message) =>
-    message.role === 'tool'
-      ? message.results.flatMap((result) => personsDecision(result) ?? [])
-      : [],
-  );
-}
-
-function callsOf(messages: readonly Message[]): readonly ToolCallBlock[] {
-  return messages.flatMap((message) =>
-    message.role === 'assistant'
-      ? message.blocks.flatMap((block) => (block.type === 'tool-call' ? [block] : []))
-      : [],
-  );
+function resultsOf(messages: readonly Message[]): readonly ToolResultBlock[] {
+  return messages.flatMap((message) => (message.role === 'tool' ? message.results : []));
 }
 
 function changedFiles(
   messages: readonly Message[],
   policies: readonly ToolPolicy[],
 ): readonly string[] {
-  const failed = new Set(
-    messages.flatMap((message) =>
-      message.role === 'tool'
-        ? message.results.filter(hasChangedNothing).map(({ toolCallId }) => toolCallId)
-        : [],
-    ),
-  );
-  return callsOf(messages).flatMap((call) => {
-    const field = policies.find(({ name }) => name === call.name)?.editsFile;
-    const path = field === undefined ? undefined : call.input[field];
-    return typeof path === 'string' && !failed.has(call.toolCallId)
-      ? [`${path} (${call.name})`]
-      : [];
+  const vain = resultsOf(messages).filter(hasChangedNothing);
+  const failed = new Set(vain.map(({ toolCallId }) => toolCallId));
+  const calls = messages
+    .flatMap((message) => (message.role === 'assistant' ? message.blocks : []))
+    .filter((block) => block.type === 'tool-call');
+  return calls.flatMap(({ name, input, toolCallId }) => {
+    const field = policies.find((policy) => policy.name === name)?.editsFile;
+    const path = field === undefined ? undefined : input[field];
+    return typeof path === 'string' && !failed.has(toolCallId) ? [`${path} (${name})`] : [];
   });
 }
 
@@ -111,7 +94,7 @@ export async function provenSummary(
     approvals: matters.approvals,
     files: changedFiles(messages, policies),
     errors: matters.errors,
-    decisions: peoplesDecisions(messages),
+    decisions: resultsOf(messages).flatMap((result) => personsDecision(result) ?? []),
     facts: [],
     progress: [],
     compactions: 1,

@@ -2,16 +2,14 @@
 import { Context } from '@temporalio/activity';
 import { z } from 'zod';
 import type { CompactInput } from '../../workflows/core/context/ports';
-import type { RouteConfig } from '../../workflows/core/failover/state';
-import { routeName } from '../../workflows/core/failover/provider-health';
+import type { InfraError } from '../../workflows/core/failure';
+import { defined } from '../../workflows/core/json';
 import { weighTextTokens } from '../../workflows/core/context/token-factors';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { spendSchema } from '../model-call/attempt-memory';
-import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
-import type { Attempt, Attempting } from '../model-call/route-attempt';
-import { providerOf, routeOf, sendAttempt, serverClock } from '../model-call/route-attempt';
-import type { RouteCall } from '../model-call/shared-health';
-import { admitted, reportAnsweredCall } from '../model-call/shared-health';
+import type { ModelRequest } from '../providers/provider';
+import type { Attempting, MeasuredRequest, OpenRoute } from '../model-call/route-attempt';
+import { onRoute, providerOf, routeOf, sendAttempt } from '../model-call/route-attempt';
 import { CallMeter } from '../model-call/call-meter';
 import type { Store } from '../stores/store';
 import { contentHash } from '../stores/content-hash';
@@ -22,12 +20,6 @@ import { recordChunks } from './record-chunks';
 import type { PartSummary } from './summary-reply';
 import { readPartSummary, summaryProblem, summaryPrompt, summarySystem } from './summary-reply';
 
-/** What a model made of a record. */
-export type RecordSummary =
-  | { readonly type: 'summary'; readonly parts: readonly PartSummary[] }
-  /** A reply that cannot be used, and why. */
-  | { readonly type: 'unusable'; readonly route: string; readonly problem: string };
-
 /** Tokens of one part's summary; a small window leaves less. */
 const summaryTokens = 2_048;
 /** Most tokens of one part: a longer one is summarized too coarsely (ADR 0024). */
@@ -37,84 +29,55 @@ const frameTokens = 900;
 /** Share of the window that a part's request may fill; estimates are right within 5 %. */
 const filledShare = 0.9;
 
-/** Input of a compaction that asks a model. */
-export type SummaryInput = CompactInput & {
-  readonly summary: NonNullable<CompactInput['summary']>;
-};
-
-interface Summarizer {
+/** A compaction that asks a model. */
+export interface SummaryWork {
+  readonly deps: ActivityDeps;
   readonly store: Store;
-  readonly provider: Provider;
-  readonly call: RouteCall;
-  readonly route: RouteConfig;
-  readonly input: SummaryInput;
-  readonly maxOutputTokens: number;
-  readonly clock: () => number;
-  readonly retries: number;
+  readonly definition: RunDefinition;
+  readonly input: CompactInput;
+  readonly attempting: Attempting;
 }
 
 /**
- * Summarizes the lines of a record.
+ * Summarizes the lines of a record, part by part.
  *
  * Contract: every request fits the window of its route. A part that was summarized before is not paid for again.
  * Errors: as `callModel`: ApplicationFailure with a failover reason.
  */
 export async function summarizeRecord(
-  deps: ActivityDeps,
-  definition: RunDefinition,
-  store: Store,
-  input: SummaryInput,
+  { deps, store, definition, input, attempting }: SummaryWork,
+  summary: NonNullable<CompactInput['summary']>,
   lines: readonly string[],
-  attempting: Attempting,
-): Promise<RecordSummary> {
-  const { windowTokens } = input.summary;
-  const route = routeOf(definition, input.summary);
-  const provider = providerOf(deps, route.provider);
-  const factors = input.summary.tokenFactors ?? initialTokenFactors(provider.wire, route.model);
+): Promise<readonly PartSummary[] | InfraError> {
+  const { windowTokens, tokenFactors, routeIndex } = summary;
+  const { provider, model } = routeOf(definition, summary);
+  const factors = tokenFactors ?? initialTokenFactors(providerOf(deps, provider).wire, model);
   const maxOutputTokens = Math.max(256, Math.min(summaryTokens, Math.floor(windowTokens / 8)));
   const room = Math.floor(windowTokens * filledShare) - maxOutputTokens - frameTokens;
   const budget = Math.max(200, Math.min(mostPartTokens, room));
   const chunks = recordChunks(lines, budget, (text) =>
     Math.ceil(weighTextTokens(countTextTokens(text), factors)),
   );
-  const clock = serverClock(deps);
-  const { limits } = definition.config;
-  const call: RouteCall = {
-    route: routeName(route),
-    holder: `${input.holder}/summary`,
-    limits,
-    startedAtMs: clock(),
-  };
-  return admitted(store, call, async (admission) => {
-    const summarizer: Summarizer = {
-      store,
-      provider,
-      call,
-      route,
-      input,
-      maxOutputTokens,
-      clock,
-      retries: admission === 'probe' ? 0 : limits.streamRetries,
-    };
-    const made = await summarizeParts(summarizer, chunks, attempting);
-    await reportAnsweredCall(store, call, clock());
-    return made;
+  const holder = `${input.holder}/summary`;
+  return onRoute(deps, { store, definition, routeIndex, holder }, async (open) => {
+    const parts: PartSummary[] = [];
+    for (const [index, chunk] of chunks.entries()) {
+      const prompt = summaryPrompt(chunk, index + 1, chunks.length);
+      const request: ModelRequest = {
+        model,
+        system: summarySystem,
+        messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
+        tools: [],
+        maxOutputTokens,
+      };
+      const call = { request, route: open.call.route, provider: open.provider };
+      const measure = measureCall({ ...call, input: defined({ tokenFactors }) });
+      const part = await summarizePart(open, { prompt, request, measure }, attempting, input);
+      if ('kind' in part) return part;
+      parts.push(part);
+    }
+    return parts;
   });
-}
-
-async function summarizeParts(
-  summarizer: Summarizer,
-  chunks: readonly string[],
-  attempting: Attempting,
-): Promise<RecordSummary> {
-  const parts: PartSummary[] = [];
-  for (const [index, chunk] of chunks.entries()) {
-    const prompt = summaryPrompt(chunk, index + 1, chunks.length);
-    const made = await summarizePart(summarizer, prompt, attempting);
-    if ('problem' in made) return { type: 'unusable', route: summarizer.call.route, ...made };
-    parts.push(made);
-  }
-  return { type: 'summary', parts };
 }
 
 const texts = z.array(z.string());
@@ -126,19 +89,17 @@ const keptPartSchema = z.object({
   spend: spendSchema,
 });
 
+/** Summarizes one part, unless that was done before. What earlier parts and attempts consumed counts against the allowance. */
 async function summarizePart(
-  summarizer: Summarizer,
-  prompt: string,
+  open: OpenRoute,
+  { prompt, ...asked }: MeasuredRequest & { readonly prompt: string },
   attempting: Attempting,
-): Promise<PartSummary | { readonly problem: string }> {
-  const { store, call } = summarizer;
+  { allowance }: CompactInput,
+): Promise<PartSummary | InfraError> {
+  const { store, call, clock } = open;
   const key = `summary/${contentHash(`${call.holder}\n${call.route}\n${prompt}`)}`;
-  const known = await store.beginTool({
-    key,
-    tool: 'summary',
-    inputDigest: contentHash(prompt),
-    startedAtMs: summarizer.clock(),
-  });
+  const inputDigest = contentHash(prompt);
+  const known = await store.beginTool({ key, tool: 'summary', inputDigest, startedAtMs: clock() });
   const { activityId } = Context.current().info;
   const kept =
     known.type === 'finished' ? keptPartSchema.safeParse(JSON.parse(known.outcome)) : undefined;
@@ -146,56 +107,21 @@ async function summarizePart(
     if (kept.data.activityId === activityId) attempting.meter.resume(kept.data.spend);
     return kept.data.part;
   }
-  const reply = await sendPart(summarizer, prompt, attempting);
+  if (attempting.meter.hasAdmitted) {
+    // The first part that was sent has charged the lost attempts.
+    const { spend } = attempting.meter;
+    attempting.meter = new CallMeter({ allowance, spend, lostAttempts: 0 });
+    attempting.memory = { ...attempting.memory, failures: [], partialText: '', spend };
+    attempting.partialText = '';
+  }
+  const reply = await sendAttempt(open, attempting, asked);
   const problem = summaryProblem(reply);
-  if (problem !== undefined) return { problem };
+  if (problem !== undefined) {
+    const message = `${call.route} gave no usable summary of the conversation: ${problem}.`;
+    return { kind: 'infra', code: 'format', message, route: call.route };
+  }
   const part = readPartSummary(reply);
   const { spend } = attempting.meter;
   await store.finishTool(key, JSON.stringify({ part, activityId, spend }));
   return part;
-}
-
-/** Sends one part. What earlier parts and attempts consumed counts against the allowance, lost attempts once. */
-async function sendPart(
-  { store, provider, call, route, input, maxOutputTokens, clock, retries }: Summarizer,
-  prompt: string,
-  attempting: Attempting,
-): Promise<ModelReply> {
-  const wanted: ModelRequest = {
-    model: route.model,
-    system: summarySystem,
-    messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
-    tools: [],
-    maxOutputTokens,
-  };
-  const { memory } = attempting;
-  if (attempting.meter.hasAdmitted) {
-    const { spend } = attempting.meter;
-    attempting.meter = new CallMeter({ allowance: input.allowance, spend, lostAttempts: 0 });
-    attempting.memory = { ...memory, failures: [], partialText: '', spend };
-  }
-  const { meter } = attempting;
-  const { tokenFactors } = input.summary;
-  const measure = measureCall({
-    request: wanted,
-    route: call.route,
-    provider,
-    input: tokenFactors === undefined ? {} : { tokenFactors },
-  });
-  const { price } = route;
-  const request = { ...wanted, maxOutputTokens: meter.admit({ measure, price, maxOutputTokens }) };
-  const attempt: Attempt = {
-    store,
-    provider,
-    call,
-    retries,
-    clock,
-    meter,
-    partialText: '',
-    memory: attempting.memory,
-  };
-  attempting.attempt = attempt;
-  const reply = await sendAttempt(attempt, request);
-  meter.chargeReply(reply);
-  return reply;
 }

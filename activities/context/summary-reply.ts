@@ -3,6 +3,7 @@ import { objectInText } from '../untrusted/json-in-text';
 import { sanitizeText } from '../untrusted/sanitizer';
 import { replyText } from '../model-call/reply-text';
 import type { ModelReply } from '../providers/provider';
+import type { StopReason } from '../../workflows/core/model-call/ports';
 
 /** What a model made of one part of the record. */
 export interface PartSummary {
@@ -30,24 +31,21 @@ export function summaryPrompt(text: string, part: number, parts: number): string
 /** Characters of a summary that are read. */
 const replyChars = 24_000;
 
+/** Stop reasons of replies that are no summary, in words. */
+const problems: Partial<Readonly<Record<StopReason, string>>> = {
+  refusal: 'it was refused',
+  filtered: 'it was refused',
+  truncated: 'it was cut off at the output limit',
+  'context-full': 'it was cut off at the output limit',
+  pause: 'it was paused',
+};
+
 /** Why a reply is no summary; undefined if it may be one. */
 export function summaryProblem({ blocks, toolCalls, stopReason }: ModelReply): string | undefined {
   if (toolCalls.length > 0) return 'it called a tool';
-  switch (stopReason) {
-    case 'refusal':
-    case 'filtered':
-      return 'it was refused';
-    case 'truncated':
-    case 'context-full':
-      return 'it was cut off at the output limit';
-    case 'pause':
-      return 'it was paused';
-    case 'tool-use':
-    case 'end':
-  }
-  if (blocks.some((block) => block.type === 'refusal')) return 'it was refused';
-  const text = replyText({ blocks });
-  return text === '' ? 'it was empty' : undefined;
+  const isRefusal = blocks.some((block) => block.type === 'refusal');
+  const problem = isRefusal ? problems.refusal : problems[stopReason];
+  return problem ?? (replyText({ blocks }) === '' ? 'it was empty' : undefined);
 }
 
 function textList(value: unknown): readonly string[] {

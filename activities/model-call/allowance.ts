@@ -9,7 +9,7 @@ import {
   worstRequestNanoUsd,
 } from '../../workflows/core/budget/spend';
 import type { RequestMeasure } from '../measure/measure-request';
-import { InfraException } from '../lifecycle/infra-exception';
+import { defined } from '../../workflows/core/json';
 
 /** A request before it is sent. */
 export interface PaidRequest {
@@ -34,12 +34,11 @@ function mostInputTokens({ tokens, countedTokens }: PaidRequest['measure']): num
 }
 
 /** What is left after some was spent. */
-export function leftOf(allowance: Allowance, spend: CallSpend): Allowance {
-  const { nanoUsd, tokens } = allowance;
-  return {
-    ...(nanoUsd === undefined ? {} : { nanoUsd: nanoUsd - (spend.nanoUsd ?? 0) }),
-    ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(spend.usage) }),
-  };
+export function leftOf({ nanoUsd, tokens }: Allowance, spend: CallSpend): Allowance {
+  return defined({
+    nanoUsd: nanoUsd === undefined ? undefined : nanoUsd - (spend.nanoUsd ?? 0),
+    tokens: tokens === undefined ? undefined : tokens - totalTokens(spend.usage),
+  });
 }
 
 /** Output tokens that the allowance can pay after the request's input. */
@@ -55,28 +54,24 @@ function payableOutput({ measure, price }: PaidRequest, allowance: Allowance): n
 }
 
 /**
- * The output limit with which a request stays within its allowance: the wanted one, or a lower one that is still useful.
+ * The output limit with which a request stays within its allowance: the wanted one, or a lower one that is still useful. A text
+ * says why no useful reply can be paid for.
  *
  * Contract: pure; what the vendor bills for a request with that limit is within the allowance as long as its count of the
  * uncounted part stays within the margin.
- * Errors: `budget_exhausted` if no useful reply can be paid for; then nothing was sent.
  */
-export function withinAllowance(request: PaidRequest, allowance: Allowance | undefined): number {
+export function limitWithin(
+  request: PaidRequest,
+  allowance: Allowance | undefined,
+): number | string {
   const { maxOutputTokens, price } = request;
   if (allowance === undefined) return maxOutputTokens;
   if (allowance.nanoUsd !== undefined && price === undefined)
-    throw new InfraException({
-      code: 'budget_exhausted',
-      message:
-        'the price of the next model call is unknown; set prices on its route, or use a budget in tokens',
-    });
+    return 'the price of the next model call is unknown; set prices on its route, or use a budget in tokens';
   const payable = payableOutput(request, allowance);
-  if (payable >= Math.min(maxOutputTokens, leastOutputTokens))
-    return Math.min(maxOutputTokens, payable);
-  throw new InfraException({
-    code: 'budget_exhausted',
-    message: overBudgetMessage(request, allowance),
-  });
+  return payable >= Math.min(maxOutputTokens, leastOutputTokens)
+    ? Math.min(maxOutputTokens, payable)
+    : overBudgetMessage(request, allowance);
 }
 
 function overBudgetMessage(

@@ -2,31 +2,7 @@
 import { z } from 'zod';
 import type { InfraError } from '../../workflows/core/failure';
 import { infraPolicies } from '../../workflows/core/errors/failure-policy';
-import type { ContentHash } from '../../workflows/core/message';
-import type { CallSpend } from '../../workflows/core/budget/spend';
 import { noSpend } from '../../workflows/core/budget/spend';
-
-/** Memory of earlier attempts of one model call on one route. */
-export interface AttemptMemory {
-  /** Codes of the provider's failures so far, oldest first. A worker's death adds none. */
-  readonly failures: readonly InfraError['code'][];
-  /** Text that had arrived when the last attempt broke. */
-  readonly partialText: string;
-  /** What the attempts so far have consumed. */
-  readonly spend: CallSpend;
-  /** Attempts that ended with a report of what they consumed; the workers of all others died. */
-  readonly settledAttempts: number;
-  /** Blob of a complete reply that the worker could not accept, since it lacks a tool. Nobody pays for it twice. */
-  readonly reply?: ContentHash;
-}
-
-/** Nothing happened yet. */
-export const freshMemory: AttemptMemory = {
-  failures: [],
-  partialText: '',
-  spend: noSpend,
-  settledAttempts: 0,
-};
 
 /** Characters of partial text that travel in heartbeat details. */
 export const memoryTextChars = 2_000;
@@ -49,17 +25,25 @@ export const spendSchema = z.object({
 });
 
 const memorySchema = z.object({
+  /** Codes of the provider's failures so far, oldest first. A worker's death adds none. */
   failures: z
     .array(z.unknown())
     .catch([])
     .transform((codes) => codes.filter(isCode)),
+  /** Text that had arrived when the last attempt broke. */
   partialText: z.string().catch(''),
+  /** What the attempts so far have consumed. */
   spend: spendSchema.catch(noSpend),
+  /** Attempts that ended with a report of what they consumed; the workers of all others died. */
   settledAttempts: z.number().catch(0),
+  /** Blob of a complete reply that the worker could not accept, since it lacks a tool. Nobody pays for it twice. */
   reply: z.string().exactOptional(),
 });
 
+/** Memory of earlier attempts of one model call on one route. */
+export type AttemptMemory = Readonly<z.infer<typeof memorySchema>>;
+
 /** Reads the heartbeat details of the attempt before; whatever is unreadable counts as nothing. */
 export function readMemory(details: unknown): AttemptMemory {
-  return memorySchema.safeParse(details).data ?? freshMemory;
+  return memorySchema.safeParse(details).data ?? memorySchema.parse({});
 }

@@ -7,7 +7,7 @@ import { addSpend, noUsage, spendOf, totalTokens } from '../../workflows/core/bu
 import { countAllTokens } from '../measure/count-tokens';
 import type { BrokenReply, ModelReply } from '../providers/provider';
 import type { PaidRequest } from './allowance';
-import { leftOf, withinAllowance, worstSpend } from './allowance';
+import { leftOf, limitWithin, worstSpend } from './allowance';
 
 /** What the meter knows when an attempt begins. */
 export interface MeterStart {
@@ -32,6 +32,11 @@ export class CallMeter {
     return this.total;
   }
 
+  /** The same as part of a result or failure, if anything was consumed. */
+  spent(): { readonly spend?: CallSpend } {
+    return totalTokens(this.total.usage) === 0 ? {} : { spend: this.total };
+  }
+
   /**
    * Restores the consumption that an earlier attempt stored. Contract: both are sums of one call, so the larger holds the
    * other.
@@ -47,26 +52,28 @@ export class CallMeter {
    * Errors: `budget_exhausted`; nothing was sent then.
    */
   admit(request: PaidRequest): number {
-    for (let lost = 0; lost < this.start.lostAttempts; lost += 1) {
-      const maxOutputTokens = this.lostLimit(request);
-      if (maxOutputTokens !== undefined)
-        this.total = addSpend(this.total, worstSpend({ ...request, maxOutputTokens }));
-    }
-    const maxOutputTokens = withinAllowance(request, this.left());
-    this.request = { ...request, maxOutputTokens };
-    return maxOutputTokens;
+    const limit = this.tryAdmit(request);
+    if (typeof limit === 'number') return limit;
+    throw new InfraException({ code: 'budget_exhausted', message: limit });
   }
 
   /** Admits a request if its whole reply can be paid; returns false otherwise. */
   affords(text: string, price: ModelPrice | undefined, maxOutputTokens: number): boolean {
     const measure = { tokens: countAllTokens(text), countedTokens: 0 };
-    try {
-      return this.admit({ measure, price, maxOutputTokens }) >= maxOutputTokens;
-    } catch (thrown) {
-      if (thrown instanceof InfraException && thrown.failure.code === 'budget_exhausted')
-        return false;
-      throw thrown;
+    const limit = this.tryAdmit({ measure, price, maxOutputTokens });
+    return typeof limit === 'number' && limit >= maxOutputTokens;
+  }
+
+  private tryAdmit(request: PaidRequest): number | string {
+    for (let lost = 0; lost < this.start.lostAttempts; lost += 1) {
+      // An attempt that could not be paid was never sent.
+      const sent = limitWithin(request, this.left());
+      if (typeof sent === 'number')
+        this.total = addSpend(this.total, worstSpend({ ...request, maxOutputTokens: sent }));
     }
+    const limit = limitWithin(request, this.left());
+    if (typeof limit === 'number') this.request = { ...request, maxOutputTokens: limit };
+    return limit;
   }
 
   /** Charges a complete reply; if the vendor reports no usage, by our own count. */
@@ -97,23 +104,13 @@ export class CallMeter {
 
   /** What the reply's own usage does not include: estimates and earlier attempts. */
   beyondReply(): { readonly spend?: CallSpend } {
-    const { start, total } = this;
-    const isPlain = totalTokens(start.spend.usage) === 0 && total.estimated === undefined;
-    return isPlain ? {} : { spend: total };
+    const hasEarlier = totalTokens(this.start.spend.usage) > 0;
+    return hasEarlier || this.total.estimated !== undefined ? { spend: this.total } : {};
   }
 
   private left(): Allowance | undefined {
     const { allowance } = this.start;
     return allowance === undefined ? undefined : leftOf(allowance, this.total);
-  }
-
-  /** The output limit that a lost attempt was sent with; undefined if it could not be paid and was never sent. */
-  private lostLimit(request: PaidRequest): number | undefined {
-    try {
-      return withinAllowance(request, this.left());
-    } catch {
-      return undefined;
-    }
   }
 
   private add(spend: CallSpend): void {

@@ -3,23 +3,23 @@ import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { InfraError } from '../../workflows/core/failure';
-import type { Limits } from '../../workflows/core/limits';
 import type { Allowance } from '../../workflows/core/budget/spend';
-import { totalTokens } from '../../workflows/core/budget/spend';
+import { routeName } from '../../workflows/core/failover/provider-health';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { interruption, withHeartbeat } from '../lifecycle/activity-lifecycle';
 import type { AttemptMemory } from './attempt-memory';
-import { freshMemory, memoryTextChars, readMemory } from './attempt-memory';
+import { memoryTextChars, readMemory } from './attempt-memory';
 import { applicationFailure } from '../lifecycle/error-mapping';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { BrokenReply, ModelReply, ModelRequest, Provider } from '../providers/provider';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import type { RouteCall } from './shared-health';
-import { reportFailedCall } from './shared-health';
+import { admitted, reportAnsweredCall, reportFailedCall } from './shared-health';
 import { CallMeter } from './call-meter';
+import type { RequestMeasure } from '../measure/measure-request';
 import type { Store } from '../stores/store';
 import { thisWorker } from '../lifecycle/worker-identity';
 
@@ -54,109 +54,147 @@ export function routeOf(
   });
 }
 
-/** One attempt of a model call: what it needs, and what it learns while it runs. */
-export interface Attempt {
+/** An activity that calls a model: what it knows from earlier attempts, and learns in this one. */
+export interface Attempting {
+  memory: AttemptMemory;
+  meter: CallMeter;
+  /** End of the text so far. */
+  partialText: string;
+  broken?: BrokenReply;
+}
+
+/** A route that may be called now. */
+export interface OpenRoute {
   readonly store: Store;
   readonly provider: Provider;
+  readonly route: RouteConfig;
   readonly call: RouteCall;
   /** 0 for a probe: the next prober retries. */
   readonly retries: number;
   readonly clock: () => number;
-  readonly meter: CallMeter;
-  /** End of the text so far. */
-  partialText: string;
-  memory: AttemptMemory;
-  broken?: BrokenReply;
+}
+
+/** A request, and what it was measured as. */
+export interface MeasuredRequest {
+  readonly request: ModelRequest;
+  readonly measure: RequestMeasure;
   /** The request in parts, asked for only if the vendor refuses it as too long. */
-  readonly measure?: () => ContextMeasure;
-}
-
-/** What a failure reports about the call's consumption, if anything. */
-function spendOfCall(meter: CallMeter): Pick<InfraError, 'spend'> {
-  const { spend } = meter;
-  return totalTokens(spend.usage) === 0 ? {} : { spend };
-}
-
-function withMeasure(failure: InfraError, { measure }: Attempt): InfraError {
-  if (failure.code !== 'context_overflow' || measure === undefined) return failure;
-  return { ...failure, overflow: { ...failure.overflow, measure: measure() } };
+  readonly parts?: () => ContextMeasure;
 }
 
 /** Fails the attempt according to its policy: retried by Temporal after a delay, or left to the core. */
-async function failAttempt(attempt: Attempt, thrown: unknown): Promise<never> {
-  const { provider, memory, call, meter } = attempt;
+async function failAttempt(
+  { store, provider, call, retries, clock }: OpenRoute,
+  attempting: Attempting,
+  thrown: unknown,
+  parts: MeasuredRequest['parts'],
+): Promise<never> {
+  const { memory, meter, broken } = attempting;
   const interrupted = interruption();
   if (interrupted !== undefined) {
-    meter.chargeBroken(attempt.broken, undefined);
+    meter.chargeBroken(broken, undefined);
     throw interrupted;
   }
   const seen = thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
-  meter.chargeBroken(attempt.broken, seen);
-  const failure = withMeasure({ ...seen, route: call.route, ...spendOfCall(meter) }, attempt);
+  meter.chargeBroken(broken, seen);
+  const isTooLong = seen.code === 'context_overflow' && parts !== undefined;
+  const failure: InfraError = {
+    ...seen,
+    route: call.route,
+    ...meter.spent(),
+    ...(isTooLong ? { overflow: { ...seen.overflow, measure: parts() } } : {}),
+  };
   const { streamRetryBaseMs } = call.limits;
-  const timing = { streamRetryBaseMs, streamRetries: attempt.retries };
+  const timing = { streamRetryBaseMs, streamRetries: retries };
   const decision = decideRetry(failure, memory.failures.length, timing);
   if (decision.type === 'give-up') {
-    await reportFailedCall(attempt.store, call, failure, attempt.clock());
+    await reportFailedCall(store, call, failure, clock());
     throw applicationFailure(failure);
   }
-  attempt.memory = {
+  attempting.memory = {
     ...memory,
     failures: [...memory.failures, failure.code],
-    partialText: redactText(stripHidden(attempt.partialText)),
+    partialText: redactText(stripHidden(attempting.partialText)),
   };
   throw applicationFailure(failure, { delayMs: decision.delayMs });
 }
 
 /**
- * Aborts an attempt that takes too long overall. Temporal's own limit would retry it as if the worker were lost: uncounted, and
- * paid for each time (ADR 0004, 0007).
- */
-function attemptDeadline({ modelCallTimeoutMs }: Limits): { signal: AbortSignal; clear(): void } {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => {
-    const message = `the reply was not complete within ${modelCallTimeoutMs} ms (limits.modelCallTimeoutMs)`;
-    deadline.abort(new InfraException({ code: 'timeout', message }));
-  }, modelCallTimeoutMs);
-  return {
-    signal: deadline.signal,
-    clear: () => {
-      clearTimeout(timer);
-    },
-  };
-}
-
-/**
- * Sends one request within the attempt's deadlines.
+ * Sends one request within what is left to spend and the attempt's deadlines. An attempt that takes too long overall is
+ * aborted: Temporal's own limit would retry it as if the worker were lost, uncounted, and paid for each time (ADR 0004, 0007).
  *
- * Errors: ApplicationFailure, which Temporal retries or the core handles.
+ * Errors: ApplicationFailure, which Temporal retries or the core handles; `budget_exhausted`, and nothing was sent then.
  */
-export async function sendAttempt(attempt: Attempt, request: ModelRequest): Promise<ModelReply> {
-  const { limits } = attempt.call;
-  const { firstByteMs, betweenBytesMs, thinkingMs } = limits;
-  const deadline = attemptDeadline(limits);
+export async function sendAttempt(
+  open: OpenRoute,
+  attempting: Attempting,
+  { request, measure, parts }: MeasuredRequest,
+): Promise<ModelReply> {
+  const { firstByteMs, betweenBytesMs, thinkingMs, modelCallTimeoutMs } = open.call.limits;
+  const { price } = open.route;
+  const { meter } = attempting;
+  const paid = { measure, price, maxOutputTokens: request.maxOutputTokens };
+  const admittedRequest = { ...request, maxOutputTokens: meter.admit(paid) };
+  const deadline = AbortSignal.timeout(modelCallTimeoutMs);
   try {
-    return await attempt.provider.send(request, {
-      signal: AbortSignal.any([Context.current().cancellationSignal, deadline.signal]),
+    const reply = await open.provider.send(admittedRequest, {
+      signal: AbortSignal.any([Context.current().cancellationSignal, deadline]),
       firstByteMs,
       betweenBytesMs,
       thinkingMs,
       onText: (text) => {
-        attempt.partialText = (attempt.partialText + text).slice(-memoryTextChars);
+        attempting.partialText = (attempting.partialText + text).slice(-memoryTextChars);
       },
       onBroken: (broken) => {
-        attempt.broken = broken;
+        attempting.broken = broken;
       },
     });
+    meter.chargeReply(reply);
+    return reply;
   } catch (thrown) {
-    return await failAttempt(attempt, thrown);
-  } finally {
-    deadline.clear();
+    const message = `the reply was not complete within ${modelCallTimeoutMs} ms (limits.modelCallTimeoutMs)`;
+    const failure = deadline.aborted ? new InfraException({ code: 'timeout', message }) : thrown;
+    return await failAttempt(open, attempting, failure, parts);
   }
 }
 
+/**
+ * Runs a call on a route of the run's chain, if the route admits it.
+ *
+ * Errors: as `admitted`, and those of `work`.
+ */
+export async function onRoute<Result>(
+  deps: ActivityDeps,
+  {
+    store,
+    definition,
+    routeIndex,
+    holder,
+    probe = false,
+  }: {
+    readonly store: Store;
+    readonly definition: RunDefinition;
+    readonly routeIndex: number;
+    readonly holder: string;
+    readonly probe?: boolean | undefined;
+  },
+  work: (open: OpenRoute) => Promise<Result>,
+): Promise<Result> {
+  const clock = serverClock(deps);
+  const { limits } = definition.config;
+  const route = routeOf(definition, { routeIndex });
+  const provider = providerOf(deps, route.provider);
+  const call: RouteCall = { route: routeName(route), holder, limits, startedAtMs: clock() };
+  return admitted(store, call, async (admission) => {
+    const retries = probe || admission === 'probe' ? 0 : limits.streamRetries;
+    const result = await work({ store, provider, route, call, retries, clock });
+    await reportAnsweredCall(store, call, clock());
+    return result;
+  });
+}
+
 /** This machine's clock, or the server's if that is ahead: it skips time in tests, and a machine's clock may lag. */
-export function serverClock(deps: ActivityDeps): () => number {
+function serverClock(deps: ActivityDeps): () => number {
   const beganAtMs = deps.clock();
   const { currentAttemptScheduledTimestampMs } = Context.current().info;
   return () => {
@@ -165,26 +203,19 @@ export function serverClock(deps: ActivityDeps): () => number {
   };
 }
 
-/** The current attempt, and what it knows from earlier ones. */
-export interface Attempting {
-  memory: AttemptMemory;
-  meter: CallMeter;
-  attempt?: Attempt;
-}
-
 /** Reports to the next attempt, or to the core, what this one and those before it consumed. Returns the error to throw. */
-function settleAttempt({ memory, meter, attempt }: Attempting, thrown: unknown): unknown {
+function settleAttempt({ memory, meter }: Attempting, thrown: unknown): unknown {
   const context = Context.current();
   context.heartbeat({
-    ...(attempt?.memory ?? memory),
+    ...memory,
     spend: meter.spend,
     settledAttempts: meter.hasAdmitted ? context.info.attempt : memory.settledAttempts + 1,
   } satisfies AttemptMemory);
   const interrupted = interruption();
   if (interrupted instanceof CancelledFailure)
-    return new CancelledFailure('CANCELLED', [{ ...abandoned, ...spendOfCall(meter) }]);
+    return new CancelledFailure('CANCELLED', [{ ...abandoned, ...meter.spent() }]);
   if (interrupted !== undefined || !(thrown instanceof InfraException)) return thrown;
-  return new InfraException({ ...thrown.failure, ...spendOfCall(meter) }, { cause: thrown });
+  return new InfraException({ ...thrown.failure, ...meter.spent() }, { cause: thrown });
 }
 
 /** Details of a cancelled call, without its consumption. */
@@ -195,9 +226,7 @@ const abandoned: InfraError = {
 };
 
 /** A heartbeat's details: the failures so far, and the end of the text that has arrived, for people and the next attempt. */
-function heartbeatDetails(attempt: Attempt | undefined): AttemptMemory | undefined {
-  if (attempt === undefined) return undefined;
-  const { memory, partialText } = attempt;
+function heartbeatDetails({ memory, partialText }: Attempting): AttemptMemory {
   return partialText === ''
     ? memory
     : { ...memory, partialText: redactText(stripHidden(partialText)) };
@@ -212,15 +241,15 @@ export async function withAttempts<Result>(
   work: (attempting: Attempting) => Promise<Result>,
 ): Promise<Result> {
   const { info } = Context.current();
-  const memory = readMemory(info.heartbeatDetails ?? freshMemory);
+  const memory = readMemory(info.heartbeatDetails);
   const meter = new CallMeter({
     allowance,
     spend: memory.spend,
     lostAttempts: Math.max(info.attempt - 1 - memory.settledAttempts, 0),
   });
-  const attempting: Attempting = { memory, meter };
+  const attempting: Attempting = { memory, meter, partialText: '' };
   return withHeartbeat(
-    () => heartbeatDetails(attempting.attempt) ?? attempting.memory,
+    () => heartbeatDetails(attempting),
     async () => {
       try {
         return await work(attempting);

@@ -1,6 +1,7 @@
 /** Turns the raw tool calls of a reply into calls that can run, or into errors that the model can correct. */
 import type { AgentError } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
 import { inlineInputBytes, maxCallsPerReply } from '../../workflows/core/limits';
 import type { ToolCallBlock } from '../../workflows/core/message';
 import type { ProposedToolCall } from '../../workflows/core/tools/ports';
@@ -38,61 +39,39 @@ export interface TakenCall {
   readonly block: ToolCallBlock;
 }
 
-function callError(
-  code: AgentError['code'],
-  name: string | undefined,
-  message: string,
-  hint?: string,
-): AgentError {
-  const toolName = name === '' ? undefined : name?.slice(0, wireNameChars);
-  return agentError(code, message, { hint, toolName });
-}
-
 /** Levels of JSON that a transcript needs around the input of a call, with some to spare. */
 const messageDepth = 32;
 
-/** Refuses input that the store cannot hold: not every JSON that parses can be stored. */
-function carriedInput(name: string, input: JsonObject): ParsedArguments {
+/** Why the store cannot hold an input, in words; undefined if it can. Not every JSON that parses can be stored. */
+export function carriageProblem(input: JsonObject): string | undefined {
   try {
     canonicalJson(input, messageDepth);
-    return { type: 'input', input };
+    return undefined;
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : 'not JSON';
-    const message = `The arguments cannot be used: ${why}`;
-    return { type: 'error', error: callError('invalid_json', name, message) };
+    return reasonOf(thrown);
   }
 }
 
-type ParsedArguments =
-  | { readonly type: 'input'; readonly input: JsonObject }
-  | { readonly type: 'error'; readonly error: AgentError };
+function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : 'not JSON';
+}
 
 /**
- * Strict: anything but one JSON object is an error, never repaired. For a call without input, vendors send an empty text or
- * `null`.
+ * The input of a call, or in words why there is none. Strict: anything but one JSON object is an error, never repaired. For a
+ * call without input, vendors send an empty text or `null`.
  */
-function parseArguments({ name, argumentsText }: RawToolCall): ParsedArguments {
-  if (argumentsText.trim() === '') return { type: 'input', input: {} };
+function parseArguments(text: string): JsonObject | string {
   let value: unknown;
   try {
-    value = JSON.parse(argumentsText);
+    value = text.trim() === '' ? null : JSON.parse(text);
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : 'not JSON';
-    return {
-      type: 'error',
-      error: callError('invalid_json', name, `The arguments are not valid JSON: ${why}`),
-    };
+    return `The arguments are not valid JSON: ${reasonOf(thrown)}`;
   }
-  if (value === null) return { type: 'input', input: {} };
-  if (isJsonObject(value)) return carriedInput(name, value);
-  return {
-    type: 'error',
-    error: callError(
-      'invalid_json',
-      name,
-      `The arguments must be one JSON object, got ${Array.isArray(value) ? 'an array' : typeof value}.`,
-    ),
-  };
+  if (value === null) return {};
+  if (!isJsonObject(value))
+    return `The arguments must be one JSON object, got ${Array.isArray(value) ? 'an array' : typeof value}.`;
+  const problem = carriageProblem(value);
+  return problem === undefined ? value : `The arguments cannot be used: ${problem}`;
 }
 
 /** Hint with the tool that was probably meant. */
@@ -104,13 +83,6 @@ function nearestToolHint({ config }: ToolsOfRun, name: string): string | undefin
   return meant === undefined ? undefined : `Perhaps you mean ${meant}.`;
 }
 
-interface CheckedCall {
-  readonly tool: Tool | undefined;
-  readonly input: JsonObject;
-  readonly error?: AgentError;
-  readonly needsApproval: boolean;
-}
-
 /** A reply's call and its place among the others. */
 interface PlacedCall {
   readonly raw: RawToolCall;
@@ -119,72 +91,46 @@ interface PlacedCall {
   readonly total: number;
 }
 
+interface CheckedCall {
+  readonly tool?: Tool;
+  readonly input: JsonObject;
+  readonly error?: AgentError;
+  readonly needsApproval?: boolean;
+}
+
 function checkCall(
   definition: ToolsOfRun,
   { raw, index, total }: PlacedCall,
   context: ApprovalContext,
 ): CheckedCall {
-  const refused = (error: AgentError, input: JsonObject = {}, tool?: Tool): CheckedCall => ({
-    tool,
-    input,
-    error,
-    needsApproval: false,
-  });
-  if (raw.name.trim() === '')
-    return refused(callError('missing_tool_name', undefined, 'The tool call names no tool.'));
-  const parsed = parseArguments(raw);
-  if (parsed.type === 'error') return refused(parsed.error);
-  const { input } = parsed;
-  const tool = toolOfRun(definition, raw.name);
-  if (tool === undefined)
-    return refused(
-      callError(
-        'invalid_tool',
-        raw.name,
-        `There is no tool called "${raw.name}".`,
-        nearestToolHint(definition, raw.name),
-      ),
-      input,
-    );
-  if (index >= maxCallsPerReply)
-    return refused(
-      callError(
-        'invalid_params',
-        raw.name,
-        `The reply asks for ${total} tool calls; only the first ${maxCallsPerReply} were taken, the others were not run.`,
-      ),
-      input,
-      tool,
-    );
+  const { name } = raw;
+  const isNamed = name.trim() !== '';
+  const toolName = isNamed ? name.slice(0, wireNameChars) : undefined;
+  const error = (code: AgentError['code'], message: string, hint?: string): AgentError =>
+    agentError(code, message, { hint, toolName });
+  if (!isNamed)
+    return { input: {}, error: error('missing_tool_name', 'The tool call names no tool.') };
+  const input = parseArguments(raw.argumentsText);
+  if (typeof input === 'string') return { input: {}, error: error('invalid_json', input) };
+  const tool = toolOfRun(definition, name);
+  if (tool === undefined) {
+    const hint = nearestToolHint(definition, name);
+    return { input, error: error('invalid_tool', `There is no tool called "${name}".`, hint) };
+  }
+  if (index >= maxCallsPerReply) {
+    const message = `The reply asks for ${total} tool calls; only the first ${maxCallsPerReply} were taken, the others were not run.`;
+    return { tool, input, error: error('invalid_params', message) };
+  }
   const checked = tool.parse(input);
-  if (!checked.ok)
-    return refused(
-      callError(
-        'invalid_params',
-        raw.name,
-        checked.problems.join('; '),
-        refusedInputHint(definition, tool, checked.hint),
-      ),
-      input,
-      tool,
-    );
-  return { tool, input, needsApproval: tool.needsApproval(checked.value, context) };
+  if (checked.ok) return { tool, input, needsApproval: tool.needsApproval(checked.value, context) };
+  const hint = refusedInputHint(definition, tool, checked.hint);
+  return { tool, input, error: error('invalid_params', checked.problems.join('; '), hint) };
 }
 
 /** A name that every wire accepts, for a call to a tool that does not exist. */
 function wireName(name: string): string {
   const safe = name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, wireNameChars);
   return safe === '' ? 'unnamed_tool' : safe;
-}
-
-/** Input of a tool that the core answers stays inline up to the size of a final answer; the core cannot read references. */
-function inlineLimit(agent: ResolvedAgent, name: string): number {
-  return agent.coreTools.some((tool) => tool.name === name) ? coreInputBytes : inlineInputBytes;
-}
-
-/** Input with a secret is passed by reference: the tool gets it whole, and history never holds it. */
-function holdsSecret(json: string): boolean {
-  return redactText(json) !== json;
 }
 
 function objectOf(json: string, revive?: (key: string, part: unknown) => unknown): JsonObject {
@@ -210,36 +156,32 @@ export function redactedInput(json: string): JsonObject {
   );
 }
 
-/** How a call's input travels: inline if it is short and has no secret, else by reference. */
+/**
+ * How a call's input travels: inline if it is short and has no secret, else by reference, so that the tool gets it whole and
+ * history never holds it. What the core answers itself stays inline, as the core cannot read references.
+ */
 async function carried(
   store: Store,
-  agent: ResolvedAgent,
+  { coreTools }: ResolvedAgent,
   name: string,
   json: string,
   roomBytes: number,
 ): Promise<Pick<ProposedToolCall, 'input' | 'inputBlob'>> {
-  const isCore = agent.coreTools.some((core) => core.name === name);
-  const isShort = Buffer.byteLength(json) <= Math.min(inlineLimit(agent, name), roomBytes);
-  if (!isShort || (!isCore && holdsSecret(json))) return { inputBlob: await store.putBlob(json) };
+  const isCore = coreTools.some((tool) => tool.name === name);
+  const inlineBytes = Math.min(isCore ? coreInputBytes : inlineInputBytes, roomBytes);
+  const isShort = Buffer.byteLength(json) <= inlineBytes;
+  if (!isShort || (!isCore && redactText(json) !== json))
+    return { inputBlob: await store.putBlob(json) };
   return { input: isCore ? redactedInput(json) : objectOf(json) };
 }
 
 /** Bounds an error so that all errors of a reply fit. */
 function shortened(error: AgentError, total: number): AgentError {
   const chars = Math.floor(replyErrorChars / Math.min(total, maxCallsPerReply));
-  const { message, hint } = error;
-  if (message.length <= chars && (hint ?? '').length <= chars) return error;
-  return {
-    ...error,
-    message: sanitizeText(message, { maxChars: chars }),
-    ...(hint === undefined ? {} : { hint: sanitizeText(hint, { maxChars: chars }) }),
-  };
-}
-
-function privilegedPart(
-  privileged: ProposedToolCall['privileged'],
-): Pick<ProposedToolCall, 'privileged'> {
-  return privileged === undefined ? {} : { privileged };
+  const short = (text: string): string =>
+    text.length <= chars ? text : sanitizeText(text, { maxChars: chars });
+  const hint = error.hint === undefined ? undefined : short(error.hint);
+  return { ...error, message: short(error.message), ...defined({ hint }) };
 }
 
 /** Stores the input of a refused call, so that learning can compare it with the call that works. */
@@ -266,20 +208,17 @@ async function takeCall(
   const name = tool?.name ?? wireName(raw.name);
   const call = { toolCallId, name, input };
   const { privileged, ...identity } = callIdentity(tool, call);
-  const runnable = error === undefined;
-  const edited = await editedFileOf(tool, input, context.workspace);
-  const proposed: ProposedToolCall = {
-    toolCallId,
-    name,
-    ...identity,
-    ...(runnable ? { ...privilegedPart(privileged), ...edited } : {}),
-    ...(runnable
-      ? await carried(store, agent, raw.name, json, inlineRoomBytes)
-      : await storedForLearning(store, agent, json)),
-    ...(error === undefined ? {} : { error: shortened(error, total) }),
-    ...(needsApproval ? { approvalDigest: actionDigest(call) } : {}),
-  };
-  return { proposed, block: { type: 'tool-call', toolCallId, name, input } };
+  const use =
+    error === undefined
+      ? {
+          ...defined({ privileged }),
+          ...(await editedFileOf(tool, input, context.workspace)),
+          ...(await carried(store, agent, raw.name, json, inlineRoomBytes)),
+          ...(needsApproval === true ? { approvalDigest: actionDigest(call) } : {}),
+        }
+      : { ...(await storedForLearning(store, agent, json)), error: shortened(error, total) };
+  const proposed: ProposedToolCall = { toolCallId, name, ...identity, ...use };
+  return { proposed, block: { type: 'tool-call', ...call } };
 }
 
 /**

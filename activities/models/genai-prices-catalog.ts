@@ -81,11 +81,11 @@ function pricesAt(
       (constraint.type === 'start_date' && Date.parse(constraint.start_date) <= atMs),
   );
   const hourly = listed.filter(({ constraint }) => constraint?.type === 'time_of_date');
-  const rates = [...(current === undefined ? [] : [current]), ...hourly].map(
-    ({ prices }) => prices,
-  );
+  const rates = [current, ...hourly].flatMap((row) => (row === undefined ? [] : [row.prices]));
   const base = tokenPrices(rates, (price) => price.base);
-  const starts = rates.flatMap(({ input_mtok: price }) => tiersOf(price)[0]?.start ?? []);
+  const starts = rates.flatMap(({ input_mtok: price }) =>
+    typeof price === 'object' ? (price.tiers[0]?.start ?? []) : [],
+  );
   const long = tokenPrices(rates, (price) => price.tiers.at(-1)?.price ?? price.base);
   if (base === undefined) return undefined;
   const longPrompt =
@@ -93,12 +93,6 @@ function pricesAt(
       ? undefined
       : { ...long, aboveTokens: Math.min(...starts) };
   return { ...base, ...defined({ longPrompt }) };
-}
-
-type Price = GenaiPrices.ModelPrice[string];
-
-function tiersOf(price: Price): readonly GenaiPrices.Tier[] {
-  return typeof price === 'object' ? price.tiers : [];
 }
 
 function tokenPrices(
@@ -114,9 +108,6 @@ function tokenPrices(
   };
   const [input, output] = [highest('input_mtok'), highest('output_mtok')];
   if (input === undefined || output === undefined) return undefined;
-  const cache = {
-    cacheRead: highest('cache_read_mtok'),
-    cacheWrite: highest('cache_write_mtok'),
-  };
-  return { input, output, ...defined(cache) };
+  const [cacheRead, cacheWrite] = [highest('cache_read_mtok'), highest('cache_write_mtok')];
+  return { input, output, ...defined({ cacheRead, cacheWrite }) };
 }

@@ -4,35 +4,29 @@ import type { ModelPrice, TokenPrices } from '../../workflows/core/budget/spend'
 import { defined } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
 
-/** Prices as people write them, in USD per million tokens. */
-export interface PriceDefinition {
-  readonly input: number;
-  readonly output: number;
+const rate = z.number().min(0).max(100_000);
+const rates = {
+  input: rate,
+  output: rate,
   /** Default: as `input`. */
-  readonly cacheRead?: number;
+  cacheRead: rate.exactOptional(),
   /** Default: as `input`. */
-  readonly cacheWrite?: number;
+  cacheWrite: rate.exactOptional(),
+};
+const priceSchema = z.strictObject({
+  ...rates,
   /** Prices of every token of a prompt with more tokens than `aboveTokens`. */
-  readonly longPrompt?: Omit<PriceDefinition, 'longPrompt'> & { readonly aboveTokens: number };
-}
+  longPrompt: z.strictObject({ ...rates, aboveTokens: z.number().int().min(0) }).exactOptional(),
+});
+
+/** Prices as people write them, in USD per million tokens. */
+export type PriceDefinition = z.infer<typeof priceSchema>;
 
 /** Prices by model name or by its beginning; with a provider in front (`ollama/qwen3`), of that provider's models only. */
 export type PriceTable = Readonly<Record<string, PriceDefinition>>;
 
 /** Context windows in tokens, by names as in `PriceTable`. */
 export type WindowTable = Readonly<Record<string, number>>;
-
-const rate = z.number().min(0).max(100_000);
-const rates = {
-  input: rate,
-  output: rate,
-  cacheRead: rate.exactOptional(),
-  cacheWrite: rate.exactOptional(),
-};
-const priceSchema = z.strictObject({
-  ...rates,
-  longPrompt: z.strictObject({ ...rates, aboveTokens: z.number().int().min(0) }).exactOptional(),
-});
 
 function withDefaults(prices: Omit<PriceDefinition, 'longPrompt'>): TokenPrices {
   const { input, output, cacheRead = input, cacheWrite = input } = prices;

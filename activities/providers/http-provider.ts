@@ -1,6 +1,6 @@
 /** What all providers over HTTP have in common: their name and key, and the check of both. */
 import { providerFailure } from './failure/provider-failure';
-import type { Provider, SendOptions } from './provider';
+import type { Provider } from './provider';
 
 /** Which server a provider reaches, and as whom. */
 export interface ProviderSetup extends Required<Pick<Provider, 'name' | 'vendor' | 'wire'>> {
@@ -23,10 +23,8 @@ export function httpProvider(setup: ProviderSetup, send: Provider['send']): Prov
   };
 }
 
-/** Milliseconds of an SDK's own limit, which must never be the first to fire. */
-export function sdkTimeoutMs({ firstByteMs }: SendOptions): number {
-  return firstByteMs + 60_000;
-}
+/** Options of the SDKs: their own limit must never be the first to fire, and they neither retry nor log. */
+export const sdkOptions = { timeout: 2 ** 31 - 1, maxRetries: 0, logLevel: 'off' } as const;
 
 /** What is wrong and how to correct it, or undefined. Contract: the text never contains the key. */
 function setupProblem({ name, apiKey, baseUrl, needsKey }: ProviderSetup): string | undefined {

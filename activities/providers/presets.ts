@@ -1,41 +1,29 @@
 /** Servers that speak Chat Completions, with their addresses and dialects. */
 import { defined } from '../../workflows/core/json';
-import { compatibleDialect, type ChatDialect } from './openai/chat-dialect';
 import { openaiProvider, type OpenAIProviderConfig } from './openai/openai-provider';
 import type { Provider } from './provider';
 
-interface Preset {
-  readonly baseUrl: string;
-  readonly needsKey: boolean;
-  readonly dialect: ChatDialect;
-}
+type Preset = Pick<OpenAIProviderConfig, 'baseUrl' | 'needsKey' | 'dialect'>;
 
-const local = { ...compatibleDialect, alternates: true };
+const local: Pick<Preset, 'needsKey' | 'dialect'> = {
+  needsKey: false,
+  dialect: { alternates: true },
+};
 
 /** Source of each address: the vendor's own page on OpenAI compatibility. */
 const presets = {
   gemini: {
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
-    needsKey: true,
-    dialect: { ...compatibleDialect, signsToolCalls: true },
+    dialect: { signsToolCalls: true },
   },
-  deepseek: {
-    baseUrl: 'https://api.deepseek.com',
-    needsKey: true,
-    dialect: { ...compatibleDialect, returnsReasoning: true },
-  },
-  qwen: {
-    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
-    needsKey: true,
-    dialect: compatibleDialect,
-  },
+  deepseek: { baseUrl: 'https://api.deepseek.com', dialect: { returnsReasoning: true } },
+  qwen: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
   openrouter: {
     baseUrl: 'https://openrouter.ai/api/v1',
-    needsKey: true,
-    dialect: { ...compatibleDialect, returnsReasoningDetails: true },
+    dialect: { returnsReasoningDetails: true },
   },
-  ollama: { baseUrl: 'http://127.0.0.1:11434/v1', needsKey: false, dialect: local },
-  vllm: { baseUrl: 'http://127.0.0.1:8000/v1', needsKey: false, dialect: local },
+  ollama: { baseUrl: 'http://127.0.0.1:11434/v1', ...local },
+  vllm: { baseUrl: 'http://127.0.0.1:8000/v1', ...local },
 } satisfies Readonly<Record<string, Preset>>;
 
 /** Servers known by name. */

@@ -1,5 +1,5 @@
 /** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
-import { parsedJson } from '../untrusted/json-in-text';
+import { parsedJson } from '../providers/untrusted-json';
 import { failureMessageChars } from '../../workflows/core/limits';
 
 /** Levels of causes and of nested responses that are read. */

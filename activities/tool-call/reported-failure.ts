@@ -1,5 +1,5 @@
 /** Whether an output reports that the call failed: it is then trusted as little as an error's message. */
-import { parsedJson } from '../untrusted/json-in-text';
+import { parsedJson } from '../providers/untrusted-json';
 import { isJsonObject } from '../tools/input-schema';
 
 /** Characters of an output that are parsed as JSON, and of its beginning that are searched for words. */

@@ -1,14 +1,5 @@
 /** Reads JSON objects out of a model's answer, which may have words or a fence around them. */
-import { isRecord } from '../providers/untrusted-json';
-
-/** The JSON value of a text; undefined if it is not JSON. */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+import { isRecord, parsedJson } from '../providers/untrusted-json';
 
 /** Places where an object may begin or end, at most: a long text of braces must not cost a worker its time. */
 const mostPlaces = 20;

@@ -150,19 +150,18 @@ describe('a Responses stream', () => {
     ).toThrow(BrokenStream);
   });
 
-  it('keeps what was streamed, whatever the finished item says', () => {
-    const piece = {
-      type: 'response.function_call_arguments.delta',
-      output_index: 0,
-      delta: '{"a":',
-    };
-    const reply = responses(
-      added(0, call('a', '')),
-      piece,
-      done(0, call('a', '{"a":1}')),
-      completed({}),
-    ).reply();
-    expect(reply.toolCalls).toMatchObject([{ vendorId: 'a', name: 'n', argumentsText: '{"a":' }]);
+  const piece = { type: 'response.function_call_arguments.delta', output_index: 0, delta: '{"a":' };
+
+  it('takes the finished item for the whole, and counts what was streamed until then', () => {
+    const events = [added(0, call('a', '')), piece, done(0, call('a', '{"a":1}')), completed({})];
+    expect(responses(...events.slice(0, 2)).partial()).toEqual({ said: 'n{"a":' });
+    expect(responses(...events).reply().toolCalls).toMatchObject([
+      { vendorId: 'a', name: 'n', argumentsText: '{"a":1}' },
+    ]);
+  });
+
+  it('that closes on an item that never ended is broken', () => {
+    expect(() => responses(added(0, call('a', '')), piece, completed({}))).toThrow(BrokenStream);
   });
 
   it('takes items that only the finished response holds', () => {

@@ -138,7 +138,7 @@ describe('a request in the text protocol', () => {
 
   it('leaves a request without tools alone', () => {
     const request = requestFor('chat', { tools: [] });
-    expect(renderTextProtocolRequest(request)).toBe(request);
+    expect(renderTextProtocolRequest(request)).toEqual(request);
   });
 
   it.each(wires)('is taken for any transcript on the wire %s', async (wire) => {

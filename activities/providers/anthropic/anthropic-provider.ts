@@ -1,11 +1,11 @@
 /** Anthropic's Messages API, and servers that speak it. */
 import { defined } from '../../../workflows/core/json';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
-import { httpProvider, sdkTimeoutMs } from '../http-provider';
-import { noteOf } from '../request/well-formed';
+import { httpProvider, sdkOptions } from '../http-provider';
+import { boundReply } from '../request/bound-prefix';
 import { sendOnce } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
-import { withPrefix } from './bound-prefix';
+
 import { anthropicRequest, promptPrefix, type AnthropicThinking } from './request';
 
 /** Configuration of a provider that speaks Anthropic's wire. Nothing is read from the environment. */
@@ -32,7 +32,6 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
   const { baseUrl = 'https://api.anthropic.com' } = config;
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
     const body = anthropicRequest(request, { vendor, ...defined({ thinking }) });
-    const timeout = sdkTimeoutMs(options);
     const reply = await sendOnce(
       {
         assembly: new AnthropicReplyAssembly(vendor, request.model),
@@ -40,9 +39,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
         context: { route: `${name}/${request.model}`, apiKey },
         open: async (fetch, signal) => {
           const { Anthropic } = await import('@anthropic-ai/sdk');
-          const client = new Anthropic({
-            ...{ apiKey, baseURL: baseUrl, fetch, timeout, maxRetries: 0, logLevel: 'off' },
-          });
+          const client = new Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
           // Not `messages.create`, which writes to the console about old models at every call.
           return client.post<AsyncIterable<unknown>>('/v1/messages', {
             body,
@@ -53,19 +50,7 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
       },
       options,
     );
-    if (!reply.blocks.some((block) => block.type === 'reasoning')) return reply;
-    return noteOf(request) === undefined
-      ? withPrefix(reply, promptPrefix(request, vendor))
-      : withoutReasoning(reply);
+    return boundReply(reply, request, () => promptPrefix(request, vendor));
   };
   return httpProvider({ name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true }, send);
-}
-
-/**
- * Newer models bind a thought to everything before it. No later request has the note, so it would be refused with the thought.
- *
- * Source: ADR 0016.
- */
-function withoutReasoning(reply: ModelReply): ModelReply {
-  return { ...reply, blocks: reply.blocks.filter((block) => block.type !== 'reasoning') };
 }

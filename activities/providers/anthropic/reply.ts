@@ -13,18 +13,23 @@ import {
   type SaidBlock,
   type StreamAssembly,
 } from '../stream/stream-assembly';
-import { asNumber, asObject, asText, isRecord, property } from '../untrusted-json';
+import { asNumber, asText, isRecord, property } from '../untrusted-json';
 
 interface OpenBlock {
+  /** As it began. */
+  readonly begun: unknown;
   readonly type: string;
-  readonly id: string;
-  readonly name: string;
-  /** Complete arguments given at the start of a block, by compatible servers that do not stream them. */
-  readonly input: unknown;
   text: string;
   signature: string;
-  readonly data: string;
 }
+
+/** Kinds of deltas, and the field that holds the piece. */
+const pieces: Readonly<Record<string, string>> = {
+  text_delta: 'text',
+  input_json_delta: 'partial_json',
+  thinking_delta: 'thinking',
+  signature_delta: 'signature',
+};
 
 const stopReasons = stopReasonsBy({
   end: 'end_turn stop_sequence',
@@ -39,19 +44,15 @@ const stopReasons = stopReasonsBy({
 export class AnthropicReplyAssembly implements StreamAssembly {
   isComplete = false;
   private readonly blocks = new Map<number, OpenBlock>();
-  private model: string;
   private stopReason: string | undefined;
   private usage: Usage = noUsage;
-  private hasUsage = false;
   /** Index of the thought that is open. */
   private thought: number | undefined;
 
   constructor(
     private readonly vendor: string,
-    requestedModel: string,
-  ) {
-    this.model = requestedModel;
-  }
+    private model: string,
+  ) {}
 
   accept(event: unknown): EventMeaning {
     const meaning = this.take(event);
@@ -80,8 +81,10 @@ export class AnthropicReplyAssembly implements StreamAssembly {
   }
 
   partial(): { readonly usage?: Usage; readonly said: string } {
-    const said = [...this.blocks.values()].map((block) => block.name + block.text).join('');
-    return this.hasUsage ? { usage: this.usage, said } : { said };
+    const said = [...this.blocks.values()].map(
+      ({ begun, text }) => asText(property(begun, 'name')) + text,
+    );
+    return { said: said.join(''), ...(this.usage === noUsage ? {} : { usage: this.usage }) };
   }
 
   reply(): ModelReply {
@@ -91,7 +94,8 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     for (const [, block] of opened) {
       blocks.push(...this.saidBlock(block));
       if (block.type !== 'tool_use') continue;
-      const call = rawToolCall(block.id, block.name, argumentsOf(block));
+      const [id, name] = [property(block.begun, 'id'), property(block.begun, 'name')];
+      const call = rawToolCall(asText(id), asText(name), argumentsOf(block));
       toolCalls.push({ ...call, blocksBefore: blocks.length });
     }
     return {
@@ -106,51 +110,31 @@ export class AnthropicReplyAssembly implements StreamAssembly {
 
   private start(message: unknown): EventMeaning {
     this.model = asText(property(message, 'model')) || this.model;
-    const usage = property(message, 'usage');
-    this.hasUsage = isRecord(usage);
-    this.usage = mergedUsage(this.usage, usage);
+    this.usage = mergedUsage(this.usage, property(message, 'usage'));
     return { isContent: true };
   }
 
   private open(event: unknown): EventMeaning {
     const index = asNumber(property(event, 'index')) ?? this.blocks.size;
-    const block = asObject(property(event, 'content_block')) ?? {};
+    const begun = property(event, 'content_block');
     if (this.blocks.has(index)) throw new BrokenStream(`block ${index} of the stream began twice`);
-    const opened: OpenBlock = {
-      type: asText(block['type']),
-      id: asText(block['id']),
-      name: asText(block['name']),
-      input: block['input'],
-      text: asText(block['text']) || asText(block['thinking']),
-      signature: asText(block['signature']),
-      data: asText(block['data']),
-    };
-    this.blocks.set(index, opened);
-    this.thought = opened.type.endsWith('thinking') ? index : undefined;
-    return opened.type === 'text' && opened.text !== ''
-      ? { isContent: true, text: opened.text }
-      : { isContent: true };
+    const type = asText(property(begun, 'type'));
+    const text = asText(property(begun, 'text')) || asText(property(begun, 'thinking'));
+    this.blocks.set(index, { begun, type, text, signature: asText(property(begun, 'signature')) });
+    this.thought = type.endsWith('thinking') ? index : undefined;
+    return { isContent: true, text: type === 'text' ? text : '' };
   }
 
   private extend(event: unknown): EventMeaning {
     const index = asNumber(property(event, 'index')) ?? this.blocks.size - 1;
     const block = this.blocks.get(index);
-    const delta = property(event, 'delta');
     if (block === undefined)
       throw new BrokenStream(`a delta came for block ${index} that never began`);
-    switch (asText(property(delta, 'type'))) {
-      case 'text_delta':
-        return grown(block, asText(property(delta, 'text')), true);
-      case 'input_json_delta':
-        return grown(block, asText(property(delta, 'partial_json')), false);
-      case 'thinking_delta':
-        return grown(block, asText(property(delta, 'thinking')), false);
-      case 'signature_delta':
-        block.signature += asText(property(delta, 'signature'));
-        return { isContent: true };
-      default:
-        return noContent;
-    }
+    const delta = property(event, 'delta');
+    const type = asText(property(delta, 'type'));
+    const piece = asText(property(delta, pieces[type] ?? ''));
+    block[type === 'signature_delta' ? 'signature' : 'text'] += piece;
+    return { isContent: piece !== '', text: type === 'text_delta' ? piece : '' };
   }
 
   private shut(event: unknown): EventMeaning {
@@ -188,27 +172,26 @@ export class AnthropicReplyAssembly implements StreamAssembly {
             opaque: { signature: block.signature },
           },
         ];
-      case 'redacted_thinking':
-        return [{ type: 'reasoning', vendor: this.vendor, text: '', opaque: { data: block.data } }];
+      case 'redacted_thinking': {
+        const data = asText(property(block.begun, 'data'));
+        return [{ type: 'reasoning', vendor: this.vendor, text: '', opaque: { data } }];
+      }
       default:
         return [];
     }
   }
 }
 
-function grown(block: OpenBlock, piece: string, isAnswer: boolean): EventMeaning {
-  block.text += piece;
-  if (piece === '') return noContent;
-  return isAnswer ? { isContent: true, text: piece } : { isContent: true };
-}
-
-function argumentsOf(block: OpenBlock): string {
-  const given = isRecord(block.input) && Object.keys(block.input).length > 0;
-  return block.text === '' && given ? JSON.stringify(block.input) : block.text;
+/** Compatible servers that do not stream the arguments give them at the start. */
+function argumentsOf({ begun, text }: OpenBlock): string {
+  const input = property(begun, 'input');
+  const isGiven = isRecord(input) && Object.keys(input).length > 0;
+  return text === '' && isGiven ? JSON.stringify(input) : text;
 }
 
 /** Later events repeat the counts or add to them; what they leave out stays. */
 function mergedUsage(before: Usage, usage: unknown): Usage {
+  if (!isRecord(usage)) return before;
   return {
     inputTokens: asNumber(property(usage, 'input_tokens')) ?? before.inputTokens,
     outputTokens: asNumber(property(usage, 'output_tokens')) ?? before.outputTokens,

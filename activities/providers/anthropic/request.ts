@@ -8,7 +8,7 @@ import type {
   ToolResultBlock,
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
-import { BoundPrefix } from './bound-prefix';
+import { BoundPrefix } from '../request/bound-prefix';
 import { repairTranscript } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import { asText } from '../untrusted-json';
@@ -92,19 +92,25 @@ function conversationOf(
   vendor: string,
 ): { readonly turns: Turn[]; readonly prefix: BoundPrefix } {
   const turns: Turn[] = [];
-  const prefix = new BoundPrefix(systemOf(request), toolsOf(request));
+  const prefix = new BoundPrefix();
+  prefix.add([systemOf(request), toolsOf(request).map(bare)]);
   const own = { model: request.model, vendor, prefix };
   for (const message of repairTranscript(sendableImages(request.messages, 'anthropic'))) {
     const turn = turnOf(message, own);
     const last = turns.at(-1);
     if (turn.content.length === 0) continue;
-    prefix.add(turn.role, turn.content);
+    for (const block of turn.content) if (!isReasoning(block)) prefix.add([turn.role, bare(block)]);
     if (last?.role === 'user' && turn.role === 'user') last.content.push(...turn.content);
     else if (last?.role === 'assistant' && turn.role === 'assistant') {
       last.content.push(...turn.content);
     } else turns.push(turn);
   }
   return { turns, prefix };
+}
+
+/** The block without its cache mark, which moves from request to request. */
+function bare(block: object): object {
+  return { ...block, cache_control: undefined };
 }
 
 /** Whose thoughts may be sent back, and after which prefix. */
@@ -143,7 +149,9 @@ function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {
 }
 
 function assistantTurn(message: AssistantMessage, { model, vendor, prefix }: Own): Turn {
-  const isOwn = isSameModel(message.model, model) && prefix.holds(message);
+  const isOwn =
+    isSameModel(message.model, model) &&
+    message.blocks.every((block) => block.type !== 'reasoning' || prefix.holds(block));
   const content = saidOrder(message, vendor).flatMap((block): AssistantBlock[] => {
     switch (block.type) {
       case 'reasoning':
@@ -167,7 +175,7 @@ function saidOrder(message: AssistantMessage, vendor: string): AssistantMessage[
   return [...message.blocks.filter((block) => !isCall(block)), ...message.blocks.filter(isCall)];
 }
 
-function isReasoning(block: AssistantBlock): boolean {
+function isReasoning(block: AssistantBlock | UserBlock): boolean {
   return block.type === 'thinking' || block.type === 'redacted_thinking';
 }
 

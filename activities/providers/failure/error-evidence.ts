@@ -59,7 +59,8 @@ export function gatherEvidence(thrown: unknown, seen: SeenAnswer = {}): ErrorEvi
       ...errorBodies(embeddedJson(asText(property(link, 'message')))),
     ]),
   ];
-  const proxyStatus = statusFromProxy(links);
+  const chain = links.map(chainLink);
+  const proxyStatus = statusFromProxy(chain);
   const status =
     seen.status ??
     proxyStatus ??
@@ -68,7 +69,7 @@ export function gatherEvidence(thrown: unknown, seen: SeenAnswer = {}): ErrorEvi
     status: status === 200 ? innerStatus(bodies) : (status ?? innerStatus(bodies)),
     header: headerReader(links, seen.headers),
     bodies,
-    chain: links.map(chainLink),
+    chain,
     isHtml: isWebPage(seen.bodyText, links),
     isFromProxy: proxyStatus !== undefined,
     known: links.find((link): link is InfraException => link instanceof InfraException),
@@ -90,8 +91,7 @@ function causeChain(thrown: unknown): readonly unknown[] {
  * The status with which a proxy refused. Node gives a tunnel's in the message. For a 407 instead of a response, fetch throws a
  * network error without any message, the only one that our requests can cause (fetch standard, HTTP-network-or-cache fetch).
  */
-function statusFromProxy(links: readonly unknown[]): number | undefined {
-  const chain = links.map(chainLink);
+function statusFromProxy(chain: readonly ChainLink[]): number | undefined {
   const stated = chain
     .map(({ message }) => /Proxy response \((4\d\d)\)/.exec(message)?.[1])
     .find(Boolean);

@@ -1,6 +1,7 @@
 /** Turns whatever a model call threw into one InfraError: classified, short, with a remedy, and without secrets. */
 import type { FailoverReason } from '../../../workflows/core/limits';
 import type { InfraError } from '../../../workflows/core/failure';
+import { defined } from '../../../workflows/core/json';
 import { failureMessageChars } from '../../../workflows/core/limits';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { redactText } from '../../../workflows/core/secrets/redact';
@@ -10,7 +11,7 @@ import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evi
 import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
 import { overflowNumbers } from './overflow-numbers';
 import { retryDelayMs } from './retry-after';
-import { wellFormedText } from '../request/well-formed';
+import { shortened } from '../request/well-formed';
 
 /** Who failed, and what the message must not contain. */
 export interface FailureContext {
@@ -80,15 +81,17 @@ export function providerFailure(
   const evidence = gatherEvidence(thrown, seen);
   if (evidence.known !== undefined) return evidence.known.failure;
   const reason = failureReason(evidence);
-  const retryAfterMs = waitingHelps.has(reason) ? cooldownMs(evidence, reason, context) : undefined;
+  const isTooLong = reason === 'context_overflow';
   return {
     kind: 'infra',
     code: reason,
     message: failureMessage(reason, context, evidence),
     route: context.route,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(reason === 'context_overflow' ? overflowOf(evidence) : {}),
-    ...(evidence.status === undefined ? {} : { status: evidence.status }),
+    ...defined({
+      retryAfterMs: waitingHelps.has(reason) ? cooldownMs(evidence, reason, context) : undefined,
+      overflow: isTooLong ? overflowNumbers(textsOf(evidence)) : undefined,
+      status: evidence.status,
+    }),
     ...(evidence.header('x-should-retry') === 'false' ? { refusesRetry: true } : {}),
   };
 }
@@ -113,12 +116,8 @@ export function adapterException(
   return new InfraException({ code: reason, message: bounded(message), route: context.route });
 }
 
-function overflowOf(evidence: ErrorEvidence): Pick<InfraError, 'overflow'> {
-  const overflow = overflowNumbers([
-    ...evidence.bodies.map((body) => body.message),
-    ...evidence.chain.map((link) => link.message),
-  ]);
-  return overflow === undefined ? {} : { overflow };
+function textsOf({ bodies, chain }: ErrorEvidence): readonly string[] {
+  return [...bodies, ...chain].map(({ message }) => message);
 }
 
 function cooldownMs(
@@ -126,12 +125,9 @@ function cooldownMs(
   reason: FailoverReason,
   context: FailureContext,
 ): number | undefined {
-  const texts = [
-    ...evidence.bodies.map((body) => body.message),
-    ...evidence.chain.map((link) => link.message),
-  ];
   const bodies = evidence.bodies.map((body) => body.raw);
-  const statedMs = retryDelayMs(evidence.header, bodies, texts, context.nowMs ?? Date.now());
+  const nowMs = context.nowMs ?? Date.now();
+  const statedMs = retryDelayMs(evidence.header, bodies, textsOf(evidence), nowMs);
   if (reason !== 'rate_limit' || !isDailyQuota(evidence)) return statedMs;
   if (statedMs !== undefined && !hasDailyQuotaId(evidence)) return statedMs;
   return Math.max(statedMs ?? 0, dailyQuotaCooldownMs);
@@ -189,10 +185,6 @@ function clean(text: string, apiKey: string | undefined): string {
       )
       .replace(/[^\s"'`]*\*{3,}[^\s"'`,.]*/g, redactionMark),
   );
-}
-
-function shortened(text: string, chars: number): string {
-  return text.length <= chars ? text : `${wellFormedText(text.slice(0, chars - 1))}…`;
 }
 
 function bounded(message: string): string {

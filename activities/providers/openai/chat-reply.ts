@@ -1,9 +1,11 @@
 /** Gathers a reply from a Chat Completions stream of any server. */
 import type { JsonObject } from '../../../workflows/core/json';
+import { defined } from '../../../workflows/core/json';
 import type { StopReason } from '../../../workflows/core/model-call/ports';
 import { noUsage, type Usage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
 import {
+  answerBlocks,
   BrokenStream,
   noContent,
   ReportedInStream,
@@ -118,11 +120,11 @@ export class ChatReplyAssembly implements StreamAssembly {
     const mistake = mistakeOf(this.finishReason ?? '');
     return {
       model: this.model,
-      blocks: [...this.reasoningBlocks(toolCalls), ...this.saidBlocks()],
+      blocks: [...this.reasoningBlocks(toolCalls), ...answerBlocks(this.text, this.refusal)],
       toolCalls,
       stopReason: this.stopReason(toolCalls.length > 0),
       usage: this.usage,
-      ...(mistake === undefined ? {} : { mistake }),
+      ...defined({ mistake }),
     };
   }
 
@@ -160,23 +162,16 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 
   private reasoningBlocks(toolCalls: readonly RawToolCall[]): readonly SaidBlock[] {
-    const extras = this.calls.extras();
-    const details = this.details.opaque(
-      this.requestedModel,
-      toolCalls.map((call) => call.vendorId),
-    );
-    if (this.reasoning === '' && extras.length === 0 && details === undefined) return [];
     const block = { type: 'reasoning', vendor: this.vendor, text: this.reasoning } as const;
-    if (extras.length === 0 && details === undefined) return [block];
-    const signed = extras.length === 0 ? {} : { toolCallExtras: asJson(extras) };
-    return [{ ...block, opaque: { ...signed, ...details } }];
-  }
-
-  private saidBlocks(): readonly SaidBlock[] {
-    return [
-      ...(this.text === '' ? [] : [{ type: 'text', text: this.text } as const]),
-      ...(this.refusal === '' ? [] : [{ type: 'refusal', text: this.refusal } as const]),
-    ];
+    const callIds = toolCalls.map((call) => call.vendorId);
+    const toolCallExtras = this.calls.extras();
+    const opaque = {
+      ...(toolCallExtras.length === 0 ? {} : { toolCallExtras }),
+      ...this.details.opaque(this.requestedModel, callIds),
+    };
+    if (Object.keys(opaque).length === 0) return this.reasoning === '' ? [] : [block];
+    // It came from JSON; the round trip gives it the type.
+    return [{ ...block, opaque: JSON.parse(JSON.stringify(opaque)) as JsonObject }];
   }
 
   private stopReason(hasCalls: boolean): StopReason {
@@ -199,12 +194,4 @@ function contentText(content: unknown): string {
   return asList(content)
     .map((part) => asText(property(part, 'text')))
     .join('');
-}
-
-/** The extras came from JSON; the round trip gives them the type. */
-function asJson(
-  extras: readonly { readonly index: number; readonly content: unknown }[],
-): readonly JsonObject[] {
-  const parsed: readonly JsonObject[] = JSON.parse(JSON.stringify(extras)) as readonly JsonObject[];
-  return parsed;
 }

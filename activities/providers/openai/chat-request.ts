@@ -9,17 +9,21 @@ import type {
 } from '../../../workflows/core/message';
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
+import { BoundPrefix } from '../request/bound-prefix';
 import { repairTranscript, shortenedId } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
 import type { ChatDialect } from './chat-dialect';
-import { ReasoningReturn } from './reasoning-details';
+import { sentDetails } from './reasoning-details';
 import { outputLimit } from './responses-request';
 
 type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
 type ChatPart = OpenAI.Chat.ChatCompletionContentPart;
+
+/** Longest tool call id that every server accepts. Source: microsoft/autogen#6377. */
+const maxCallIdLength = 40;
 
 /** Gemini's signature for a call that another model made. Source: ai.google.dev, thought signatures; rust-genai#115. */
 export const foreignThoughtSignature = 'skip_thought_signature_validator';
@@ -37,58 +41,61 @@ export function chatRequest(
   const { messages } = conversationOf(request, vendor, dialect);
   const note = noteOf(request);
   if (note !== undefined) messages.push({ role: 'user', content: note });
-  const refusesTemperature = dialect.reasoningRefusesTemperature && isReasoningModel(request.model);
+  const isOpenAi = dialect.isOpenAi === true;
+  const refusesTemperature = isOpenAi && isReasoningModel(request.model);
   const system = wellFormedText(request.system);
   return {
     model: request.model,
     messages: [
       ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
-      ...(dialect.alternates ? withMergedUsers(messages) : messages),
+      ...(dialect.alternates === true ? withMergedUsers(messages) : messages),
     ],
-    [dialect.outputLimit]: outputLimit(request),
+    [isOpenAi ? 'max_completion_tokens' : 'max_tokens']: outputLimit(request),
     stream: true,
     stream_options: { include_usage: true },
     ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
     ...defined({
       temperature: refusesTemperature ? undefined : request.temperature,
-      prompt_cache_key: dialect.takesCacheKey ? request.cacheKey : undefined,
+      prompt_cache_key: isOpenAi ? request.cacheKey : undefined,
     }),
-    ...outputFormat(request, dialect),
+    ...(isOpenAi ? outputFormat(request) : {}),
   };
 }
 
 /** Digest of everything that a reply to this request is bound to, except the note. */
 export function chatPrefix(request: ModelRequest, vendor: string, dialect: ChatDialect): string {
-  return conversationOf(request, vendor, dialect).reasoning.prefix;
+  return conversationOf(request, vendor, dialect).prefix.digest;
 }
 
-/** Whose reasoning is sent back, in which dialect. */
+/** Whose reasoning is sent back, in which dialect, and after which prefix. */
 interface Own {
+  readonly model: string;
   readonly vendor: string;
   readonly dialect: ChatDialect;
-  readonly reasoning: ReasoningReturn;
+  readonly prefix: BoundPrefix;
 }
 
 function conversationOf(
   request: ModelRequest,
   vendor: string,
   dialect: ChatDialect,
-): { readonly messages: ChatMessage[]; readonly reasoning: ReasoningReturn } {
-  const reasoning = new ReasoningReturn(request.model, request.system, request.tools);
-  const own: Own = { vendor, dialect, reasoning };
+): { readonly messages: ChatMessage[]; readonly prefix: BoundPrefix } {
+  const prefix = new BoundPrefix();
+  const own: Own = { model: request.model, vendor, dialect, prefix };
+  prefix.add([request.system, request.tools]);
   const messages = repairTranscript(sendableImages(request.messages, 'chat')).flatMap((message) => {
     const built = messagesOf(message, own);
-    if (dialect.returnsReasoningDetails) reasoning.add(built);
+    if (dialect.returnsReasoningDetails === true)
+      for (const each of built) prefix.add({ ...each, reasoning_details: undefined });
     return built;
   });
-  return { messages, reasoning };
+  return { messages, prefix };
 }
 
-function outputFormat(
-  { output }: ModelRequest,
-  dialect: ChatDialect,
-): Pick<OpenAI.Chat.ChatCompletionCreateParamsStreaming, 'response_format'> {
-  if (output === undefined || !dialect.keepsOutputSchema) return {};
+function outputFormat({
+  output,
+}: ModelRequest): Pick<OpenAI.Chat.ChatCompletionCreateParamsStreaming, 'response_format'> {
+  if (output === undefined) return {};
   const { name, schema } = output;
   return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: true } } };
 }
@@ -105,7 +112,6 @@ function toolsOf(request: ModelRequest): OpenAI.Chat.ChatCompletionFunctionTool[
 }
 
 function messagesOf(message: Message, own: Own): ChatMessage[] {
-  const { dialect } = own;
   switch (message.role) {
     case 'user':
       return [userMessage(message)];
@@ -114,7 +120,7 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
     case 'tool':
       return message.results.map((result) => ({
         role: 'tool',
-        tool_call_id: shortenedId(result.toolCallId, dialect.maxCallIdLength),
+        tool_call_id: shortenedId(result.toolCallId, maxCallIdLength),
         content: result.content,
       }));
   }
@@ -140,29 +146,30 @@ function plainText(parts: readonly ChatPart[]): string | undefined {
 
 function assistantMessages(
   message: AssistantMessage,
-  { vendor, dialect, reasoning }: Own,
+  { model, vendor, dialect, prefix }: Own,
 ): ChatMessage[] {
   const texts = message.blocks.flatMap((block) =>
     block.type === 'text' || block.type === 'refusal' ? [block.text] : [],
   );
   const calls = message.blocks.filter((block) => block.type === 'tool-call');
   if (texts.length === 0 && calls.length === 0) return [];
-  const content = texts.length === 0 ? null : texts.join('\n\n');
-  const own = message.blocks.filter(
-    (block) => block.type === 'reasoning' && block.vendor === vendor,
-  );
-  const thoughts = own.map((block) => (block.type === 'reasoning' ? block.text : '')).join('\n\n');
-  const signatures = own.flatMap((block) =>
-    block.type === 'reasoning' ? asList(block.opaque?.['toolCallExtras']) : [],
-  );
+  const thoughts = message.blocks
+    .filter((block) => block.type === 'reasoning')
+    .filter((block) => block.vendor === vendor);
+  const signatures = thoughts.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
   const sent = callsOf(calls, signatures, dialect);
+  const fitting =
+    dialect.returnsReasoningDetails === true ? thoughts.filter((block) => prefix.holds(block)) : [];
+  const details = sentDetails(fitting, model, sent);
   return [
     {
       role: 'assistant',
-      content,
+      content: texts.length === 0 ? null : texts.join('\n\n'),
       ...(sent.length === 0 ? {} : { tool_calls: sent }),
-      ...(dialect.returnsReasoning ? { reasoning_content: thoughts } : {}),
-      ...(dialect.returnsReasoningDetails ? reasoning.detailsOf(message, vendor, sent) : {}),
+      ...(dialect.returnsReasoning === true
+        ? { reasoning_content: thoughts.map(({ text }) => text).join('\n\n') }
+        : {}),
+      ...(details.length === 0 ? {} : { reasoning_details: details }),
     },
   ];
 }
@@ -173,10 +180,10 @@ function callsOf(
   dialect: ChatDialect,
 ): OpenAI.Chat.ChatCompletionMessageFunctionToolCall[] {
   return calls.map((call, index) => ({
-    id: shortenedId(call.toolCallId, dialect.maxCallIdLength),
+    id: shortenedId(call.toolCallId, maxCallIdLength),
     type: 'function',
     function: { name: call.name, arguments: JSON.stringify(call.input) },
-    ...(dialect.signsToolCalls ? { extra_content: extraContent(index, extras) } : {}),
+    ...(dialect.signsToolCalls === true ? { extra_content: extraContent(index, extras) } : {}),
   }));
 }
 

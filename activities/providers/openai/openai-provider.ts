@@ -1,13 +1,12 @@
 /** OpenAI's Responses and Chat Completions APIs, and any server that speaks one of them. */
-import type { ObservedFetch } from '../stream/observed-fetch';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
-import { httpProvider, sdkTimeoutMs } from '../http-provider';
-import { noteOf } from '../request/well-formed';
+import { httpProvider, sdkOptions } from '../http-provider';
+import { boundReply } from '../request/bound-prefix';
 import { sendOnce } from '../stream/send-once';
 import { compatibleDialect, openaiDialect, type ChatDialect } from './chat-dialect';
 import { ChatReplyAssembly } from './chat-reply';
 import { chatPrefix, chatRequest } from './chat-request';
-import { withPrompt } from './reasoning-details';
+import { isBound } from './reasoning-details';
 import { ResponsesReplyAssembly } from './responses-reply';
 import { responsesRequest } from './responses-request';
 
@@ -42,55 +41,40 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
   const sentKey = apiKey === '' ? 'none' : apiKey;
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
     const { model } = request;
-    const connect = (fetch: ObservedFetch['fetch']) => client(sentKey, baseUrl, options, fetch);
-    const common = {
-      headers: { ...config.headers, authorization: `Bearer ${sentKey}` },
-      context: { route: `${name}/${model}`, apiKey },
-    };
-    if (api === 'responses') {
-      const body = responsesRequest(request, vendor, dialect);
-      return sendOnce(
-        {
-          ...common,
-          assembly: new ResponsesReplyAssembly(vendor, model),
-          open: async (fetch, signal) => (await connect(fetch)).responses.create(body, { signal }),
-        },
-        options,
-      );
-    }
-    const body = chatRequest(request, vendor, dialect);
+    const isChat = api === 'chat';
+    const body = isChat
+      ? chatRequest(request, vendor, dialect)
+      : responsesRequest(request, vendor, dialect);
     const reply = await sendOnce(
       {
-        ...common,
-        assembly: new ChatReplyAssembly(vendor, model),
-        open: async (fetch, signal) =>
-          (await connect(fetch)).chat.completions.create(body, { signal }),
+        headers: { ...config.headers, authorization: `Bearer ${sentKey}` },
+        context: { route: `${name}/${model}`, apiKey },
+        assembly: isChat
+          ? new ChatReplyAssembly(vendor, model)
+          : new ResponsesReplyAssembly(vendor, model),
+        open: async (fetch, signal) => {
+          const { OpenAI } = await import('openai');
+          const own = { ...sdkOptions, apiKey: sentKey, baseURL: baseUrl, fetch };
+          const client = new OpenAI({ ...notFromEnvironment, ...own });
+          return client.post<AsyncIterable<unknown>>(isChat ? '/chat/completions' : '/responses', {
+            body,
+            signal,
+            stream: true,
+          });
+        },
       },
       options,
     );
-    if (!dialect.returnsReasoningDetails) return reply;
-    return withPrompt(reply, chatPrefix(request, vendor, dialect), noteOf(request) !== undefined);
+    if (!isChat) return reply;
+    return boundReply(reply, request, () => chatPrefix(request, vendor, dialect), isBound);
   };
   return httpProvider({ name, vendor, wire: api, apiKey, baseUrl, needsKey }, send);
 }
 
-/** Sets every option that the SDK would otherwise read from the environment. */
-async function client(
-  apiKey: string,
-  baseURL: string,
-  options: SendOptions,
-  fetch: ObservedFetch['fetch'],
-) {
-  const { OpenAI } = await import('openai');
-  const noneOfTheEnvironment = {
-    adminAPIKey: null,
-    organization: null,
-    project: null,
-    webhookSecret: null,
-  };
-  const timeout = sdkTimeoutMs(options);
-  return new OpenAI({
-    ...noneOfTheEnvironment,
-    ...{ apiKey, baseURL, fetch, timeout, maxRetries: 0, logLevel: 'off' },
-  });
-}
+/** Options that the SDK would otherwise read from the environment. */
+const notFromEnvironment = {
+  adminAPIKey: null,
+  organization: null,
+  project: null,
+  webhookSecret: null,
+};

@@ -1,15 +1,11 @@
 /** OpenRouter's `reasoning_details`: gathered from the stream, and sent back unchanged to the same model after the same prompt. */
-import { createHash, type Hash } from 'node:crypto';
 import type OpenAI from 'openai';
-import type { JsonObject } from '../../../workflows/core/json';
-import type { AssistantMessage } from '../../../workflows/core/message';
-import type { ModelReply } from '../provider';
+import type { ReasoningBlock } from '../../../workflows/core/message';
 import { asList, asNumber, asObject, asText, isRecord, property } from '../untrusted-json';
 
-/** Keys of a reasoning block: its details, their model, and the prompt that they answered. */
+/** Keys of a reasoning block: its details, and their model. */
 const detailsKey = 'reasoningDetails';
 const modelKey = 'model';
-const prefixKey = 'prefix';
 /** The vendor's ids of the reply's calls: details name their call by them, and the transcript has other ids. */
 const callIdsKey = 'callIds';
 
@@ -36,17 +32,12 @@ export class ReasoningDetails {
     return entries.length > 0;
   }
 
-  /** What a reasoning block keeps of them; undefined if there are none. */
-  opaque(model: string, callIds: readonly string[]): JsonObject | undefined {
-    if (this.details.length === 0) return undefined;
+  /** What a reasoning block keeps of them. */
+  opaque(model: string, callIds: readonly string[]): Fields {
+    if (this.details.length === 0) return {};
     const own = this.details.some((detail) => callIds.includes(asText(detail['id'])));
-    const kept = {
-      [detailsKey]: this.details,
-      [modelKey]: model,
-      ...(own ? { [callIdsKey]: callIds } : {}),
-    };
-    // It came from JSON; the round trip gives it the type.
-    return JSON.parse(JSON.stringify(kept)) as JsonObject;
+    const kept = { [detailsKey]: this.details, [modelKey]: model };
+    return own ? { ...kept, [callIdsKey]: callIds } : kept;
   }
 }
 
@@ -73,53 +64,24 @@ function extend(last: Record<string, unknown>, piece: Fields): void {
 }
 
 /** Claude's thoughts are signed together with everything before them, on any router (ADR 0016). */
-function isBound(details: readonly unknown[]): boolean {
+export function isBound({ opaque }: ReasoningBlock): boolean {
+  const details = asList(opaque?.[detailsKey]);
   return details.some((detail) => asText(property(detail, 'format')).startsWith('anthropic'));
 }
 
-type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type SentCall = OpenAI.Chat.ChatCompletionMessageFunctionToolCall;
 
-/** Adds details to one request, and knows the prompt so far. */
-export class ReasoningReturn {
-  readonly #hash: Hash;
-
-  constructor(
-    private readonly model: string,
-    system: string,
-    tools: readonly unknown[],
-  ) {
-    this.#hash = createHash('sha256').update(JSON.stringify([system, tools]));
-  }
-
-  /** Digest of the prompt so far, without details. */
-  get prefix(): string {
-    return this.#hash.copy().digest('base64url');
-  }
-
-  /** Adds what was built of one message. */
-  add(messages: readonly ChatMessage[]): void {
-    for (const message of messages)
-      this.#hash.update(JSON.stringify({ ...message, reasoning_details: undefined }));
-  }
-
-  /** The details that are sent with a message, whose tool calls are sent as `calls`. Call it before `add` of that message. */
-  detailsOf(
-    { blocks }: AssistantMessage,
-    vendor: string,
-    calls: readonly SentCall[],
-  ): { readonly reasoning_details?: readonly unknown[] } {
-    const details = blocks.flatMap((block) => {
-      if (block.type !== 'reasoning' || block.vendor !== vendor) return [];
-      const { opaque = {} } = block;
-      const own = asList(opaque[detailsKey]);
-      const isOurs = asText(opaque[modelKey]) === this.model;
-      if (!isOurs || (isBound(own) && asText(opaque[prefixKey]) !== this.prefix)) return [];
-      const callIds = asList(opaque[callIdsKey]).map(asText);
-      return own.map((detail) => withSentId(detail, callIds, calls));
-    });
-    return details.length === 0 ? {} : { reasoning_details: details };
-  }
+/** The details of some thoughts that go back to a model, with a message whose tool calls are sent as `calls`. */
+export function sentDetails(
+  thoughts: readonly ReasoningBlock[],
+  model: string,
+  calls: readonly SentCall[],
+): readonly unknown[] {
+  return thoughts.flatMap(({ opaque = {} }) => {
+    if (asText(opaque[modelKey]) !== model) return [];
+    const callIds = asList(opaque[callIdsKey]).map(asText);
+    return asList(opaque[detailsKey]).map((detail) => withSentId(detail, callIds, calls));
+  });
 }
 
 /** The detail, which names its call by the id of this request. */
@@ -131,16 +93,4 @@ function withSentId(
   const index = callIds.indexOf(asText(property(detail, 'id')));
   const sent = index < 0 ? undefined : calls[index]?.id;
   return sent === undefined ? detail : { ...asObject(detail), id: sent };
-}
-
-/** The reply with its details bound to the prompt; after a note, which no later request has, bound details are dropped. */
-export function withPrompt(reply: ModelReply, prefix: string, hasNote: boolean): ModelReply {
-  return {
-    ...reply,
-    blocks: reply.blocks.map((block) => {
-      if (block.type !== 'reasoning' || !isBound(asList(block.opaque?.[detailsKey]))) return block;
-      const { opaque, ...bare } = block;
-      return hasNote ? bare : { ...bare, opaque: { ...opaque, [prefixKey]: prefix } };
-    }),
-  };
 }

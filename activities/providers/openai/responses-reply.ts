@@ -3,8 +3,8 @@ import type { StopReason } from '../../../workflows/core/model-call/ports';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
 import {
+  answerBlocks,
   BrokenStream,
-  noContent,
   rawToolCall,
   ReportedInStream,
   usageOf,
@@ -15,12 +15,9 @@ import {
 import { asList, asNumber, asText, property } from '../untrusted-json';
 
 interface GatheredItem {
-  /** As it began, or as it ended once it is done. */
-  item: unknown;
-  isDone: boolean;
-  text: string;
-  refusal: string;
-  argumentsText: string;
+  /** As it began, or whole once it is done. */
+  readonly item: unknown;
+  readonly isDone: boolean;
 }
 
 /** Reader of one Responses stream. */
@@ -28,6 +25,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   isComplete = false;
   private readonly items = new Map<number, GatheredItem>();
   private response: unknown;
+  private said = '';
 
   constructor(
     private readonly vendor: string,
@@ -41,17 +39,14 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   }
 
   private take(event: unknown): EventMeaning {
-    switch (asText(property(event, 'type'))) {
+    switch (typeOf(event)) {
       case 'response.output_item.added':
         return this.begin(event);
       case 'response.output_text.delta':
-        return this.grow(event, 'text');
       case 'response.refusal.delta':
-        return this.grow(event, 'refusal');
+        return this.grow(event, true);
       case 'response.function_call_arguments.delta':
-        return this.grow(event, 'argumentsText');
-      case 'response.function_call_arguments.done':
-        return this.settleArguments(event);
+        return this.grow(event, false);
       case 'response.output_item.done':
         return this.end(event);
       case 'response.completed':
@@ -68,28 +63,23 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   }
 
   partial(): { readonly said: string } {
-    const said = [...this.items.values()].map(
-      ({ item, text, refusal, argumentsText }) =>
-        asText(property(item, 'name')) + text + refusal + argumentsText,
-    );
-    return { said: said.join('') };
+    return { said: this.said };
   }
 
   reply(): ModelReply {
-    const gathered = [...this.items.entries()]
+    const items = [...this.items.entries()]
       .sort(([left], [right]) => left - right)
-      .map(([, entry]) => entry);
+      .map(([, { item }]) => item);
     const blocks: SaidBlock[] = [];
     const toolCalls: RawToolCall[] = [];
-    for (const entry of gathered) {
-      const said = this.saidBlocks(entry);
-      if (isBlankMessage(entry, said)) dropThoughtsAtEnd(blocks);
+    for (const item of items) {
+      const said = this.saidBlocks(item);
+      if (isBlankMessage(item, said)) dropThoughtsAtEnd(blocks);
       blocks.push(...said);
-      if (!isCall(entry)) continue;
-      const { item } = entry;
+      if (typeOf(item) !== 'function_call') continue;
       const vendorId = asText(property(item, 'call_id')) || asText(property(item, 'id'));
-      const call = rawToolCall(vendorId, asText(property(item, 'name')), argumentsOf(entry));
-      toolCalls.push({ ...call, blocksBefore: blocks.length });
+      const [name, text] = [asText(property(item, 'name')), asText(property(item, 'arguments'))];
+      toolCalls.push({ ...rawToolCall(vendorId, name, text), blocksBefore: blocks.length });
     }
     return {
       model: asText(property(this.response, 'model')) || this.requestedModel,
@@ -103,28 +93,24 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   private begin(event: unknown): EventMeaning {
     const index = asNumber(property(event, 'output_index')) ?? this.items.size;
     if (this.items.has(index)) throw new BrokenStream(`item ${index} of the stream began twice`);
-    this.items.set(index, newItem(property(event, 'item')));
+    const item = property(event, 'item');
+    this.items.set(index, { item, isDone: false });
+    this.said += asText(property(item, 'name'));
     return { isContent: true };
   }
 
-  private grow(event: unknown, part: 'text' | 'refusal' | 'argumentsText'): EventMeaning {
-    const piece = asText(property(event, 'delta'));
-    this.itemOf(event)[part] += piece;
-    if (piece === '') return noContent;
-    return part === 'argumentsText' ? { isContent: true } : { isContent: true, text: piece };
-  }
-
-  private settleArguments(event: unknown): EventMeaning {
-    const entry = this.itemOf(event);
-    const whole = property(event, 'arguments');
-    if (typeof whole === 'string' && entry.argumentsText === '') entry.argumentsText = whole;
-    return { isContent: true };
+  private grow(event: unknown, isAnswer: boolean): EventMeaning {
+    const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+    if (!this.items.has(index))
+      throw new BrokenStream(`a delta came for item ${index} that never began`);
+    const text = asText(property(event, 'delta'));
+    this.said += text;
+    return { isContent: text !== '', text: isAnswer ? text : '' };
   }
 
   private end(event: unknown): EventMeaning {
     const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
-    const entry = this.items.get(index) ?? newItem(undefined);
-    this.items.set(index, { ...entry, item: property(event, 'item'), isDone: true });
+    this.items.set(index, { item: property(event, 'item'), isDone: true });
     return { isContent: true };
   }
 
@@ -133,28 +119,21 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     const failure = property(this.response, 'error');
     if (failure !== undefined && failure !== null) throw new ReportedInStream(failure);
     asList(property(this.response, 'output')).forEach((item, index) => {
-      const entry = this.items.get(index) ?? newItem(item);
-      if (!entry.isDone) this.items.set(index, { ...entry, item, isDone: true });
+      if (this.items.get(index)?.isDone !== true) this.items.set(index, { item, isDone: true });
     });
+    const isOpen = [...this.items.values()].some(({ isDone }) => !isDone);
+    if (isOpen && typeOf(event) === 'response.completed')
+      throw new BrokenStream('an item of the stream never ended');
     this.isComplete = true;
     return { isContent: true };
   }
 
-  private itemOf(event: unknown): GatheredItem {
-    const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
-    const entry = this.items.get(index);
-    if (entry === undefined) {
-      throw new BrokenStream(`a delta came for item ${index} that never began`);
-    }
-    return entry;
-  }
-
-  private saidBlocks(entry: GatheredItem): readonly SaidBlock[] {
-    switch (asText(property(entry.item, 'type'))) {
+  private saidBlocks(item: unknown): readonly SaidBlock[] {
+    switch (typeOf(item)) {
       case 'message':
-        return messageBlocks(entry);
+        return messageBlocks(item);
       case 'reasoning':
-        return [this.reasoningBlock(entry.item)];
+        return [this.reasoningBlock(item)];
       default:
         return [];
     }
@@ -186,22 +165,17 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   }
 }
 
-function newItem(item: unknown): GatheredItem {
-  return { item, isDone: false, text: '', refusal: '', argumentsText: '' };
+function typeOf(item: unknown): string {
+  return asText(property(item, 'type'));
 }
 
 function isOpenThought({ item, isDone }: GatheredItem): boolean {
-  return !isDone && asText(property(item, 'type')) === 'reasoning';
-}
-
-function isCall(entry: GatheredItem): boolean {
-  return asText(property(entry.item, 'type')) === 'function_call';
+  return !isDone && typeOf(item) === 'reasoning';
 }
 
 /** True for a message that the transcript will not keep. */
-function isBlankMessage({ item }: GatheredItem, said: readonly SaidBlock[]): boolean {
-  const isMessage = asText(property(item, 'type')) === 'message';
-  return isMessage && said.every((block) => block.text.trim() === '');
+function isBlankMessage(item: unknown, said: readonly SaidBlock[]): boolean {
+  return typeOf(item) === 'message' && said.every((block) => block.text.trim() === '');
 }
 
 /** The vendor refuses a reasoning item without the item that followed it. */
@@ -209,29 +183,19 @@ function dropThoughtsAtEnd(blocks: SaidBlock[]): void {
   while (blocks.at(-1)?.type === 'reasoning') blocks.pop();
 }
 
-/** The streamed arguments, or those of the finished item if none were streamed. */
-function argumentsOf(entry: GatheredItem): string {
-  return entry.argumentsText || asText(property(entry.item, 'arguments'));
-}
-
-function messageBlocks(entry: GatheredItem): readonly SaidBlock[] {
-  const parts = asList(property(entry.item, 'content'));
+function messageBlocks(item: unknown): readonly SaidBlock[] {
+  const parts = asList(property(item, 'content'));
   const said = (type: string, name: string): string =>
     parts
-      .filter((part) => asText(property(part, 'type')) === type)
+      .filter((part) => typeOf(part) === type)
       .map((part) => asText(property(part, name)))
       .join('');
-  const text = entry.text || said('output_text', 'text');
-  const refusal = entry.refusal || said('refusal', 'refusal');
-  return [
-    ...(text === '' ? [] : [{ type: 'text', text } as const]),
-    ...(refusal === '' ? [] : [{ type: 'refusal', text: refusal } as const]),
-  ];
+  return answerBlocks(said('output_text', 'text'), said('refusal', 'refusal'));
 }
 
 /** Reasoning and the like is content; a mere keep-alive is not. */
 function otherEvent(event: unknown): EventMeaning {
-  const type = asText(property(event, 'type'));
+  const type = typeOf(event);
   if (type.endsWith('.delta')) return { isContent: asText(property(event, 'delta')) !== '' };
   return { isContent: type.startsWith('response.') && type !== 'response.in_progress' };
 }

@@ -38,7 +38,7 @@ export function outputLimit({ model, maxOutputTokens, output }: ModelRequest): n
 export function responsesRequest(
   request: ModelRequest,
   vendor: string,
-  { takesCacheKey }: Pick<ChatDialect, 'takesCacheKey'> = { takesCacheKey: false },
+  { isOpenAi }: ChatDialect = {},
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
   const input = repairTranscript(sendableImages(request.messages, 'responses')).flatMap((message) =>
     itemsOf(message, vendor),
@@ -58,7 +58,7 @@ export function responsesRequest(
     ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
     ...defined({
       temperature: reasons ? undefined : request.temperature,
-      prompt_cache_key: takesCacheKey ? request.cacheKey : undefined,
+      prompt_cache_key: isOpenAi === true ? request.cacheKey : undefined,
     }),
     ...(request.output === undefined
       ? {}

@@ -1,12 +1,6 @@
 /** Tool calls as text, for models without native tool calls: one fenced JSON block, explained in the system prompt. */
 import type { JsonObject } from '../../../workflows/core/json';
-import type {
-  AssistantMessage,
-  Message,
-  TextBlock,
-  ToolMessage,
-  UserMessage,
-} from '../../../workflows/core/message';
+import type { Message, TextBlock } from '../../../workflows/core/message';
 import type { ModelRequest, ToolSpec } from '../provider';
 import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
@@ -37,21 +31,12 @@ export type TextProtocolResult =
  * Contract: pure; the result has no tool call, tool result or tool.
  */
 export function renderTextProtocolRequest(request: ModelRequest): ModelRequest {
-  if (request.tools.length === 0 && !hasToolBlocks(request.messages)) return request;
   return {
     ...request,
     system: [request.system, teaching(request.tools)].filter((text) => text !== '').join('\n\n'),
     messages: repairTranscript(request.messages).map(asText),
     tools: [],
   };
-}
-
-function hasToolBlocks(messages: readonly Message[]): boolean {
-  return messages.some(
-    (message) =>
-      message.role === 'tool' ||
-      (message.role === 'assistant' && message.blocks.some((block) => block.type === 'tool-call')),
-  );
 }
 
 function teaching(tools: readonly ToolSpec[]): string {
@@ -77,28 +62,21 @@ function asText(message: Message): Message {
   switch (message.role) {
     case 'user':
       return message;
-    case 'assistant':
-      return assistantAsText(message);
-    case 'tool':
-      return resultsAsText(message);
+    case 'assistant': {
+      const blocks = message.blocks.map((block) =>
+        block.type === 'tool-call'
+          ? textBlock(fenced({ tool_name: block.name, arguments: block.input }))
+          : block,
+      );
+      return { ...message, blocks };
+    }
+    case 'tool': {
+      const blocks = message.results.map(({ name, content, isError }) =>
+        textBlock(`${isError ? 'Error of' : 'Result of'} tool ${name}:\n${content}`),
+      );
+      return { role: 'user', blocks };
+    }
   }
-}
-
-function assistantAsText(message: AssistantMessage): AssistantMessage {
-  const blocks = message.blocks.map((block) =>
-    block.type === 'tool-call'
-      ? textBlock(fenced({ tool_name: block.name, arguments: block.input }))
-      : block,
-  );
-  return { ...message, blocks };
-}
-
-function resultsAsText(message: ToolMessage): UserMessage {
-  const blocks = message.results.map((result) => {
-    const outcome = result.isError ? 'Error of' : 'Result of';
-    return textBlock(`${outcome} tool ${result.name}:\n${result.content}`);
-  });
-  return { role: 'user', blocks };
 }
 
 function textBlock(text: string): TextBlock {

@@ -33,12 +33,12 @@ type AssistantBlock = AssistantMessage['blocks'][number];
  */
 export function repairTranscript(messages: readonly Message[]): readonly Message[] {
   const repaired: Message[] = [];
-  const results = new ResultFinder(messages);
+  const takeResult = resultTaker(messages);
   const ids = new Set<string>();
   messages.forEach((message, index) => {
     if (message.role === 'user') repaired.push(...repairedUser(message));
     if (message.role !== 'assistant') return;
-    const { assistant, answers } = repairedAssistant(message, index, results, ids);
+    const { assistant, answers } = repairedAssistant(message, index, takeResult, ids);
     if (assistant.blocks.length > 0) repaired.push(assistant);
     if (answers.length > 0) repaired.push({ role: 'tool', results: answers });
   });
@@ -47,25 +47,19 @@ export function repairTranscript(messages: readonly Message[]): readonly Message
   return repaired;
 }
 
-/** Finds each result at most once, and only after its call. */
-class ResultFinder {
-  private readonly byId = new Map<string, { index: number; result: ToolResultBlock }[]>();
+/** Takes the result of a call, each at most once, and only from behind the call. */
+type TakeResult = (toolCallId: string, callIndex: number) => ToolResultBlock | undefined;
 
-  constructor(messages: readonly Message[]) {
-    messages.forEach((message, index) => {
-      if (message.role !== 'tool') return;
-      for (const result of message.results) {
-        const found = this.byId.get(result.toolCallId) ?? [];
-        this.byId.set(result.toolCallId, [...found, { index, result }]);
-      }
-    });
-  }
-
-  take(toolCallId: string, callIndex: number): ToolResultBlock | undefined {
-    const found = this.byId.get(toolCallId) ?? [];
-    const position = found.findIndex((entry) => entry.index > callIndex);
-    return position < 0 ? undefined : found.splice(position, 1)[0]?.result;
-  }
+function resultTaker(messages: readonly Message[]): TakeResult {
+  const left = messages.flatMap((message, index) =>
+    message.role === 'tool' ? message.results.map((result) => ({ index, result })) : [],
+  );
+  return (toolCallId, callIndex) => {
+    const place = left.findIndex(
+      ({ index, result }) => index > callIndex && result.toolCallId === toolCallId,
+    );
+    return place < 0 ? undefined : left.splice(place, 1)[0]?.result;
+  };
 }
 
 function userText(text: string): UserMessage {
@@ -87,7 +81,7 @@ function repairedUser(message: UserMessage): readonly UserMessage[] {
 function repairedAssistant(
   message: AssistantMessage,
   index: number,
-  results: ResultFinder,
+  takeResult: TakeResult,
   ids: Set<string>,
 ): { assistant: AssistantMessage; answers: readonly ToolResultBlock[] } {
   const answers: ToolResultBlock[] = [];
@@ -96,17 +90,14 @@ function repairedAssistant(
     if (block.type === 'tool-call') {
       const call = repairedCall(block, ids);
       kept.push(call);
-      answers.push(resultOf(call, results.take(block.toolCallId, index)));
+      answers.push(resultOf(call, takeResult(block.toolCallId, index)));
     } else if (block.type === 'reasoning' || !isBlank(block.text)) {
       kept.push({ ...block, text: wellFormedText(block.text) });
     }
   }
-  return { assistant: { ...message, blocks: withoutBareReasoning(kept) }, answers };
-}
-
-/** No vendor accepts a message of reasoning alone. */
-function withoutBareReasoning(blocks: readonly AssistantBlock[]): readonly AssistantBlock[] {
-  return blocks.every((block) => block.type === 'reasoning') ? [] : blocks;
+  // No vendor accepts a message of reasoning alone.
+  const blocks = kept.every((block) => block.type === 'reasoning') ? [] : kept;
+  return { assistant: { ...message, blocks }, answers };
 }
 
 function repairedCall(call: ToolCallBlock, ids: Set<string>): ToolCallBlock {

@@ -7,7 +7,12 @@ export function wellFormedText(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 
-/** The same for every string and key within a JSON value. */
+/** The text in at most so many characters. */
+export function shortened(text: string, chars: number): string {
+  return text.length <= chars ? text : `${wellFormedText(text.slice(0, chars - 1))}…`;
+}
+
+/** The same as `wellFormedText` for every string and key within a JSON value. */
 function wellFormedJson(value: JsonValue): JsonValue {
   if (typeof value === 'string') return wellFormedText(value);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,4 +1,5 @@
 /** Ends a request whose stream stalls: no SDK's timeout does. */
+import { once } from 'node:events';
 
 /** Milliseconds that a connection may stay open after the vendor's closing event before the reply is used anyway. */
 const lingerMs = 1_000;
@@ -81,24 +82,13 @@ export async function withDeadlines<T>(
   try {
     return await Promise.race([work(watch), rejectionOf(signal)]);
   } catch (thrown) {
-    throw signal.aborted ? asError(signal.reason) : thrown;
+    throw signal.aborted ? signal.reason : thrown;
   } finally {
     clearTimeout(timer);
   }
 }
 
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener(
-      'abort',
-      () => {
-        reject(asError(signal.reason));
-      },
-      { once: true },
-    );
-  });
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
+async function rejectionOf(signal: AbortSignal): Promise<never> {
+  await once(signal, 'abort');
+  throw signal.reason;
 }

@@ -1,12 +1,11 @@
 /** What the readers of all streams have in common. */
-import type { AssistantMessage } from '../../../workflows/core/message';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import type { StopReason } from '../../../workflows/core/model-call/ports';
 import type { BrokenReply, ModelReply, RawToolCall } from '../provider';
 import { asNumber, property } from '../untrusted-json';
 
 /** A block of a reply, other than a tool call. */
-export type SaidBlock = Exclude<AssistantMessage['blocks'][number], { type: 'tool-call' }>;
+export type SaidBlock = ModelReply['blocks'][number];
 
 /** What one event of a stream meant. */
 export interface EventMeaning {
@@ -44,11 +43,8 @@ export class BrokenStream extends Error {
 
 /** Thrown for an error that the vendor reported inside a stream; `error` is its error object. */
 export class ReportedInStream extends Error {
-  constructor(
-    readonly error: unknown,
-    found = 'the vendor reported an error inside the stream',
-  ) {
-    super(found);
+  constructor(readonly error: unknown) {
+    super('the vendor reported an error inside the stream');
     this.name = 'ReportedInStream';
   }
 }
@@ -59,6 +55,12 @@ export const noContent: EventMeaning = { isContent: false };
 /** A tool call as the adapter returns it. Some vendors send no argument text for a call without parameters. */
 export function rawToolCall(vendorId: string, name: string, argumentsText: string): RawToolCall {
   return { vendorId, name, argumentsText: argumentsText.trim() === '' ? '{}' : argumentsText };
+}
+
+/** The blocks of an answer's text and refusal, unless they are empty. */
+export function answerBlocks(text: string, refusal: string): readonly SaidBlock[] {
+  const blocks = [{ type: 'text', text } as const, { type: 'refusal', text: refusal } as const];
+  return blocks.filter((block) => block.text !== '');
 }
 
 /** Maps a vendor's words to stop reasons; the words of each reason are separated by blanks. */

@@ -1,5 +1,4 @@
 /** Each speaker's vendor: the real adapter on one side, the emulator's replies and strict checks on the other, without a socket. */
-import { withPrefix } from '../../../activities/providers/anthropic/bound-prefix';
 import { AnthropicReplyAssembly } from '../../../activities/providers/anthropic/reply';
 import { anthropicRequest, promptPrefix } from '../../../activities/providers/anthropic/request';
 import { openaiDialect } from '../../../activities/providers/openai/chat-dialect';
@@ -9,6 +8,7 @@ import { ResponsesReplyAssembly } from '../../../activities/providers/openai/res
 import { responsesRequest } from '../../../activities/providers/openai/responses-request';
 import type { ModelReply, ModelRequest } from '../../../activities/providers/provider';
 import type { StreamAssembly } from '../../../activities/providers/stream/stream-assembly';
+import { boundReply } from '../../../activities/providers/request/bound-prefix';
 import { renderTextProtocolRequest } from '../../../activities/providers/request/text-tool-protocol';
 import { anthropicWire } from '../../../testing/emulator/anthropic/anthropic-wire';
 import { chatWire } from '../../../testing/emulator/openai-chat/chat-wire';
@@ -117,7 +117,5 @@ export function spoken(
   }
   const made = assembly.reply();
   if (voice.wire.name !== 'anthropic') return made;
-  if (request.note?.trim() === undefined || request.note.trim() === '')
-    return withPrefix(made, promptPrefix(request, voice.vendor));
-  return { ...made, blocks: made.blocks.filter(({ type }) => type !== 'reasoning') };
+  return boundReply(made, request, () => promptPrefix(request, voice.vendor));
 }
