@@ -1,5 +1,6 @@
 /** Resolves paths that a model wrote: relative to the workspace, and never outside it. */
-import { posix, sep } from 'node:path';
+import { lstat, readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 import { ToolError } from './tool-error';
 
 /** Bytes of a path, as Linux allows. */
@@ -86,4 +87,29 @@ function insideParts(path: string, refuse: (why: string) => never): readonly str
     return refuse(`has more than ${maxPathParts} parts`);
   }
   return parts;
+}
+
+/** The path relative to a folder that holds it, with "/" between its parts; undefined if it is outside. */
+export function pathInside(folder: string, path: string): string | undefined {
+  const inside = relative(folder, path);
+  const isOutside = inside.split(sep)[0] === '..' || isAbsolute(inside);
+  return isOutside ? undefined : inside.replaceAll(sep, '/');
+}
+
+/** Links followed if their target does not exist yet. */
+const maxLinks = 8;
+
+/** The path with every link resolved, also of a file that does not exist yet. */
+export async function realPathOf(path: string, links = 0): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const parent = dirname(path);
+    if (parent === path || links > maxLinks) return path;
+    const realParent = await realPathOf(parent, links);
+    const here = join(realParent, basename(path));
+    const entry = await lstat(here).catch(() => undefined);
+    if (entry?.isSymbolicLink() !== true) return here;
+    return realPathOf(resolve(realParent, await readlink(here)), links + 1);
+  }
 }
