@@ -6,8 +6,8 @@ import { checkToolShape } from '../definitions/check-definition';
 import { checkDecisionPolicy } from './check-decision-policy';
 import { defaultCallCaps } from './default-call-caps';
 import { editedFileField } from './edits-file';
-import type { InputProblem, StructuralCheck } from './input-problems';
-import { parametersHint, pathText, problemTexts, structuralCheck } from './input-problems';
+import type { InputCheck, InputProblem } from './input-problems';
+import { inputCheck, parametersHint, pathText, problemTexts } from './input-problems';
 import { inputSchemaFromZod, isJsonObject, plainSchemaFromZod } from './input-schema';
 import { privilegedFinder } from './privileged-parameters';
 import type { ApprovalContext, ParsedInput, Tool, ToolDefinition } from './tool';
@@ -109,10 +109,10 @@ function checkOnUnknown(name: string, effect: Tool['effect'], onUnknown: string 
 function parseWith(
   schema: z.ZodType,
   inputSchema: JsonObject,
-  check: StructuralCheck,
+  check: InputCheck,
   input: unknown,
 ): ParsedInput {
-  const structural = check(input);
+  const structural = check(input).filter(({ kind }) => kind !== 'rule');
   const parsed = schema.safeParse(input);
   // Zod decides about values (it may coerce), but drops unknown parameters silently.
   if (parsed.success && !structural.some(({ kind }) => kind === 'unknown')) {
@@ -187,7 +187,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   const inputSchema = inputSchemaFromZod(name, definition.input);
   checkPropertyNamed(name, 'editsFile', definition.editsFile, inputSchema);
   checkPropertyNamed(name, 'label', definition.label, inputSchema);
-  const check = structuralCheck(inputSchema);
+  const check = inputCheck(inputSchema);
   // The contract above makes these casts true: only this schema's own output comes back.
   const own = (input: unknown): z.output<Input> => input as z.output<Input>;
   const isRule = typeof approval === 'function';

@@ -4,7 +4,6 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
 import { CallToolResultSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import type { JsonObject } from '../../../workflows/core/json';
 import type { ToolEffect } from '../../../workflows/core/tools/ports';
 import { InfraException } from '../../lifecycle/infra-exception';
@@ -13,9 +12,9 @@ import { UserError } from '../../lifecycle/user-error';
 import { defaultCallCaps } from '../default-call-caps';
 import { inputNamesOf, maxDescriptionChars } from '../define-tool';
 import { editedFileField } from '../edits-file';
-import type { StructuralCheck } from '../input-problems';
-import { parametersHint, problemTexts, structuralCheck } from '../input-problems';
-import { inputSchemaFromJson, isJsonObject } from '../input-schema';
+import type { InputCheck } from '../input-problems';
+import { inputCheck, parametersHint, problemTexts } from '../input-problems';
+import { inputSchemaFromJson, isJsonObject, withoutReferences } from '../input-schema';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import type { McpOptions, McpTools } from './mcp-options';
@@ -43,33 +42,9 @@ function effectOf({ annotations }: McpTool): ToolEffect {
   return annotations?.idempotentHint === true ? 'keyed' : 'irreversible';
 }
 
-type Validator = (input: unknown) => string | undefined;
-
-/** Validates against the server's own schema; if it cannot be compiled, the server validates. */
-function validatorFor(schema: JsonObject): Validator {
-  try {
-    const { $schema: _dialect, $id: _id, ...plain } = schema;
-    const validate = new AjvJsonSchemaValidator().getValidator<unknown>(plain);
-    return (input) => validate(input).errorMessage;
-  } catch {
-    return () => undefined;
-  }
-}
-
-function parseBy(
-  modelSchema: JsonObject,
-  check: StructuralCheck,
-  validate: Validator,
-  input: unknown,
-): ParsedInput {
-  const problems = check(input);
-  const error = validate(input);
-  if (isJsonObject(input) && error === undefined && problems.length === 0) {
-    return { ok: true, value: input };
-  }
-  const byServerSchema =
-    error === undefined ? [] : [{ kind: 'value' as const, path: '', text: error.slice(0, 500) }];
-  const texts = problemTexts(problems, problems.length === 0 ? byServerSchema : []);
+function parseBy(modelSchema: JsonObject, check: InputCheck, input: unknown): ParsedInput {
+  const texts = problemTexts(check(input), []);
+  if (texts.length === 0 && isJsonObject(input)) return { ok: true, value: input };
   return {
     ok: false,
     problems: texts.length === 0 ? ['The input must be a JSON object'] : texts,
@@ -220,9 +195,9 @@ async function execute(
 function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
   const given: unknown = JSON.parse(JSON.stringify(tool.inputSchema));
   const schema = isJsonObject(given) ? given : {};
-  const modelSchema = inputSchemaFromJson(name, schema);
-  const check = structuralCheck(modelSchema);
-  const validate = validatorFor(schema);
+  const modelSchema = inputSchemaFromJson(schema);
+  // By the server's own schema; if it cannot be compiled, only the server checks.
+  const check = inputCheck(withoutReferences(schema));
   const description = stripHidden(tool.description ?? '').trim();
   const approval = use.options.approval ?? 'never';
   return {
@@ -241,7 +216,7 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
     maxCalls: defaultCallCaps.get(name),
     onUnknown: use.options.onUnknown ?? 'tell-model',
     label: undefined,
-    parse: (input) => parseBy(modelSchema, check, validate, input),
+    parse: (input) => parseBy(modelSchema, check, input),
     needsApproval: () => approval === 'always',
     privilegedIn: privilegedFinder(schema),
     hintFor: () => undefined,
