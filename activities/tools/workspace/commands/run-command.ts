@@ -9,8 +9,7 @@ import type { Tool, ToolContext, ToolDefinition } from '../../tool';
 import { ToolError } from '../../tool-error';
 import { commandWords } from './command-line';
 import { explainingPath } from '../path-errors';
-import { openSpool } from './output-spool';
-import type { OutputSpool } from './output-spool';
+import { OutputSpool } from './output-spool';
 import { runProgram } from './process-group';
 import type { ProgramEnd } from './process-group';
 import { pathParts } from '../../workspace-path';
@@ -92,13 +91,13 @@ function notStarted(program: string, thrown: unknown): unknown {
     : thrown;
 }
 
-async function report(
+function report(
   end: ProgramEnd,
   seconds: string,
   spool: OutputSpool,
   context: ToolContext,
-): Promise<string> {
-  const output = await spool.text();
+): string {
+  const output = spool.text();
   switch (end.type) {
     case 'exited':
       return `Exit code ${end.exitCode} after ${seconds} s.\n${output === '' ? '(no output)' : output}`;
@@ -129,28 +128,24 @@ async function runIn(
   context: ToolContext,
 ): Promise<string> {
   const [program = '', ...programArguments] = words;
-  const spool = await openSpool(options.maxOutputBytes ?? defaultOutputBytes);
+  const spool = new OutputSpool(options.maxOutputBytes ?? defaultOutputBytes);
   const startedAt = performance.now();
-  try {
-    const end = await runProgram({
-      program,
-      programArguments,
-      folder,
-      environment: commandEnvironment(options.environment ?? {}),
-      timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
-      signal: context.signal,
-      onOutput: async (bytes) => {
-        await spool.write(bytes);
-        context.progress(spool.tail(80).trim().split('\n').at(-1) ?? '');
-      },
-    }).catch((thrown: unknown) => {
-      throw notStarted(program, thrown);
-    });
-    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-    return await report(end, seconds, spool, context);
-  } finally {
-    await spool.close();
-  }
+  const end = await runProgram({
+    program,
+    programArguments,
+    folder,
+    environment: commandEnvironment(options.environment ?? {}),
+    timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
+    signal: context.signal,
+    onOutput: (bytes) => {
+      spool.write(bytes);
+      context.progress(spool.tail(80).trim().split('\n').at(-1) ?? '');
+    },
+  }).catch((thrown: unknown) => {
+    throw notStarted(program, thrown);
+  });
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  return report(end, seconds, spool, context);
 }
 
 async function execute(
