@@ -1,5 +1,4 @@
 /** The activity `runTool`: at most the effect that the tool declares, whatever dies in between. */
-import { Context } from '@temporalio/activity';
 import { toToolResponse } from '../workflows/core/errors/tool-response';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
@@ -213,7 +212,6 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
  */
 export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
   let progress = '';
-  const { attempt } = Context.current().info;
   const { beat, reportingEnd, lostWorkers } = countedAttempt();
   const show = (text: string): void => {
     progress = text;
@@ -222,7 +220,7 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
     () => beat(progress),
     () =>
       reportingEnd(() =>
-        afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (superseded) =>
+        afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, (superseded) =>
           runAttempt(deps, input, { superseded, lostWorkers, show }),
         ),
       ),

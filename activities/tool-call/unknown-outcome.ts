@@ -32,24 +32,6 @@ function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
   };
 }
 
-/** A valid answer; a probe written without types may return anything. */
-function checkedAnswer(answer: unknown): ProbeAnswer {
-  const { type, output, evidence } = { ...(answer as object | undefined) } as Record<
-    string,
-    unknown
-  >;
-  switch (type) {
-    case 'applied':
-      return { type, output };
-    case 'not-applied':
-      return { type };
-    case 'unknown':
-      return { type, evidence: typeof evidence === 'string' ? evidence : 'its probe cannot tell' };
-    default:
-      return { type: 'unknown', evidence: "its probe's answer has no type that is known" };
-  }
-}
-
 /** Asks a probe. If it fails, the answer is `unknown`. */
 async function askProbe(
   tool: Tool,
@@ -58,12 +40,12 @@ async function askProbe(
   probe: NonNullable<Tool['probe']>,
 ): Promise<ProbeAnswer> {
   try {
-    const answer = await withToolContext(
-      Math.min(tool.timeoutMs, probeLimitMs),
-      place,
-      async (context): Promise<unknown> => probe(place.input.idempotencyKey, value, context),
+    const answer = await withToolContext(Math.min(tool.timeoutMs, probeLimitMs), place, (context) =>
+      probe(place.input.idempotencyKey, value, context),
     );
-    return checkedAnswer(answer);
+    // A probe that is written without types may return anything.
+    if (['applied', 'not-applied', 'unknown'].includes(answer.type)) return answer;
+    return { type: 'unknown', evidence: "its probe's answer has no type that is known" };
   } catch (thrown) {
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
