@@ -24,7 +24,6 @@ import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 import { decideExecution } from './tool-call/unknown-outcome';
-import type { ToolResultBlock } from '../workflows/core/message';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -54,15 +53,6 @@ export async function retryFor<Result>(
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
     }
   }
-}
-
-/** Stores a result; returns its hash. */
-function putResult(
-  store: Store,
-  result: Pick<ToolResultBlock, 'content' | 'isError' | 'blob'>,
-): Promise<string> {
-  const { content, isError, blob } = result;
-  return store.putBlob(canonicalJson({ content, isError, ...defined({ blob }) }));
 }
 
 async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
@@ -112,11 +102,7 @@ async function resultOf(
   const isError = execution.type === 'error';
   const { content, blob, bytes, plain } = await contentOf(place, execution);
   return {
-    result: await putResult(place.store, {
-      content,
-      isError,
-      ...defined({ blob }),
-    }),
+    result: await place.store.putBlob(canonicalJson({ content, isError, ...defined({ blob }) })),
     preview: boundText(plain, previewChars),
     bytes,
     ...identity,
@@ -173,11 +159,6 @@ async function keepResult(
     if (isStoreDown(thrown)) return inlineResult(place, execution, identity);
     throw thrown;
   }
-}
-
-function recordedResult(outcome: string): RunToolResult {
-  // Written by `keepResult` under the same key, and checked by the store.
-  return JSON.parse(outcome) as RunToolResult;
 }
 
 async function begin(
@@ -266,7 +247,8 @@ async function runAttempt(
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));
   }
   const record = await begin(deps, store, tool, input, canonicalJson(value));
-  if (record.type === 'finished') return recordedResult(record.outcome);
+  // Written by `keepResult` under the same key, and checked by the store.
+  if (record.type === 'finished') return JSON.parse(record.outcome) as RunToolResult;
   const { maxLostWorkers } = definition.config.limits;
   const lost = { count: lostWorkers, max: maxLostWorkers };
   const execution = await decideExecution(tool, checked.value, { record, lost }, place);

@@ -1,8 +1,7 @@
 /** A tool's output as the model gets it: sanitized, fenced, bounded, with a ref to read on. */
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
-import { cutMiddle, sanitizeText } from '../untrusted/sanitizer';
-import { sanitizeWhole } from '../untrusted/sanitize-large';
+import { cutMiddle, sanitizeText, sanitizeWhole } from '../untrusted/sanitizer';
 import { fenceToolOutput } from '../untrusted/fence';
 import type { Store } from '../stores/store';
 

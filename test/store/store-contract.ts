@@ -3,7 +3,7 @@ import type { Store, ToolIntent } from '../../activities/stores/store';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { chunkBytes } from '../../activities/stores/content/blob-manifest';
 import { canonicalJson, nodeHash } from '../../activities/stores/content-hash';
-import { openStore, openStoreWith } from '../../activities/stores/open-store';
+import { openStore } from '../../activities/stores/open-store';
 import type { StoreLimits } from '../../activities/stores/store-limits';
 import type { SystemFailureCode } from '../../workflows/core/failure';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
@@ -75,7 +75,7 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
   describe(`${name} store`, () => {
     const opened: Store[] = [];
     const open = async (url: string, limits: Partial<StoreLimits> = {}): Promise<Store> => {
-      const store = await openStoreWith(url, limits);
+      const store = await openStore(url, limits);
       opened.push(store);
       return store;
     };

@@ -14,6 +14,7 @@ import type {
   ToolIntent,
   ToolRecord,
 } from '../store';
+import { toolIntentShape } from '../store';
 import {
   chunkBytes,
   chunksPerBatch,
@@ -43,7 +44,6 @@ import type { SweepOptions, SweepResult } from './sweep';
 import { sweep } from './sweep';
 import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
 import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
-import { outcomeSum, storableJson, toolRecord, toolRow } from './tool-row';
 
 /**
  * A `Store` whose content is checked against its name, for any database.
@@ -302,4 +302,40 @@ async function hashChunks(bytes: Buffer): Promise<readonly Chunk[]> {
 
 function clamp(offset: number, totalBytes: number): number {
   return Math.min(Math.max(0, Math.trunc(offset)), totalBytes);
+}
+
+/** The row of an execution that begins. */
+function toolRow(intent: ToolIntent): ToolRow {
+  const text = canonicalJson(intent);
+  return { intent: text, intentSum: contentHash(text), outcome: undefined, outcomeSum: undefined };
+}
+
+/** Binds an outcome to its execution, so that neither can be swapped. */
+function outcomeSum(key: string, outcome: string): string {
+  return contentHash(canonicalJson(key), outcome);
+}
+
+/** Equal JSON, in which characters that a database's text column cannot store are escaped. */
+function storableJson(json: string): string {
+  return json
+    .replaceAll('\0', '\\u0000')
+    .replace(/[\uD800-\uDFFF]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
+}
+
+/** The record in a row; undefined if the row is not what was written for `key`. */
+function toolRecord(key: string, row: ToolRow | undefined): ToolRecord | undefined {
+  if (row === undefined) return { type: 'none' };
+  const intent = parseIntent(row);
+  if (intent?.key !== key) return undefined;
+  if (row.outcome === undefined) {
+    return row.outcomeSum === undefined ? { type: 'begun', intent } : undefined;
+  }
+  if (row.outcomeSum !== outcomeSum(key, row.outcome)) return undefined;
+  return { type: 'finished', intent, outcome: row.outcome };
+}
+
+function parseIntent({ intent, intentSum }: ToolRow): ToolIntent | undefined {
+  return contentHash(intent) === intentSum
+    ? toolIntentShape.safeParse(JSON.parse(intent)).data
+    : undefined;
 }

@@ -20,7 +20,6 @@ import { ToolError } from '../tool-error';
 import type { McpOptions, McpTools } from './mcp-options';
 import type { McpConnection } from './mcp-connection';
 import { mcpConnection } from './mcp-connection';
-import { resultText } from './mcp-result';
 import { privilegedFinder } from '../privileged-parameters';
 import { mcpToolNames } from './mcp-tool-names';
 
@@ -99,27 +98,20 @@ function failed(use: ServerUse, tool: McpTool, thrown: unknown): unknown {
   const { name } = use.options;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   const message = `${tool.name} of MCP server "${name}": ${reason.slice(0, 400)}`;
-  switch (sortFailure(thrown)) {
-    case 'timeout':
-      return effectOf(tool) === 'irreversible'
-        ? new ToolError(`${message}; whether it took effect is unknown`, {
-            code: 'outcome_unknown',
-            cause: thrown,
-          })
-        : new ToolError(message, { code: 'tool_timeout', cause: thrown });
-    case 'unauthorized':
-      return new ToolError(message, { code: 'auth_failed', recoverable: false, cause: thrown });
-    case 'answered':
-      return new ToolError(message, { cause: thrown });
-    case 'never-sent':
-    case 'lost':
-      return effectOf(tool) === 'irreversible'
-        ? new ToolError(
-            `${message}; the server was lost during the call, and whether it took effect is unknown`,
-            { code: 'outcome_unknown', cause: thrown },
-          )
-        : new ToolError(message, { cause: thrown });
-  }
+  const kind = sortFailure(thrown);
+  if (kind === 'unauthorized')
+    return new ToolError(message, { code: 'auth_failed', recoverable: false, cause: thrown });
+  if (kind === 'answered') return new ToolError(message, { cause: thrown });
+  if (effectOf(tool) !== 'irreversible')
+    return new ToolError(message, {
+      code: kind === 'timeout' ? 'tool_timeout' : 'tool_execution_failed',
+      cause: thrown,
+    });
+  const why = kind === 'timeout' ? '' : 'the server was lost during the call, and ';
+  return new ToolError(`${message}; ${why}whether it took effect is unknown`, {
+    code: 'outcome_unknown',
+    cause: thrown,
+  });
 }
 
 async function callOnce(
@@ -153,27 +145,48 @@ async function call(
   input: JsonObject,
   context: ToolContext,
 ): Promise<CallToolResult> {
-  const client = await use.connection.client();
-  try {
-    return await callOnce(use, client, tool, input, context);
-  } catch (thrown) {
-    context.signal.throwIfAborted();
-    const kind = sortFailure(thrown);
-    if (kind !== 'lost' && kind !== 'never-sent') {
-      throw failed(use, tool, thrown);
-    }
-    await use.connection.drop(client);
-    if (kind === 'lost' && effectOf(tool) === 'irreversible') {
-      throw failed(use, tool, thrown);
+  for (let isSecond = false; ; isSecond = true) {
+    const client = await use.connection.client();
+    try {
+      return await callOnce(use, client, tool, input, context);
+    } catch (thrown) {
+      context.signal.throwIfAborted();
+      const kind = sortFailure(thrown);
+      const isLost = kind === 'lost';
+      if (isLost || kind === 'never-sent') await use.connection.drop(client);
+      const mayRepeat = isLost ? effectOf(tool) !== 'irreversible' : kind === 'never-sent';
+      if (isSecond || !mayRepeat) throw failed(use, tool, thrown);
     }
   }
-  const renewed = await use.connection.client();
-  try {
-    return await callOnce(use, renewed, tool, input, context);
-  } catch (thrown) {
-    context.signal.throwIfAborted();
-    throw failed(use, tool, thrown);
+}
+
+type Content = CallToolResult['content'][number];
+
+/** Bytes that base64 text encodes. */
+const bytesOf = (base64: string): number => Math.floor((base64.length * 3) / 4);
+
+function contentText(content: Content): string {
+  switch (content.type) {
+    case 'text':
+      return content.text;
+    case 'image':
+    case 'audio':
+      return `[${content.type} ${content.mimeType}, ${bytesOf(content.data)} bytes, not shown]`;
+    case 'resource_link':
+      return `[resource ${content.name}: ${content.uri}]`;
+    case 'resource':
+      return 'text' in content.resource
+        ? `[resource ${content.resource.uri}]\n${content.resource.text}`
+        : `[resource ${content.resource.uri}, ${bytesOf(content.resource.blob)} bytes, not shown]`;
   }
+}
+
+/** All content in order; structured content where there is no other. */
+function resultText(result: CallToolResult): string {
+  const text = result.content.map(contentText).join('\n');
+  return text === '' && result.structuredContent !== undefined
+    ? JSON.stringify(result.structuredContent)
+    : text;
 }
 
 async function execute(
@@ -270,9 +283,6 @@ export async function mcpServerTools(options: McpOptions): Promise<McpTools> {
     options.name,
     listed.map((tool) => tool.name),
   );
-  const tools = listed.flatMap((tool, index): Tool[] => {
-    const name = names[index];
-    return name === undefined ? [] : [toolFrom(use, name, tool)];
-  });
+  const tools = listed.map((tool, index) => toolFrom(use, names[index] ?? tool.name, tool));
   return { tools, close: () => connection.close() };
 }
