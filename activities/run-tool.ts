@@ -73,9 +73,9 @@ async function contentOf(
   { store, input, workspace }: ExecutionPlace,
   execution: Execution,
 ): Promise<ShownOutput> {
-  if (execution.type === 'output') return showOutput(store, input, workspace, execution);
+  if (execution.type === 'output') return showOutput(store, input, workspace, execution.text);
   const response = toToolResponse(execution.error);
-  if (execution.output === undefined || execution.output.text.trim() === '')
+  if (execution.output === undefined || execution.output.trim() === '')
     return {
       content: response,
       bytes: Buffer.byteLength(response),

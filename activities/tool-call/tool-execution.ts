@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../../workflows/core/failure';
+import { defined } from '../../workflows/core/json';
 import { recoveryInstructions } from '../../workflows/core/errors/recovery-message';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { interruption } from '../lifecycle/activity-lifecycle';
@@ -11,8 +12,7 @@ import type { AgentErrorParts } from '../untrusted/agent-error';
 import { agentError } from '../untrusted/agent-error';
 import type { Store } from '../stores/store';
 import { describeThrown } from './error-text';
-import type { GivenOutput } from './tool-output';
-import { boundOutput, outputText } from './tool-output';
+import { outputText } from './tool-output';
 import type { Tool, ToolContext } from '../tools/tool';
 import { ToolError } from '../tools/tool-error';
 
@@ -48,12 +48,12 @@ function mayHaveReachedServer(thrown: unknown): boolean {
 
 /** The result of one execution. */
 export type Execution =
-  | ({ readonly type: 'output' } & GivenOutput)
+  | { readonly type: 'output'; readonly text: string }
   | {
       readonly type: 'error';
       readonly error: AgentError;
       /** What the tool gave before it failed; untrusted. */
-      readonly output?: GivenOutput;
+      readonly output?: string;
       /** The call may still have taken effect. */
       readonly isOutcomeUnknown?: true;
     };
@@ -187,7 +187,7 @@ export async function executeTool(
 ): Promise<Execution> {
   try {
     const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
-    return { type: 'output', ...boundOutput(outputText(output)) };
+    return { type: 'output', text: outputText(output) };
   } catch (thrown) {
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
@@ -197,7 +197,7 @@ export async function executeTool(
     return {
       type: 'error',
       error,
-      ...(given === undefined ? {} : { output: boundOutput(given) }),
+      ...defined({ output: given && outputText(given) }),
       ...(tool.effect !== 'read' && leavesOutcomeUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
     };
   }

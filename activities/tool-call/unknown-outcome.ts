@@ -2,7 +2,7 @@
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { ToolRecord } from '../stores/store';
-import { boundOutput, outputText } from './tool-output';
+import { outputText } from './tool-output';
 import type { Execution, ExecutionPlace } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
 import { describeThrown } from './error-text';
@@ -83,7 +83,7 @@ async function reconcile(
   const { error, output } = failed;
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', ...boundOutput(outputText(answer.output)) };
+      return { type: 'output', text: outputText(answer.output) };
     case 'not-applied':
       return {
         type: 'error',
@@ -158,7 +158,7 @@ async function resume(
   const answer = await askProbe(tool, place, value, probe);
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', ...boundOutput(outputText(answer.output)) };
+      return { type: 'output', text: outputText(answer.output) };
     case 'not-applied':
       return lost.count >= lost.max
         ? notRunAgain(tool, lost.count, 'its probe says that it did not take effect')

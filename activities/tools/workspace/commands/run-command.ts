@@ -1,5 +1,4 @@
 /** Tool `run_command`: runs a program in the workspace, without a shell unless configured. */
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { defined } from '../../../../workflows/core/json';
@@ -12,7 +11,6 @@ import { explainingPath } from '../path-errors';
 import { OutputSpool } from './output-spool';
 import { runProgram } from './process-group';
 import type { ProgramEnd } from './process-group';
-import { pathParts } from '../../workspace-path';
 import { errorCode, withFolder, workspaceOf } from '../workspace-root';
 
 /** How commands run; set by people, never by the model. */
@@ -21,8 +19,6 @@ export interface RunCommandOptions {
   readonly shell?: boolean;
   /** Milliseconds that a command may take. Default 120,000. */
   readonly timeLimitMs?: number;
-  /** Bytes of output that are kept, beside its end. Default 16 MB. */
-  readonly maxOutputBytes?: number;
   /** Variables added to the allowed ones of the worker; do not put secrets here. */
   readonly environment?: Readonly<Record<string, string>>;
   /** `read` only if all commands may be repeated freely, such as tests. Default `irreversible`. */
@@ -51,7 +47,8 @@ function commandEnvironment(added: Readonly<Record<string, string>>): Record<str
 }
 
 const defaultTimeLimitMs = 120_000;
-const defaultOutputBytes = 16 * 1024 * 1024;
+/** Bytes of output that are kept, beside its end. */
+const maxOutputBytes = 16 * 1024 * 1024;
 /** Milliseconds from the command's time limit to the tool's, in which the process group is ended. */
 const endingMs = 10_000;
 /** Characters of output in the message of a command that was stopped. */
@@ -128,7 +125,7 @@ async function runIn(
   context: ToolContext,
 ): Promise<string> {
   const [program = '', ...programArguments] = words;
-  const spool = new OutputSpool(options.maxOutputBytes ?? defaultOutputBytes);
+  const spool = new OutputSpool(maxOutputBytes);
   const startedAt = performance.now();
   const end = await runProgram({
     program,
@@ -155,11 +152,10 @@ async function execute(
 ): Promise<string> {
   const root = workspaceOf(context);
   const words = programOf(given, options.shell === true);
-  await explainingPath(given.folder, context, () =>
-    withFolder(root, given.folder, async ({ place }) => stat(place)),
+  const folder = await explainingPath(given.folder, context, () =>
+    withFolder(root, given.folder, ({ path }) => Promise.resolve(join(root, path))),
   );
   context.signal.throwIfAborted();
-  const folder = join(root, ...pathParts(root, given.folder));
   return runIn(folder, words, options, context);
 }
 
@@ -168,19 +164,12 @@ async function execute(
  *
  * Contract: commands do not outlive their call and do not see the worker's environment. It is not a sandbox: a program can do
  * what the worker's user can. Run the worker in a container for that.
- * Errors: `UserError` for limits that are not whole numbers.
+ * Errors: `UserError` for a time limit that is no whole number.
  */
 export function runCommand(options: RunCommandOptions = {}): Tool {
-  const {
-    shell: usesShell = false,
-    timeLimitMs = defaultTimeLimitMs,
-    maxOutputBytes = 1,
-  } = options;
-  for (const [name, value] of Object.entries({ timeLimitMs, maxOutputBytes })) {
-    if (!Number.isInteger(value) || value < 1) {
-      throw new UserError(`run_command: ${name} is ${value}; give a whole number above 0.`);
-    }
-  }
+  const { shell: usesShell = false, timeLimitMs = defaultTimeLimitMs } = options;
+  if (!Number.isInteger(timeLimitMs) || timeLimitMs < 1)
+    throw new UserError(`run_command: timeLimitMs is ${timeLimitMs}; give a whole number above 0.`);
   const how = usesShell
     ? '/bin/sh runs the command.'
     : 'There is no shell: one program per call, no pipes, no redirection, no variables.';
