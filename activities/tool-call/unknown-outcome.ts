@@ -26,7 +26,6 @@ function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
       `${what}; whether it took effect is not known (${evidence}). It is not run again.`,
       {
         hint: 'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
-        recoverable: true,
       },
     ),
   };
@@ -135,7 +134,6 @@ function notRunAgain(tool: Tool, count: number, why: string): Execution {
       `${lostText(count)}, so it is not run again; ${why}`,
       {
         hint: 'Do not repeat the call as it is: ask for less at once, or use another approach.',
-        recoverable: true,
       },
     ),
   };

@@ -153,7 +153,7 @@ async function call(
       context.signal.throwIfAborted();
       const kind = sortFailure(thrown);
       const isLost = kind === 'lost';
-      if (isLost || kind === 'never-sent') await use.connection.drop(client);
+      if (isLost || kind === 'never-sent') await client.close().catch(() => undefined);
       const mayRepeat = isLost ? effectOf(tool) !== 'irreversible' : kind === 'never-sent';
       if (isSecond || !mayRepeat) throw failed(use, tool, thrown);
     }

@@ -14,7 +14,7 @@ import type { ProgramEnd } from './process-group';
 import { errorCode, withFolder, workspaceOf } from '../workspace-root';
 
 /** How commands run; set by people, never by the model. */
-export interface RunCommandOptions {
+export interface RunCommandOptions extends Pick<ToolDefinition, 'approval' | 'maxCalls'> {
   /** Give the command to `/bin/sh -c`. Default false. */
   readonly shell?: boolean;
   /** Milliseconds that a command may take. Default 120,000. */
@@ -23,10 +23,6 @@ export interface RunCommandOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** `read` only if all commands may be repeated freely, such as tests. Default `irreversible`. */
   readonly effect?: 'read' | 'irreversible';
-  /** Default `never`. */
-  readonly approval?: ToolDefinition['approval'];
-  /** Calls per run. Default 10 (R-GUARD-4). */
-  readonly maxCalls?: number;
 }
 
 /** Variables that pass from the worker to commands: what programs need to run, and none of the worker's secrets. */
