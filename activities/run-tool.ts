@@ -117,10 +117,12 @@ function inlineResult(
   identity: ResultIdentity,
 ): RunToolResult {
   const isError = execution.type === 'error';
-  const root = workspace === undefined ? {} : { root: workspace };
   const plain = isError
     ? execution.error.message
-    : boundBytes(sanitizeText(execution.text, { maxChars: inlineChars, ...root }), inlineBytes);
+    : boundBytes(
+        sanitizeText(execution.text, { maxChars: inlineChars, root: workspace }),
+        inlineBytes,
+      );
   return {
     text: isError
       ? toToolResponse(execution.error)

@@ -52,9 +52,8 @@ export async function showOutput(
   workspace: string | undefined,
   text: string,
 ): Promise<ShownOutput> {
-  const root = workspace === undefined ? {} : { root: workspace };
   const bytes = Buffer.byteLength(text);
-  const plain = sanitizeText(text, { maxChars: modelOutputChars, ...root });
+  const plain = sanitizeText(text, { maxChars: modelOutputChars, root: workspace });
   if (text.length <= modelOutputChars)
     return { content: fenceToolOutput(call.name, plain, call.toolCallId), bytes, plain };
   const blob = await store.putBlob(await sanitizeWhole(text, workspace));

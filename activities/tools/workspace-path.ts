@@ -1,6 +1,6 @@
 /** Resolves paths that a model wrote: relative to the workspace, and never outside it. */
 import { lstat, readlink, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ToolError } from './tool-error';
 
 /** Bytes of a path, as Linux allows. */
@@ -52,41 +52,25 @@ export function refuseGitFolder(path: string): void {
  *
  * Errors: `ToolError` `invalid_params` for a path that leads out, is too long or too deep, or contains a NUL.
  */
-export function pathParts(rootPath: string, given: string): readonly string[] {
-  const root = rootPath.replace(/\/+$/, '');
+export function pathParts(root: string, given: string): readonly string[] {
   const refuse = (why: string): never => {
     const shown = JSON.stringify(given.length > 120 ? `${given.slice(0, 120)}…` : given);
     throw new ToolError(`Path ${shown} ${why}`, { code: 'invalid_params', hint: relativePathHint });
   };
-  if (given.includes('\0')) {
-    return refuse('contains a NUL character');
-  }
-  if (Buffer.byteLength(given) > maxPathBytes) {
+  if (given.includes('\0')) return refuse('contains a NUL character');
+  if (Buffer.byteLength(given) > maxPathBytes)
     return refuse(`is longer than ${maxPathBytes} bytes`);
-  }
-  const slashed = sep === '\\' ? given.replaceAll('\\', '/') : given;
-  const base = sep === '\\' ? root.replaceAll('\\', '/') : root;
-  if (!slashed.startsWith('/') && !/^[A-Za-z]:\//.test(slashed)) {
-    return insideParts(slashed, refuse);
-  }
   // Models repeat absolute paths that a program printed; inside the workspace they are unambiguous.
-  const normal = posix.normalize(slashed);
-  if (normal !== base && !normal.startsWith(`${base}/`)) {
-    return refuse('is absolute and outside of the workspace');
-  }
-  return insideParts(normal.slice(base.length + 1), refuse);
-}
-
-function insideParts(path: string, refuse: (why: string) => never): readonly string[] {
-  const normal = posix.normalize(path);
-  const parts = normal.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.includes('..')) {
-    return refuse('leads out of the workspace');
-  }
-  if (parts.length > maxPathParts) {
-    return refuse(`has more than ${maxPathParts} parts`);
-  }
-  return parts;
+  const isDrive = /^[A-Za-z]:\//.test(given);
+  const inside = isDrive && !isAbsolute(given) ? undefined : pathInside(root, resolve(root, given));
+  if (inside === undefined)
+    return refuse(
+      isDrive || isAbsolute(given)
+        ? 'is absolute and outside of the workspace'
+        : 'leads out of the workspace',
+    );
+  const parts = inside.split('/').filter(Boolean);
+  return parts.length > maxPathParts ? refuse(`has more than ${maxPathParts} parts`) : parts;
 }
 
 /** The path relative to a folder that holds it, with "/" between its parts; undefined if it is outside. */

@@ -1,6 +1,5 @@
 /** Sanitizes text of tools, vendors and errors for every sink: no secrets, hidden characters or machine paths, and bounded. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { defined } from '../../workflows/core/json';
 import { literalPattern } from '../../workflows/core/literal-pattern';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { redactText } from '../../workflows/core/secrets/redact';
@@ -10,7 +9,7 @@ export interface SanitizeOptions {
   /** UTF-16 units of the result, at most. */
   readonly maxChars: number;
   /** Absolute path of the workspace: paths below it become relative to it. */
-  readonly root?: string;
+  readonly root?: string | undefined;
 }
 
 /** Roots whose paths reveal a person or a machine; those of the system itself (`/usr`, `/etc`) reveal nothing and stay. */
@@ -212,7 +211,7 @@ export async function sanitizeWhole(text: string, root: string | undefined): Pro
   for (let from = 0; from < text.length;) {
     const to = cutAt(text, from);
     const piece = text.slice(from, to);
-    pieces.push(sanitizeText(piece, { maxChars: 2 * pieceChars, ...defined({ root }) }));
+    pieces.push(sanitizeText(piece, { maxChars: 2 * pieceChars, root }));
     from = to;
     await turn();
   }
