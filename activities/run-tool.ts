@@ -1,4 +1,5 @@
 /** The activity `runTool`: at most the effect that the tool declares, whatever dies in between. */
+import { Context } from '@temporalio/activity';
 import { toToolResponse } from '../workflows/core/errors/tool-response';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
@@ -195,6 +196,7 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
  */
 export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
   let progress = '';
+  const { attempt } = Context.current().info;
   const { beat, reportingEnd, lostWorkers } = countedAttempt();
   const show = (text: string): void => {
     progress = text;
@@ -203,7 +205,7 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
     () => beat(progress),
     () =>
       reportingEnd(() =>
-        afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, (superseded) =>
+        afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (superseded) =>
           runAttempt(deps, input, { superseded, lostWorkers, show }),
         ),
       ),

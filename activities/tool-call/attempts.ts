@@ -54,6 +54,21 @@ interface RunningAttempt {
 
 const running = new Map<string, RunningAttempt>();
 
+/** Results of ended attempts, in case the server had already given them up. */
+const ended = new Map<string, unknown>();
+
+/** Results kept in memory: more than a worker runs at once. */
+const keptResults = 500;
+
+function keep(key: string, result: unknown): void {
+  ended.delete(key);
+  ended.set(key, result);
+  for (const oldest of ended.keys()) {
+    if (ended.size <= keptResults) return;
+    ended.delete(oldest);
+  }
+}
+
 /** The abort reason when a later attempt starts; not an error of the tool. */
 function superseded(): InfraException {
   return new InfraException({
@@ -66,11 +81,13 @@ function superseded(): InfraException {
  * Runs an attempt after the earlier one of the same key has ended: a probe or a repeat during a running effect would find
  * nothing and do it twice. The signal stops the earlier attempt.
  *
- * Contract: this attempt sees everything that the earlier one still records. Attempts in other processes are stopped by their
- * own heartbeat, if the tool heeds its signal.
+ * Contract: this attempt sees everything that the earlier one still records, and a result that was too late for the server,
+ * since the tool blocked this process, is given to the next attempt: it would block again. Attempts in other processes are
+ * stopped by their own heartbeat, if the tool heeds its signal.
  */
 export async function afterEarlierAttempt<Result>(
   key: string,
+  attempt: number,
   work: (isSuperseded: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const earlier = running.get(key);
@@ -78,7 +95,11 @@ export async function afterEarlierAttempt<Result>(
   const run = async (): Promise<Result> => {
     earlier?.stop.abort(superseded());
     await earlier?.ended.catch(() => undefined);
-    return work(stop.signal);
+    // Only this function keeps results, under the key of their one kind of work.
+    if (attempt > 1 && ended.has(key)) return ended.get(key) as Result;
+    const result = await work(stop.signal);
+    keep(key, result);
+    return result;
   };
   const outcome = run();
   const mine: RunningAttempt = { stop, ended: outcome };

@@ -173,6 +173,16 @@ export async function withToolContext<Result>(
   }
 }
 
+/** What was thrown, or an error with its text if it cannot be inspected: a tool may throw a Proxy. */
+function readable(thrown: unknown): unknown {
+  try {
+    Object.getPrototypeOf(Object(thrown));
+    return thrown;
+  } catch {
+    return new Error(describeThrown(thrown));
+  }
+}
+
 /**
  * Executes a tool once.
  *
@@ -188,9 +198,10 @@ export async function executeTool(
   try {
     const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
     return { type: 'output', text: outputText(output) };
-  } catch (thrown) {
+  } catch (caught) {
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
+    const thrown = readable(caught);
     if (thrown instanceof InfraException) throw thrown;
     const error = executionError(tool, place.workspace, thrown, value);
     const given = thrown instanceof ToolError ? thrown.output : undefined;

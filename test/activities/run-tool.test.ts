@@ -269,6 +269,27 @@ test('a probe whose answer is none leaves the outcome unknown', async () => {
   expect(error?.message).toContain('has no type that is known');
 });
 
+test('a thrown object that refuses to be looked at is an error for the model, not the end of the run', async () => {
+  const sealed = new Proxy(new Error('sealed'), {
+    getPrototypeOf: () => {
+      throw new Error('no');
+    },
+  });
+  const tool = defineTool({
+    ...base,
+    name: 'odd',
+    effect: 'read',
+    execute: () => {
+      throw sealed;
+    },
+  });
+  const { error } = await runCall(tool, false);
+  expect(error).toMatchObject({
+    code: 'tool_execution_failed',
+    message: 'an error that cannot be read',
+  });
+});
+
 test('progress that is no text fails no call', async () => {
   const tool = defineTool({
     ...base,
@@ -280,6 +301,19 @@ test('progress that is no text fails no call', async () => {
     },
   });
   expect((await runCall(tool, false)).error).toBeUndefined();
+});
+
+test('a result that came too late for the server answers the next attempt in the same process', async () => {
+  let executions = 0;
+  const tool = defineTool({
+    ...base,
+    name: 'blocking',
+    effect: 'read',
+    execute: () => (executions += 1),
+  });
+  const late = await runCall(tool, false);
+  expect(await runCall(tool, false, 2)).toMatchObject({ result: late.result });
+  expect(executions).toBe(1);
 });
 
 describe('a call that has cost as many workers as it may', () => {
