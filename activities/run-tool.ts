@@ -25,7 +25,6 @@ import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 import { decideExecution } from './tool-call/unknown-outcome';
-import type { ToolResultBlock } from '../workflows/core/message';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -57,15 +56,6 @@ export async function retryFor<Result>(
   }
 }
 
-/** Stores a result; returns its hash. */
-function putResult(
-  store: Store,
-  result: Pick<ToolResultBlock, 'content' | 'isError' | 'blob'>,
-): Promise<string> {
-  const { content, isError, blob } = result;
-  return store.putBlob(canonicalJson({ content, isError, ...defined({ blob }) }));
-}
-
 async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
   if (input.inputBlob === undefined) return input.input ?? {};
   const value: unknown = JSON.parse((await store.getBlob(input.inputBlob)).toString('utf8'));
@@ -84,9 +74,9 @@ async function contentOf(
   { store, input, workspace }: ExecutionPlace,
   execution: Execution,
 ): Promise<ShownOutput> {
-  if (execution.type === 'output') return showOutput(store, input, workspace, execution);
+  if (execution.type === 'output') return showOutput(store, input, workspace, execution.text);
   const response = toToolResponse(execution.error);
-  if (execution.output === undefined || execution.output.text.trim() === '')
+  if (execution.output === undefined || execution.output.trim() === '')
     return {
       content: response,
       bytes: Buffer.byteLength(response),
@@ -113,11 +103,7 @@ async function resultOf(
   const isError = execution.type === 'error';
   const { content, blob, bytes, plain } = await contentOf(place, execution);
   return {
-    result: await putResult(place.store, {
-      content,
-      isError,
-      ...defined({ blob }),
-    }),
+    result: await place.store.putBlob(canonicalJson({ content, isError, ...defined({ blob }) })),
     preview: boundText(plain, previewChars),
     bytes,
     ...identity,
@@ -132,10 +118,12 @@ function inlineResult(
   identity: ResultIdentity,
 ): RunToolResult {
   const isError = execution.type === 'error';
-  const root = workspace === undefined ? {} : { root: workspace };
   const plain = isError
     ? execution.error.message
-    : boundBytes(sanitizeText(execution.text, { maxChars: inlineChars, ...root }), inlineBytes);
+    : boundBytes(
+        sanitizeText(execution.text, { maxChars: inlineChars, root: workspace }),
+        inlineBytes,
+      );
   return {
     text: isError
       ? toToolResponse(execution.error)
@@ -174,11 +162,6 @@ async function keepResult(
     if (isStoreDown(thrown)) return inlineResult(place, execution, identity);
     throw thrown;
   }
-}
-
-function recordedResult(outcome: string): RunToolResult {
-  // Written by `keepResult` under the same key, and checked by the store.
-  return JSON.parse(outcome) as RunToolResult;
 }
 
 async function begin(
@@ -268,7 +251,8 @@ async function runAttempt(
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));
   }
   const record = await begin(deps, store, tool, input, canonicalJson(value));
-  if (record.type === 'finished') return recordedResult(record.outcome);
+  // Written by `keepResult` under the same key, and checked by the store.
+  if (record.type === 'finished') return JSON.parse(record.outcome) as RunToolResult;
   const { maxLostWorkers } = definition.config.limits;
   const lost = { count: lostWorkers, max: maxLostWorkers };
   const execution = await decideExecution(tool, checked.value, { record, lost }, place);

@@ -39,7 +39,7 @@ function isOutage(execution: Execution, input: JsonObject): boolean {
   if (execution.type === 'error') {
     const { code, message } = execution.error;
     if (code === 'rate_limit' || code === 'tool_timeout') return true;
-    return mentionsOutage(`${message}\n${(execution.output?.text ?? '').slice(0, searchedChars)}`);
+    return mentionsOutage(`${message}\n${(execution.output ?? '').slice(0, searchedChars)}`);
   }
   const head = execution.text.slice(0, searchedChars);
   if (failedCommand.test(head)) return mentionsOutage(head);
@@ -50,7 +50,7 @@ function isOutage(execution: Execution, input: JsonObject): boolean {
 function textOf(execution: Execution): string {
   return execution.type === 'output'
     ? execution.text
-    : `${execution.error.code} ${execution.error.message}\n${execution.output?.text ?? ''}`;
+    : `${execution.error.code} ${execution.error.message}\n${execution.output ?? ''}`;
 }
 
 function identityOfText(text: string): string {

@@ -1,7 +1,7 @@
 /** The feature notifiers: people are notified when a run waits for one of them. */
 import type { PersonNotice } from '../../workflows/core/notifications/ports';
 import type { Feature } from '../definitions/activity-deps';
-import type { Notifier, NotifierOptions } from '../definitions/notifier';
+import type { NotifierOptions } from '../definitions/notifier';
 import { UserError } from '../lifecycle/user-error';
 import { notify } from '../notify';
 
@@ -9,25 +9,23 @@ import { notify } from '../notify';
 const noticeKinds: readonly PersonNotice['kind'][] = ['escalation', 'question', 'approval'];
 
 /**
- * Checks the notifiers.
+ * Checks the notifiers; returns their names.
  *
  * Errors: `UserError` for a name that is given twice or unusable, and an unknown kind of wait.
  */
-function checkedNotifiers({
+function checkedNames({
   notifiers = [],
   notifyOn = noticeKinds,
   webUiUrl,
-}: NotifierOptions): ReadonlyMap<string, Notifier> {
-  const byName = new Map<string, Notifier>();
-  for (const notifier of notifiers) {
-    const { name } = notifier;
+}: NotifierOptions): readonly string[] {
+  const names = notifiers.map(({ name }) => name);
+  for (const [index, name] of names.entries()) {
     if (!/^[\w.-]{1,40}$/.test(name))
       throw new UserError(
         `Notifier name ${JSON.stringify(name)} is not usable; use 1 to 40 letters, digits, "_", "-" and ".".`,
       );
-    if (byName.has(name))
+    if (names.indexOf(name) < index)
       throw new UserError(`Notifier "${name}" is given twice; names must be unique.`);
-    byName.set(name, notifier);
   }
   const unknown = notifyOn.find((kind) => !noticeKinds.includes(kind));
   if (unknown !== undefined)
@@ -36,13 +34,13 @@ function checkedNotifiers({
     throw new UserError(
       `webUiUrl is "${webUiUrl}"; give an address such as http://localhost:8233.`,
     );
-  return byName;
+  return names;
 }
 
 /** Checks a worker's notifiers, names them to runs, and delivers. */
 export const notifiers: Feature = {
   hooks: (config) => {
-    const names = [...checkedNotifiers(config).keys()];
+    const names = checkedNames(config);
     const { notifyOn = noticeKinds } = config;
     return names.length === 0 ? {} : { notifiersOfRun: { names, on: notifyOn } };
   },

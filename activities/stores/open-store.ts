@@ -10,12 +10,7 @@ import { defaultStoreLimits, type StoreLimits } from './store-limits';
  *
  * Errors: `config_invalid` for an address that names no store; else as `Store`.
  */
-export function openStore(url: string): Promise<Store> {
-  return openStoreWith(url, {});
-}
-
-/** As `openStore`, with limits other than the defaults. */
-export async function openStoreWith(url: string, limits: Partial<StoreLimits>): Promise<Store> {
+export async function openStore(url: string, limits: Partial<StoreLimits> = {}): Promise<Store> {
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
   return new ContentAddressedStore(await openDatabase(url, all), all);
 }

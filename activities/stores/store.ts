@@ -1,18 +1,22 @@
 /** What a store must do: keep transcripts, blobs and tool outcomes outside Temporal's history, and share route health. */
+import { z } from 'zod';
 import type { FailoverReason } from '../../workflows/core/limits';
 import type { ContentHash, Head, Message } from '../../workflows/core/message';
 import type { SweepOptions, SweepResult } from './content/sweep';
 import type { PatternStore } from './patterns/pattern-store';
 
 /** A tool execution that has begun; written before its effect, so that a crash leaves evidence. */
-export interface ToolIntent {
+export const toolIntentShape = z.object({
   /** Idempotency key: stable over attempts, workers and segments. */
-  readonly key: string;
-  readonly tool: string;
+  key: z.string(),
+  tool: z.string(),
   /** Digest of the exact input. */
-  readonly inputDigest: ContentHash;
-  readonly startedAtMs: number;
-}
+  inputDigest: z.string(),
+  startedAtMs: z.number(),
+});
+
+/** The same as a type. */
+export type ToolIntent = Readonly<z.infer<typeof toolIntentShape>>;
 
 /** What is known about a tool execution. */
 export type ToolRecord =

@@ -56,10 +56,7 @@ function policyOf({
     throw new UserError(`${where}: share is ${share}; give a number above 0 and at most 1.`);
   const allowance =
     budget === undefined ? undefined : allowanceOf(checkBudget(where, budget), undefined);
-  return {
-    agent,
-    ...defined({ share, budget: allowance, limits }),
-  };
+  return { agent, ...defined({ share, budget: allowance, limits }) };
 }
 
 /**

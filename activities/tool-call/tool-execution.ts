@@ -1,6 +1,9 @@
 /** Runs a tool within its deadline, and turns the outcome into an output or an error for the model. */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../../workflows/core/failure';
+import { defined } from '../../workflows/core/json';
 import { recoveryInstructions } from '../../workflows/core/errors/recovery-message';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { interruption } from '../lifecycle/activity-lifecycle';
@@ -9,8 +12,7 @@ import type { AgentErrorParts } from '../untrusted/agent-error';
 import { agentError } from '../untrusted/agent-error';
 import type { Store } from '../stores/store';
 import { describeThrown } from './error-text';
-import type { GivenOutput } from './tool-output';
-import { boundOutput, outputText } from './tool-output';
+import { outputText } from './tool-output';
 import type { Tool, ToolContext } from '../tools/tool';
 import { ToolError } from '../tools/tool-error';
 
@@ -46,12 +48,12 @@ function mayHaveReachedServer(thrown: unknown): boolean {
 
 /** The result of one execution. */
 export type Execution =
-  | ({ readonly type: 'output' } & GivenOutput)
+  | { readonly type: 'output'; readonly text: string }
   | {
       readonly type: 'error';
       readonly error: AgentError;
       /** What the tool gave before it failed; untrusted. */
-      readonly output?: GivenOutput;
+      readonly output?: string;
       /** The call may still have taken effect. */
       readonly isOutcomeUnknown?: true;
     };
@@ -113,23 +115,6 @@ function leavesOutcomeUnknown(thrown: unknown): boolean {
   return thrown instanceof ToolDeadline || mayHaveReachedServer(thrown);
 }
 
-/** Rejects when the signal aborts, so that a tool that ignores its signal cannot hold the activity. */
-function aborted(signal: AbortSignal): { promise: Promise<never>; release: () => void } {
-  let release = (): void => undefined;
-  const promise = new Promise<never>((_resolve, reject) => {
-    const onAbort = (): void => {
-      reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
-    };
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    release = () => {
-      signal.removeEventListener('abort', onAbort);
-    };
-  });
-  promise.catch(() => undefined);
-  return { promise, release };
-}
-
 /** What a tool's context is made of. */
 export interface ExecutionPlace {
   readonly store: Store;
@@ -142,24 +127,6 @@ export interface ExecutionPlace {
 
 /** Milliseconds that an aborted tool has to end by itself: `run_command` needs 2 s to kill a process group. */
 const settleMs = 3_000;
-
-/** Waits for work that was aborted: uses what it still returns, and waits for nothing else. */
-async function settled<Result>(work: Promise<Result>, abortReason: unknown): Promise<Result> {
-  const reason = abortReason instanceof Error ? abortReason : new Error('aborted');
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(reason);
-    }, settleMs);
-  });
-  try {
-    return await Promise.race([work, tooLate]);
-  } catch (thrown) {
-    throw thrown instanceof ToolError ? thrown : reason;
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /**
  * Runs `work` with a tool's context; the signal aborts after `limitMs`, on cancel and on the worker's shutdown.
@@ -177,7 +144,6 @@ export async function withToolContext<Result>(
     deadline.abort(new ToolDeadline(limitMs));
   }, limitMs);
   const signal = AbortSignal.any([activity.cancellationSignal, deadline.signal, superseded]);
-  const abort = aborted(signal);
   const context: ToolContext = {
     toolCallId: input.toolCallId,
     idempotencyKey: input.idempotencyKey,
@@ -190,15 +156,20 @@ export async function withToolContext<Result>(
       return { text: slice.bytes.toString('utf8'), totalBytes: slice.totalBytes };
     },
   };
-  const working = Promise.resolve().then(() => work(context));
+  const done = new AbortController();
+  // A tool that ignores its signal must not hold the activity.
+  const tooLate = async (): Promise<never> => {
+    if (!signal.aborted) await once(signal, 'abort', { signal: done.signal });
+    await sleep(settleMs, undefined, { signal: done.signal });
+    throw signal.reason;
+  };
   try {
-    return await Promise.race([working, abort.promise]);
+    return await Promise.race([Promise.resolve().then(() => work(context)), tooLate()]);
   } catch (thrown) {
-    if (!signal.aborted) throw thrown;
-    return await settled(working, signal.reason);
+    throw signal.aborted && !(thrown instanceof ToolError) ? (signal.reason as Error) : thrown;
   } finally {
     clearTimeout(timer);
-    abort.release();
+    done.abort();
   }
 }
 
@@ -226,7 +197,7 @@ export async function executeTool(
 ): Promise<Execution> {
   try {
     const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
-    return { type: 'output', ...boundOutput(outputText(output)) };
+    return { type: 'output', text: outputText(output) };
   } catch (caught) {
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
@@ -237,7 +208,7 @@ export async function executeTool(
     return {
       type: 'error',
       error,
-      ...(given === undefined ? {} : { output: boundOutput(given) }),
+      ...defined({ output: given && outputText(given) }),
       ...(tool.effect !== 'read' && leavesOutcomeUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
     };
   }

@@ -1,8 +1,7 @@
 /** A tool's output as the model gets it: sanitized, fenced, bounded, with a ref to read on. */
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
-import { cutMiddle, sanitizeText } from '../untrusted/sanitizer';
-import { sanitizeWhole } from '../untrusted/sanitize-large';
+import { cutMiddle, sanitizeText, sanitizeWhole } from '../untrusted/sanitizer';
 import { fenceToolOutput } from '../untrusted/fence';
 import type { Store } from '../stores/store';
 
@@ -12,42 +11,30 @@ const modelOutputChars = 16_000;
 /** Characters of one output that are stored, 64 Mi; of a longer one, head and tail (ADR 0003). */
 export const keptOutputChars = 64 * 1024 * 1024;
 
-/** An output as a tool gave it, or its head and tail. */
-export interface GivenOutput {
-  readonly text: string;
-  /** Bytes of the whole; absent where `text` is the whole. */
-  readonly wholeBytes?: number;
-}
-
-/** Bounds an output first, because cleaning, comparing and storing it take time and memory. */
-export function boundOutput(text: string): GivenOutput {
-  if (text.length <= keptOutputChars) return { text };
-  return { text: cutMiddle(text, keptOutputChars), wholeBytes: Buffer.byteLength(text) };
-}
-
 /** Output as the model reads it, and the blob of the whole where this is only a part. */
 export interface ShownOutput {
   readonly content: string;
   readonly blob?: string;
-  /** Bytes of the whole output, including what was not stored. */
+  /** Bytes of the output, as far as it is stored. */
   readonly bytes: number;
   /** Sanitized, unfenced head, for previews. */
   readonly plain: string;
 }
 
 /**
- * A tool's return value as text: a string unchanged, anything else as JSON.
+ * A tool's return value as text: a string unchanged, anything else as JSON; of a very long one, head and tail, because cleaning,
+ * comparing and storing it take time and memory.
  *
  * Contract: never throws. Hidden characters are removed before JSON escapes them, so that they cannot split a secret. If JSON
  * cannot hold the value (a cycle, a bigint), the text says so: the call is done and must not look failed.
  */
 export function outputText(output: unknown): string {
-  if (typeof output === 'string') return output;
+  if (typeof output === 'string') return cutMiddle(output, keptOutputChars);
   try {
     const json: unknown = JSON.stringify(output, (_key, value: unknown) =>
       typeof value === 'string' ? stripHidden(value) : value,
     );
-    return typeof json === 'string' ? json : '';
+    return typeof json === 'string' ? cutMiddle(json, keptOutputChars) : '';
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : 'not JSON';
     return `(the tool finished, but its output cannot be written as JSON: ${why})`;
@@ -63,23 +50,18 @@ export async function showOutput(
   store: Store,
   call: Pick<RunToolInput, 'name' | 'toolCallId'>,
   workspace: string | undefined,
-  { text, wholeBytes }: GivenOutput,
+  text: string,
 ): Promise<ShownOutput> {
-  const root = workspace === undefined ? {} : { root: workspace };
   const bytes = Buffer.byteLength(text);
-  const plain = sanitizeText(text, { maxChars: modelOutputChars, ...root });
+  const plain = sanitizeText(text, { maxChars: modelOutputChars, root: workspace });
   if (text.length <= modelOutputChars)
     return { content: fenceToolOutput(call.name, plain, call.toolCallId), bytes, plain };
   const blob = await store.putBlob(await sanitizeWhole(text, workspace));
-  const kept =
-    wholeBytes === undefined
-      ? `The whole output has ${bytes} bytes.`
-      : `The output had ${wholeBytes} bytes, too many to store: only its head and tail, ${bytes} bytes, are stored.`;
-  const readOn = `\n[${kept} Read on with read_output, ref "${blob}".]`;
+  const readOn = `\n[The stored output has ${bytes} bytes. Read on with read_output, ref "${blob}".]`;
   return {
     content: fenceToolOutput(call.name, plain, call.toolCallId) + readOn,
     blob,
-    bytes: wholeBytes ?? bytes,
+    bytes,
     plain,
   };
 }

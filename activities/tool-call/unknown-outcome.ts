@@ -2,7 +2,7 @@
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { ToolRecord } from '../stores/store';
-import { boundOutput, outputText } from './tool-output';
+import { outputText } from './tool-output';
 import type { Execution, ExecutionPlace } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
 import { describeThrown } from './error-text';
@@ -26,28 +26,9 @@ function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
       `${what}; whether it took effect is not known (${evidence}). It is not run again.`,
       {
         hint: 'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
-        recoverable: true,
       },
     ),
   };
-}
-
-/** A valid answer; a probe written without types may return anything. */
-function checkedAnswer(answer: unknown): ProbeAnswer {
-  const { type, output, evidence } = { ...(answer as object | undefined) } as Record<
-    string,
-    unknown
-  >;
-  switch (type) {
-    case 'applied':
-      return { type, output };
-    case 'not-applied':
-      return { type };
-    case 'unknown':
-      return { type, evidence: typeof evidence === 'string' ? evidence : 'its probe cannot tell' };
-    default:
-      return { type: 'unknown', evidence: "its probe's answer has no type that is known" };
-  }
 }
 
 /** Asks a probe. If it fails, the answer is `unknown`. */
@@ -58,12 +39,12 @@ async function askProbe(
   probe: NonNullable<Tool['probe']>,
 ): Promise<ProbeAnswer> {
   try {
-    const answer = await withToolContext(
-      Math.min(tool.timeoutMs, probeLimitMs),
-      place,
-      async (context): Promise<unknown> => probe(place.input.idempotencyKey, value, context),
+    const answer = await withToolContext(Math.min(tool.timeoutMs, probeLimitMs), place, (context) =>
+      probe(place.input.idempotencyKey, value, context),
     );
-    return checkedAnswer(answer);
+    // A probe that is written without types may return anything.
+    if (['applied', 'not-applied', 'unknown'].includes(answer.type)) return answer;
+    return { type: 'unknown', evidence: "its probe's answer has no type that is known" };
   } catch (thrown) {
     const interrupted = interruption();
     if (interrupted !== undefined) throw interrupted;
@@ -101,7 +82,7 @@ async function reconcile(
   const { error, output } = failed;
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', ...boundOutput(outputText(answer.output)) };
+      return { type: 'output', text: outputText(answer.output) };
     case 'not-applied':
       return {
         type: 'error',
@@ -153,7 +134,6 @@ function notRunAgain(tool: Tool, count: number, why: string): Execution {
       `${lostText(count)}, so it is not run again; ${why}`,
       {
         hint: 'Do not repeat the call as it is: ask for less at once, or use another approach.',
-        recoverable: true,
       },
     ),
   };
@@ -176,7 +156,7 @@ async function resume(
   const answer = await askProbe(tool, place, value, probe);
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', ...boundOutput(outputText(answer.output)) };
+      return { type: 'output', text: outputText(answer.output) };
     case 'not-applied':
       return lost.count >= lost.max
         ? notRunAgain(tool, lost.count, 'its probe says that it did not take effect')

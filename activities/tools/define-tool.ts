@@ -6,8 +6,8 @@ import { checkToolShape } from '../definitions/check-definition';
 import { checkDecisionPolicy } from './check-decision-policy';
 import { defaultCallCaps } from './default-call-caps';
 import { editedFileField } from './edits-file';
-import type { InputProblem, StructuralCheck } from './input-problems';
-import { parametersHint, pathText, problemTexts, structuralCheck } from './input-problems';
+import type { InputCheck, InputProblem } from './input-problems';
+import { inputCheck, parametersHint, pathText, problemTexts } from './input-problems';
 import { inputSchemaFromZod, isJsonObject, plainSchemaFromZod } from './input-schema';
 import { privilegedFinder } from './privileged-parameters';
 import type { ApprovalContext, ParsedInput, Tool, ToolDefinition } from './tool';
@@ -37,82 +37,72 @@ export function checkToolName(name: string): void {
   }
 }
 
-function checkDescription(name: string, description: string): void {
-  if (description.trim() === '') {
-    throw new UserError(
-      `Tool "${name}" has no description; say in one or two sentences what it does and when to use it.`,
-    );
-  }
-  if (description.length > maxDescriptionChars) {
-    throw new UserError(
-      `Tool "${name}" has a description of ${description.length} characters; OpenAI takes ${maxDescriptionChars}. ` +
-        "Move the details into the parameters' descriptions or the agent's instructions.",
-    );
-  }
-}
-
-function checkWholeNumber(
-  name: string,
-  option: string,
-  value: number | undefined,
-  max: number,
-): void {
-  if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= max)) {
-    throw new UserError(
-      `Tool "${name}": ${option} is ${value}; give a whole number from 1 to ${max}.`,
-    );
-  }
-}
-
 /** Names of a tool's inputs. */
 export function inputNamesOf(schema: JsonObject): readonly string[] {
   const properties = schema['properties'];
   return isJsonObject(properties) ? Object.keys(properties) : [];
 }
 
-function checkPropertyNamed(
-  name: string,
-  option: string,
-  property: string | undefined,
-  schema: JsonObject,
-): void {
-  const names = inputNamesOf(schema);
-  if (property !== undefined && !names.includes(property)) {
-    throw new UserError(
-      `Tool "${name}": ${option} names the input property "${property}", which its schema does not have; ` +
-        `it has ${names.join(', ') || 'none'}.`,
-    );
-  }
+const isWhole = (value: number, max: number): boolean =>
+  Number.isInteger(value) && value >= 1 && value <= max;
+
+/** What may be wrong with a definition beside its schema, each with the end of a sentence that begins with the tool. */
+function faultsOf(definition: ToolDefinition): readonly (readonly [boolean, string])[] {
+  const { description, effect = 'irreversible', probe, onUnknown } = definition;
+  const { timeoutMs = defaultTimeoutMs, maxCalls = 1 } = definition;
+  const { length } = description;
+  return [
+    [
+      description.trim() === '',
+      ' has no description; say in one or two sentences what it does and when to use it.',
+    ],
+    [
+      length > maxDescriptionChars,
+      ` has a description of ${length} characters; OpenAI takes ${maxDescriptionChars}. Move the details into the parameters' descriptions or the agent's instructions.`,
+    ],
+    [
+      !isWhole(timeoutMs, maxTimeoutMs),
+      `: timeoutMs is ${timeoutMs}; give a whole number from 1 to ${maxTimeoutMs}.`,
+    ],
+    [
+      !isWhole(maxCalls, Number.MAX_SAFE_INTEGER),
+      `: maxCalls is ${maxCalls}; give a whole number from 1.`,
+    ],
+    [
+      effect === 'reconcilable' && probe === undefined,
+      ' is "reconcilable" but has no probe; add probe(key, input, context), or choose another effect.',
+    ],
+    [
+      effect !== 'reconcilable' && probe !== undefined,
+      ` has a probe, which is used only with effect "reconcilable"; its effect is "${effect}".`,
+    ],
+    [
+      effect === 'read' && onUnknown === 'ask-person',
+      ' is "read", so its outcome is never unknown; leave onUnknown out, or choose another effect.',
+    ],
+  ];
 }
 
-function checkEffect(name: string, effect: Tool['effect'], hasProbe: boolean): void {
-  if (effect === 'reconcilable' && !hasProbe) {
-    throw new UserError(
-      `Tool "${name}" is "reconcilable" but has no probe; add probe(key, input, context), or choose another effect.`,
-    );
-  }
-  if (effect !== 'reconcilable' && hasProbe) {
-    throw new UserError(
-      `Tool "${name}" has a probe, which is used only with effect "reconcilable"; its effect is "${effect}".`,
-    );
-  }
-}
-
-function checkOnUnknown(name: string, effect: Tool['effect'], onUnknown: string | undefined): void {
-  if (effect === 'read' && onUnknown === 'ask-person') {
-    throw new UserError(
-      `Tool "${name}" is "read", so its outcome is never unknown; leave onUnknown out, or choose another effect.`,
-    );
-  }
+function checkDefinition(definition: ToolDefinition, inputNames: readonly string[]): void {
+  const { name, editsFile, label, cosmetic = [] } = definition;
+  const fault = faultsOf(definition).find(([isWrong]) => isWrong)?.[1];
+  if (fault !== undefined) throw new UserError(`Tool "${name}"${fault}`);
+  const labels = cosmetic.map((property) => ['cosmetic', property] as const);
+  const named = [['editsFile', editsFile], ['label', label], ...labels] as const;
+  for (const [option, property] of named)
+    if (property !== undefined && !inputNames.includes(property))
+      throw new UserError(
+        `Tool "${name}": ${option} names the input property "${property}", which its schema does not have; it has ${inputNames.join(', ') || 'none'}.`,
+      );
 }
 
 function parseWith(
   schema: z.ZodType,
   inputSchema: JsonObject,
-  check: StructuralCheck,
+  check: InputCheck,
   input: unknown,
 ): ParsedInput {
-  const structural = check(input);
+  const structural = check(input).filter(({ kind }) => kind !== 'rule');
   const parsed = schema.safeParse(input);
   // Zod decides about values (it may coerce), but drops unknown parameters silently.
   if (parsed.success && !structural.some(({ kind }) => kind === 'unknown')) {
@@ -159,16 +149,6 @@ function hintFrom(hint: ToolDefinition['hint']): Tool['hintFor'] {
   };
 }
 
-/** The parameter with the edited file, and the parameters that are mere labels, for the guard. */
-function guardedInputs(
-  { name, editsFile, cosmetic = [] }: Pick<ToolDefinition, 'name' | 'editsFile' | 'cosmetic'>,
-  effect: Tool['effect'],
-  schema: JsonObject,
-): Pick<Tool, 'editsFile' | 'cosmetic'> {
-  for (const label of cosmetic) checkPropertyNamed(name, 'cosmetic', label, schema);
-  return { editsFile: editsFile ?? editedFileField(name, effect, inputNamesOf(schema)), cosmetic };
-}
-
 /**
  * Makes a tool of a definition: fills in defaults, converts the schema, checks all of it.
  *
@@ -179,15 +159,10 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   checkToolShape(definition);
   const { name, description, effect = 'irreversible', approval = 'never', probe } = definition;
   checkToolName(name);
-  checkDescription(name, description);
-  checkWholeNumber(name, 'timeoutMs', definition.timeoutMs, maxTimeoutMs);
-  checkWholeNumber(name, 'maxCalls', definition.maxCalls, Number.MAX_SAFE_INTEGER);
-  checkEffect(name, effect, probe !== undefined);
-  checkOnUnknown(name, effect, definition.onUnknown);
   const inputSchema = inputSchemaFromZod(name, definition.input);
-  checkPropertyNamed(name, 'editsFile', definition.editsFile, inputSchema);
-  checkPropertyNamed(name, 'label', definition.label, inputSchema);
-  const check = structuralCheck(inputSchema);
+  const inputNames = inputNamesOf(inputSchema);
+  checkDefinition(definition, inputNames);
+  const check = inputCheck(inputSchema);
   // The contract above makes these casts true: only this schema's own output comes back.
   const own = (input: unknown): z.output<Input> => input as z.output<Input>;
   const isRule = typeof approval === 'function';
@@ -202,7 +177,8 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
       definition.approvals === undefined
         ? undefined
         : checkDecisionPolicy(`Tool "${name}": approvals`, definition.approvals),
-    ...guardedInputs(definition, effect, inputSchema),
+    editsFile: definition.editsFile ?? editedFileField(name, effect, inputNames),
+    cosmetic: definition.cosmetic ?? [],
     maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),
     onUnknown: definition.onUnknown ?? 'tell-model',
     label: definition.label,

@@ -1,12 +1,11 @@
 /** Which parameter names the file that a tool changes, and which file that is on disk. */
-import { lstat, readlink, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, resolve, sep } from 'node:path';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import type { ProposedToolCall, ToolEffect } from '../../workflows/core/tools/ports';
 import type { Tool } from './tool';
 import { verbGroupOf, wordsOf } from './tool-verbs';
-import { foldedName } from './workspace-path';
+import { pathInside, realPathOf } from './workspace-path';
 
 const fileNames: readonly string[] = [
   'file_path',
@@ -35,55 +34,20 @@ export function editedFileField(
   return effect !== 'read' && changesFiles ? fileField(inputNames) : undefined;
 }
 
-/** Links followed if their target does not exist yet. */
-const maxLinks = 8;
-
-/** The path with every link resolved, also of a file that does not exist yet. */
-async function realPathOf(path: string, links = 0): Promise<string> {
-  try {
-    return await realpath(path);
-  } catch {
-    const parent = dirname(path);
-    if (parent === path || links > maxLinks) return path;
-    const realParent = await realPathOf(parent, links);
-    const here = join(realParent, basename(path));
-    const entry = await lstat(here).catch(() => undefined);
-    if (entry?.isSymbolicLink() !== true) return here;
-    return realPathOf(resolve(realParent, await readlink(here)), links + 1);
-  }
-}
-
-function otherCase(name: string): string {
-  const upper = name.toUpperCase();
-  return upper === name ? name.toLowerCase() : upper;
-}
-
-/** Whether the file system ignores case, checked on the nearest existing folder. */
-async function foldsCase(path: string): Promise<boolean> {
-  const folder = await stat(path).catch(() => undefined);
-  const parent = dirname(path);
-  const other = join(parent, otherCase(basename(path)));
-  if (folder === undefined || other === path) return parent !== path && (await foldsCase(parent));
-  const same = await stat(other).catch(() => undefined);
-  return same !== undefined && same.ino === folder.ino && same.dev === folder.dev;
-}
-
 /** Characters of a path that travel with a call; a longer one is named by its hash. */
 const pathChars = 200;
 
 /**
- * Identity of a file that a tool is about to change: `./a`, a link to it, and another case on a file system that ignores case
- * are the same.
+ * Identity of a file that a tool is about to change: `./a`, a link to it, and, once it exists, another case on a file system
+ * that ignores case are the same.
  *
  * Contract: never throws; relative to the workspace, or the base name for a file outside. No file is opened.
  */
 export async function fileIdentity(workspace: string | undefined, given: string): Promise<string> {
   const root = workspace === undefined ? sep : await realPathOf(workspace);
   const real = await realPathOf(resolve(root, given.replaceAll('\0', '')));
-  const inside = relative(root, real).replaceAll(sep, '/');
-  const isInside = inside !== '' && !inside.startsWith('..') && !isAbsolute(inside);
-  const shown = isInside ? inside : `${basename(real)} (outside, ${shortHash(real)})`;
-  const identity = (await foldsCase(real)) ? shown.split('/').map(foldedName).join('/') : shown;
+  const inside = pathInside(root, real) ?? '';
+  const identity = inside === '' ? `${basename(real)} (outside, ${shortHash(real)})` : inside;
   return identity.length <= pathChars
     ? identity
     : `${basename(real).slice(0, 80)} (${shortHash(identity)})`;

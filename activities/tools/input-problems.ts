@@ -1,14 +1,17 @@
 /** Describes for the model what is wrong with a tool call's input. */
-import type { ErrorObject } from 'ajv';
+import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
-import type { JsonObject, JsonValue } from '../../workflows/core/json';
+import type { JsonObject } from '../../workflows/core/json';
 import { isJsonObject } from './input-schema';
 import { nearestName } from './nearest-name';
 
 /** One thing that is wrong with an input, and where. */
 export interface InputProblem {
-  /** `unknown`: a parameter that the schema does not have, which zod may drop silently. */
-  readonly kind: 'missing' | 'unknown' | 'value';
+  /**
+   * `unknown`: a parameter that the schema does not have, which zod may drop silently. `rule`: the value has the right type,
+   * but breaks another rule of the schema, which zod explains in its author's words.
+   */
+  readonly kind: 'missing' | 'unknown' | 'value' | 'rule';
   /** `items[0].name`; empty for the input as a whole. */
   readonly path: string;
   readonly text: string;
@@ -31,12 +34,13 @@ export function pathText(path: readonly PropertyKey[]): string {
   }, '');
 }
 
-/** `/items/0/name` as steps. */
-function stepsOf(pointer: string): readonly PropertyKey[] {
+/** The same from a JSON pointer, such as `/items/0/name`, and a name below it. */
+export function pointerText(pointer: string, ...below: readonly string[]): string {
   const steps = pointer.split('/').slice(1);
-  return steps.map((step) =>
+  const decoded = steps.map((step) =>
     /^\d+$/.test(step) ? Number(step) : step.replaceAll('~1', '/').replaceAll('~0', '~'),
   );
+  return pathText([...decoded, ...below]);
 }
 
 function shown(value: unknown): string {
@@ -80,22 +84,21 @@ function propertyNames(schema: unknown): readonly string[] {
   return isJsonObject(properties) ? Object.keys(properties) : [];
 }
 
-/** The problem that an error of the validator means; undefined for what is not about structure. */
-function problemOf(error: ErrorObject, outer: readonly PropertyKey[]): InputProblem | undefined {
-  const { keyword, params, data, parentSchema } = error as ErrorObject<
+/** The problem that an error of the validator means. */
+function problemOf(error: ErrorObject): InputProblem {
+  const { keyword, params, data, parentSchema, instancePath } = error as ErrorObject<
     string,
     Readonly<Record<string, unknown>>
   >;
-  const steps = [...outer, ...stepsOf(error.instancePath)];
-  const path = pathText(steps);
+  const path = pointerText(instancePath);
   switch (keyword) {
     case 'required': {
-      const missing = pathText([...steps, String(params['missingProperty'])]);
+      const missing = pointerText(instancePath, String(params['missingProperty']));
       return { kind: 'missing', path: missing, text: `Missing required parameter: ${missing}` };
     }
     case 'additionalProperties': {
       const name = String(params['additionalProperty']);
-      return unknownProblem(pathText([...steps, name]), name, propertyNames(parentSchema));
+      return unknownProblem(pointerText(instancePath, name), name, propertyNames(parentSchema));
     }
     case 'type':
       return expectedProblem(path, [params['type']].flat().join(' or '), data);
@@ -103,8 +106,10 @@ function problemOf(error: ErrorObject, outer: readonly PropertyKey[]): InputProb
       return listProblem(path, params['allowedValues'] as readonly unknown[], data);
     case 'const':
       return listProblem(path, [params['allowedValue']], data);
-    default:
-      return undefined;
+    default: {
+      const subject = path === '' ? 'The input' : `Parameter ${path}:`;
+      return { kind: 'rule', path, text: `${subject} ${error.message ?? `breaks "${keyword}"`}` };
+    }
   }
 }
 
@@ -128,7 +133,8 @@ function alternativeProblems(
   return best;
 }
 
-const ajv = new Ajv({
+/** Takes schemas of any dialect, and reports everything. */
+export const ajvOptions = {
   allErrors: true,
   verbose: true,
   strict: false,
@@ -137,69 +143,54 @@ const ajv = new Ajv({
   ownProperties: true,
   addUsedSchema: false,
   logger: false,
-});
+} as const;
 
-/** Finds what is wrong with an input by a schema's structure. */
-export type StructuralCheck = (
-  input: unknown,
-  outer?: readonly PropertyKey[],
-) => readonly InputProblem[];
+const ajv = new Ajv(ajvOptions);
 
-function checkOf(schema: JsonObject, root: JsonObject): StructuralCheck {
-  const alternatives = new Map<JsonObject, StructuralCheck>();
-  const checkAlternative = (alternative: JsonValue): StructuralCheck => {
-    if (!isJsonObject(alternative)) return () => [];
-    const { $defs = {}, definitions = {} } = root;
-    const check =
-      alternatives.get(alternative) ?? checkOf({ ...alternative, $defs, definitions }, root);
-    alternatives.set(alternative, check);
-    return check;
-  };
-  const validate = ajv.compile(schema);
-  return (input, outer = []) => {
-    if (validate(input)) return [];
-    const errors = validate.errors ?? [];
-    const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
-    const outermost = unions.filter(({ instancePath }) =>
-      unions.every((union) => !instancePath.startsWith(`${union.instancePath}/`)),
-    );
-    const isInUnion = ({ instancePath }: ErrorObject): boolean =>
-      outermost.some(
-        (union) =>
-          instancePath === union.instancePath || instancePath.startsWith(`${union.instancePath}/`),
-      );
-    const plain = errors
-      .filter((error) => !isInUnion(error))
-      .flatMap((error) => problemOf(error, outer) ?? []);
-    const chosen = outermost.flatMap(({ instancePath, schema: branches, data }) => {
-      const steps = [...outer, ...stepsOf(instancePath)];
-      const tried = (branches as readonly JsonValue[]).map((branch) =>
-        checkAlternative(branch)(data, steps),
-      );
-      return alternativeProblems(tried, pathText(steps), data);
-    });
-    // A value of a wrong type is also not in its list: the first problem of a place says enough.
-    const all = [...plain, ...chosen];
-    return all.filter(
-      ({ kind, path }, index) =>
-        kind !== 'value' || all.findIndex((other) => other.path === path) === index,
-    );
-  };
+/** Whether an error is one of an alternative of a union. */
+function isInUnion(error: ErrorObject, union: ErrorObject, alternative = ''): boolean {
+  const isBelow = `${error.instancePath}/`.startsWith(`${union.instancePath}/`);
+  return isBelow && error.schemaPath.startsWith(`${union.schemaPath}/${alternative}`);
 }
 
+function problemsOf(errors: readonly ErrorObject[]): readonly InputProblem[] {
+  const unions = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf');
+  const outermost = unions.filter((union) => !unions.some((outer) => isInUnion(union, outer)));
+  const plain = errors.filter(
+    (error) => !outermost.some((union) => error === union || isInUnion(error, union)),
+  );
+  const chosen = outermost.flatMap((union) => {
+    const tried = (union.schema as readonly unknown[]).map((_, index) =>
+      problemsOf(errors.filter((error) => isInUnion(error, union, `${index}/`))),
+    );
+    return alternativeProblems(tried, pointerText(union.instancePath), union.data);
+  });
+  // A value of a wrong type is also not in its list: the first problem of a place says enough.
+  const all = [...plain.map(problemOf), ...chosen];
+  const isFirst = ({ path }: InputProblem, index: number): boolean =>
+    all.findIndex((other) => other.path === path) === index;
+  return all.filter(
+    (problem, index) =>
+      problem.kind === 'missing' || problem.kind === 'unknown' || isFirst(problem, index),
+  );
+}
+
+/** Finds what is wrong with an input. */
+export type InputCheck = (input: unknown) => readonly InputProblem[];
+
 /**
- * Makes the check of a schema's structure: missing, unknown, of a wrong type, not in the list.
+ * Makes the check of an input by a schema: missing, unknown, of a wrong type, not in the list, against a rule.
  *
- * Contract: the check never throws; no problem does not mean valid (formats, ranges and rules are the validator's). A schema
- * that cannot be compiled finds nothing.
+ * Contract: the check never throws; no problem does not mean valid (formats are not checked). A schema that cannot be compiled
+ * finds nothing.
  * Source: R-TOOL-4 fixes `Missing required parameter: NAME`.
  */
-export function structuralCheck(schema: JsonObject): StructuralCheck {
-  let check: StructuralCheck | undefined;
+export function inputCheck(schema: JsonObject): InputCheck {
+  let validate: ValidateFunction | undefined;
   return (input) => {
     try {
-      check ??= checkOf(schema, schema);
-      return check(input);
+      validate ??= ajv.compile(schema);
+      return validate(input) ? [] : problemsOf(validate.errors ?? []);
     } catch {
       return [];
     }

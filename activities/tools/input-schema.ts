@@ -22,209 +22,132 @@ const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[
   Array.isArray(value);
 
 /** The schema that a local reference (`#`, `#/$defs/Name`, `#/definitions/Name`) points to. */
-export function resolveReference(root: JsonObject, reference: string): JsonValue | undefined {
-  if (reference === '#') {
-    return root;
-  }
-  if (!reference.startsWith('#/')) {
-    return undefined;
-  }
-  let found: JsonValue | undefined = root;
-  for (const step of reference.slice(2).split('/')) {
-    const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
-    found = isJsonObject(found) ? found[key] : undefined;
-  }
-  return found;
-}
-
-/** Inlines references, except recursive ones, which keep their definitions. */
-function inlineReferences(root: JsonObject, node: JsonValue, open: readonly string[]): JsonValue {
-  if (Array.isArray(node)) {
-    return node.map((item: JsonValue) => inlineReferences(root, item, open));
-  }
-  if (!isJsonObject(node)) {
-    return node;
-  }
-  const reference = node['$ref'];
-  if (typeof reference === 'string' && reference !== '#' && !leadsBack(root, reference)) {
-    const target = resolveReference(root, reference);
-    if (isJsonObject(target) && open.length < maxDepth) {
-      const beside = Object.entries(node).filter(([key]) => key !== '$ref');
-      const inlined = { ...target, ...Object.fromEntries(beside) };
-      return inlineReferences(root, inlined, [...open, reference]);
-    }
-  }
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [key, inlineReferences(root, value, open)]),
+function resolveReference(root: JsonObject, reference: string): JsonValue | undefined {
+  const [start, ...steps] = reference.split('/');
+  return steps.reduce<JsonValue | undefined>(
+    (found, step) => {
+      const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+      return isJsonObject(found) ? found[key] : undefined;
+    },
+    start === '#' ? root : undefined,
   );
 }
-
-/** References of a schema, at any depth. */
-function referencesIn(node: JsonValue | undefined, found: Set<string> = new Set()): Set<string> {
-  if (Array.isArray(node)) {
-    node.forEach((item: JsonValue) => referencesIn(item, found));
-  } else if (isJsonObject(node)) {
-    const reference = node['$ref'];
-    if (typeof reference === 'string') {
-      found.add(reference);
-    }
-    Object.values(node).forEach((value) => referencesIn(value, found));
-  }
-  return found;
-}
-
-/** Whether following a reference comes back to it. */
-function leadsBack(root: JsonObject, reference: string): boolean {
-  const seen = new Set<string>();
-  const open = [...referencesIn(resolveReference(root, reference))];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next === reference || next === '#') {
-      return true;
-    }
-    if (!seen.has(next)) {
-      seen.add(next);
-      open.push(...referencesIn(resolveReference(root, next)));
-    }
-  }
-  return false;
-}
-
-/** Drops keywords that mean nothing to a model or that a vendor refuses. */
-function withoutNoise(node: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(node).filter(([key, value]) => {
-      const isSafeIntegerBound =
-        (key === 'minimum' || key === 'maximum') &&
-        (value === Number.MIN_SAFE_INTEGER || value === Number.MAX_SAFE_INTEGER);
-      const isPlainNames =
-        key === 'propertyNames' && isJsonObject(value) && Object.keys(value).join() === 'type';
-      // For the runtime, not for the model (`privileged-parameters.ts`).
-      const isMark = key === 'privileged' && typeof value === 'boolean';
-      const isNoise = isSafeIntegerBound || isPlainNames || isMark;
-      return !isNoise && key !== '$schema' && key !== '$id';
-    }),
-  );
-}
-
-/** The origin of a checked schema, for messages. */
-interface SchemaOrigin {
-  readonly tool: string;
-  /** Called for what vendors refuse: throws, or returns a replacement. */
-  readonly refuse: (
-    construct: string,
-    path: string,
-    remedy: string,
-    node: JsonObject,
-  ) => JsonObject;
-}
-
-type SchemaCheck = (node: JsonObject, path: string, origin: SchemaOrigin) => JsonObject;
-
-const checkArray: SchemaCheck = (node, path, origin) => {
-  if (node['prefixItems'] !== undefined || Array.isArray(node['items'])) {
-    const remedy = 'use an object with named properties, or z.array';
-    return { ...origin.refuse('a tuple', path, remedy, node), items: {} };
-  }
-  return node['type'] === 'array' && !isJsonObject(node['items']) ? { ...node, items: {} } : node;
-};
-
-const checkProperties: SchemaCheck = (node, path, origin) => {
-  const properties = node['properties'];
-  const bad = isJsonObject(properties)
-    ? Object.keys(properties).find((name) => !propertyName.test(name))
-    : undefined;
-  return bad === undefined
-    ? node
-    : origin.refuse(
-        `the property name ${JSON.stringify(bad)}`,
-        path,
-        'use 1 to 64 letters, digits, "_", "." or "-"',
-        node,
-      );
-};
 
 const keywordsWithSchemaMaps = new Set(['properties', '$defs', 'definitions', 'patternProperties']);
 const keywordsWithData = new Set(['default', 'enum', 'const', 'examples', 'example', 'required']);
 
-function acceptable(
+/** The schema with a change made to each schema directly inside it; `step` leads there in a value: `.name`, `[]`. */
+export function mapSchemas(
   node: JsonObject,
-  path: string,
-  origin: SchemaOrigin,
-  depth: number,
+  change: (inner: JsonObject, step: string) => JsonObject,
 ): JsonObject {
-  if (depth > maxDepth) {
-    return origin.refuse(`more than ${maxDepth} levels`, path, 'flatten the schema', {});
+  const changed = (value: JsonValue, step: string): JsonValue => {
+    if (isJsonArray(value)) return value.map((item) => changed(item, step));
+    return isJsonObject(value) ? change(value, step) : value;
+  };
+  const entries = Object.entries(node).map(([key, value]): [string, JsonValue] => {
+    if (keywordsWithData.has(key)) return [key, value];
+    if (!keywordsWithSchemaMaps.has(key) || !isJsonObject(value))
+      return [key, changed(value, key === 'items' ? '[]' : '')];
+    const named = Object.entries(value).map(([name, inner]): [string, JsonValue] => [
+      name,
+      changed(inner, `.${name}`),
+    ]);
+    return [key, Object.fromEntries(named)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function inlineReferences(
+  root: JsonObject,
+  node: JsonObject,
+  open: readonly JsonObject[],
+): JsonObject {
+  const { $ref: reference, ...beside } = node;
+  const target = typeof reference === 'string' ? resolveReference(root, reference) : undefined;
+  if (!isJsonObject(target))
+    return mapSchemas(node, (inner) => inlineReferences(root, inner, open));
+  if (open.includes(target)) throw new RangeError('the schema is recursive');
+  return inlineReferences(root, { ...target, ...beside }, [...open, target]);
+}
+
+/** The schema with its definitions in the place of references; a recursive one keeps both. */
+export function withoutReferences({ $schema: _, $id: _id, ...schema }: JsonObject): JsonObject {
+  const { $defs: _defs, definitions: _definitions, ...body } = schema;
+  try {
+    return inlineReferences(schema, body, [schema]);
+  } catch {
+    return schema;
   }
-  const checked = withoutNoise(checkProperties(checkArray(node, path, origin), path, origin));
-  const child = (value: JsonValue, childPath: string): JsonValue =>
-    Array.isArray(value)
-      ? value.map((item: JsonValue) => child(item, childPath))
-      : isJsonObject(value)
-        ? acceptable(value, childPath, origin, depth + 1)
-        : value;
-  return Object.fromEntries(
-    Object.entries(checked).map(([key, value]): [string, JsonValue] => {
-      if (keywordsWithData.has(key)) {
-        return [key, value];
-      }
-      if (keywordsWithSchemaMaps.has(key) && isJsonObject(value)) {
-        const entries = Object.entries(value);
-        return [
-          key,
-          Object.fromEntries(entries.map(([name, v]) => [name, child(v, `${path}.${name}`)])),
-        ];
-      }
-      return [key, child(value, key === 'items' ? `${path}[]` : path)];
-    }),
+}
+
+/** Drops keywords that mean nothing to a model or that a vendor refuses. */
+function withoutNoise(node: JsonObject): JsonObject {
+  const isNoise = (key: string, value: JsonValue): boolean => {
+    if (key === 'minimum' || key === 'maximum') return Math.abs(Number(value)) === safeInteger;
+    if (key === 'propertyNames') return isJsonObject(value) && Object.keys(value).join() === 'type';
+    // For the runtime, not for the model (`privileged-parameters.ts`).
+    return key === 'privileged' ? typeof value === 'boolean' : key === '$schema' || key === '$id';
+  };
+  return Object.fromEntries(Object.entries(node).filter(([key, value]) => !isNoise(key, value)));
+}
+
+/** The bound that zod gives to whole numbers. */
+const safeInteger = Number.MAX_SAFE_INTEGER;
+
+/** Called for what vendors refuse: throws, or returns a replacement. */
+type Refuse = (construct: string, path: string, remedy: string, node: JsonObject) => JsonObject;
+
+function checkArray(node: JsonObject, path: string, refuse: Refuse): JsonObject {
+  if (node['prefixItems'] !== undefined || Array.isArray(node['items'])) {
+    const remedy = 'use an object with named properties, or z.array';
+    return { ...refuse('a tuple', path, remedy, node), items: {} };
+  }
+  return node['type'] === 'array' && !isJsonObject(node['items']) ? { ...node, items: {} } : node;
+}
+
+function checkProperties(node: JsonObject, path: string, refuse: Refuse): JsonObject {
+  const properties = node['properties'];
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  const bad = names.find((name) => !propertyName.test(name));
+  if (bad === undefined) return node;
+  const remedy = 'use 1 to 64 letters, digits, "_", "." or "-"';
+  return refuse(`the property name ${JSON.stringify(bad)}`, path, remedy, node);
+}
+
+function acceptable(node: JsonObject, path: string, refuse: Refuse, depth = 0): JsonObject {
+  if (depth > maxDepth)
+    return refuse(`more than ${maxDepth} levels`, path, 'flatten the schema', {});
+  const checked = checkProperties(checkArray(node, path, refuse), path, refuse);
+  return mapSchemas(withoutNoise(checked), (inner, step) =>
+    acceptable(inner, `${path}${step}`, refuse, depth + 1),
   );
 }
 
-function withObjectTop(schema: JsonObject, origin: SchemaOrigin): JsonObject {
-  let top = schema;
-  for (const keyword of refusedAtTop) {
-    if (top[keyword] !== undefined) {
-      top = origin.refuse(
-        `"${keyword}" at the top level`,
-        'input',
-        'wrap the alternatives: z.object({ request: z.union([…]) })',
-        top,
-      );
-    }
-  }
+function convert(schema: JsonObject, refuse: Refuse): JsonObject {
+  let top = withoutReferences(schema);
+  const refuseAtTop = (construct: string, remedy: string): void => {
+    top = refuse(`${construct} at the top level`, 'input', remedy, top);
+  };
+  for (const keyword of refusedAtTop)
+    if (top[keyword] !== undefined)
+      refuseAtTop(`"${keyword}"`, 'wrap the alternatives: z.object({ request: z.union([…]) })');
   if (top['type'] !== 'object') {
-    top = origin.refuse(
-      `the type ${JSON.stringify(top['type'] ?? 'any')} at the top level`,
-      'input',
-      'the input of a tool must be z.object({ … })',
-      top,
-    );
+    const type = JSON.stringify(top['type'] ?? 'any');
+    refuseAtTop(`the type ${type}`, 'the input of a tool must be z.object({ … })');
   }
-  return { ...top, type: 'object', properties: top['properties'] ?? {} };
-}
-
-function convert(schema: JsonObject, origin: SchemaOrigin): JsonObject {
-  const inlined = inlineReferences(schema, schema, []);
-  const root = isJsonObject(inlined) ? inlined : {};
-  const usesDefinitions = Object.entries(root).some(
-    ([key, value]) =>
-      key !== '$defs' && key !== 'definitions' && [...referencesIn(value)].some((r) => r !== '#'),
-  );
-  const { $defs, definitions, ...body } = root;
-  const kept: JsonObject = usesDefinitions
-    ? { ...body, ...($defs && { $defs }), ...(definitions && { definitions }) }
-    : body;
-  return acceptable(withObjectTop(kept, origin), 'input', origin, 0);
+  const { properties = {} } = top;
+  return acceptable({ ...top, type: 'object', properties }, 'input', refuse);
 }
 
 /** Closes each object that does not mention additional properties, except inside `allOf`. */
-function closeObjects(node: JsonObject): JsonObject {
-  const close = (value: JsonValue): JsonValue =>
-    isJsonArray(value) ? value.map(close) : isJsonObject(value) ? closeObjects(value) : value;
-  const closed = Object.entries(node).map(([key, value]): [string, JsonValue] =>
-    key === 'allOf' || keywordsWithData.has(key) ? [key, value] : [key, close(value)],
-  );
+function closeObjects({ allOf, ...node }: JsonObject): JsonObject {
   const isSilent = isJsonObject(node['properties']) && node['additionalProperties'] === undefined;
-  return { ...Object.fromEntries(closed), ...(isSilent && { additionalProperties: false }) };
+  return {
+    ...mapSchemas(node, closeObjects),
+    ...(allOf !== undefined && { allOf }),
+    ...(isSilent && { additionalProperties: false }),
+  };
 }
 
 /**
@@ -236,27 +159,12 @@ function closeObjects(node: JsonObject): JsonObject {
  * `^[a-zA-Z0-9_.-]{1,64}$`; arrays need `items`.
  */
 export function inputSchemaFromZod(tool: string, schema: z.ZodType): JsonObject {
-  const converted = convert(plainSchemaFromZod(tool, schema), {
-    tool,
-    refuse: (construct, path, remedy) => {
-      throw new UserError(
-        `Tool "${tool}": its input schema has ${construct} (at ${path}), which model vendors refuse; ${remedy}.`,
-      );
-    },
+  const converted = convert(plainSchemaFromZod(tool, schema), (construct, path, remedy) => {
+    throw new UserError(
+      `Tool "${tool}": its input schema has ${construct} (at ${path}), which model vendors refuse; ${remedy}.`,
+    );
   });
   return closeObjects(converted);
-}
-
-/**
- * Adds the metadata of a schema from another copy of zod. Its descriptions and `privileged` marks are in that copy's registry,
- * which only the schema can read; approvals depend on the marks.
- */
-function addOwnMeta(schema: object, json: object): void {
-  const own = schema as { readonly meta?: () => unknown };
-  if (typeof own.meta !== 'function') return;
-  const said = own.meta();
-  for (const [key, value] of Object.entries({ ...(said as object | undefined) }))
-    if (key !== 'id' && !(key in json)) Object.assign(json, { [key]: value });
 }
 
 /**
@@ -267,13 +175,7 @@ function addOwnMeta(schema: object, json: object): void {
 export function plainSchemaFromZod(tool: string, schema: z.ZodType): JsonObject {
   let json: unknown;
   try {
-    const converted = z.toJSONSchema(schema, {
-      io: 'input',
-      override: ({ zodSchema, jsonSchema }) => {
-        if (z.globalRegistry.get(zodSchema) === undefined) addOwnMeta(zodSchema, jsonSchema);
-      },
-    });
-    json = JSON.parse(JSON.stringify(converted));
+    json = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io: 'input' })));
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new UserError(
@@ -285,57 +187,42 @@ export function plainSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
   return isJsonObject(json) ? json : {};
 }
 
-/** Merges top-level alternatives into one object with all their properties; required is what every alternative requires. */
+/** Merges top-level alternatives into one object with all their properties; what only some of them require is optional. */
 function mergeAlternatives(node: JsonObject): JsonObject {
-  const alternatives = [node['oneOf'], node['anyOf']]
-    .filter(isJsonArray)
-    .flat()
-    .filter((branch) => isJsonObject(branch) && isJsonObject(branch['properties']))
-    .filter(isJsonObject);
-  const parts = [node['allOf']].filter(isJsonArray).flat().filter(isJsonObject);
-  const all = [...alternatives, ...parts, node].map((branch) => branch['properties']);
-  const properties: JsonObject = Object.fromEntries(
-    all.filter(isJsonObject).flatMap(Object.entries),
+  const branches = (key: string): readonly JsonObject[] => [node[key]].flat().filter(isJsonObject);
+  const parts = [...branches('allOf'), node];
+  const all = [...branches('oneOf'), ...branches('anyOf'), ...parts];
+  const properties = all.flatMap(({ properties: own }) =>
+    isJsonObject(own) ? Object.entries(own) : [],
   );
-  const requiredOf = (branch: JsonObject): readonly JsonValue[] =>
-    isJsonArray(branch['required']) ? branch['required'] : [];
-  const common = alternatives
-    .map(requiredOf)
-    .reduce<readonly JsonValue[] | undefined>(
-      (held, names) => held?.filter((name) => names.includes(name)) ?? names,
-      undefined,
-    );
-  const required = new Set([...requiredOf(node), ...parts.flatMap(requiredOf), ...(common ?? [])]);
+  const required = parts.flatMap(({ required: own }) => (isJsonArray(own) ? own : []));
   return {
     ...node,
-    ...(Object.keys(properties).length > 0 && { properties }),
-    ...(required.size > 0 && { required: [...required] }),
+    ...(properties.length > 0 && { properties: Object.fromEntries(properties) }),
+    ...(required.length > 0 && { required: [...new Set(required)] }),
   };
 }
 
 /** The node without anything that a vendor may refuse. */
-function loosened(node: JsonObject): JsonObject {
-  const open = Object.fromEntries(
-    Object.entries(node).filter(
-      ([key, value]) =>
-        key !== 'prefixItems' &&
-        !refusedAtTop.some((refused) => refused === key) &&
-        !(key === 'items' && !isJsonObject(value)),
-    ),
-  );
-  const { properties, required } = open;
-  if (!isJsonObject(properties)) {
-    return open;
-  }
-  const isAcceptedName = (name: JsonValue): boolean =>
+function loosened({
+  prefixItems: _,
+  properties,
+  required,
+  items,
+  ...node
+}: JsonObject): JsonObject {
+  const isAccepted = (name: JsonValue): boolean =>
     typeof name === 'string' && propertyName.test(name);
+  const named = isJsonObject(properties) ? Object.entries(properties) : [];
+  const open = Object.entries(node).filter(([key]) => !refusedAtTop.some((word) => word === key));
   return {
-    ...open,
-    properties: Object.fromEntries(
-      Object.entries(properties).filter(([name]) => isAcceptedName(name)),
-    ),
-    ...(isJsonArray(required) && { required: required.filter(isAcceptedName) }),
-    ...(Object.keys(properties).every(isAcceptedName) ? {} : { additionalProperties: true }),
+    ...Object.fromEntries(open),
+    ...(isJsonObject(items) && { items }),
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(named.filter(([name]) => isAccepted(name))),
+    }),
+    ...(isJsonArray(required) && { required: required.filter(isAccepted) }),
+    ...(!named.every(([name]) => isAccepted(name)) && { additionalProperties: true }),
   };
 }
 
@@ -345,9 +232,6 @@ function loosened(node: JsonObject): JsonObject {
  *
  * Contract: never throws.
  */
-export function inputSchemaFromJson(tool: string, schema: JsonObject): JsonObject {
-  return convert(mergeAlternatives(schema), {
-    tool,
-    refuse: (_construct, _path, _remedy, node) => loosened(node),
-  });
+export function inputSchemaFromJson(schema: JsonObject): JsonObject {
+  return convert(mergeAlternatives(schema), (_construct, _path, _remedy, node) => loosened(node));
 }

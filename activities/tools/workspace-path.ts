@@ -1,5 +1,6 @@
 /** Resolves paths that a model wrote: relative to the workspace, and never outside it. */
-import { posix, sep } from 'node:path';
+import { lstat, readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ToolError } from './tool-error';
 
 /** Bytes of a path, as Linux allows. */
@@ -51,39 +52,48 @@ export function refuseGitFolder(path: string): void {
  *
  * Errors: `ToolError` `invalid_params` for a path that leads out, is too long or too deep, or contains a NUL.
  */
-export function pathParts(rootPath: string, given: string): readonly string[] {
-  const root = rootPath.replace(/\/+$/, '');
+export function pathParts(root: string, given: string): readonly string[] {
   const refuse = (why: string): never => {
     const shown = JSON.stringify(given.length > 120 ? `${given.slice(0, 120)}…` : given);
     throw new ToolError(`Path ${shown} ${why}`, { code: 'invalid_params', hint: relativePathHint });
   };
-  if (given.includes('\0')) {
-    return refuse('contains a NUL character');
-  }
-  if (Buffer.byteLength(given) > maxPathBytes) {
+  if (given.includes('\0')) return refuse('contains a NUL character');
+  if (Buffer.byteLength(given) > maxPathBytes)
     return refuse(`is longer than ${maxPathBytes} bytes`);
-  }
-  const slashed = sep === '\\' ? given.replaceAll('\\', '/') : given;
-  const base = sep === '\\' ? root.replaceAll('\\', '/') : root;
-  if (!slashed.startsWith('/') && !/^[A-Za-z]:\//.test(slashed)) {
-    return insideParts(slashed, refuse);
-  }
   // Models repeat absolute paths that a program printed; inside the workspace they are unambiguous.
-  const normal = posix.normalize(slashed);
-  if (normal !== base && !normal.startsWith(`${base}/`)) {
-    return refuse('is absolute and outside of the workspace');
-  }
-  return insideParts(normal.slice(base.length + 1), refuse);
+  const isDrive = /^[A-Za-z]:\//.test(given);
+  const inside = isDrive && !isAbsolute(given) ? undefined : pathInside(root, resolve(root, given));
+  if (inside === undefined)
+    return refuse(
+      isDrive || isAbsolute(given)
+        ? 'is absolute and outside of the workspace'
+        : 'leads out of the workspace',
+    );
+  const parts = inside.split('/').filter(Boolean);
+  return parts.length > maxPathParts ? refuse(`has more than ${maxPathParts} parts`) : parts;
 }
 
-function insideParts(path: string, refuse: (why: string) => never): readonly string[] {
-  const normal = posix.normalize(path);
-  const parts = normal.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.includes('..')) {
-    return refuse('leads out of the workspace');
+/** The path relative to a folder that holds it, with "/" between its parts; undefined if it is outside. */
+export function pathInside(folder: string, path: string): string | undefined {
+  const inside = relative(folder, path);
+  const isOutside = inside.split(sep)[0] === '..' || isAbsolute(inside);
+  return isOutside ? undefined : inside.replaceAll(sep, '/');
+}
+
+/** Links followed if their target does not exist yet. */
+const maxLinks = 8;
+
+/** The path with every link resolved, also of a file that does not exist yet. */
+export async function realPathOf(path: string, links = 0): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const parent = dirname(path);
+    if (parent === path || links > maxLinks) return path;
+    const realParent = await realPathOf(parent, links);
+    const here = join(realParent, basename(path));
+    const entry = await lstat(here).catch(() => undefined);
+    if (entry?.isSymbolicLink() !== true) return here;
+    return realPathOf(resolve(realParent, await readlink(here)), links + 1);
   }
-  if (parts.length > maxPathParts) {
-    return refuse(`has more than ${maxPathParts} parts`);
-  }
-  return parts;
 }

@@ -21,7 +21,7 @@ export function agentError(
   { hint, recoverable = true, toolName, root }: AgentErrorParts = {},
 ): AgentError {
   const clean = (text: string): string =>
-    sanitizeText(text, { maxChars: failureMessageChars, ...defined({ root }) });
+    sanitizeText(text, { maxChars: failureMessageChars, root });
   return {
     kind: 'agent',
     code,

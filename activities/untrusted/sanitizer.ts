@@ -1,4 +1,5 @@
 /** Sanitizes text of tools, vendors and errors for every sink: no secrets, hidden characters or machine paths, and bounded. */
+import { setImmediate as turn } from 'node:timers/promises';
 import { literalPattern } from '../../workflows/core/literal-pattern';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { redactText } from '../../workflows/core/secrets/redact';
@@ -8,7 +9,7 @@ export interface SanitizeOptions {
   /** UTF-16 units of the result, at most. */
   readonly maxChars: number;
   /** Absolute path of the workspace: paths below it become relative to it. */
-  readonly root?: string;
+  readonly root?: string | undefined;
 }
 
 /** Roots whose paths reveal a person or a machine; those of the system itself (`/usr`, `/etc`) reveal nothing and stay. */
@@ -178,4 +179,41 @@ export function sanitizeText(text: string, { maxChars, root }: SanitizeOptions):
   const head = clean(withoutLastLine(stripHidden(text.slice(0, window))), root);
   const tail = clean(withoutFirstLine(stripHidden(text.slice(-window))), root);
   return bound(head, tail, text.length, maxChars);
+}
+
+/** Characters of a piece: about 100 ms of work in the worst case. */
+const pieceChars = 128 * 1024;
+/** Characters before the end of a piece that are searched for a place to cut. */
+const searchChars = 16_384;
+
+/** Where a piece ends: after a line, else where no token can be, else anywhere but in a surrogate pair. */
+function cutAt(text: string, from: number): number {
+  const end = from + pieceChars;
+  if (end >= text.length) return text.length;
+  const line = text.lastIndexOf('\n', end - 1);
+  if (line > end - searchChars) return line + 1;
+  const region = text.slice(end - searchChars, end);
+  const gap = /[^\w+/=.~%-][\w+/=.~%-]*$/.exec(region);
+  if (gap !== null && !/[\ud800-\udfff]/.test(gap[0].charAt(0)))
+    return end - searchChars + gap.index + 1;
+  return /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
+}
+
+/**
+ * Sanitizes a whole text for the store: like `sanitizeText`, but nothing is left out. It yields to the event loop between
+ * pieces, so that heartbeats still go out.
+ *
+ * Contract: deterministic in its arguments. A secret that has no line end, blank or bracket in 16,384 characters, or a private
+ * key that is longer, may be cut in two and then keeps a part.
+ */
+export async function sanitizeWhole(text: string, root: string | undefined): Promise<string> {
+  const pieces: string[] = [];
+  for (let from = 0; from < text.length;) {
+    const to = cutAt(text, from);
+    const piece = text.slice(from, to);
+    pieces.push(sanitizeText(piece, { maxChars: 2 * pieceChars, root }));
+    from = to;
+    await turn();
+  }
+  return pieces.join('');
 }

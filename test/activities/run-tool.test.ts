@@ -6,7 +6,7 @@ import { retryFor } from '../../activities/run-tool';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { CallBeat } from '../../activities/tool-call/attempts';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
-import { boundOutput, keptOutputChars, showOutput } from '../../activities/tool-call/tool-output';
+import { keptOutputChars, outputText, showOutput } from '../../activities/tool-call/tool-output';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import type { ToolErrorCode } from '../../activities/tools/tool-error';
@@ -382,30 +382,23 @@ describe('a call that has cost as many workers as it may', () => {
 test('an output that is too long to be kept whole keeps head and tail, and says what is lost', () => {
   const line = 'one line of output\n';
   const text = line.repeat(Math.ceil(keptOutputChars / line.length) + 1_000_000);
-  const bounded = boundOutput(text);
-  expect(bounded.wholeBytes).toBe(text.length);
-  expect(bounded.text.length).toBeLessThan(keptOutputChars + 100);
+  const bounded = outputText(text);
+  expect(bounded.length).toBeLessThan(keptOutputChars + 100);
   const [, head = '', leftOut, tail = ''] =
     /^([^]*)\n\[… (\d+) characters left out: too long to be kept whole …\]\n([^]*)$/.exec(
-      bounded.text,
+      bounded,
     ) ?? [];
   expect(head.length + Number(leftOut) + tail.length).toBe(text.length);
   expect(head.endsWith(line.trimEnd())).toBe(true);
   expect(tail.startsWith(line)).toBe(true);
   const short = text.slice(0, keptOutputChars);
-  expect(boundOutput(short)).toEqual({ text: short });
+  expect(outputText(short)).toBe(short);
 });
 
-test('the model hears that a part of an output is lost, and how to read the rest', async () => {
-  const given = { text: 'some lines\n'.repeat(3_000), wholeBytes: 99_000_000 };
-  const shown = await showOutput(
-    stored.store,
-    { name: 'blow', toolCallId: 'call' },
-    undefined,
-    given,
-  );
-  expect(shown.bytes).toBe(99_000_000);
-  expect(shown.content).toMatch(
-    /The output had 99000000 bytes, .* 33000 bytes, are stored\. Read on with read_output, ref "/,
+test('the model hears how to read the rest of a long output', async () => {
+  const call = { name: 'blow', toolCallId: 'call' };
+  const text = 'some lines\n'.repeat(3_000);
+  expect((await showOutput(stored.store, call, undefined, text)).content).toMatch(
+    /The stored output has 33000 bytes\. Read on with read_output, ref "/,
   );
 });

@@ -1,7 +1,11 @@
 /** Hidden characters, machine paths, stacks and length: what every sink is spared. Fences that no content can close. */
 import { fenceToolOutput } from '../../activities/untrusted/fence';
-import { sanitizeWhole } from '../../activities/untrusted/sanitize-large';
-import { boundBytes, boundText, sanitizeText } from '../../activities/untrusted/sanitizer';
+import {
+  boundBytes,
+  boundText,
+  sanitizeText,
+  sanitizeWhole,
+} from '../../activities/untrusted/sanitizer';
 import { fc } from '../support/properties';
 
 const root = '/home/ann/ws';

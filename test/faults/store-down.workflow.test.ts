@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import type { Store } from '../../activities/stores/store';
-import { openStoreWith } from '../../activities/stores/open-store';
+import { openStore } from '../../activities/stores/open-store';
 import { defineTool } from '../../activities/tools/define-tool';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
@@ -62,7 +62,7 @@ let world: AgentWorld;
 beforeAll(async () => {
   postgres = await startPostgres();
   const { url } = postgres;
-  const store = await openStoreWith(url, { waitMs: 1_000 });
+  const store = await openStore(url, { waitMs: 1_000 });
   world = await startAgentWorld([agent], {
     stored: { store, url, dispose: () => store.close() },
   });

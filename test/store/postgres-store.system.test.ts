@@ -1,7 +1,7 @@
 /** The contract on Postgres, and what is Postgres's own: a server that goes away and comes back. */
 import { Client } from 'pg';
 import { startPostgres, type TestPostgres } from '../support/postgres';
-import { openStore, openStoreWith } from '../../activities/stores/open-store';
+import { openStore } from '../../activities/stores/open-store';
 import { startReplyLosingProxy } from './reply-losing-proxy';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
@@ -83,7 +83,7 @@ describe('Postgres server', () => {
 
   it('ends a statement that another holds up, and goes on afterwards', async () => {
     const url = await server.newDatabase();
-    const store = await openStoreWith(url, { statementTimeoutMs: 200 });
+    const store = await openStore(url, { statementTimeoutMs: 200 });
     const rival = new Client({ connectionString: url });
     await rival.connect();
     await rival.query('BEGIN; LOCK TABLE holdfast.nodes IN ACCESS EXCLUSIVE MODE');
@@ -99,7 +99,7 @@ describe('Postgres server', () => {
 
   it('sends a statement again when its connection was cut, and begins an execution once', async () => {
     const url = await server.newDatabase();
-    const store = await openStoreWith(url, { maxConnections: 2 });
+    const store = await openStore(url, { maxConnections: 2 });
     const cutter = new Client({ connectionString: url });
     await cutter.connect();
     const cut = (): Promise<unknown> => {

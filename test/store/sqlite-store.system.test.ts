@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import Database from 'libsql';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { Store } from '../../activities/stores/store';
-import { openStore, openStoreWith } from '../../activities/stores/open-store';
+import { openStore } from '../../activities/stores/open-store';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
 import { describeSweep } from './sweep-contract';
@@ -25,11 +25,8 @@ async function newFile(): Promise<string> {
   return path.join(directory, 'store.db');
 }
 
-async function open(
-  file: string,
-  limits: Parameters<typeof openStoreWith>[1] = {},
-): Promise<Store> {
-  const store = await openStoreWith(file, limits);
+async function open(file: string, limits: Parameters<typeof openStore>[1] = {}): Promise<Store> {
+  const store = await openStore(file, limits);
   stores.push(store);
   return store;
 }
@@ -95,7 +92,6 @@ describe('SQLite address', () => {
     const file = await newFile();
     await writeFile(file, '');
     await failureOf(openStore(path.join(file, 'below-a-file.db')), 'store_unavailable');
-    await failureOf(openStore('/proc/holdfast/store.db'), 'store_unavailable');
   });
 });
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Store } from '../../activities/stores/store';
-import { openStoreWith } from '../../activities/stores/open-store';
+import { openStore } from '../../activities/stores/open-store';
 import type { StoreLimits } from '../../activities/stores/store-limits';
 
 /** A store that is the test's own; `url` opens it again, in this process or another. */
@@ -20,7 +20,7 @@ export async function temporaryStore(limits: Partial<StoreLimits> = {}): Promise
   const directory = await mkdtemp(path.join(tmpdir(), 'holdfast-store-'));
   const file = path.join(directory, 'store.db');
   const url = `sqlite:${file}`;
-  const store = await openStoreWith(url, limits);
+  const store = await openStore(url, limits);
   return {
     store,
     url,

@@ -2,8 +2,10 @@
 import { z } from 'zod';
 import { z as oldZod } from 'zod/v3';
 import { defineTool } from '../../activities/tools/define-tool';
+import { privilegedFinder } from '../../activities/tools/privileged-parameters';
 import type { Tool, ToolDefinition } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
+import type { JsonObject } from '../../workflows/core/json';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import { approvalContext } from './tool-context';
 import { fc } from '../support/properties';
@@ -288,21 +290,92 @@ describe('defineTool: problems in words', () => {
   });
 });
 
-test('marks and descriptions of a schema that another copy of zod made are heard', () => {
-  // An older zod 4 keeps them in a registry of its own, which only the schema itself reads.
-  const admin = Object.assign(z.boolean(), {
-    meta: () => ({ privileged: true, description: 'Acts as administrator.' }),
+describe('privileged parameters', () => {
+  const marked = { privileged: true };
+  const inside = { type: 'object', properties: { admin: marked } };
+  const tree = {
+    type: 'object',
+    properties: { admin: marked, children: { items: { $ref: '#/$defs/tree' } } },
+  };
+  test.each<[string, JsonObject, JsonObject, readonly string[]]>([
+    ['by name', inside, { admin: true, other: 1 }, ['admin']],
+    ['only if used', inside, { other: 1 }, []],
+    [
+      'inside an object and a list',
+      { properties: { a: { items: inside } } },
+      { a: [{}, { admin: 0 }] },
+      ['a[1].admin'],
+    ],
+    [
+      'by a reference',
+      { properties: { a: { $ref: '#/$defs/x' } }, $defs: { x: inside } },
+      { a: { admin: 1 } },
+      ['a.admin'],
+    ],
+    [
+      'in a recursive schema',
+      { ...tree, $defs: { tree } },
+      { children: [{ children: [{ admin: 1 }] }] },
+      ['children[0].children[0].admin'],
+    ],
+    [
+      'in an alternative that is not the one that fits',
+      { anyOf: [{ type: 'object' }, inside] },
+      { admin: 1 },
+      ['admin'],
+    ],
+    [
+      'in a negation and a condition',
+      { not: inside, if: {}, else: { properties: { b: marked } } },
+      { admin: 1, b: 2 },
+      ['admin', 'b'],
+    ],
+    [
+      'by a pattern',
+      { patternProperties: { '^x-': marked } },
+      { 'x-owner': 'me', y: 1 },
+      ['x-owner'],
+    ],
+    [
+      'as any other property',
+      { properties: { a: {} }, additionalProperties: marked },
+      { a: 1, b: 2 },
+      ['b'],
+    ],
+    [
+      'in a tuple',
+      { properties: { t: { prefixItems: [{}, marked], items: {} } } },
+      { t: [1, 2, 3] },
+      ['t[1]'],
+    ],
+    [
+      'in a tuple of an older dialect',
+      { properties: { t: { items: [{}, marked] } } },
+      { t: [1, 2] },
+      ['t[1]'],
+    ],
+    [
+      'whatever else is wrong with the input',
+      { ...inside, required: ['path'], additionalProperties: false },
+      { admin: 1, b: 2 },
+      ['admin'],
+    ],
+    [
+      'named like keywords',
+      { properties: { not: { properties: { properties: marked } } } },
+      { not: { properties: 1 } },
+      ['not.properties'],
+    ],
+    [
+      'wholly, if the schema cannot be compiled',
+      { ...inside, patternProperties: { '(': {} } },
+      { other: 1 },
+      ['input'],
+    ],
+  ])('are found %s', (_what, schema, input, paths) => {
+    const found = privilegedFinder(schema)(input);
+    expect(found.map(({ path }) => path).sort()).toEqual(paths);
   });
-  const tool = defineTool({
-    name: 'deploy',
-    description: 'Deploys.',
-    input: z.object({ admin }),
-    execute: () => 'done',
-  });
-  expect(tool.inputSchema).toMatchObject({
-    properties: { admin: { description: 'Acts as administrator.' } },
-  });
-  expect(tool.privilegedIn({ admin: true })).toHaveLength(1);
 });
 
 test('a schema of zod 3 is refused with what is needed instead', () => {

@@ -1,4 +1,5 @@
-/** The store over any database: names content, verifies it on every load, and keeps transcripts in memory. */
+/** The store over any database: names content, and verifies it on every load. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { CheckedPatternStore } from '../patterns/checked-pattern-store';
@@ -13,6 +14,7 @@ import type {
   ToolIntent,
   ToolRecord,
 } from '../store';
+import { toolIntentShape } from '../store';
 import {
   chunkBytes,
   chunksPerBatch,
@@ -42,14 +44,11 @@ import type { SweepOptions, SweepResult } from './sweep';
 import { sweep } from './sweep';
 import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
 import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
-import { outcomeSum, storableJson, toolRecord, toolRow } from './tool-row';
-import { TranscriptCache, type TranscriptNode } from './transcript-cache';
 
 /**
  * A `Store` whose content is checked against its name, for any database.
  *
- * Contract: what `loadTranscript` returns is frozen, since it is shared with later loads;
- * a blob given as text is kept as UTF-8, in which a lone surrogate becomes U+FFFD.
+ * Contract: a blob given as text is kept as UTF-8, in which a lone surrogate becomes U+FFFD.
  * Errors: as `Store` says; TypeError for messages that JSON cannot carry.
  */
 export class ContentAddressedStore implements Store {
@@ -57,14 +56,12 @@ export class ContentAddressedStore implements Store {
   readonly #database: SqlDatabase;
   readonly #rows: ContentRows;
   readonly #limits: StoreLimits;
-  readonly #cache: TranscriptCache;
 
   constructor(database: SqlDatabase, limits: StoreLimits) {
     this.patterns = new CheckedPatternStore(new PatternRows(database));
     this.#database = database;
     this.#rows = new ContentRows(database);
     this.#limits = limits;
-    this.#cache = new TranscriptCache(limits.cacheBytes);
   }
 
   get id(): string {
@@ -78,31 +75,32 @@ export class ContentAddressedStore implements Store {
   async appendNode(parent: Head | undefined, messages: readonly Message[]): Promise<Head> {
     const json = messagesJson(messages, this.#limits.maxNodeBytes);
     const row: NodeRow = { hash: nodeHash(parent, json), parent, messages: json };
-    const node = this.#verifiedNode(row);
     if (parent !== undefined) this.#requireHash(parent);
     const insertion = await this.#rows.insertNode(row);
     switch (insertion.type) {
       case 'inserted':
         break;
       case 'present':
-        this.#verifiedNode(insertion.row, row.hash);
+        this.#verifiedMessages(insertion.row, row.hash);
         break;
       case 'parent-missing':
         throw storeCorrupt(this.label, `transcript node ${String(parent)} is missing`);
     }
-    this.#cache.use([node]);
     return row.hash;
   }
 
   async loadTranscript(head: Head): Promise<readonly Message[]> {
     this.#requireHash(head);
-    const newest = this.#cache.newestFirst(head);
-    const oldestKnown = newest.at(-1);
-    const missing = oldestKnown === undefined ? head : oldestKnown.parent;
-    const older = missing === undefined ? [] : await this.#loadChain(missing);
-    const chain = [...older, ...newest.toReversed()];
-    this.#cache.use(chain);
-    return Object.freeze(chain.flatMap((node) => node.messages));
+    const rows = new Map<Head, NodeRow>();
+    for (const row of await this.#rows.selectChain(head)) rows.set(row.hash, row);
+    const newestFirst: (readonly Message[])[] = [];
+    for (let at: Head | undefined = head; at !== undefined;) {
+      const row = rows.get(at);
+      if (row === undefined) throw storeCorrupt(this.label, `transcript node ${at} is missing`);
+      newestFirst.push(this.#verifiedMessages(row, at));
+      at = row.parent;
+    }
+    return newestFirst.reverse().flat();
   }
 
   async putBlob(content: Buffer | string): Promise<ContentHash> {
@@ -117,7 +115,7 @@ export class ContentAddressedStore implements Store {
     let last = 0;
     for (; last + chunksPerBatch < chunks.length; last += chunksPerBatch) {
       await this.#rows.insertBlobRows(chunks.slice(last, last + chunksPerBatch));
-      await yieldToEventLoop();
+      await nextTurn();
     }
     await this.#rows.insertBlobRows(chunks.slice(last), { hash, manifest });
     return hash;
@@ -221,32 +219,15 @@ export class ContentAddressedStore implements Store {
     return (await this.#rows.updateHealth(routeHash, update)).health;
   }
 
-  async #loadChain(head: Head): Promise<readonly TranscriptNode[]> {
-    const rows = new Map<Head, NodeRow>();
-    for (const row of await this.#rows.selectChain(head)) rows.set(row.hash, row);
-    const newestFirst: TranscriptNode[] = [];
-    for (let at: Head | undefined = head; at !== undefined;) {
-      const row = rows.get(at);
-      if (row === undefined) {
-        throw storeCorrupt(this.label, `transcript node ${at} is missing`);
-      }
-      newestFirst.push(this.#verifiedNode(row, at));
-      at = row.parent;
-    }
-    return newestFirst.reverse();
-  }
-
-  #verifiedNode(row: NodeRow, expected: Head = row.hash): TranscriptNode {
+  #verifiedMessages(row: NodeRow, expected: Head = row.hash): readonly Message[] {
     const { hash, parent, messages: json } = row;
     if (hash !== expected || nodeHash(parent, json) !== hash) {
       throw storeCorrupt(this.label, `the content of transcript node ${expected} was changed`);
     }
     const messages = parseMessages(json);
-    if (messages === undefined) {
-      const reason = `transcript node ${hash} holds no messages that this version knows`;
-      throw storeCorrupt(this.label, reason);
-    }
-    return { hash, parent, messages: deepFreeze(messages), bytes: Buffer.byteLength(json) };
+    if (messages !== undefined) return messages;
+    const reason = `transcript node ${hash} holds no messages that this version knows`;
+    throw storeCorrupt(this.label, reason);
   }
 
   async #manifest(hash: ContentHash): Promise<BlobManifest> {
@@ -278,7 +259,7 @@ export class ContentAddressedStore implements Store {
         }
         filled += bytes.copy(whole, filled);
       }
-      if (hashes.length > chunksPerBatch) await yieldToEventLoop();
+      if (hashes.length > chunksPerBatch) await nextTurn();
     }
     if (filled !== totalBytes) throw storeCorrupt(this.label, `blob ${blob} is not of its size`);
     return whole;
@@ -314,7 +295,7 @@ async function hashChunks(bytes: Buffer): Promise<readonly Chunk[]> {
   const chunks: Chunk[] = [];
   for (const piece of cutBlob(bytes)) {
     chunks.push({ hash: contentHash(piece), bytes: piece });
-    if (chunks.length % chunksPerBatch === 0) await yieldToEventLoop();
+    if (chunks.length % chunksPerBatch === 0) await nextTurn();
   }
   return chunks;
 }
@@ -323,13 +304,38 @@ function clamp(offset: number, totalBytes: number): number {
   return Math.min(Math.max(0, Math.trunc(offset)), totalBytes);
 }
 
-function yieldToEventLoop(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+/** The row of an execution that begins. */
+function toolRow(intent: ToolIntent): ToolRow {
+  const text = canonicalJson(intent);
+  return { intent: text, intentSum: contentHash(text), outcome: undefined, outcomeSum: undefined };
 }
 
-function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) Object.values(value).forEach(deepFreeze);
-  return Object.freeze(value);
+/** Binds an outcome to its execution, so that neither can be swapped. */
+function outcomeSum(key: string, outcome: string): string {
+  return contentHash(canonicalJson(key), outcome);
+}
+
+/** Equal JSON, in which characters that a database's text column cannot store are escaped. */
+function storableJson(json: string): string {
+  return json
+    .replaceAll('\0', '\\u0000')
+    .replace(/[\uD800-\uDFFF]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
+}
+
+/** The record in a row; undefined if the row is not what was written for `key`. */
+function toolRecord(key: string, row: ToolRow | undefined): ToolRecord | undefined {
+  if (row === undefined) return { type: 'none' };
+  const intent = parseIntent(row);
+  if (intent?.key !== key) return undefined;
+  if (row.outcome === undefined) {
+    return row.outcomeSum === undefined ? { type: 'begun', intent } : undefined;
+  }
+  if (row.outcomeSum !== outcomeSum(key, row.outcome)) return undefined;
+  return { type: 'finished', intent, outcome: row.outcome };
+}
+
+function parseIntent({ intent, intentSum }: ToolRow): ToolIntent | undefined {
+  return contentHash(intent) === intentSum
+    ? toolIntentShape.safeParse(JSON.parse(intent)).data
+    : undefined;
 }

@@ -186,7 +186,7 @@ export class SqliteDatabase implements SqlDatabase {
   #makeDirectory(): void {
     const directory = path.dirname(this.#file);
     try {
-      makeDirectory(directory);
+      mkdirSync(directory, { recursive: true });
     } catch (error) {
       const reason = `the directory ${directory} cannot be created (${errorCode(error)})`;
       throw storeUnavailable(this.label, reason, 'Choose a path that can be written.', error);
@@ -228,17 +228,6 @@ const explanations: readonly (readonly [string, readonly [string, string]])[] = 
     ['its file cannot be read or written', 'Check the disk and the limits on file size.'],
   ],
 ];
-
-/** Step by step, as Node's recursive mkdir never returns below /proc. */
-function makeDirectory(directory: string): void {
-  if (existsSync(directory)) return;
-  makeDirectory(path.dirname(directory));
-  try {
-    mkdirSync(directory);
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-  }
-}
 
 function openDatabase(file: string): Database.Database {
   const database = new Database(file);

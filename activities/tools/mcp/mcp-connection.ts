@@ -13,10 +13,8 @@ const connectTimeoutMs = 30_000;
 
 /** Provides a connected client. */
 export interface McpConnection {
-  /** The client that is connected, or a new one. */
+  /** The client that is connected, or a new one. Once it is closed, the next call reconnects. */
   client(): Promise<Client>;
-  /** Drops a client that no longer answers, so that the next call reconnects. */
-  drop(client: Client): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -58,9 +56,7 @@ export function mcpConnection(name: string, server: StdioServer | HttpServer): M
   const connect = (): Promise<Client> => {
     const client = new Client({ name: 'holdfast', version: packageVersion() });
     const forget = (): void => {
-      if (current === connecting) {
-        current = undefined;
-      }
+      if (current === connecting) current = undefined;
     };
     client.onclose = forget;
     const connecting = client
@@ -75,15 +71,8 @@ export function mcpConnection(name: string, server: StdioServer | HttpServer): M
   };
   return {
     client: () => (current ??= connect()),
-    drop: async (client) => {
-      if (current !== undefined && (await current.catch(() => undefined)) === client) {
-        current = undefined;
-      }
-      await client.close().catch(() => undefined);
-    },
     close: async () => {
       const client = await current?.catch(() => undefined);
-      current = undefined;
       await client?.close();
     },
   };

@@ -4,7 +4,6 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
 import { CallToolResultSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
-import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import type { JsonObject } from '../../../workflows/core/json';
 import type { ToolEffect } from '../../../workflows/core/tools/ports';
 import { InfraException } from '../../lifecycle/infra-exception';
@@ -13,15 +12,14 @@ import { UserError } from '../../lifecycle/user-error';
 import { defaultCallCaps } from '../default-call-caps';
 import { inputNamesOf, maxDescriptionChars } from '../define-tool';
 import { editedFileField } from '../edits-file';
-import type { StructuralCheck } from '../input-problems';
-import { parametersHint, problemTexts, structuralCheck } from '../input-problems';
-import { inputSchemaFromJson, isJsonObject } from '../input-schema';
+import type { InputCheck } from '../input-problems';
+import { inputCheck, parametersHint, problemTexts } from '../input-problems';
+import { inputSchemaFromJson, isJsonObject, withoutReferences } from '../input-schema';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import type { McpOptions, McpTools } from './mcp-options';
 import type { McpConnection } from './mcp-connection';
 import { mcpConnection } from './mcp-connection';
-import { resultText } from './mcp-result';
 import { privilegedFinder } from '../privileged-parameters';
 import { mcpToolNames } from './mcp-tool-names';
 
@@ -43,33 +41,9 @@ function effectOf({ annotations }: McpTool): ToolEffect {
   return annotations?.idempotentHint === true ? 'keyed' : 'irreversible';
 }
 
-type Validator = (input: unknown) => string | undefined;
-
-/** Validates against the server's own schema; if it cannot be compiled, the server validates. */
-function validatorFor(schema: JsonObject): Validator {
-  try {
-    const { $schema: _dialect, $id: _id, ...plain } = schema;
-    const validate = new AjvJsonSchemaValidator().getValidator<unknown>(plain);
-    return (input) => validate(input).errorMessage;
-  } catch {
-    return () => undefined;
-  }
-}
-
-function parseBy(
-  modelSchema: JsonObject,
-  check: StructuralCheck,
-  validate: Validator,
-  input: unknown,
-): ParsedInput {
-  const problems = check(input);
-  const error = validate(input);
-  if (isJsonObject(input) && error === undefined && problems.length === 0) {
-    return { ok: true, value: input };
-  }
-  const byServerSchema =
-    error === undefined ? [] : [{ kind: 'value' as const, path: '', text: error.slice(0, 500) }];
-  const texts = problemTexts(problems, problems.length === 0 ? byServerSchema : []);
+function parseBy(modelSchema: JsonObject, check: InputCheck, input: unknown): ParsedInput {
+  const texts = problemTexts(check(input), []);
+  if (texts.length === 0 && isJsonObject(input)) return { ok: true, value: input };
   return {
     ok: false,
     problems: texts.length === 0 ? ['The input must be a JSON object'] : texts,
@@ -124,27 +98,20 @@ function failed(use: ServerUse, tool: McpTool, thrown: unknown): unknown {
   const { name } = use.options;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
   const message = `${tool.name} of MCP server "${name}": ${reason.slice(0, 400)}`;
-  switch (sortFailure(thrown)) {
-    case 'timeout':
-      return effectOf(tool) === 'irreversible'
-        ? new ToolError(`${message}; whether it took effect is unknown`, {
-            code: 'outcome_unknown',
-            cause: thrown,
-          })
-        : new ToolError(message, { code: 'tool_timeout', cause: thrown });
-    case 'unauthorized':
-      return new ToolError(message, { code: 'auth_failed', recoverable: false, cause: thrown });
-    case 'answered':
-      return new ToolError(message, { cause: thrown });
-    case 'never-sent':
-    case 'lost':
-      return effectOf(tool) === 'irreversible'
-        ? new ToolError(
-            `${message}; the server was lost during the call, and whether it took effect is unknown`,
-            { code: 'outcome_unknown', cause: thrown },
-          )
-        : new ToolError(message, { cause: thrown });
-  }
+  const kind = sortFailure(thrown);
+  if (kind === 'unauthorized')
+    return new ToolError(message, { code: 'auth_failed', recoverable: false, cause: thrown });
+  if (kind === 'answered') return new ToolError(message, { cause: thrown });
+  if (effectOf(tool) !== 'irreversible')
+    return new ToolError(message, {
+      code: kind === 'timeout' ? 'tool_timeout' : 'tool_execution_failed',
+      cause: thrown,
+    });
+  const why = kind === 'timeout' ? '' : 'the server was lost during the call, and ';
+  return new ToolError(`${message}; ${why}whether it took effect is unknown`, {
+    code: 'outcome_unknown',
+    cause: thrown,
+  });
 }
 
 async function callOnce(
@@ -178,27 +145,48 @@ async function call(
   input: JsonObject,
   context: ToolContext,
 ): Promise<CallToolResult> {
-  const client = await use.connection.client();
-  try {
-    return await callOnce(use, client, tool, input, context);
-  } catch (thrown) {
-    context.signal.throwIfAborted();
-    const kind = sortFailure(thrown);
-    if (kind !== 'lost' && kind !== 'never-sent') {
-      throw failed(use, tool, thrown);
-    }
-    await use.connection.drop(client);
-    if (kind === 'lost' && effectOf(tool) === 'irreversible') {
-      throw failed(use, tool, thrown);
+  for (let isSecond = false; ; isSecond = true) {
+    const client = await use.connection.client();
+    try {
+      return await callOnce(use, client, tool, input, context);
+    } catch (thrown) {
+      context.signal.throwIfAborted();
+      const kind = sortFailure(thrown);
+      const isLost = kind === 'lost';
+      if (isLost || kind === 'never-sent') await client.close().catch(() => undefined);
+      const mayRepeat = isLost ? effectOf(tool) !== 'irreversible' : kind === 'never-sent';
+      if (isSecond || !mayRepeat) throw failed(use, tool, thrown);
     }
   }
-  const renewed = await use.connection.client();
-  try {
-    return await callOnce(use, renewed, tool, input, context);
-  } catch (thrown) {
-    context.signal.throwIfAborted();
-    throw failed(use, tool, thrown);
+}
+
+type Content = CallToolResult['content'][number];
+
+/** Bytes that base64 text encodes. */
+const bytesOf = (base64: string): number => Math.floor((base64.length * 3) / 4);
+
+function contentText(content: Content): string {
+  switch (content.type) {
+    case 'text':
+      return content.text;
+    case 'image':
+    case 'audio':
+      return `[${content.type} ${content.mimeType}, ${bytesOf(content.data)} bytes, not shown]`;
+    case 'resource_link':
+      return `[resource ${content.name}: ${content.uri}]`;
+    case 'resource':
+      return 'text' in content.resource
+        ? `[resource ${content.resource.uri}]\n${content.resource.text}`
+        : `[resource ${content.resource.uri}, ${bytesOf(content.resource.blob)} bytes, not shown]`;
   }
+}
+
+/** All content in order; structured content where there is no other. */
+function resultText(result: CallToolResult): string {
+  const text = result.content.map(contentText).join('\n');
+  return text === '' && result.structuredContent !== undefined
+    ? JSON.stringify(result.structuredContent)
+    : text;
 }
 
 async function execute(
@@ -220,9 +208,9 @@ async function execute(
 function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
   const given: unknown = JSON.parse(JSON.stringify(tool.inputSchema));
   const schema = isJsonObject(given) ? given : {};
-  const modelSchema = inputSchemaFromJson(name, schema);
-  const check = structuralCheck(modelSchema);
-  const validate = validatorFor(schema);
+  const modelSchema = inputSchemaFromJson(schema);
+  // By the server's own schema; if it cannot be compiled, only the server checks.
+  const check = inputCheck(withoutReferences(schema));
   const description = stripHidden(tool.description ?? '').trim();
   const approval = use.options.approval ?? 'never';
   return {
@@ -241,7 +229,7 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
     maxCalls: defaultCallCaps.get(name),
     onUnknown: use.options.onUnknown ?? 'tell-model',
     label: undefined,
-    parse: (input) => parseBy(modelSchema, check, validate, input),
+    parse: (input) => parseBy(modelSchema, check, input),
     needsApproval: () => approval === 'always',
     privilegedIn: privilegedFinder(schema),
     hintFor: () => undefined,
@@ -295,9 +283,6 @@ export async function mcpServerTools(options: McpOptions): Promise<McpTools> {
     options.name,
     listed.map((tool) => tool.name),
   );
-  const tools = listed.flatMap((tool, index): Tool[] => {
-    const name = names[index];
-    return name === undefined ? [] : [toolFrom(use, name, tool)];
-  });
+  const tools = listed.map((tool, index) => toolFrom(use, names[index] ?? tool.name, tool));
   return { tools, close: () => connection.close() };
 }

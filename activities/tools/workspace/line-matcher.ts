@@ -1,4 +1,4 @@
-/** Finds lines by text or by regular expression; a pattern that never ends is stopped in its own thread. */
+/** Finds lines by regular expression; a pattern that never ends is stopped in its own thread. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { ToolError } from '../tool-error';
@@ -16,7 +16,7 @@ interface LineMatch {
 /** Finds matching lines of a text, at most `limit`. */
 export interface LineMatcher {
   match(text: string, limit: number): Promise<readonly LineMatch[]>;
-  close(): Promise<void>;
+  close(): Promise<unknown>;
 }
 
 /** Characters of a line that are shown, round the match. */
@@ -26,26 +26,6 @@ function shownLine(line: string, at: number): string {
   const start = line.length <= shownChars ? 0 : Math.max(0, at - 80);
   const cut = line.slice(start, start + shownChars);
   return `${start > 0 ? '…' : ''}${cut}${start + shownChars < line.length ? '…' : ''}`;
-}
-
-/** Matches a literal text. */
-export function textMatcher(query: string, ignoresCase: boolean): LineMatcher {
-  const folded = (text: string): string => (ignoresCase ? text.toLowerCase() : text);
-  const wanted = folded(query);
-  const match = (text: string, limit: number): readonly LineMatch[] => {
-    if (!folded(text).includes(wanted)) return [];
-    const found: LineMatch[] = [];
-    for (const [index, line] of text.split(/\r?\n/).entries()) {
-      const at = folded(line).indexOf(wanted);
-      if (at >= 0) found.push({ line: index + 1, text: shownLine(line, at) });
-      if (found.length >= limit) break;
-    }
-    return found;
-  };
-  return {
-    match: (text, limit) => Promise.resolve(match(text, limit)),
-    close: () => Promise.resolve(),
-  };
 }
 
 /** Runs in the thread: plain JavaScript, since it is given as text. */
@@ -78,7 +58,7 @@ function tooSlow(source: string): ToolError {
  *
  * Errors: `ToolError` `invalid_params` for a pattern that is not valid or does not end in time.
  */
-export function patternMatcher(source: string, ignoresCase: boolean): LineMatcher {
+export function lineMatcher(source: string, ignoresCase: boolean): LineMatcher {
   const flags = ignoresCase ? 'iu' : 'u';
   try {
     new RegExp(source, flags);
@@ -99,10 +79,5 @@ export function patternMatcher(source: string, ignoresCase: boolean): LineMatche
     const [found] = (await message) as [readonly [number, string, number][]];
     return found.map(([line, whole, at]) => ({ line, text: shownLine(whole, at) }));
   };
-  return {
-    match,
-    close: async () => {
-      await thread.terminate();
-    },
-  };
+  return { match, close: () => thread.terminate() };
 }

@@ -1,9 +1,10 @@
 /** Tool `search_files`: the lines in which a text occurs, with full relative paths. */
 import { z } from 'zod';
+import { literalPattern } from '../../../workflows/core/literal-pattern';
 import { defineTool } from '../define-tool';
 import type { Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
-import { patternMatcher, textMatcher } from './line-matcher';
+import { lineMatcher } from './line-matcher';
 import type { LineMatcher } from './line-matcher';
 import { explainingPath } from './path-errors';
 import { readTextFile } from './text-file';
@@ -111,7 +112,8 @@ export const searchFiles: Tool = defineTool({
   label: 'query',
   execute: async (input, context) => {
     const from = pathParts(workspaceOf(context), input.path).join('/');
-    const matcher = (input.regex ? patternMatcher : textMatcher)(input.query, input.ignore_case);
+    const pattern = input.regex ? input.query : literalPattern(input.query);
+    const matcher = lineMatcher(pattern, input.ignore_case);
     const findings: Findings = { lines: [], names: [], skipped: 0, isCut: false };
     const search = { matcher, query: input.query, context, findings };
     try {

@@ -1,5 +1,4 @@
 /** Reads text files for the model, with what a later write must keep: BOM, line ends, permission bits. */
-import type { FileHandle } from 'node:fs/promises';
 import { ToolError } from '../tool-error';
 import { fileVersion, openFile } from './workspace-root';
 import type { Place } from './workspace-root';
@@ -19,9 +18,6 @@ export interface TextFile {
   /** Changes whenever the file does. */
   readonly version: string;
 }
-
-/** Bytes that are read beyond the file's stated size. */
-const pieceBytes = 64 * 1024;
 
 /** Permission bits that new content keeps. */
 const keptBits = 0o777;
@@ -50,24 +46,6 @@ function mostUsedLineEnd(text: string): '\n' | '\r\n' {
   return pairs * 2 > all ? '\r\n' : '\n';
 }
 
-/** Reads to the end, but at most `mostBytes`: a file may grow while it is read, or have no stated size. */
-async function readUpTo(
-  handle: FileHandle,
-  mostBytes: number,
-  likelyBytes: number,
-): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let total = 0;
-  for (;;) {
-    const wanted = Math.min(Math.max(likelyBytes - total, 0) + pieceBytes, mostBytes - total);
-    if (wanted === 0) return Buffer.concat(pieces);
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, null);
-    if (bytesRead === 0) return Buffer.concat(pieces);
-    pieces.push(buffer.subarray(0, bytesRead));
-    total += bytesRead;
-  }
-}
-
 /**
  * Reads a text file.
  *
@@ -82,7 +60,10 @@ export async function readTextFile(place: Place, limitBytes = maxFileBytes): Pro
         { hint: 'Use search_files to find the part that you need.' },
       );
     if (stats.size > limitBytes) throw tooLarge(stats.size);
-    const bytes = await readUpTo(handle, limitBytes + 1, stats.size);
+    // A file may grow while it is read, or have no stated size.
+    const bounds = { end: limitBytes, autoClose: false, highWaterMark: stats.size + 1 };
+    const reading = handle.createReadStream({ start: 0, ...bounds });
+    const bytes = Buffer.concat((await reading.toArray()) as Buffer[]);
     if (bytes.length > limitBytes) throw tooLarge(bytes.length);
     const decoded = decode(place.path, bytes);
     const hasBom = decoded.startsWith('\ufeff');

@@ -1,13 +1,19 @@
-/** Opens files below a root, folder by folder and without following links, so that nothing that is swapped in leads out. */
+/** Opens files below a root: a folder is opened first and its place checked then, so that nothing that is swapped in leads out. */
 import { constants, existsSync } from 'node:fs';
 import type { Stats } from 'node:fs';
 import { lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { join, posix } from 'node:path';
+import { basename, dirname, join, posix, relative } from 'node:path';
 import { InfraException } from '../../lifecycle/infra-exception';
 import type { ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
-import { pathParts, refuseGitFolder, relativePathHint } from '../workspace-path';
+import {
+  pathInside,
+  pathParts,
+  realPathOf,
+  refuseGitFolder,
+  relativePathHint,
+} from '../workspace-path';
 
 /**
  * Absolute path of the run's workspace.
@@ -23,17 +29,14 @@ export function workspaceOf({ workspace }: Pick<ToolContext, 'workspace'>): stri
   });
 }
 
-/** Links followed in one path, as in Linux. */
-const maxLinks = 40;
-
 /** With `/proc`, a name is opened relative to its open folder, whatever the folder's path is now. */
 const descriptorFolder = existsSync('/proc/self/fd') ? '/proc/self/fd' : undefined;
 
 /** An open folder inside the workspace. */
 export interface OpenFolder {
   readonly handle: FileHandle;
-  /** Path from the root; empty for the root itself. */
-  readonly parts: readonly string[];
+  /** Path relative to the root; empty for the root itself. */
+  readonly path: string;
   /** Where its entries are reached. */
   readonly place: string;
 }
@@ -73,17 +76,16 @@ export function errorCode(thrown: unknown): string | undefined {
   return isSystemError ? String(thrown.code) : undefined;
 }
 
-const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
-
-function folderAt(handle: FileHandle, path: string, parts: readonly string[]): OpenFolder {
-  const place = descriptorFolder === undefined ? path : `${descriptorFolder}/${handle.fd}`;
-  return { handle, parts, place };
+function leadsOut(path: string): ToolError {
+  return new ToolError(`Path "${path}" is a link that leads out of the workspace`, {
+    code: 'invalid_params',
+    hint: relativePathHint,
+  });
 }
 
-async function openRoot(root: string): Promise<OpenFolder> {
+async function realRoot(root: string): Promise<string> {
   try {
-    const handle = await open(root, constants.O_RDONLY | constants.O_DIRECTORY);
-    return folderAt(handle, await realpath(root), []);
+    return await realpath(root);
   } catch (thrown) {
     throw new InfraException(
       {
@@ -95,114 +97,56 @@ async function openRoot(root: string): Promise<OpenFolder> {
   }
 }
 
-/** The parts of a link's target, seen from the root. */
-async function linkParts(
-  root: string,
-  folder: OpenFolder,
-  name: string,
-): Promise<readonly string[]> {
-  const target = await readlink(entryPath(folder, name));
-  const real = await realpath(root);
-  const absolute = target.startsWith('/')
-    ? posix.normalize(target)
-    : posix.join(real, ...folder.parts, target);
-  const base = absolute === root || absolute.startsWith(`${root}/`) ? root : real;
-  if (absolute !== base && !absolute.startsWith(`${base}/`)) {
-    throw leadsOut([...folder.parts, name]);
-  }
-  return absolute.slice(base.length).split('/').filter(Boolean);
-}
-
-function leadsOut(parts: readonly string[]): ToolError {
-  return new ToolError(`Path "${parts.join('/')}" is a link that leads out of the workspace`, {
-    code: 'invalid_params',
-    hint: relativePathHint,
-  });
-}
-
-/** Thrown inside the walk: the path continues at other parts. */
-class LinkMet extends Error {
-  constructor(readonly parts: readonly string[]) {
-    super('link');
-  }
-}
-
-interface WalkOptions {
-  readonly root: string;
-  readonly createFolders: boolean;
-}
-
-async function isLink(folder: OpenFolder, name: string): Promise<boolean> {
-  const stats = await lstat(entryPath(folder, name)).catch(() => undefined);
-  return stats?.isSymbolicLink() === true;
-}
-
-async function openChild(
-  folder: OpenFolder,
-  name: string,
-  rest: readonly string[],
-  { root, createFolders }: WalkOptions,
-): Promise<OpenFolder> {
-  const path = entryPath(folder, name);
-  if (createFolders) {
-    refuseGitFolder([...folder.parts, name].join('/'));
-    await mkdir(path).catch((thrown: unknown) => {
-      if (errorCode(thrown) !== 'EEXIST') throw thrown;
-    });
-  }
+/** Opens a folder, and then checks where that is: whatever a link on the way leads to by now, it is below the root. */
+async function openInside(root: string, path: string): Promise<OpenFolder> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    return folderAt(await open(path, folderFlags), path, [...folder.parts, name]);
+    const place = descriptorFolder === undefined ? path : `${descriptorFolder}/${handle.fd}`;
+    const opened = await (descriptorFolder === undefined ? realpath : readlink)(place);
+    const inside = pathInside(root, opened);
+    if (inside === undefined) throw leadsOut(relative(root, path));
+    return { handle, path: inside, place };
   } catch (thrown) {
-    // Linux reports ENOTDIR for a link that O_DIRECTORY may not follow, others ELOOP.
-    const mayBeLink = ['ELOOP', 'ENOTDIR', 'EMLINK'].includes(errorCode(thrown) ?? '');
-    if (!mayBeLink || !(await isLink(folder, name))) throw thrown;
-    throw new LinkMet([...(await linkParts(root, folder, name)), ...rest]);
-  }
-}
-
-/** Opens the folder of the last part; the last part itself is followed if it is a link. */
-async function openPlaceOnce(options: WalkOptions, parts: readonly string[]): Promise<Place> {
-  let folder = await openRoot(options.root);
-  try {
-    for (const [index, part] of parts.slice(0, -1).entries()) {
-      const next = await openChild(folder, part, parts.slice(index + 1), options);
-      await folder.handle.close();
-      folder = next;
-    }
-    const name = parts.at(-1) ?? '.';
-    return { folder, name, path: [...folder.parts, name].join('/') };
-  } catch (thrown) {
-    await folder.handle.close();
+    await handle.close();
     throw thrown;
   }
 }
 
-async function openPlace(
-  options: WalkOptions,
-  given: readonly string[],
-  followsLast: boolean,
-): Promise<Place> {
-  let parts = given;
-  for (let links = 0; links <= maxLinks; links++) {
-    try {
-      const place = await openPlaceOnce(options, parts);
-      if (!followsLast || parts.length === 0 || !(await isLink(place.folder, place.name))) {
-        return place;
-      }
-      try {
-        parts = await linkParts(options.root, place.folder, place.name);
-      } finally {
-        await place.folder.handle.close();
-      }
-    } catch (thrown) {
-      if (!(thrown instanceof LinkMet)) throw thrown;
-      parts = thrown.parts;
-    }
+async function openFolder(root: string, path: string, createFolders = false): Promise<OpenFolder> {
+  try {
+    return await openInside(root, path);
+  } catch (thrown) {
+    if (!createFolders || errorCode(thrown) !== 'ENOENT' || path === root) throw thrown;
   }
-  throw new ToolError(`Path "${given.join('/')}" goes through too many links`, {
-    code: 'invalid_params',
-    hint: relativePathHint,
-  });
+  await createFolder(root, path);
+  return openInside(root, path);
+}
+
+async function createFolder(root: string, path: string): Promise<void> {
+  const parent = await openFolder(root, dirname(path), true);
+  try {
+    refuseGitFolder(`${parent.path}/${basename(path)}`);
+    await mkdir(entryPath(parent, basename(path)));
+  } catch (thrown) {
+    if (errorCode(thrown) !== 'EEXIST') throw thrown;
+  } finally {
+    await parent.handle.close();
+  }
+}
+
+/** The root and an entry below it, both with all links resolved. */
+async function resolved(
+  givenRoot: string,
+  path: string,
+  followsLast = true,
+): Promise<{ readonly root: string; readonly entry: string }> {
+  const root = await realRoot(givenRoot);
+  const whole = join(root, ...pathParts(givenRoot, path));
+  const entry = followsLast
+    ? await realPathOf(whole)
+    : join(await realPathOf(dirname(whole)), basename(whole));
+  if (pathInside(root, entry) === undefined) throw leadsOut(path);
+  return { root, entry };
 }
 
 /** How a place is looked up. */
@@ -227,11 +171,14 @@ export async function withPlace<Result>(
   use: (place: Place) => Promise<Result>,
   { createFolders = false, followsLast = true }: PlaceOptions = {},
 ): Promise<Result> {
-  const place = await openPlace({ root, createFolders }, pathParts(root, path), followsLast);
+  const { root: real, entry } = await resolved(root, path, followsLast);
+  const isRoot = entry === real;
+  const folder = await openFolder(real, isRoot ? real : dirname(entry), createFolders);
+  const name = isRoot ? '.' : basename(entry);
   try {
-    return await use(place);
+    return await use({ folder, name, path: posix.join(folder.path, name) });
   } finally {
-    await place.folder.handle.close();
+    await folder.handle.close();
   }
 }
 
@@ -275,7 +222,7 @@ async function checkStillInside(folder: OpenFolder, name: string, stats: Stats):
   const now = await lstat(path);
   const isSame = now.ino === stats.ino && now.dev === stats.dev;
   if (!isSame || (await realpath(folder.place)) !== folder.place) {
-    throw leadsOut([...folder.parts, name]);
+    throw leadsOut(posix.join(folder.path, name));
   }
 }
 
@@ -289,13 +236,11 @@ export async function withFolder<Result>(
   path: string,
   use: (folder: OpenFolder) => Promise<Result>,
 ): Promise<Result> {
-  return withPlace(root, path, async ({ folder, name, path: real }) => {
-    if (name === '.') return use(folder);
-    const handle = await open(entryPath(folder, name), folderFlags);
-    try {
-      return await use(folderAt(handle, entryPath(folder, name), real.split('/')));
-    } finally {
-      await handle.close();
-    }
-  });
+  const { root: real, entry } = await resolved(root, path);
+  const folder = await openFolder(real, entry);
+  try {
+    return await use(folder);
+  } finally {
+    await folder.handle.close();
+  }
 }

@@ -51,7 +51,7 @@ export interface TracedCall {
     | {
         readonly type: 'error';
         readonly error: AgentError;
-        readonly output: { readonly text: string };
+        readonly output: string;
       };
 }
 
@@ -99,7 +99,7 @@ function resultOf(call: WrittenCall, round: number, trace: CallTrace): TracedCal
         recoverable: true,
         toolName: call.tool,
       },
-      output: { text: text(call.output ?? '') },
+      output: text(call.output ?? ''),
     };
   const { result = '' } = call;
   if (typeof result === 'string') return { type: 'output', text: text(result) };

@@ -1,10 +1,10 @@
 /** Runs a program as a process group of its own, and ends the whole group with it, or with the worker. */
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, resolve as resolvePath } from 'node:path';
-import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorCode } from '../workspace-root';
 
@@ -22,7 +22,7 @@ export interface ProgramRun {
   readonly timeLimitMs: number;
   readonly signal: AbortSignal;
   /** Receives the output of both streams in the order of arrival. */
-  readonly onOutput: (bytes: Buffer) => Promise<void>;
+  readonly onOutput: (bytes: Buffer) => void;
 }
 
 /** How a program ended. */
@@ -42,7 +42,10 @@ const watchdogScript = 'read -r word; kill -KILL "-$1"';
  *
  * Contract: the program never runs without a watchdog, which ends with the program.
  */
-function startGuarded(run: ProgramRun): { child: ChildProcess; watchdog: ChildProcess } {
+function startGuarded(run: ProgramRun): {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly watchdog: ChildProcess;
+} {
   const child = spawn('/bin/sh', ['-c', gateScript, 'sh', run.program, ...run.programArguments], {
     cwd: run.folder,
     env: { ...run.environment },
@@ -97,66 +100,45 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-async function readAll(stream: Readable | null, take: ProgramRun['onOutput']): Promise<void> {
-  for await (const bytes of stream ?? [])
-    await take(Buffer.isBuffer(bytes) ? bytes : Buffer.from(String(bytes)));
-}
-
 /**
  * Runs a program to its end, to the time limit, or until the signal is aborted.
  *
  * Contract: when it resolves, or the worker dies, every process of the group has been killed. A process that left the group
  * (`setsid`) is not found.
- * Errors: the system error if the program cannot be started (`ENOENT`, `EACCES`, `E2BIG`); those of `onOutput`.
+ * Errors: the system error if the program cannot be started (`ENOENT`, `EACCES`, `E2BIG`).
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramEnd> {
   await checkProgram(run);
   const { child, watchdog } = startGuarded(run);
-  const exit = new Promise<ProgramEnd>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (exitCode, signalName) => {
-      resolve(
-        exitCode === null
-          ? { type: 'killed', signalName: signalName ?? 'an unknown signal' }
-          : { type: 'exited', exitCode },
-      );
-    });
+  const closed = new Promise((resolve) => {
+    child.once('close', resolve);
   });
-  const reading = Promise.all([
-    readAll(child.stdout, run.onOutput),
-    readAll(child.stderr, run.onOutput),
-  ]);
-  reading.catch(() => {
-    killGroup(child, 'SIGKILL');
-  });
-  let stopped: 'timed-out' | 'aborted' | undefined;
+  for (const output of [child.stdout, child.stderr]) output.on('data', run.onOutput);
+  const deadline = AbortSignal.timeout(run.timeLimitMs);
+  const stopping = AbortSignal.any([run.signal, deadline]);
   let finalKill: NodeJS.Timeout | undefined;
-  const stop = (why: 'timed-out' | 'aborted'): void => {
-    stopped ??= why;
+  const stop = (): void => {
     killGroup(child, 'SIGTERM');
-    finalKill ??= setTimeout(() => {
+    finalKill = setTimeout(() => {
       killGroup(child, 'SIGKILL');
     }, graceMs);
   };
-  const onAbort = (): void => {
-    stop('aborted');
-  };
-  const timer = setTimeout(() => {
-    stop('timed-out');
-  }, run.timeLimitMs);
-  run.signal.addEventListener('abort', onAbort, { once: true });
-  if (run.signal.aborted) onAbort();
+  stopping.addEventListener('abort', stop, { once: true });
+  if (stopping.aborted) stop();
   try {
-    const end = await exit;
+    const [exitCode, signalName] = (await once(child, 'exit')) as [number | null, string | null];
+    const isStopped = stopping.aborted;
     killGroup(child, 'SIGKILL');
-    await Promise.race([reading, delay(drainMs, undefined, { ref: false })]);
-    return stopped === undefined ? end : { type: stopped };
+    await Promise.race([closed, delay(drainMs, undefined, { ref: false })]);
+    if (isStopped) return { type: deadline.aborted ? 'timed-out' : 'aborted' };
+    return exitCode === null
+      ? { type: 'killed', signalName: signalName ?? 'an unknown signal' }
+      : { type: 'exited', exitCode };
   } finally {
-    clearTimeout(timer);
     clearTimeout(finalKill);
-    run.signal.removeEventListener('abort', onAbort);
-    child.stdout?.destroy();
-    child.stderr?.destroy();
+    stopping.removeEventListener('abort', stop);
+    child.stdout.destroy();
+    child.stderr.destroy();
     watchdog.kill('SIGKILL');
   }
 }

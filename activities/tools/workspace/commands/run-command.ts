@@ -1,5 +1,4 @@
 /** Tool `run_command`: runs a program in the workspace, without a shell unless configured. */
-import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { defined } from '../../../../workflows/core/json';
@@ -9,29 +8,21 @@ import type { Tool, ToolContext, ToolDefinition } from '../../tool';
 import { ToolError } from '../../tool-error';
 import { commandWords } from './command-line';
 import { explainingPath } from '../path-errors';
-import { openSpool } from './output-spool';
-import type { OutputSpool } from './output-spool';
+import { OutputSpool } from './output-spool';
 import { runProgram } from './process-group';
 import type { ProgramEnd } from './process-group';
-import { pathParts } from '../../workspace-path';
 import { errorCode, withFolder, workspaceOf } from '../workspace-root';
 
 /** How commands run; set by people, never by the model. */
-export interface RunCommandOptions {
+export interface RunCommandOptions extends Pick<ToolDefinition, 'approval' | 'maxCalls'> {
   /** Give the command to `/bin/sh -c`. Default false. */
   readonly shell?: boolean;
   /** Milliseconds that a command may take. Default 120,000. */
   readonly timeLimitMs?: number;
-  /** Bytes of output that are kept, beside its end. Default 16 MB. */
-  readonly maxOutputBytes?: number;
   /** Variables added to the allowed ones of the worker; do not put secrets here. */
   readonly environment?: Readonly<Record<string, string>>;
   /** `read` only if all commands may be repeated freely, such as tests. Default `irreversible`. */
   readonly effect?: 'read' | 'irreversible';
-  /** Default `never`. */
-  readonly approval?: ToolDefinition['approval'];
-  /** Calls per run. Default 10 (R-GUARD-4). */
-  readonly maxCalls?: number;
 }
 
 /** Variables that pass from the worker to commands: what programs need to run, and none of the worker's secrets. */
@@ -52,7 +43,8 @@ function commandEnvironment(added: Readonly<Record<string, string>>): Record<str
 }
 
 const defaultTimeLimitMs = 120_000;
-const defaultOutputBytes = 16 * 1024 * 1024;
+/** Bytes of output that are kept, beside its end. */
+const maxOutputBytes = 16 * 1024 * 1024;
 /** Milliseconds from the command's time limit to the tool's, in which the process group is ended. */
 const endingMs = 10_000;
 /** Characters of output in the message of a command that was stopped. */
@@ -92,13 +84,13 @@ function notStarted(program: string, thrown: unknown): unknown {
     : thrown;
 }
 
-async function report(
+function report(
   end: ProgramEnd,
   seconds: string,
   spool: OutputSpool,
   context: ToolContext,
-): Promise<string> {
-  const output = await spool.text();
+): string {
+  const output = spool.text();
   switch (end.type) {
     case 'exited':
       return `Exit code ${end.exitCode} after ${seconds} s.\n${output === '' ? '(no output)' : output}`;
@@ -129,28 +121,24 @@ async function runIn(
   context: ToolContext,
 ): Promise<string> {
   const [program = '', ...programArguments] = words;
-  const spool = await openSpool(options.maxOutputBytes ?? defaultOutputBytes);
+  const spool = new OutputSpool(maxOutputBytes);
   const startedAt = performance.now();
-  try {
-    const end = await runProgram({
-      program,
-      programArguments,
-      folder,
-      environment: commandEnvironment(options.environment ?? {}),
-      timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
-      signal: context.signal,
-      onOutput: async (bytes) => {
-        await spool.write(bytes);
-        context.progress(spool.tail(80).trim().split('\n').at(-1) ?? '');
-      },
-    }).catch((thrown: unknown) => {
-      throw notStarted(program, thrown);
-    });
-    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
-    return await report(end, seconds, spool, context);
-  } finally {
-    await spool.close();
-  }
+  const end = await runProgram({
+    program,
+    programArguments,
+    folder,
+    environment: commandEnvironment(options.environment ?? {}),
+    timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
+    signal: context.signal,
+    onOutput: (bytes) => {
+      spool.write(bytes);
+      context.progress(spool.tail(80).trim().split('\n').at(-1) ?? '');
+    },
+  }).catch((thrown: unknown) => {
+    throw notStarted(program, thrown);
+  });
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  return report(end, seconds, spool, context);
 }
 
 async function execute(
@@ -160,11 +148,10 @@ async function execute(
 ): Promise<string> {
   const root = workspaceOf(context);
   const words = programOf(given, options.shell === true);
-  await explainingPath(given.folder, context, () =>
-    withFolder(root, given.folder, async ({ place }) => stat(place)),
+  const folder = await explainingPath(given.folder, context, () =>
+    withFolder(root, given.folder, ({ path }) => Promise.resolve(join(root, path))),
   );
   context.signal.throwIfAborted();
-  const folder = join(root, ...pathParts(root, given.folder));
   return runIn(folder, words, options, context);
 }
 
@@ -173,19 +160,12 @@ async function execute(
  *
  * Contract: commands do not outlive their call and do not see the worker's environment. It is not a sandbox: a program can do
  * what the worker's user can. Run the worker in a container for that.
- * Errors: `UserError` for limits that are not whole numbers.
+ * Errors: `UserError` for a time limit that is no whole number.
  */
 export function runCommand(options: RunCommandOptions = {}): Tool {
-  const {
-    shell: usesShell = false,
-    timeLimitMs = defaultTimeLimitMs,
-    maxOutputBytes = 1,
-  } = options;
-  for (const [name, value] of Object.entries({ timeLimitMs, maxOutputBytes })) {
-    if (!Number.isInteger(value) || value < 1) {
-      throw new UserError(`run_command: ${name} is ${value}; give a whole number above 0.`);
-    }
-  }
+  const { shell: usesShell = false, timeLimitMs = defaultTimeLimitMs } = options;
+  if (!Number.isInteger(timeLimitMs) || timeLimitMs < 1)
+    throw new UserError(`run_command: timeLimitMs is ${timeLimitMs}; give a whole number above 0.`);
   const how = usesShell
     ? '/bin/sh runs the command.'
     : 'There is no shell: one program per call, no pipes, no redirection, no variables.';
