@@ -8,7 +8,6 @@ import {
   openAiErrorHeaders,
   refuseOpenAiHeaders,
   refuseOpenAiText,
-  unknownOpenAiModel,
 } from '../openai/openai-errors';
 import {
   claudeSignature,
@@ -145,49 +144,6 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   ];
 }
 
-function wholeMessage(reply: ReplyStep, context: ReplyContext): JsonObject {
-  const said = (type: 'text' | 'reasoning' | 'refusal'): string =>
-    reply.parts.map((part) => (part.type === type ? part.text : '')).join('');
-  const calls = reply.parts.flatMap((part) =>
-    part.type === 'tool-call'
-      ? [
-          {
-            id: part.id ?? context.newId('call_'),
-            type: 'function',
-            function: functionOf(part, part.argumentsText),
-          },
-        ]
-      : [],
-  );
-  const reasoning = said('reasoning');
-  return {
-    role: 'assistant',
-    content: said('text') === '' ? null : said('text'),
-    refusal: said('refusal') === '' ? null : said('refusal'),
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-  };
-}
-
-function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
-  return {
-    id: context.newId('chatcmpl-'),
-    object: 'chat.completion',
-    created: Math.floor(context.createdAtMs / 1000),
-    model: context.model,
-    choices: [
-      {
-        index: 0,
-        message: wholeMessage(reply, context),
-        logprobs: null,
-        finish_reason: finishReasons[reply.stop],
-      },
-    ],
-    usage: usageOf(context.usage),
-    system_fingerprint: 'fp_emulator',
-  };
-}
-
 function refuseOverflow(
   inputTokens: number,
   body: JsonObject,
@@ -270,7 +226,6 @@ function promptBlocks(body: JsonObject): readonly PromptBlock[] {
 export const chatWire: Wire = {
   name: 'chat',
   frames,
-  whole,
   errorBody: openAiErrorBody,
   errorFrame: (error) => ({
     text: `data: ${JSON.stringify(openAiErrorBody(error))}\n\n`,
@@ -281,7 +236,6 @@ export const chatWire: Wire = {
   refuseHeaders: refuseOpenAiHeaders,
   refuseBody: validateChat,
   refuseText: refuseOpenAiText,
-  unknownModel: unknownOpenAiModel,
   refuseOverflow,
   conversation,
   promptBlocks,

@@ -142,13 +142,6 @@ function* fieldRules(body: JsonObject): Refusals {
       'invalid_parameter_combination',
     );
   }
-  if (body['stream_options'] !== undefined && body['stream'] !== true) {
-    yield refusal(
-      "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-      'stream_options',
-      null,
-    );
-  }
   if (body['tools'] !== undefined) return;
   for (const field of ['tool_choice', 'parallel_tool_calls']) {
     if (body[field] === undefined) continue;

@@ -9,11 +9,9 @@ import {
   openAiShape,
   refuseOpenAiHeaders,
   refuseOpenAiText,
-  unknownOpenAiModel,
 } from '../openai/openai-errors';
 import type { ReplyStep, VendorError } from '../step';
 import { responseItems } from './responses-items';
-import type { StreamedItem } from './responses-items';
 import { inputItems, validateResponses } from './validate-responses';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from '../wire';
 
@@ -64,22 +62,6 @@ function opened(context: ReplyContext, id: string): JsonObject {
   };
 }
 
-function closed(
-  reply: ReplyStep,
-  context: ReplyContext,
-  start: JsonObject,
-  items: readonly StreamedItem[],
-): JsonObject {
-  const reason = incompleteReason(reply);
-  return {
-    ...start,
-    status: reason === undefined ? 'completed' : 'incomplete',
-    incomplete_details: reason === undefined ? null : { reason },
-    output: items.map((item) => item.done),
-    usage: usageOf(context.usage),
-  };
-}
-
 function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   let sequence = 0;
   const frame = (type: string, data: JsonObject, more: Omit<Frame, 'text'> = {}): Frame => {
@@ -89,7 +71,14 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   };
   const start = opened(context, context.newId('resp_'));
   const items = responseItems(reply, context);
-  const end = closed(reply, context, start, items);
+  const reason = incompleteReason(reply);
+  const end = {
+    ...start,
+    status: reason === undefined ? 'completed' : 'incomplete',
+    incomplete_details: reason === undefined ? null : { reason },
+    output: items.map((item) => item.done),
+    usage: usageOf(context.usage),
+  };
   return [
     frame('response.created', { response: start }),
     frame('response.in_progress', { response: start }),
@@ -104,21 +93,8 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
       ),
       frame('response.output_item.done', { output_index: index, item: item.done }),
     ]),
-    frame(
-      incompleteReason(reply) === undefined ? 'response.completed' : 'response.incomplete',
-      { response: end },
-      { closing: true },
-    ),
+    frame(`response.${end.status}`, { response: end }, { closing: true }),
   ];
-}
-
-function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
-  return closed(
-    reply,
-    context,
-    opened(context, context.newId('resp_')),
-    responseItems(reply, context),
-  );
 }
 
 function messageTurn(item: JsonObject): Turn {
@@ -219,7 +195,6 @@ function errorFrame(error: VendorError): Frame {
 export const responsesWire: Wire = {
   name: 'responses',
   frames,
-  whole,
   errorBody: openAiErrorBody,
   errorFrame,
   dataLine: (data) => `event: response.output_text.delta\ndata: ${data}\n\n`,
@@ -228,7 +203,6 @@ export const responsesWire: Wire = {
   refuseHeaders: refuseOpenAiHeaders,
   refuseBody: validateResponses,
   refuseText: refuseOpenAiText,
-  unknownModel: unknownOpenAiModel,
   refuseOverflow: (inputTokens, _body, windowTokens) =>
     inputTokens <= windowTokens
       ? undefined

@@ -164,8 +164,8 @@ function* fieldRules(body: JsonObject): Refusals {
 }
 
 /** Sealed without a name, or before another reasoning item. */
-function isSealedElse(sealed: string, id: string, { isSealed }: ValidationContext): boolean {
-  return isSealed(sealed, id === '' ? undefined : sealSubject(id, 'reasoning'));
+function isSealedElse(sealed: string, id: string, { seal }: ValidationContext): boolean {
+  return seal.isSealed(sealed, id === '' ? undefined : sealSubject(id, 'reasoning'));
 }
 
 function* reasoningRules(
@@ -185,7 +185,7 @@ function* reasoningRules(
       status: 404,
     };
   }
-  const ledToItem = context.isSealed(stringOf(sealed), sealSubject(id, 'item'));
+  const ledToItem = context.seal.isSealed(stringOf(sealed), sealSubject(id, 'item'));
   if (!ledToItem && !isSealedElse(stringOf(sealed), id, context)) {
     const what = id === '' ? `${stringOf(sealed).slice(0, 4)}...` : `for item ${id}`;
     yield refusal(
