@@ -70,7 +70,7 @@ async function chat(): Promise<readonly [string, readonly unknown[]]> {
     message?.content ?? '',
     (message?.tool_calls ?? []).map((call) => [
       call.function.name,
-      JSON.parse(call.function.arguments),
+      JSON.parse(call.function.arguments) as unknown,
     ]),
   ];
 }

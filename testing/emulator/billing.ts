@@ -59,7 +59,7 @@ function countBlocks(blocks: readonly PromptBlock[]): readonly CountedBlock[] {
   return blocks.map((block) => {
     prefix = createHash('sha256').update(prefix).update(block.text).digest('base64');
     return {
-      tokens: block.tokens ?? tableTokens(block),
+      tokens: tableTokens(block),
       prefix,
       breakpoint: block.breakpoint,
     };

@@ -18,22 +18,13 @@ import type { ReplyStep, VendorError } from './step';
 import type { ScriptKey, ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
 import { Seal } from './seal';
-import type { PromptBlock, ReplyContext, WireName } from './wire';
+import type { ReplyContext } from './wire';
 import { producedText } from './wire';
-
-/** Counts tokens as a vendor does. */
-export interface TokenCounting {
-  /** The prompt with a count on each block. */
-  prompt(wire: WireName, model: string, blocks: readonly PromptBlock[]): readonly PromptBlock[];
-  textTokens(wire: WireName, model: string, text: string): number;
-}
 
 /** How an emulator behaves. */
 export interface EmulatorOptions {
   /** Context window per model, in tokens; default none. */
   readonly windows?: Readonly<Record<string, number>>;
-  /** How tokens are counted. Default: by the table o200k on every wire. */
-  readonly counting?: TokenCounting;
   /** The newest requests keep their bodies up to this many bytes together, the last one always; default 64 MB. */
   readonly recordedBodyBytes?: number;
   /** Makes ids repeatable; default random. */
@@ -193,18 +184,8 @@ export class VendorEmulator {
       return { status: 400, message: 'The emulator only streams: send `"stream": true`.' };
     const windowTokens = this.#options.windows?.[request.model];
     if (windowTokens === undefined) return undefined;
-    const tokens = promptTokens(this.#prompt(route, request));
+    const tokens = promptTokens(route.wire.promptBlocks(request.body));
     return route.wire.refuseOverflow(tokens, body, windowTokens);
-  }
-
-  #prompt({ wire }: Route, { body, model }: RecordedRequest): readonly PromptBlock[] {
-    const blocks = wire.promptBlocks(body);
-    return this.#options.counting?.prompt(wire.name, model, blocks) ?? blocks;
-  }
-
-  #count(request: RecordedRequest, text: string): number {
-    const { counting } = this.#options;
-    return counting?.textTokens(request.wire, request.model, text) ?? countTokens(text);
   }
 
   async #answer(route: Route, request: RecordedRequest, response: ServerResponse): Promise<void> {
@@ -219,7 +200,7 @@ export class VendorEmulator {
     request.answer = { type: 'step', step };
     const isWorking = step.type === 'reply' || step.reply !== undefined;
     const input = isWorking
-      ? this.#cache.price(route.wire.name, request.model, this.#prompt(route, request))
+      ? this.#cache.price(route.wire.name, request.model, route.wire.promptBlocks(request.body))
       : noUsage;
     const context = this.#planContext(route, request, input);
     const actions = step.type === 'reply' ? planReply(context, step) : step.plan(context);
@@ -228,7 +209,7 @@ export class VendorEmulator {
     const isWhole = step.type === 'reply' && !request.progress.abandoned;
     const usage: Usage = {
       ...input,
-      outputTokens: this.#count(request, produced),
+      outputTokens: countTokens(produced),
       ...(isWhole ? step.usage : {}),
     };
     this.bill.charge(request.model, usage);
@@ -255,7 +236,7 @@ export class VendorEmulator {
         model: reply.model ?? request.model,
         usage: {
           ...input,
-          outputTokens: this.#count(request, producedText(reply)),
+          outputTokens: countTokens(producedText(reply)),
           ...reply.usage,
         },
         body: request.body,

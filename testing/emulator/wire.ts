@@ -61,13 +61,9 @@ export interface Conversation {
 /** A piece of the prompt in the order in which the vendor caches it. */
 export interface PromptBlock {
   readonly text: string;
-  /** The thing there: a tool, a content block, a message, an item. */
-  readonly content: JsonObject;
   /** Tokens of images and files, which are not counted from text. */
   readonly extraTokens: number;
   readonly breakpoint: boolean;
-  /** Replaces the count by the table. */
-  readonly tokens?: number;
 }
 
 /** What validation knows beyond the body. */

@@ -226,7 +226,6 @@ function promptBlock(place: string, block: JsonObject): PromptBlock {
   const image = rest['type'] === 'image' || rest['type'] === 'document';
   return {
     text: `${place}:${JSON.stringify(rest)}`,
-    content: rest,
     extraTokens: image ? imageTokens : 0,
     breakpoint: breakpoint !== undefined && breakpoint !== null,
   };

@@ -2,7 +2,8 @@
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
-import { blocksOf, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
+import { listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
+import { isInstruction, messageBlocks, toolBlocks } from '../openai/openai-prompt';
 import {
   openAiErrorBody,
   openAiErrorHeaders,
@@ -30,9 +31,6 @@ const finishReasons: Readonly<Record<ReplyStop, string>> = {
   refusal: 'stop',
   'context-window': 'length',
 };
-
-/** Tokens that an image costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
-const imageTokens = 255;
 
 function usageOf(usage: Usage): JsonObject {
   const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
@@ -167,59 +165,38 @@ function refuseOverflow(
 function turnOf(message: JsonObject): Turn {
   const isTool = message['role'] === 'tool';
   const text = textOf(message['content']);
+  const result = { id: stringOf(message['tool_call_id']), content: text, isError: false };
   return {
     role: message['role'] === 'assistant' ? 'assistant' : 'user',
     text: isTool ? '' : text,
-    toolCalls: listOf(message['tool_calls']).map((call) => {
-      const called = objectOf(objectOf(call)['function']);
-      return {
-        id: stringOf(objectOf(call)['id']),
-        name: stringOf(called['name']),
-        argumentsText: stringOf(called['arguments']),
-      };
-    }),
-    toolResults: isTool
-      ? [{ id: stringOf(message['tool_call_id']), content: text, isError: false }]
-      : [],
+    toolCalls: listOf(message['tool_calls'])
+      .map(objectOf)
+      .map(({ id, function: called }) => ({
+        id: stringOf(id),
+        name: stringOf(objectOf(called)['name']),
+        argumentsText: stringOf(objectOf(called)['arguments']),
+      })),
+    toolResults: isTool ? [result] : [],
   };
 }
 
-const systemRoles = ['system', 'developer'];
-
 function conversation(body: JsonObject): Conversation {
   const messages = listOf(body['messages']).map(objectOf);
-  const isSystem = (message: JsonObject): boolean =>
-    systemRoles.includes(stringOf(message['role']));
   return {
     systemText: messages
-      .filter(isSystem)
+      .filter(isInstruction)
       .map((message) => textOf(message['content']))
       .join('\n'),
     toolNames: listOf(body['tools']).map((tool) =>
       stringOf(objectOf(objectOf(tool)['function'])['name']),
     ),
-    turns: messages.filter((message) => !isSystem(message)).map(turnOf),
+    turns: messages.filter((message) => !isInstruction(message)).map(turnOf),
   };
 }
 
 function promptBlocks(body: JsonObject): readonly PromptBlock[] {
-  const tools = listOf(body['tools']).map((tool) => ({
-    text: `tool:${JSON.stringify(tool)}`,
-    content: objectOf(tool),
-    extraTokens: 0,
-    breakpoint: false,
-  }));
-  const messages = listOf(body['messages'])
-    .map(objectOf)
-    .map((message) => ({
-      text: JSON.stringify(message),
-      content: message,
-      extraTokens:
-        imageTokens *
-        blocksOf(message['content']).filter((block) => block['type'] === 'image_url').length,
-      breakpoint: false,
-    }));
-  return [...tools, ...messages];
+  const messages = listOf(body['messages']).map(objectOf);
+  return [...toolBlocks(body), ...messageBlocks(messages, 'image_url')];
 }
 
 /** The Chat Completions wire. Source: vendor's API reference; shapes in cases.jsonl. */

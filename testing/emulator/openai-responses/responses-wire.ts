@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
-import { blocksOf, listOf, objectOf, stringOf, textOf } from '../json-read';
+import { listOf, objectOf, stringOf, textOf } from '../json-read';
 import {
   openAiErrorBody,
   openAiErrorHeaders,
@@ -10,13 +10,11 @@ import {
   refuseOpenAiHeaders,
   refuseOpenAiText,
 } from '../openai/openai-errors';
+import { isInstruction, messageBlocks, toolBlocks } from '../openai/openai-prompt';
 import type { ReplyStep, VendorError } from '../step';
 import { responseItems } from './responses-items';
 import { inputItems, validateResponses } from './validate-responses';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from '../wire';
-
-/** Tokens that an image costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
-const imageTokens = 255;
 
 function usageOf(usage: Usage): JsonObject {
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
@@ -97,38 +95,26 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   ];
 }
 
-function messageTurn(item: JsonObject): Turn {
-  return {
-    role: item['role'] === 'assistant' ? 'assistant' : 'user',
-    text: textOf(item['content']),
-    toolCalls: [],
-    toolResults: [],
-  };
-}
+const nothingSaid = { text: '', toolCalls: [], toolResults: [] };
 
 function turnOf(item: JsonObject): Turn | undefined {
   const id = stringOf(item['call_id']);
   switch (stringOf(item['type'])) {
-    case 'function_call':
-      return {
-        role: 'assistant',
-        text: '',
-        toolCalls: [
-          { id, name: stringOf(item['name']), argumentsText: stringOf(item['arguments']) },
-        ],
-        toolResults: [],
-      };
-    case 'function_call_output':
-      return {
-        role: 'user',
-        text: '',
-        toolCalls: [],
-        toolResults: [{ id, content: textOf(item['output']), isError: false }],
-      };
-    case 'message':
-      return ['system', 'developer'].includes(stringOf(item['role']))
+    case 'function_call': {
+      const { name, arguments: text } = item;
+      const call = { id, name: stringOf(name), argumentsText: stringOf(text) };
+      return { ...nothingSaid, role: 'assistant', toolCalls: [call] };
+    }
+    case 'function_call_output': {
+      const result = { id, content: textOf(item['output']), isError: false };
+      return { ...nothingSaid, role: 'user', toolResults: [result] };
+    }
+    case 'message': {
+      const role = item['role'] === 'assistant' ? 'assistant' : 'user';
+      return isInstruction(item)
         ? undefined
-        : messageTurn(item);
+        : { ...nothingSaid, role, text: textOf(item['content']) };
+    }
     default:
       return undefined;
   }
@@ -136,36 +122,20 @@ function turnOf(item: JsonObject): Turn | undefined {
 
 function conversation(body: JsonObject): Conversation {
   const items = inputItems(body);
-  const system = items.filter((item) => ['system', 'developer'].includes(stringOf(item['role'])));
+  const system = items.filter(isInstruction).map((item) => textOf(item['content']));
   return {
-    systemText: [stringOf(body['instructions']), ...system.map((item) => textOf(item['content']))]
-      .filter((text) => text !== '')
-      .join('\n'),
+    systemText: [stringOf(body['instructions']), ...system].filter(Boolean).join('\n'),
     toolNames: listOf(body['tools']).map((tool) => stringOf(objectOf(tool)['name'])),
     turns: items.map(turnOf).filter((turn) => turn !== undefined),
   };
 }
 
 function promptBlocks(body: JsonObject): readonly PromptBlock[] {
-  const block = (text: string, content: JsonObject, extraTokens = 0): PromptBlock => ({
-    text,
-    content,
-    extraTokens,
-    breakpoint: false,
-  });
+  const text = stringOf(body['instructions']);
   return [
-    ...listOf(body['tools']).map((tool) => block(`tool:${JSON.stringify(tool)}`, objectOf(tool))),
-    block(`instructions:${stringOf(body['instructions'])}`, {
-      text: body['instructions'] ?? '',
-    }),
-    ...inputItems(body).map((item) =>
-      block(
-        JSON.stringify(item),
-        item,
-        imageTokens *
-          blocksOf(item['content']).filter((part) => part['type'] === 'input_image').length,
-      ),
-    ),
+    ...toolBlocks(body),
+    { text: `instructions:${text}`, extraTokens: 0, breakpoint: false },
+    ...messageBlocks(inputItems(body), 'input_image'),
   ];
 }
 
