@@ -290,6 +290,6 @@ export function validateAnthropic(
   body: JsonObject,
   context: ValidationContext,
 ): VendorError | undefined {
-  for (const message of allProblems(body, context)) return { status: 400, message };
-  return undefined;
+  const [message] = allProblems(body, context);
+  return message === undefined ? undefined : { status: 400, message };
 }

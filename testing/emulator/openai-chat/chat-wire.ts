@@ -43,10 +43,6 @@ function usageOf(usage: Usage): JsonObject {
   };
 }
 
-function functionOf(part: Extract<ReplyPart, { type: 'tool-call' }>, text: string): JsonObject {
-  return { ...defined({ name: part.name }), arguments: text };
-}
-
 interface Delta {
   readonly delta: JsonObject;
   readonly produced: string;
@@ -67,7 +63,7 @@ function toolDeltas(
     index,
     id,
     type: 'function',
-    function: functionOf(part, ''),
+    function: { ...defined({ name: part.name }), arguments: '' },
   };
   const sealed = index === 0 && detailKind(context.body) === 'sealed';
   const details = sealed ? { reasoning_details: [sealedDetail(context.seal, id)] } : {};
