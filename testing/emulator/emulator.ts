@@ -15,7 +15,7 @@ import type { ParsedBody, Route } from './http-intake';
 import { parseBody, pathOf, readBody, redactedHeaders, routeOf } from './http-intake';
 import { RecordedRequest, RequestLog } from './recorded-request';
 import type { ReplyStep, VendorError } from './step';
-import type { ScriptKey, ScriptRule } from './script-queue';
+import type { ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
 import { Seal } from './seal';
 import type { ReplyContext } from './wire';
@@ -91,7 +91,10 @@ export class VendorEmulator {
    *
    * Contract: the most specific key that matches a request (model, wire, mount) decides alone; calls with the same key append.
    */
-  script(script: readonly Step[] | ScriptRule, key: ScriptKey = {}): void {
+  script(
+    script: readonly Step[] | ScriptRule,
+    key: Partial<Pick<RecordedRequest, 'model' | 'wire' | 'mount'>> = {},
+  ): void {
     this.#scripts.add(script, key);
   }
 

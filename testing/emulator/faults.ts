@@ -18,6 +18,7 @@ export interface FaultStep {
   readonly name: string;
   /** What the model works on, and bills, until the fault strikes. */
   readonly reply?: ReplyStep;
+  /** What happens on the connection. @internal */
   readonly plan: (context: PlanContext) => readonly Action[];
 }
 

@@ -11,7 +11,7 @@ export type ScriptRule = (
 ) => Step | undefined | Promise<Step | undefined>;
 
 /** Which requests a script answers; an absent field matches all. */
-export type ScriptKey = Partial<Pick<RecordedRequest, 'model' | 'wire' | 'mount'>>;
+type ScriptKey = Partial<Pick<RecordedRequest, 'model' | 'wire' | 'mount'>>;
 
 interface Queue {
   readonly key: ScriptKey;

@@ -163,7 +163,7 @@ export const fault = {
 
   /** The connection ends, or stalls, before or right after the response's head. */
   connection: (
-    how: ConnectionEnd | 'stall',
+    how: 'reset' | 'fin' | 'eof' | 'stall',
     at: 'before-headers' | 'after-headers' = 'before-headers',
   ): FaultStep => ({
     type: 'fault',
@@ -179,7 +179,7 @@ export const fault = {
     readonly status?: number;
     readonly headers: Readonly<Record<string, string>>;
     readonly pieces: readonly (string | Buffer | { readonly waitMs: number })[];
-    readonly end?: ConnectionEnd | 'stall';
+    readonly end?: 'reset' | 'fin' | 'eof' | 'stall';
     readonly pingEveryMs?: number;
   }): FaultStep => ({
     type: 'fault',
@@ -215,7 +215,10 @@ export const fault = {
   /** Any vendor error as an error event inside a 200 stream. */
   errorInStream: (
     error: VendorError,
-    { then = 'eof', ...options }: StreamFaultOptions & { readonly then?: ConnectionEnd } = {},
+    {
+      then = 'eof',
+      ...options
+    }: StreamFaultOptions & { readonly then?: 'reset' | 'fin' | 'eof' } = {},
   ): FaultStep =>
     inStream('error', options, (context, _rest, how) => [
       ...striking(framesToActions([context.wire.errorFrame(error, context.requestId)], how)),
@@ -226,7 +229,7 @@ export const fault = {
   cutStream: ({
     how = 'reset',
     ...options
-  }: StreamFaultOptions & { readonly how?: ConnectionEnd } = {}): FaultStep =>
+  }: StreamFaultOptions & { readonly how?: 'reset' | 'fin' | 'eof' } = {}): FaultStep =>
     inStream('cut', options, (context) => [ending(context, how)]),
 
   /** All content, then a clean end without the vendor's closing events. */
