@@ -81,7 +81,7 @@ async function converse(size: LongConversation, place?: BenchPlace): Promise<See
   const { iterations, windowTokens, maxOutputTokens } = size;
   const emulator = await VendorEmulator.start({
     windows: { [model]: windowTokens },
-    recordedBodies: 2,
+    recordedBodyBytes: 0,
   });
   emulator.script(mindOf(size));
   try {

@@ -151,7 +151,7 @@ async function runFleet(
   directory: string,
 ): Promise<FleetBenchResult> {
   const server = await startEmbeddedServer({ untilExitOf: process.pid });
-  const emulator = await VendorEmulator.start({ recordedBodies: 0 });
+  const emulator = await VendorEmulator.start({ recordedBodyBytes: 0 });
   const store = await openStore(`sqlite:${path.join(directory, 'store.db')}`);
   const apiKey = 'bench-key';
   const connection = await connectWorker({ address: server.address });

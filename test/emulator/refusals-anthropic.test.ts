@@ -21,7 +21,7 @@ async function post(
 ): Promise<string> {
   const client = new Anthropic({ apiKey: 'k', baseURL: emulator.url, maxRetries: 0 });
   try {
-    await client.post('/v1/messages', { body, headers });
+    await client.post('/v1/messages', { body: { stream: true, ...body }, headers });
     return 'accepted';
   } catch (error) {
     if (error instanceof Anthropic.APIError) return `${error.status ?? ''} ${error.message}`;
@@ -288,7 +288,8 @@ describe('thinking that comes back', () => {
     try {
       thinker.script([reply.toolCalls([{ name: 'run', input: {} }], { reasoning: 'I think.' })]);
       const client = new Anthropic({ apiKey: 'k', baseURL: thinker.url, maxRetries: 0 });
-      return await client.post('/v1/messages', { body });
+      const asked = body as unknown as Anthropic.MessageCreateParams;
+      return await client.messages.stream({ ...asked, stream: true }).finalMessage();
     } finally {
       await thinker.stop();
     }

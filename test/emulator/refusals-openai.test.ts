@@ -19,7 +19,7 @@ async function post(path: string, body: JsonObject, hasKey = true): Promise<stri
   const client = new OpenAI({ apiKey: 'k', baseURL: emulator.baseUrl('chat'), maxRetries: 0 });
   try {
     await client.post(path, {
-      body,
+      body: { stream: true, ...body },
       ...(hasKey ? {} : { headers: { authorization: null } }),
     });
     return 'accepted';
@@ -254,7 +254,9 @@ describe('Responses', () => {
   });
   const reason = async (): Promise<JsonObject> => {
     const client = new OpenAI({ apiKey: 'k', baseURL: emulator.baseUrl('responses') });
-    const response = await client.responses.create({ model: 'm', input: 'hello', store: false });
+    const response = await client.responses
+      .stream({ model: 'm', input: 'hello', store: false })
+      .finalResponse();
     return JSON.parse(JSON.stringify(response.output[0])) as JsonObject;
   };
 

@@ -1,4 +1,4 @@
-/** Whatever a script says, both SDKs read from the stream exactly that, and from a whole answer the same. */
+/** Whatever a script says, both SDKs read from the stream exactly that. */
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { VendorEmulator } from '../../testing/emulator/emulator';
@@ -49,12 +49,10 @@ function callsOf(said: readonly ReplyPart[]): readonly unknown[] {
 
 const user = { role: 'user', content: 'hello' } as const;
 
-async function messages(stream: boolean): Promise<readonly [string, readonly unknown[]]> {
+async function messages(): Promise<readonly [string, readonly unknown[]]> {
   const client = new Anthropic({ apiKey: 'k', baseURL: emulator.url, maxRetries: 0 });
   const body = { model: 'm', max_tokens: 9, messages: [user] };
-  const message = stream
-    ? await client.messages.stream(body).finalMessage()
-    : await client.messages.create(body);
+  const message = await client.messages.stream(body).finalMessage();
   return [
     message.content.map((block) => (block.type === 'text' ? block.text : '')).join(''),
     message.content.flatMap((block) =>
@@ -63,27 +61,24 @@ async function messages(stream: boolean): Promise<readonly [string, readonly unk
   ];
 }
 
-async function chat(stream: boolean): Promise<readonly [string, readonly unknown[]]> {
+async function chat(): Promise<readonly [string, readonly unknown[]]> {
   const client = new OpenAI({ apiKey: 'k', baseURL: emulator.baseUrl('chat'), maxRetries: 0 });
   const body = { model: 'm', messages: [user] };
-  const completion = stream
-    ? await client.chat.completions.stream(body).finalChatCompletion()
-    : await client.chat.completions.create(body);
+  const completion = await client.chat.completions.stream(body).finalChatCompletion();
   const message = completion.choices[0]?.message;
   return [
     message?.content ?? '',
-    (message?.tool_calls ?? []).flatMap((call) =>
-      call.type === 'function' ? [[call.function.name, JSON.parse(call.function.arguments)]] : [],
-    ),
+    (message?.tool_calls ?? []).map((call) => [
+      call.function.name,
+      JSON.parse(call.function.arguments) as unknown,
+    ]),
   ];
 }
 
-async function responses(stream: boolean): Promise<readonly [string, readonly unknown[]]> {
+async function responses(): Promise<readonly [string, readonly unknown[]]> {
   const client = new OpenAI({ apiKey: 'k', baseURL: emulator.baseUrl('responses'), maxRetries: 0 });
   const body = { model: 'm', input: 'hello', store: false };
-  const response = stream
-    ? await client.responses.stream(body).finalResponse()
-    : await client.responses.create(body);
+  const response = await client.responses.stream(body).finalResponse();
   return [
     response.output_text,
     response.output.flatMap((item) =>
@@ -98,9 +93,9 @@ test.each(['messages', 'chat', 'responses'] as const)(
   'reads from %s whatever the script says',
   async (wire) => {
     await fc.assert(
-      fc.asyncProperty(replies, fc.boolean(), async (step, stream) => {
+      fc.asyncProperty(replies, async (step) => {
         emulator.script([step]);
-        const [text, calls] = await wires[wire](stream);
+        const [text, calls] = await wires[wire]();
         expect(text).toBe(textOf(step.parts));
         expect(calls).toEqual(callsOf(step.parts));
       }),
@@ -123,7 +118,9 @@ test.each<[ReplyStop, string, string, string]>([
   const message = await client.messages
     .stream({ model: 'm', max_tokens: 9, messages: [user] })
     .finalMessage();
-  const completion = await openai.chat.completions.create({ model: 'm', messages: [user] });
+  const completion = await openai.chat.completions
+    .stream({ model: 'm', messages: [user] })
+    .finalChatCompletion();
   const response = await openai.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
   emulator.clearScripts();
   expect(message.stop_reason).toBe(anthropic);
@@ -139,7 +136,9 @@ test('refuses in the words of each vendor', async () => {
   const message = await client.messages
     .stream({ model: 'm', max_tokens: 9, messages: [user] })
     .finalMessage();
-  const completion = await openai.chat.completions.create({ model: 'm', messages: [user] });
+  const completion = await openai.chat.completions
+    .stream({ model: 'm', messages: [user] })
+    .finalChatCompletion();
   const response = await openai.responses.stream({ model: 'm', input: 'hi' }).finalResponse();
   emulator.clearScripts();
   expect(message.stop_reason).toBe('refusal');

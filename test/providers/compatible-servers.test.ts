@@ -2,8 +2,14 @@
 import { presetNames, presetProvider } from '../../activities/providers/presets';
 import type { ModelReply, Provider } from '../../activities/providers/provider';
 import { VendorEmulator } from '../../testing/emulator/emulator';
-import type { FaultStep } from '../../testing/emulator/script';
-import { failureOf, rawStream, requestFor, sendOptions, testKey } from './support/provider-bench';
+import {
+  endedStream,
+  failureOf,
+  rawStream,
+  requestFor,
+  sendOptions,
+  testKey,
+} from './support/provider-bench';
 
 let emulator: VendorEmulator;
 let provider: Provider;
@@ -243,20 +249,13 @@ describe('a stream', () => {
   });
 
   it('is whole although the connection breaks after the finish reason', async () => {
-    emulator.script([
-      {
-        ...rawStream(delta({ content: 'hi' }, 'stop')),
-        end: { type: 'end', how: 'reset' },
-      } as FaultStep,
-    ]);
+    emulator.script([endedStream('reset', delta({ content: 'hi' }, 'stop'))]);
     const got = await provider.send(requestFor('chat', { model: 'm' }), sendOptions());
     expect(got.stopReason).toBe('end');
   });
 
   it('is whole although the server never closes the connection', async () => {
-    emulator.script([
-      { ...rawStream(delta({ content: 'hi' }, 'stop')), end: { type: 'stall' } } as FaultStep,
-    ]);
+    emulator.script([endedStream('stall', delta({ content: 'hi' }, 'stop'))]);
     const got = await provider.send(requestFor('chat', { model: 'm' }), sendOptions());
     expect(got.stopReason).toBe('end');
   });

@@ -13,8 +13,6 @@ import type { JsonValue } from '../../workflows/core/json';
 import type { Message } from '../../workflows/core/message';
 import { models, providerOn, requestFor, sendOptions, userMessage } from './support/provider-bench';
 
-type RawStep = Extract<FaultStep, { type: 'raw' }>;
-
 interface HttpInput {
   readonly type: 'http';
   readonly api: string;
@@ -72,23 +70,15 @@ function stepOf(input: HttpInput | SseInput): FaultStep {
       ...(input.body_text === undefined ? {} : { bodyText: input.body_text }),
     });
   }
-  const pieces = input.events.map((event): RawStep['pieces'][number] =>
-    typeof event === 'string'
-      ? { type: 'text', text: `${event}\n\n` }
-      : { type: 'wait', ms: event.wait_ms },
-  );
-  return { type: 'raw', status: 200, headers: input.headers, pieces, end: rawEnd(input) };
-}
-
-/** `error` is what the iterator throws when the peer closes the socket. */
-function rawEnd(input: SseInput): RawStep['end'] {
-  if (input.end === 'stall') {
-    return {
-      type: 'stall',
-      ...(input.ping_every_ms === undefined ? {} : { pingEveryMs: input.ping_every_ms }),
-    };
-  }
-  return { type: 'end', how: input.end === 'error' ? 'fin' : input.end };
+  return fault.raw({
+    headers: input.headers,
+    pieces: input.events.map((event) =>
+      typeof event === 'string' ? `${event}\n\n` : { waitMs: event.wait_ms },
+    ),
+    // `error` is what the iterator throws when the peer closes the socket.
+    end: input.end === 'error' ? 'fin' : input.end,
+    ...(input.ping_every_ms === undefined ? {} : { pingEveryMs: input.ping_every_ms }),
+  });
 }
 
 let emulator: VendorEmulator;

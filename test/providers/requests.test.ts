@@ -41,7 +41,7 @@ const results = (...ids: readonly string[]): Message => ({
 describe('any transcript', () => {
   let emulator: VendorEmulator;
   beforeAll(async () => {
-    emulator = await VendorEmulator.start({ recordedBodies: 5 });
+    emulator = await VendorEmulator.start();
     emulator.script(() => reply.text('ok'));
   });
   afterAll(async () => {

@@ -28,7 +28,7 @@ function showing(...images: readonly ImageBlock[]): readonly Message[] {
 
 let emulator: VendorEmulator;
 beforeAll(async () => {
-  emulator = await VendorEmulator.start({ recordedBodies: 1 });
+  emulator = await VendorEmulator.start({ recordedBodyBytes: 0 });
   emulator.script(() => reply.text('ok'));
 });
 afterAll(() => emulator.stop());

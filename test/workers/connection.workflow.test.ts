@@ -4,7 +4,7 @@ import { temporal } from '@temporalio/proto';
 import { serverOptionsFrom } from '../../workers/connection';
 import { connectWorker } from '../../workers/worker-connection';
 import { readEnvironment } from '../../workers/env';
-import { findFreePorts } from '../../workers/temporal-server/free-ports';
+import { findFreePorts } from '../../workers/temporal-server/embedded-server';
 import { registerSearchAttributes } from '../../workers/search-attributes';
 import { openTemporal } from '../../workers/temporal-server/open-temporal';
 import type { DevServer } from '../support/temporal';

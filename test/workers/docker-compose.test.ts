@@ -22,7 +22,7 @@ async function composeConfig(): Promise<string | undefined> {
     } catch {
       continue;
     }
-    return (await runCommand(program, [...first, '-f', file, 'config'], 60_000)).stdout;
+    return await runCommand(program, [...first, '-f', file, 'config'], 60_000);
   }
   return undefined;
 }

@@ -84,16 +84,6 @@ it.each([
   expect(JSON.parse(await readFile(noteFile, 'utf8'))).toMatchObject({ pid: first.pid });
 });
 
-it('refuses another port for a state file that is served', async () => {
-  const stateFile = path.join(folder, 'temporal.db');
-  const server = await start({ stateFile });
-  await expect(start({ stateFile, port: 1 })).rejects.toThrow(
-    new RegExp(
-      `served on port ${server.address.split(':')[1] ?? ''} already \\(pid ${server.pid}\\)`,
-    ),
-  );
-});
-
 it('takes other ports when its last ones are in use', async () => {
   const stateFile = path.join(folder, 'temporal.db');
   const first = await start({ stateFile });
@@ -102,20 +92,6 @@ it('takes other ports when its last ones are in use', async () => {
   try {
     const second = await start({ stateFile });
     expect(second.address).not.toBe(first.address);
-  } finally {
-    blocker.close();
-  }
-});
-
-it('names a port that was asked for and is taken', async () => {
-  const blocker = await listenOn(0);
-  const address = blocker.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  try {
-    const logFile = path.join(folder, 'server.log');
-    const failing = start({ logFile, port, uiPort: port + 1 });
-    await expect(failing).rejects.toThrow(`did not start on port ${port}`);
-    await expect(failing).rejects.toThrow('address already in use');
   } finally {
     blocker.close();
   }

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { countTokens as countByTable } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Usage } from '../../workflows/core/budget/spend';
 import { addUsage, noUsage } from '../../workflows/core/budget/spend';
-import type { PriceList } from './price-list';
-import { billedUnits, dollars, publicPrices } from './price-list';
+import { billedPicoUsd } from './price-list';
 import type { PromptBlock, WireName } from './wire';
 
 /** Tokens by which a vendor wraps each block (role and separators; OpenAI's cookbook says 3). */
@@ -60,7 +59,7 @@ function countBlocks(blocks: readonly PromptBlock[]): readonly CountedBlock[] {
   return blocks.map((block) => {
     prefix = createHash('sha256').update(prefix).update(block.text).digest('base64');
     return {
-      tokens: block.tokens ?? tableTokens(block),
+      tokens: tableTokens(block),
       prefix,
       breakpoint: block.breakpoint,
     };
@@ -73,13 +72,7 @@ function sumTo(blocks: readonly CountedBlock[], end: number): number {
 
 /** The vendors' prompt caches: what was sent before, by model. */
 export class PromptCache {
-  readonly #minimumTokens: number;
   readonly #seen = new Map<string, Set<string>>();
-
-  /** `minimumTokens`: shortest prefix that Anthropic's cache takes (real: 1,024 and more, by model). */
-  constructor(minimumTokens: number) {
-    this.#minimumTokens = minimumTokens;
-  }
 
   /** Input side of the bill. Contract: call once per request that the vendor works on; it remembers the prompt. */
   price(wire: WireName, model: string, blocks: readonly PromptBlock[]): Usage {
@@ -87,40 +80,32 @@ export class PromptCache {
     const key = `${wire}/${model}`;
     const seen = this.#seen.get(key) ?? new Set<string>();
     this.#seen.set(key, seen);
-    return wire === 'anthropic'
-      ? this.#priceByBreakpoints(counted, seen)
-      : this.#priceByPrefix(counted, seen);
+    return wire === 'anthropic' ? byBreakpoints(counted, seen) : byPrefix(counted, seen);
   }
+}
 
-  #priceByBreakpoints(blocks: readonly CountedBlock[], seen: Set<string>): Usage {
-    const total = sumTo(blocks, blocks.length);
-    const ends = blocks.flatMap((block, index) => (block.breakpoint ? [index + 1] : []));
-    const cacheable = ends.filter((end) => sumTo(blocks, end) >= this.#minimumTokens);
-    const writeEnd = cacheable.at(-1) ?? 0;
-    const readEnd = Math.max(0, ...cacheable.map((end) => longestSeen(blocks, end, seen)));
-    for (const end of cacheable) {
-      const block = blocks[end - 1];
-      if (block !== undefined) seen.add(block.prefix);
-    }
-    const read = sumTo(blocks, readEnd);
-    const written = sumTo(blocks, writeEnd) - read;
-    return {
-      ...noUsage,
-      inputTokens: total - read - written,
-      cacheReadTokens: read,
-      cacheWriteTokens: written,
-    };
-  }
+function byBreakpoints(blocks: readonly CountedBlock[], seen: Set<string>): Usage {
+  const total = sumTo(blocks, blocks.length);
+  const ends = blocks.flatMap((block, index) => (block.breakpoint ? [index + 1] : []));
+  const readEnd = Math.max(0, ...ends.map((end) => longestSeen(blocks, end, seen)));
+  for (const { breakpoint, prefix } of blocks) if (breakpoint) seen.add(prefix);
+  const read = sumTo(blocks, readEnd);
+  const written = sumTo(blocks, ends.at(-1) ?? 0) - read;
+  return {
+    ...noUsage,
+    inputTokens: total - read - written,
+    cacheReadTokens: read,
+    cacheWriteTokens: written,
+  };
+}
 
-  #priceByPrefix(blocks: readonly CountedBlock[], seen: Set<string>): Usage {
-    const total = sumTo(blocks, blocks.length);
-    let common = 0;
-    while (common < blocks.length && seen.has(blocks[common]?.prefix ?? '')) common += 1;
-    for (const block of blocks) seen.add(block.prefix);
-    const shared = sumTo(blocks, common);
-    const read = shared < openAiMinimum ? 0 : Math.floor(shared / openAiStep) * openAiStep;
-    return { ...noUsage, inputTokens: total - read, cacheReadTokens: read };
-  }
+function byPrefix(blocks: readonly CountedBlock[], seen: Set<string>): Usage {
+  const total = sumTo(blocks, blocks.length);
+  const fresh = blocks.findIndex(({ prefix }) => !seen.has(prefix));
+  const shared = sumTo(blocks, fresh < 0 ? blocks.length : fresh);
+  for (const { prefix } of blocks) seen.add(prefix);
+  const read = shared < openAiMinimum ? 0 : Math.floor(shared / openAiStep) * openAiStep;
+  return { ...noUsage, inputTokens: total - read, cacheReadTokens: read };
 }
 
 function longestSeen(
@@ -143,29 +128,24 @@ export function promptTokens(blocks: readonly PromptBlock[]): number {
 /** What every model has cost so far. */
 export class Bill {
   readonly #byModel = new Map<string, Usage>();
-  readonly #prices: PriceList;
   readonly #unpriced = new Set<string>();
-  #units = 0n;
-
-  constructor(prices: PriceList = publicPrices) {
-    this.#prices = prices;
-  }
+  #picoUsd = 0;
 
   /** Adds what one request consumed. */
   charge(model: string, usage: Usage): void {
     this.#byModel.set(model, addUsage(this.of(model), usage));
-    const units = billedUnits(this.#prices, model, usage);
-    if (units === undefined) this.#unpriced.add(model);
-    else this.#units += units;
+    const picoUsd = billedPicoUsd(model, usage);
+    if (picoUsd === undefined) this.#unpriced.add(model);
+    else this.#picoUsd += picoUsd;
   }
 
   /** US dollars of all requests together. Errors: throws if a model without a price was called. */
   get usd(): number {
     if (this.#unpriced.size > 0)
       throw new Error(
-        `The emulator's price list has no ${[...this.#unpriced].join(', ')}; give it prices.`,
+        `The emulator's price list has no ${[...this.#unpriced].join(', ')}; read \`bill.byModel\` instead.`,
       );
-    return dollars(this.#units);
+    return this.#picoUsd / 10 ** 12;
   }
 
   /** Totals of one model. */

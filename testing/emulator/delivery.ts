@@ -13,22 +13,31 @@ type ActionKind =
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
     }
-  | { readonly type: 'write'; readonly bytes: Buffer; readonly produced?: string }
+  | { readonly type: 'write'; readonly bytes: Buffer; readonly produced?: string | undefined }
   | { readonly type: 'wait'; readonly ms: number }
   /** Stays open until the client goes, silent or with pings. */
-  | { readonly type: 'stall'; readonly pingText: string; readonly pingEveryMs?: number }
+  | { readonly type: 'stall'; readonly pingText: string; readonly pingEveryMs: number | undefined }
   | { readonly type: 'end'; readonly how: ConnectionEnd };
 
-/** How a delivery went. */
-export interface DeliveryReport {
+/** How far an answer got. */
+export interface AnswerProgress {
+  readonly status?: number;
+  readonly eventsSent: number;
   /** The whole answer is out, or the fault has struck. */
   readonly landed: boolean;
-  /** Every action was carried out: the client did not leave before. */
-  readonly complete: boolean;
-  readonly eventsSent: number;
-  /** What the model had sent by the end. */
-  readonly produced: string;
+  /** Nothing more will happen on this request. */
+  readonly finished: boolean;
+  /** The client went away first. */
+  readonly abandoned: boolean;
 }
+
+/** Nothing is sent yet. */
+export const noProgress: AnswerProgress = {
+  eventsSent: 0,
+  landed: false,
+  finished: false,
+  abandoned: false,
+};
 
 /** Time that lets a reader see what was written before its connection breaks. */
 const settleMs = 30;
@@ -43,18 +52,21 @@ export function writesOf(text: string, produced: string | undefined, how: Delive
     writes.push({
       type: 'write',
       bytes: bytes.subarray(start, start + size),
-      ...(isLast && produced !== undefined ? { produced } : {}),
+      produced: isLast ? produced : undefined,
     });
     if (how.writeEveryMs !== undefined) writes.push({ type: 'wait', ms: how.writeEveryMs });
   }
   return writes;
 }
 
-/** Resolves with true when the client has gone. */
-async function gone(response: ServerResponse, signal: AbortSignal): Promise<true> {
-  if (response.destroyed || response.socket?.destroyed === true) return true;
-  await once(response, 'close', { signal });
-  return true;
+function isGone(response: ServerResponse): boolean {
+  return response.destroyed || response.socket?.destroyed === true;
+}
+
+/** Resolves when the client has gone, or the signal ends the wait for it. */
+async function gone(response: ServerResponse, signal?: AbortSignal): Promise<void> {
+  if (isGone(response)) return;
+  await once(response, 'close', signal && { signal }).catch(() => undefined);
 }
 
 async function write(response: ServerResponse, bytes: Buffer): Promise<void> {
@@ -85,19 +97,15 @@ async function end(response: ServerResponse, how: ConnectionEnd): Promise<void> 
 
 async function stall(
   response: ServerResponse,
-  action: Extract<ActionKind, { type: 'stall' }>,
+  { pingText, pingEveryMs }: Extract<ActionKind, { type: 'stall' }>,
 ): Promise<void> {
-  const stop = new AbortController();
-  const isGone = gone(response, stop.signal);
-  if (action.pingEveryMs === undefined) {
-    await isGone;
-    return;
-  }
-  let open = true;
-  while (open) {
-    response.write(action.pingText);
-    open = await Promise.race([isGone.then(() => false), delay(action.pingEveryMs, true)]);
-  }
+  const pings =
+    pingEveryMs === undefined
+      ? undefined
+      : setInterval(() => response.write(pingText), pingEveryMs);
+  if (pings !== undefined) response.write(pingText);
+  await gone(response);
+  clearInterval(pings);
 }
 
 async function perform(response: ServerResponse, action: Action): Promise<void> {
@@ -110,8 +118,8 @@ async function perform(response: ServerResponse, action: Action): Promise<void> 
       return write(response, action.bytes);
     case 'wait': {
       const stop = new AbortController();
-      const isGone = gone(response, stop.signal).catch(() => undefined);
-      await Promise.race([isGone, delay(action.ms, undefined, { signal: stop.signal })]);
+      const { signal } = stop;
+      await Promise.race([gone(response, signal), delay(action.ms, undefined, { signal })]);
       stop.abort();
       return;
     }
@@ -122,43 +130,37 @@ async function perform(response: ServerResponse, action: Action): Promise<void> 
   }
 }
 
-function isOpen(response: ServerResponse): boolean {
-  return !response.destroyed && response.socket?.destroyed !== true;
-}
-
 /**
- * Carries out the actions in order; stops when the client disconnects.
+ * Carries out the actions in order; stops when the client disconnects. Returns what the model had sent by the end.
  *
- * Contract: never rejects; `onProgress` is called before each action and must not throw.
+ * Contract: never rejects; `onProgress` must not throw.
  */
 export async function deliver(
   response: ServerResponse,
   actions: readonly Action[],
-  onProgress: (report: DeliveryReport) => void,
-): Promise<DeliveryReport> {
-  let report: DeliveryReport = {
-    landed: false,
-    complete: false,
-    eventsSent: 0,
-    produced: '',
+  onProgress: (progress: AnswerProgress) => void,
+): Promise<string> {
+  let progress = noProgress;
+  let produced = '';
+  const advance = (change: Partial<AnswerProgress>): void => {
+    const status = response.headersSent ? { status: response.statusCode } : {};
+    progress = { ...progress, ...status, ...change };
+    onProgress(progress);
   };
   response.on('error', () => undefined);
-  for (const [index, action] of actions.entries()) {
-    if (!isOpen(response)) return report;
-    const isLast = index === actions.length - 1;
-    if (action.type === 'stall') report = { ...report, landed: true };
-    onProgress(report);
+  for (const action of actions) {
+    if (isGone(response)) {
+      advance({ finished: true, abandoned: true });
+      return produced;
+    }
+    if (action.type === 'stall') advance({ landed: true });
     await perform(response, action);
     if (action.type === 'write') {
-      report = {
-        ...report,
-        eventsSent: report.eventsSent + 1,
-        produced: report.produced + (action.produced ?? ''),
-      };
+      produced += action.produced ?? '';
+      advance({ eventsSent: progress.eventsSent + 1 });
     }
-    if (isLast || action.strikes === true) report = { ...report, landed: true };
-    if (isLast) report = { ...report, complete: true };
+    if (action.strikes === true) advance({ landed: true });
   }
-  onProgress(report);
-  return report;
+  advance({ landed: true, finished: true });
+  return produced;
 }

@@ -15,32 +15,24 @@ export function pathOf(request: IncomingMessage): string {
 /** The target of a request. */
 export interface Route {
   readonly wire: Wire;
-  /** Only counts tokens. */
-  readonly counts: boolean;
   readonly mount: string;
 }
 
-const endpoints: readonly (readonly [RegExp, Wire, boolean])[] = [
-  [/^(.*)\/v1\/messages$/, anthropicWire, false],
-  [/^(.*)\/v1\/messages\/count_tokens$/, anthropicWire, true],
-  [/^(.*?)(?:\/v1)?\/responses$/, responsesWire, false],
-  [/^(.*?)(?:\/v1)?\/chat\/completions$/, chatWire, false],
+const endpoints: readonly (readonly [RegExp, Wire])[] = [
+  [/^(.*)\/v1\/messages$/, anthropicWire],
+  [/^(.*?)(?:\/v1)?\/responses$/, responsesWire],
+  [/^(.*?)(?:\/v1)?\/chat\/completions$/, chatWire],
 ];
 
 /** The wire that a request belongs to. */
 export function routeOf(request: IncomingMessage): Route | undefined {
   if (request.method !== 'POST') return undefined;
   const path = pathOf(request);
-  for (const [pattern, wire, counts] of endpoints) {
+  for (const [pattern, wire] of endpoints) {
     const match = pattern.exec(path);
-    if (match !== null) return { wire, counts, mount: (match[1] ?? '').replace(/^\//, '') };
+    if (match !== null) return { wire, mount: (match[1] ?? '').replace(/^\//, '') };
   }
   return undefined;
-}
-
-/** The API whose error shape is used for an unknown path. */
-export function nearestWire(headers: IncomingHttpHeaders): Wire {
-  return headers['anthropic-version'] === undefined ? chatWire : anthropicWire;
 }
 
 const secretHeaders = ['authorization', 'x-api-key', 'api-key', 'cookie', 'proxy-authorization'];
@@ -51,28 +43,25 @@ export function redactedHeaders(headers: IncomingHttpHeaders): Readonly<Record<s
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue;
     const joined = Array.isArray(value) ? value.join(', ') : value;
-    recorded[name] = secretHeaders.includes(name) ? redact(joined) : joined;
+    const redacted = joined.startsWith('Bearer ') ? 'Bearer [redacted]' : '[redacted]';
+    recorded[name] = secretHeaders.includes(name) ? redacted : joined;
   }
   return recorded;
 }
 
-function redact(value: string): string {
-  return value.startsWith('Bearer ') ? 'Bearer [redacted]' : '[redacted]';
-}
+/** Largest body in bytes (Anthropic's limit). */
+const maxBodyBytes = 33_554_432;
 
-/** The body as text, or undefined if it is longer than the limit (then the rest is read and dropped). */
-export async function readBody(
-  request: IncomingMessage,
-  maxBytes: number,
-): Promise<string | undefined> {
+/** The body as text, or undefined if it is too large (then the rest is read and dropped). */
+export async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request) {
     const bytes = Buffer.from(chunk as Uint8Array);
     size += bytes.length;
-    if (size <= maxBytes) chunks.push(bytes);
+    if (size <= maxBodyBytes) chunks.push(bytes);
   }
-  return size <= maxBytes ? Buffer.concat(chunks).toString('utf8') : undefined;
+  return size <= maxBodyBytes ? Buffer.concat(chunks).toString('utf8') : undefined;
 }
 
 /** What is wrong with a body's text. */
@@ -81,35 +70,23 @@ interface TextProblem {
   readonly position: number;
 }
 
-/** Position after the first `\uD8xx` escape that no low surrogate follows, or of a lone low one. */
-function loneSurrogate(text: string): TextProblem | undefined {
-  const escape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
-  let high: number | undefined;
-  for (let match = escape.exec(text); match !== null; match = escape.exec(text)) {
-    const code = match[1] === undefined ? -1 : Number.parseInt(match[1], 16);
-    const isLow = code >= 0xdc00 && code <= 0xdfff;
-    if (high !== undefined && (!isLow || match.index !== high)) {
-      return { message: 'no low surrogate in string', position: high };
-    }
-    if (high === undefined && isLow) {
-      return { message: 'no low surrogate in string', position: match.index + match[0].length };
-    }
-    const isHigh = code >= 0xd800 && code <= 0xdbff;
-    high = isHigh ? match.index + match[0].length : undefined;
-  }
-  return high === undefined ? undefined : { message: 'no low surrogate in string', position: high };
-}
+/** An escape of half a character, without its other half and not itself escaped. */
+const loneSurrogate = /(?<!\\)(?:\\\\)*(?:\\ud[89ab]..(?!\\ud[c-f])|(?<!\\ud[89ab]..)\\ud[c-f]..)/i;
 
 /** A parsed body, or what the vendor's strict parser finds wrong. */
-export type ParsedBody =
-  | { readonly body: JsonObject; readonly problem?: never }
-  | { readonly body: JsonObject; readonly problem: TextProblem | 'too-large' };
+export interface ParsedBody {
+  readonly body: JsonObject;
+  readonly problem?: TextProblem | 'too-large';
+}
 
 /** Parses a body; `undefined` means that it was too large to keep. */
 export function parseBody(text: string | undefined): ParsedBody {
   if (text === undefined) return { body: {}, problem: 'too-large' };
-  const lone = loneSurrogate(text);
-  if (lone !== undefined) return { body: {}, problem: lone };
+  const lone = loneSurrogate.exec(text);
+  if (lone !== null) {
+    const position = lone.index + lone[0].length;
+    return { body: {}, problem: { message: 'no low surrogate in string', position } };
+  }
   try {
     const parsed = JSON.parse(text) as JsonValue;
     if (isObject(parsed)) return { body: parsed };

@@ -1,7 +1,8 @@
 /** Which step answers which request: queues by vendor and model, consumed in order of arrival. */
+import { isDeepStrictEqual } from 'node:util';
+import { defined } from '../../workflows/core/json';
+import type { Step } from './faults';
 import type { RecordedRequest } from './recorded-request';
-import type { Step } from './step';
-import type { WireName } from './wire';
 
 /** A rule-driven model: gives the step for its `index`-th call; `undefined` leaves the request to the queue's next entry. */
 export type ScriptRule = (
@@ -10,28 +11,12 @@ export type ScriptRule = (
 ) => Step | undefined | Promise<Step | undefined>;
 
 /** Which requests a script answers; an absent field matches all. */
-export interface ScriptKey {
-  readonly model?: string;
-  readonly wire?: WireName;
-  readonly mount?: string;
-}
-
-type Entry =
-  | { readonly type: 'step'; readonly step: Step }
-  | { readonly type: 'rule'; readonly rule: ScriptRule };
+type ScriptKey = Partial<Pick<RecordedRequest, 'model' | 'wire' | 'mount'>>;
 
 interface Queue {
   readonly key: ScriptKey;
-  readonly entries: Entry[];
+  readonly entries: (Step | ScriptRule)[];
   ruleCalls: number;
-}
-
-function matches(key: ScriptKey, request: RecordedRequest): boolean {
-  return (
-    (key.model ?? request.model) === request.model &&
-    (key.wire ?? request.wire) === request.wire &&
-    (key.mount ?? request.mount) === request.mount
-  );
 }
 
 /** All scripts of an emulator. */
@@ -39,11 +24,9 @@ export class ScriptQueue {
   readonly #queues: Queue[] = [];
 
   /** Appends to the queue of that key. */
-  add(script: readonly Step[] | ScriptRule, key: ScriptKey): void {
-    const id = JSON.stringify([key.model, key.wire, key.mount]);
-    let queue = this.#queues.find(
-      (each) => JSON.stringify([each.key.model, each.key.wire, each.key.mount]) === id,
-    );
+  add(script: readonly Step[] | ScriptRule, { model, wire, mount }: ScriptKey): void {
+    const key = defined({ model, wire, mount });
+    let queue = this.#queues.find((each) => isDeepStrictEqual(each.key, key));
     if (queue === undefined) {
       queue = { key, entries: [], ruleCalls: 0 };
       this.#queues.push(queue);
@@ -51,8 +34,7 @@ export class ScriptQueue {
         (left, right) => Object.keys(right.key).length - Object.keys(left.key).length,
       );
     }
-    if (typeof script === 'function') queue.entries.push({ type: 'rule', rule: script });
-    else queue.entries.push(...script.map((step): Entry => ({ type: 'step', step })));
+    queue.entries.push(...(typeof script === 'function' ? [script] : script));
   }
 
   /**
@@ -60,20 +42,20 @@ export class ScriptQueue {
    * a primary's surplus request never eats its fallback's steps.
    */
   async next(request: RecordedRequest): Promise<Step | undefined> {
-    const queue = this.#queues.find((each) => matches(each.key, request));
+    const queue = this.#queues.find(({ key }) => isMatch(request, key));
     if (queue === undefined) return undefined;
     for (const entry of [...queue.entries]) {
-      if (entry.type === 'rule') {
+      if (typeof entry === 'function') {
         const index = queue.ruleCalls;
         queue.ruleCalls += 1;
-        const step = await entry.rule(request, index);
+        const step = await entry(request, index);
         if (step !== undefined) return step;
         continue;
       }
       const place = queue.entries.indexOf(entry);
       if (place < 0) continue;
       queue.entries.splice(place, 1);
-      return entry.step;
+      return entry;
     }
     return undefined;
   }
@@ -81,12 +63,12 @@ export class ScriptQueue {
   /** Steps that no request asked for, in words, one line per key. Rules are never left over. */
   get leftover(): readonly string[] {
     return this.#queues.flatMap(({ key, entries }) => {
-      const steps = entries.flatMap((entry) =>
-        entry.type === 'step' ? [describeStep(entry.step)] : [],
-      );
+      const steps = entries.filter((entry) => typeof entry !== 'function').map(describeStep);
+      const by = Object.entries(key).map(([name, value]) => `${name} ${value}`);
+      const which = by.length === 0 ? '' : ` by ${by.join(', ')}`;
       return steps.length === 0
         ? []
-        : [`${steps.length} step(s) never asked for${describeKey(key)}: ${steps.join(', ')}`];
+        : [`${steps.length} step(s) never asked for${which}: ${steps.join(', ')}`];
     });
   }
 
@@ -96,12 +78,14 @@ export class ScriptQueue {
   }
 }
 
-function describeKey(key: ScriptKey): string {
-  const parts = Object.entries(key).map(([name, value]) => `${name} ${String(value)}`);
-  return parts.length === 0 ? '' : ` by ${parts.join(', ')}`;
+function isMatch(request: RecordedRequest, key: ScriptKey): boolean {
+  return (
+    (key.model ?? request.model) === request.model &&
+    (key.wire ?? request.wire) === request.wire &&
+    (key.mount ?? request.mount) === request.mount
+  );
 }
 
 function describeStep(step: Step): string {
-  if (step.type === 'reply') return `reply (${step.stop})`;
-  return step.type === 'stream-fault' ? `stream fault (${step.act.type})` : step.type;
+  return step.type === 'reply' ? `reply (${step.stop})` : step.name;
 }

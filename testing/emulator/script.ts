@@ -1,43 +1,37 @@
 /** Builders for what the emulated vendor does next: replies and faults, the same words for every wire. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
-import type { Usage } from '../../workflows/core/budget/spend';
-import type {
-  Delivery,
-  FaultStep,
-  ReplyPart,
-  ReplyStep,
-  ReplyStop,
-  StreamAct,
-  StreamPosition,
-  VendorError,
-} from './step';
+import type { Action } from './delivery';
+import { writesOf } from './delivery';
+import type { FaultStep, PlanContext, StreamFaultOptions } from './faults';
+import {
+  eof,
+  framesToActions,
+  head,
+  planBrokenReply,
+  planError,
+  sseHeaders,
+  written,
+} from './faults';
+import type { ConnectionEnd, Delivery, ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
 
-export type { FaultStep, ReplyPart, ReplyStep, ReplyStop, Step, VendorError } from './step';
+export type { FaultStep, Step, StreamFaultOptions } from './faults';
+export type { ReplyPart, ReplyStep, ReplyStop, VendorError } from './step';
 
 /** Options that every reply takes. */
-export interface ReplyOptions {
-  readonly stop?: ReplyStop;
-  readonly usage?: Partial<Usage>;
-  /** Default 12. */
-  readonly charactersPerDelta?: number;
-  readonly delivery?: Delivery;
+export interface ReplyOptions extends Partial<Omit<ReplyStep, 'type' | 'parts'>> {
   /** Sent (and signed) before everything else. */
   readonly reasoning?: string;
-  readonly model?: string;
 }
 
-function replyOf(parts: readonly ReplyPart[], stop: ReplyStop, options: ReplyOptions): ReplyStep {
-  const reasoning: readonly ReplyPart[] =
-    options.reasoning === undefined ? [] : [{ type: 'reasoning', text: options.reasoning }];
-  return {
-    type: 'reply',
-    parts: [...reasoning, ...parts],
-    stop: options.stop ?? stop,
-    charactersPerDelta: options.charactersPerDelta ?? 12,
-    delivery: options.delivery ?? {},
-    ...defined({ usage: options.usage, model: options.model }),
-  };
+function replyOf(
+  said: readonly ReplyPart[],
+  stop: ReplyStop,
+  { reasoning, ...options }: ReplyOptions,
+): ReplyStep {
+  const parts: readonly ReplyPart[] =
+    reasoning === undefined ? said : [{ type: 'reasoning', text: reasoning }, ...said];
+  return { type: 'reply', parts, stop, charactersPerDelta: 12, delivery: {}, ...options };
 }
 
 function withText(text: string | undefined, parts: readonly ReplyPart[]): readonly ReplyPart[] {
@@ -94,45 +88,53 @@ export const reply = {
     replyOf(parts, parts.some((part) => part.type === 'tool-call') ? 'tool-use' : 'end', options),
 };
 
-/** Options that place a fault in a stream. At most one of the positions; default is right after the opening event. */
-export interface StreamFaultOptions {
-  /** The reply that the fault strikes; default a text (`afterText`, then some more). */
-  readonly during?: ReplyStep;
-  readonly afterEvents?: number;
-  readonly afterCharacters?: number;
-  /** The model has sent exactly this (or, with `during`, this many characters) when the fault strikes. */
-  readonly afterText?: string;
-  readonly beforeClosing?: boolean;
-}
+type Strike = Parameters<typeof planBrokenReply>[3];
 
-function positionOf(options: StreamFaultOptions): StreamPosition {
-  if (options.beforeClosing === true) return { type: 'before-closing' };
-  if (options.afterEvents !== undefined) {
-    return { type: 'after-events', count: options.afterEvents };
-  }
-  const characters = options.afterCharacters ?? options.afterText?.length;
-  return characters === undefined
-    ? { type: 'start' }
-    : { type: 'after-characters', count: characters };
-}
-
-function inStream(options: StreamFaultOptions, act: StreamAct): FaultStep {
+function inStream(name: string, options: StreamFaultOptions, strike: Strike): FaultStep {
   const during =
     options.during ??
     reply.parts([
       { type: 'text', text: options.afterText ?? '' },
       { type: 'text', text: ' and so on to the end of this reply.' },
     ]);
-  return { type: 'stream-fault', reply: during, at: positionOf(options), act };
+  return {
+    type: 'fault',
+    name: `${name} in a stream`,
+    reply: during,
+    plan: (context) => planBrokenReply(context, during, options, strike),
+  };
 }
 
-function delivered(step: ReplyStep | undefined, delivery: Delivery): ReplyStep {
-  const base = step ?? reply.text('done');
-  return { ...base, delivery: { ...base.delivery, ...delivery } };
+function striking(actions: readonly Action[]): readonly Action[] {
+  return actions.map((action) => ({ ...action, strikes: true }));
 }
 
-/** Builders of faults that come before or instead of a stream. */
-const beforeStream = {
+/** Something more between two events; then the stream continues to its proper end. */
+function inserted(
+  name: string,
+  options: StreamFaultOptions,
+  insertion: (context: PlanContext, how: Delivery) => readonly Action[],
+): FaultStep {
+  return inStream(name, options, (context, rest, how) => [
+    ...striking(insertion(context, how)),
+    ...framesToActions(rest, how),
+    eof,
+  ]);
+}
+
+function delivered(step: ReplyStep = reply.text('done'), delivery: Delivery): ReplyStep {
+  return { ...step, delivery: { ...step.delivery, ...delivery } };
+}
+
+/** The last action of an answer that ends so, or never. */
+function ending({ wire }: PlanContext, how: ConnectionEnd | 'stall', pingEveryMs?: number): Action {
+  return how === 'stall'
+    ? { type: 'stall', pingText: wire.pingText, pingEveryMs }
+    : { type: 'end', how };
+}
+
+/** Builders of faults: before or instead of a stream, within one, and unusual but lawful ways for bytes to travel. */
+export const fault = {
   /** An HTTP error. Without a body it has the vendor's own shape for that status. */
   http: (
     status: number,
@@ -143,103 +145,146 @@ const beforeStream = {
       readonly error?: Omit<VendorError, 'status'>;
       readonly delayMs?: number;
     } = {},
-  ): FaultStep => ({
-    type: 'http-fault',
-    status,
-    headers: options.headers ?? {},
-    error: { status, ...options.error },
-    delayMs: options.delayMs ?? 0,
-    ...defined({ body: options.body, bodyText: options.bodyText }),
-  }),
+  ): FaultStep => {
+    const { headers, body, bodyText, error, delayMs = 0 } = options;
+    const type = body === undefined ? 'text/html' : 'application/json';
+    const content = bodyText ?? (body === undefined ? undefined : JSON.stringify(body));
+    return {
+      type: 'fault',
+      name: `HTTP ${status}`,
+      plan: (context) => [
+        { type: 'wait', ms: delayMs },
+        ...(content === undefined
+          ? planError(context, { status, ...error }, headers)
+          : [head(context, status, { 'content-type': type, ...headers }), written(content), eof]),
+      ],
+    };
+  },
 
   /** The connection ends, or stalls, before or right after the response's head. */
   connection: (
     how: 'reset' | 'fin' | 'eof' | 'stall',
     at: 'before-headers' | 'after-headers' = 'before-headers',
-  ): FaultStep => ({ type: 'connection-fault', at, how }),
+  ): FaultStep => ({
+    type: 'fault',
+    name: `connection ${how} ${at}`,
+    plan: (context) => [
+      ...(at === 'before-headers' ? [] : [head(context, 200, sseHeaders)]),
+      ending(context, how),
+    ],
+  }),
+
+  /** An answer exactly as given, one write for each text or buffer: no header is added. Default: 200, and a clean end. */
+  raw: (answer: {
+    readonly status?: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly pieces: readonly (string | Buffer | { readonly waitMs: number })[];
+    readonly end?: 'reset' | 'fin' | 'eof' | 'stall';
+    readonly pingEveryMs?: number;
+  }): FaultStep => ({
+    type: 'fault',
+    name: 'raw answer',
+    plan: (context) => [
+      { type: 'head', status: answer.status ?? 200, headers: answer.headers },
+      ...answer.pieces.map((piece): Action =>
+        typeof piece === 'object' && 'waitMs' in piece
+          ? { type: 'wait', ms: piece.waitMs }
+          : written(piece),
+      ),
+      ending(context, answer.end ?? 'eof', answer.pingEveryMs),
+    ],
+  }),
 
   /** A 200 whose event stream is empty. */
-  emptyBody: (): FaultStep => ({
-    type: 'raw',
-    status: 200,
-    headers: { 'content-type': 'text/event-stream; charset=utf-8' },
-    pieces: [],
-    end: { type: 'end', how: 'eof' },
-  }),
+  emptyBody: (): FaultStep => fault.raw({ headers: sseHeaders, pieces: [] }),
 
   /** A 200 with a body that is not an event stream: a gateway's page, a JSON error. */
   notSse: (
     body: JsonValue,
     contentType = typeof body === 'string' ? 'text/html' : 'application/json',
-  ): FaultStep => ({
-    type: 'raw',
-    status: 200,
-    headers: { 'content-type': contentType },
-    pieces: [{ type: 'text', text: typeof body === 'string' ? body : JSON.stringify(body) }],
-    end: { type: 'end', how: 'eof' },
-  }),
-};
+  ): FaultStep =>
+    fault.raw({
+      headers: { 'content-type': contentType },
+      pieces: [typeof body === 'string' ? body : JSON.stringify(body)],
+    }),
 
-/** Builders of faults within a stream. */
-const withinStream = {
   /** The vendor's "overloaded" as an error event inside a 200 stream. */
   overloadedInStream: (options: StreamFaultOptions = {}): FaultStep =>
-    inStream(options, { type: 'error', error: { status: 529 }, then: 'eof' }),
+    fault.errorInStream({ status: 529 }, options),
 
   /** Any vendor error as an error event inside a 200 stream. */
   errorInStream: (
     error: VendorError,
-    options: StreamFaultOptions & { readonly then?: 'reset' | 'fin' | 'eof' } = {},
-  ): FaultStep => inStream(options, { type: 'error', error, then: options.then ?? 'eof' }),
+    {
+      then = 'eof',
+      ...options
+    }: StreamFaultOptions & { readonly then?: 'reset' | 'fin' | 'eof' } = {},
+  ): FaultStep =>
+    inStream('error', options, (context, _rest, how) => [
+      ...striking(framesToActions([context.wire.errorFrame(error, context.requestId)], how)),
+      { type: 'end', how: then },
+    ]),
 
   /** The stream breaks off; `eof` is a clean end of the body without the vendor's closing event. Default reset. */
-  cutStream: (
-    options: StreamFaultOptions & { readonly how?: 'reset' | 'fin' | 'eof' } = {},
-  ): FaultStep => inStream(options, { type: 'end', how: options.how ?? 'reset' }),
+  cutStream: ({
+    how = 'reset',
+    ...options
+  }: StreamFaultOptions & { readonly how?: 'reset' | 'fin' | 'eof' } = {}): FaultStep =>
+    inStream('cut', options, (context) => [ending(context, how)]),
 
   /** All content, then a clean end without the vendor's closing events. */
   missingEnd: (during?: ReplyStep): FaultStep =>
-    inStream({ beforeClosing: true, ...defined({ during }) }, { type: 'end', how: 'eof' }),
+    fault.cutStream({ beforeClosing: true, how: 'eof', ...defined({ during }) }),
 
   /** Nothing more, forever, or only pings. */
-  stall: (options: StreamFaultOptions & { readonly pingEveryMs?: number } = {}): FaultStep =>
-    inStream(options, {
-      type: 'stall',
-      ...defined({ pingEveryMs: options.pingEveryMs }),
-    }),
+  stall: ({
+    pingEveryMs,
+    ...options
+  }: StreamFaultOptions & { readonly pingEveryMs?: number } = {}): FaultStep =>
+    inStream('stall', options, (context) => [ending(context, 'stall', pingEveryMs)]),
 
   /** Nothing, or only pings, for a while; then the reply continues to its proper end. */
   pause: (
     forMs: number,
-    options: StreamFaultOptions & { readonly pingEveryMs?: number } = {},
+    { pingEveryMs, ...options }: StreamFaultOptions & { readonly pingEveryMs?: number } = {},
   ): FaultStep =>
-    inStream(options, {
-      type: 'pause',
-      forMs,
-      ...defined({ pingEveryMs: options.pingEveryMs }),
+    inserted('pause', options, ({ wire }) => {
+      if (pingEveryMs === undefined) return [{ type: 'wait', ms: forMs }];
+      const ping: readonly Action[] = [written(wire.pingText), { type: 'wait', ms: pingEveryMs }];
+      return Array.from({ length: Math.floor(forMs / pingEveryMs) }, () => ping).flat();
     }),
 
-  /** A data line that is not JSON; then the stream continues. */
-  malformedData: (options: StreamFaultOptions & { readonly data?: string } = {}): FaultStep =>
-    inStream(options, { type: 'malformed', data: options.data ?? '{"type":' }),
+  /** Data that is not JSON, under an event name that clients read; then the stream continues. */
+  malformedData: ({
+    data = '{"type":',
+    ...options
+  }: StreamFaultOptions & { readonly data?: string } = {}): FaultStep =>
+    inserted('malformed data', options, ({ wire }, how) =>
+      writesOf(wire.dataLine(data), undefined, how),
+    ),
 
   /** Raw text between two events; then the stream continues. */
   insert: (text: string, options: StreamFaultOptions = {}): FaultStep =>
-    inStream(options, { type: 'insert', text }),
+    inserted('raw text', options, (_context, how) => writesOf(text, undefined, how)),
 
   /** Pings or comments at once, harmless by the vendors' own rules; then the stream continues. */
   storm: (
     count: number,
     kind: 'ping' | 'comment' = 'ping',
     options: StreamFaultOptions = {},
-  ): FaultStep => inStream(options, { type: 'storm', count, kind }),
+  ): FaultStep =>
+    inserted('storm', options, ({ wire }) => [
+      written((kind === 'ping' ? wire.pingText : ': keep-alive\n\n').repeat(count)),
+    ]),
 
-  /** Two events in the wrong order. */
-  wrongOrder: (options: StreamFaultOptions = {}): FaultStep => inStream(options, { type: 'swap' }),
-};
+  /** The next two events change places. */
+  wrongOrder: (options: StreamFaultOptions = {}): FaultStep =>
+    inStream('wrong order', options, (_context, rest, how) => [
+      ...striking(framesToActions(rest.slice(0, 2).toReversed(), how)),
+      ...framesToActions(rest.slice(2), how),
+      eof,
+    ]),
 
-/** Builders of unusual but lawful ways for bytes to travel. */
-const delivery = {
   /** Line ends as CRLF. */
   crlf: (step?: ReplyStep): ReplyStep => delivered(step, { crlf: true }),
   /** Every byte in its own write. */
@@ -251,6 +296,3 @@ const delivery = {
   lateHeaders: (headersAfterMs: number, step?: ReplyStep): ReplyStep =>
     delivered(step, { headersAfterMs }),
 };
-
-/** Builders of faults. */
-export const fault = { ...beforeStream, ...withinStream, ...delivery };

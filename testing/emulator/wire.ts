@@ -26,8 +26,6 @@ export interface ReplyContext {
   /** New vendor id with the given prefix. */
   readonly newId: (prefix: string) => string;
   readonly seal: Seal;
-  /** Tool calls that the reply has before the part that is rendered. */
-  readonly callsBefore?: number;
 }
 
 /** A tool call in a request. */
@@ -63,30 +61,21 @@ export interface Conversation {
 /** A piece of the prompt in the order in which the vendor caches it. */
 export interface PromptBlock {
   readonly text: string;
-  /** The thing there: a tool, a content block, a message, an item. */
-  readonly content: JsonObject;
   /** Tokens of images and files, which are not counted from text. */
   readonly extraTokens: number;
   readonly breakpoint: boolean;
-  /** Replaces the count by the table. */
-  readonly tokens?: number;
 }
 
 /** What validation knows beyond the body. */
 export interface ValidationContext {
-  /** The request only counts tokens: no output limit is needed. */
-  readonly counts: boolean;
   readonly headers: Readonly<Record<string, string>>;
-  readonly isSigned: (text: string, signature: string) => boolean;
-  readonly isSealed: (content: string, subject?: string) => boolean;
+  readonly seal: Seal;
 }
 
 /** One wire. */
 export interface Wire {
   readonly name: WireName;
   frames(reply: ReplyStep, context: ReplyContext): readonly Frame[];
-  /** The same reply for a request without `stream`. */
-  whole(reply: ReplyStep, context: ReplyContext): JsonObject;
   /** Body of an HTTP error. */
   errorBody(error: VendorError, requestId: string): JsonObject;
   /** The same error as an event after a 200. */
@@ -103,8 +92,6 @@ export interface Wire {
   refuseBody(body: JsonObject, context: ValidationContext): VendorError | undefined;
   /** The vendor's refusal of text that is not JSON. */
   refuseText(problem: { readonly message: string; readonly position: number }): VendorError;
-  /** The vendor's refusal of a model that it does not have. */
-  unknownModel(model: string): VendorError;
   /** The vendor's refusal of a prompt that, with its output limit, does not fit. */
   refuseOverflow(
     inputTokens: number,

@@ -6,25 +6,24 @@ import { homedir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { holdfastSearchAttributes } from '../search-attributes';
 import { waitUntilServing } from '../connection';
+import type { ServerRegistration } from './registration';
 import { killProcess } from './server-process';
 
 /** Everything that one start needs. */
-export interface LaunchPlan {
+export interface LaunchPlan extends Omit<ServerRegistration, 'pid'> {
   readonly executable: string;
   readonly logFile: string;
-  readonly port: number;
-  readonly uiPort: number;
   readonly namespace: string;
-  readonly dynamicConfig: Readonly<Record<string, string | number | boolean>>;
-  readonly stateFile: string | undefined;
-  readonly untilExitOf: number | undefined;
+  readonly stateFile?: string;
+  /** Pid of the process that the server must not outlive. Absent: it stays until it is stopped. */
+  readonly untilExitOf?: number;
+  /** Further settings of the server, such as `limit.historyCount.suggestContinueAsNew`. */
+  readonly dynamicConfig?: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** The result of a start. */
+/** The process of a server that serves, or why there is none. */
 export type LaunchResult =
-  | { readonly type: 'serving'; readonly pid: number }
-  | { readonly type: 'port-taken'; readonly reason: string }
-  | { readonly type: 'failed'; readonly reason: string };
+  { readonly pid: number } | { readonly problem: string; readonly isPortTaken: boolean };
 
 /**
  * Without the first setting each workflow task waits for the transfer queue's slow poll.
@@ -46,10 +45,14 @@ const watchdogScript =
   'kill "$server" 2>/dev/null) </dev/null >/dev/null 2>&1 & ' +
   'exec "$@"';
 
-/** Starts the server; on any other result than `serving` no process is left. */
+/** Starts the server; if it does not serve by the deadline, no process is left. */
 export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Promise<LaunchResult> {
-  const logOffset = await prepareLog(plan.logFile);
-  const log = await open(plan.logFile, 'a');
+  const logBytes = await stat(plan.logFile).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  const isLong = logBytes > maxLogBytes;
+  const log = await open(plan.logFile, isLong ? 'w' : 'a');
   let child: ChildProcess;
   let ended: string | undefined;
   try {
@@ -65,28 +68,31 @@ export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Prom
     await log.close();
   }
   const readLog = async (): Promise<string> =>
-    (await readFile(plan.logFile)).subarray(logOffset).toString('utf8');
+    (await readFile(plan.logFile)).subarray(isLong ? 0 : logBytes).toString('utf8');
   while (ended === undefined && Date.now() < deadlineAtMs) {
     if ((await readLog()).includes('Temporal Server:')) break;
     await delay(pollMs);
   }
   const target = { address: `127.0.0.1:${plan.port}`, namespace: plan.namespace };
   const problem = ended ?? (await waitUntilServing(target, deadlineAtMs, () => ended))?.reason;
-  if (problem === undefined && child.pid !== undefined) return { type: 'serving', pid: child.pid };
-  if (child.pid !== undefined) await killProcess(child.pid);
-  return failureFrom(problem ?? 'no process', await readLog());
+  const { pid } = child;
+  if (problem === undefined && pid !== undefined) return { pid };
+  if (pid !== undefined) await killProcess(pid);
+  const written = await readLog();
+  const lastLines = written.trim().split('\n').slice(-2).join(' | ').slice(0, 400);
+  return {
+    problem: [problem ?? 'no process', lastLines].filter((text) => text !== '').join('; '),
+    isPortTaken: written.includes('address already in use'),
+  };
 }
 
 function spawnServer(plan: LaunchPlan, logFd: number): ChildProcess {
-  const args = serverArguments(plan);
-  const [file, fileArgs] =
+  const command = [plan.executable, ...serverArguments(plan)];
+  const [file = '', ...args] =
     plan.untilExitOf === undefined
-      ? [plan.executable, args]
-      : [
-          '/bin/sh',
-          ['-c', watchdogScript, 'holdfast', String(plan.untilExitOf), plan.executable, ...args],
-        ];
-  return spawn(file, fileArgs, {
+      ? command
+      : ['/bin/sh', '-c', watchdogScript, 'holdfast', String(plan.untilExitOf), ...command];
+  return spawn(file, args, {
     stdio: ['ignore', logFd, logFd],
     detached: true,
     env: { HOME: homedir(), PATH: '/usr/local/bin:/usr/bin:/bin' },
@@ -105,23 +111,4 @@ function serverArguments(plan: LaunchPlan): string[] {
   }
   if (plan.stateFile !== undefined) args.push('--db-filename', plan.stateFile);
   return args;
-}
-
-/** Where in the log this start begins. */
-async function prepareLog(logFile: string): Promise<number> {
-  const size = await stat(logFile).then(
-    (found) => found.size,
-    () => 0,
-  );
-  if (size <= maxLogBytes) return size;
-  const log = await open(logFile, 'w');
-  await log.close();
-  return 0;
-}
-
-function failureFrom(problem: string, log: string): LaunchResult {
-  const lastLines = log.trim().split('\n').slice(-2).join(' | ').slice(0, 400);
-  const reason = lastLines === '' ? problem : `${problem}; ${lastLines}`;
-  const type = log.includes('address already in use') ? 'port-taken' : 'failed';
-  return { type, reason };
 }

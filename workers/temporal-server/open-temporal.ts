@@ -6,7 +6,6 @@ import { requireServing, serverOptionsFrom } from '../connection';
 import type { Environment } from '../env';
 import type { EmbeddedServer } from './embedded-server';
 import { startEmbeddedServer } from './embedded-server';
-import { findTemporalProgram } from './find-program';
 
 /** A server that serves the namespace: pass it to `connectWorker` and `connect` unchanged. */
 export interface TemporalServer extends ServerOptions {
@@ -35,15 +34,10 @@ export async function openTemporal(
     await requireServing(server);
     return { ...server, namespace };
   }
-  const program = await findTemporalProgram('temporal', {
-    cacheDirectory: environment.cacheDirectory,
-    searchPath: environment.searchPath,
-    triedBefore: [{ place: 'TEMPORAL_ADDRESS', result: 'not set' }],
-  });
   const embedded = await startEmbeddedServer({
+    environment,
     stateFile: options.stateFile ?? path.join(environment.stateDirectory, 'temporal.db'),
     namespace,
-    executable: program.path,
     ...defined({ untilExitOf: options.untilExitOf }),
   });
   const { uiUrl } = embedded;

@@ -1,5 +1,5 @@
 /** Which dev server serves a state file: by the list of processes, and by a note beside the file that keeps its ports. */
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { runCommand } from './run-command';
 
@@ -7,7 +7,6 @@ const registrationSchema = z.object({
   pid: z.number().int().positive(),
   port: z.number().int().positive(),
   uiPort: z.number().int().positive(),
-  logFile: z.string(),
 });
 const psTimeoutMs = 5_000;
 
@@ -24,18 +23,12 @@ export async function readRegistration(stateFile: string): Promise<ServerRegistr
   }
 }
 
-/** Replaces the note in one step. */
+/** Replaces the note. If the process dies meanwhile, only the ports are forgotten. */
 export async function writeRegistration(
   stateFile: string,
   registration: ServerRegistration,
 ): Promise<void> {
-  const temporary = `${stateFile}.server.json.${process.pid}`;
-  try {
-    await writeFile(temporary, JSON.stringify(registration));
-    await rename(temporary, `${stateFile}.server.json`);
-  } finally {
-    await rm(temporary, { force: true });
-  }
+  await writeFile(`${stateFile}.server.json`, JSON.stringify(registration));
 }
 
 /**
@@ -43,50 +36,31 @@ export async function writeRegistration(
  *
  * Contract: never rejects; finds at least the processes of this user; `stateFile` is absolute, as `launch.ts` passes it.
  */
-export async function findServer(
-  stateFile: string,
-  logFile = `${stateFile}.log`,
-): Promise<ServerRegistration | undefined> {
-  for (const { pid, command } of await listProcesses()) {
+export async function findServer(stateFile: string): Promise<ServerRegistration | undefined> {
+  for (const [pid, command] of await listProcesses()) {
     // Not the shell that `launch.ts` keeps as a watchdog: it has the same arguments.
     const [, port, uiPort] =
       /^(?!\/bin\/sh ).* server start-dev .*--port (\d+) --ui-port (\d+) /.exec(command) ?? [];
     if (port === undefined || !command.trimEnd().endsWith(` --db-filename ${stateFile}`)) continue;
-    return { pid, port: Number(port), uiPort: Number(uiPort), logFile };
+    return { pid, port: Number(port), uiPort: Number(uiPort) };
   }
   return undefined;
 }
 
-interface RunningProcess {
-  readonly pid: number;
-  /** With its arguments, between blanks. */
-  readonly command: string;
-}
-
-async function listProcesses(): Promise<readonly RunningProcess[]> {
-  try {
-    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-    return await Promise.all(
-      pids.map(async (pid) => {
+/** Each process with its command and arguments, between blanks. */
+async function listProcesses(): Promise<readonly (readonly [pid: number, command: string])[]> {
+  const pids = await readdir('/proc').catch(() => undefined);
+  if (pids !== undefined)
+    return Promise.all(
+      pids.filter(Number).map(async (pid) => {
         // Empty for a process that has just ended, or belongs to another user.
         const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-        return { pid, command: text.replaceAll('\0', ' ') };
+        return [Number(pid), text.replaceAll('\0', ' ')] as const;
       }),
     );
-  } catch {
-    return listByPs();
-  }
-}
-
-/** For systems without `/proc`. */
-async function listByPs(): Promise<readonly RunningProcess[]> {
-  try {
-    const { stdout } = await runCommand('ps', ['-axo', 'pid=,command='], psTimeoutMs);
-    return stdout.split('\n').map((text) => {
-      const [, pid, command = ''] = /^\s*(\d+) (.*)$/.exec(text) ?? [];
-      return { pid: Number(pid), command };
-    });
-  } catch {
-    return [];
-  }
+  const listed = await runCommand('ps', ['-axo', 'pid=,command='], psTimeoutMs).catch(() => '');
+  return listed.split('\n').map((text) => {
+    const [, pid, command = ''] = /^\s*(\d+) (.*)$/.exec(text) ?? [];
+    return [Number(pid), command] as const;
+  });
 }

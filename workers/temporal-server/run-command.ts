@@ -1,18 +1,13 @@
 /** Runs a short-lived program and returns what it printed. */
+import type { ExecFileException } from 'node:child_process';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { errorCodeOf, reasonOf } from '../setup-error';
+import { reasonOf } from '../setup-error';
 
 const execFileAsync = promisify(execFile);
 
-/** What a program printed before it ended with exit code 0. */
-export interface CommandOutput {
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /**
- * Runs `file` without a shell.
+ * Runs `file` without a shell; returns its standard output.
  *
  * Errors: rejects if it cannot be started, ends with another code than 0, or takes longer than `timeoutMs` (it is
  * then killed); the message has the last lines of its error output.
@@ -21,29 +16,23 @@ export async function runCommand(
   file: string,
   args: readonly string[],
   timeoutMs: number,
-): Promise<CommandOutput> {
+): Promise<string> {
   try {
-    return await execFileAsync(file, args, {
+    const { stdout } = await execFileAsync(file, args, {
       timeout: timeoutMs,
       killSignal: 'SIGKILL',
       maxBuffer: 4_194_304,
     });
+    return stdout;
   } catch (thrown) {
-    throw new Error(`${file} ${args.slice(0, 3).join(' ')}: ${failureText(thrown, timeoutMs)}`, {
-      cause: thrown,
-    });
+    const reason = failureText(thrown as ExecFileException, timeoutMs);
+    throw new Error(`${file} ${args.slice(0, 3).join(' ')}: ${reason}`, { cause: thrown });
   }
 }
 
-function failureText(thrown: unknown, timeoutMs: number): string {
-  if (errorCodeOf(thrown) === 'ENOENT') return 'no such program';
-  if (propertyOf(thrown, 'killed') === true) return `no end within ${timeoutMs} ms`;
-  const printed = propertyOf(thrown, 'stderr');
-  const lines = typeof printed === 'string' ? printed.trim().split('\n') : [];
-  const lastLines = lines.slice(-2).join(' | ');
-  return lastLines === '' ? reasonOf(thrown) : lastLines.slice(0, 300);
-}
-
-function propertyOf(thrown: unknown, name: string): unknown {
-  return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, name) : undefined;
+function failureText(failure: ExecFileException, timeoutMs: number): string {
+  if (failure.code === 'ENOENT') return 'no such program';
+  if (failure.killed === true) return `no end within ${timeoutMs} ms`;
+  const lastLines = (failure.stderr ?? '').trim().split('\n').slice(-2).join(' | ');
+  return lastLines === '' ? reasonOf(failure) : lastLines.slice(0, 300);
 }

@@ -89,7 +89,7 @@ function faultyBaseUrl({ wire, address }: ProviderFault, mount: string, vendors:
     case 'emulator':
       return url;
     case 'closed-port':
-      return url.replace(`:${vendors.emulator.port}`, `:${vendors.closedPort}`);
+      return url.replace(/:\d+/, `:${vendors.closedPort}`);
     case 'tls-on-plain-port':
       return url.replace('http:', 'https:');
   }

@@ -11,9 +11,11 @@ import { openConnection } from '../../../client/connect';
 import { AgentClient } from '../../../client/index';
 import { VendorEmulator } from '../../../testing/emulator/emulator';
 import { connectWorker } from '../../../workers/worker-connection';
-import { startEmbeddedServer } from '../../../workers/temporal-server/embedded-server';
+import {
+  findFreePorts,
+  startEmbeddedServer,
+} from '../../../workers/temporal-server/embedded-server';
 import { readEnvironment } from '../../../workers/env';
-import { findFreePorts } from '../../../workers/temporal-server/free-ports';
 import { createLogger, installRuntime } from '../../../workers/logging';
 import { createWorker } from '../../../workers/worker';
 

@@ -1,6 +1,7 @@
 /** Steps that answer byte by byte: captures of real failures, in the shapes of `cases.jsonl`. */
 import type { JsonValue } from '../../../workflows/core/json';
-import type { FaultStep, RawEnd, RawPiece } from '../../../testing/emulator/step';
+import type { FaultStep } from '../../../testing/emulator/script';
+import { fault } from '../../../testing/emulator/script';
 
 /** A long text: `repeat`, this many `times`. */
 interface RepeatedText {
@@ -44,51 +45,30 @@ export interface RawBytesInput extends RawEnding {
 
 const sseHeaders = { 'content-type': 'text/event-stream; charset=utf-8' };
 
+type RawAnswer = Parameters<typeof fault.raw>[0];
+
 function textOf(text: string | RepeatedText): string {
   return typeof text === 'string' ? text : text.repeat.repeat(text.times);
-}
-
-function endOf(input: RawEnding): RawEnd {
-  switch (input.end ?? 'eof') {
-    case 'eof':
-      return { type: 'end', how: 'eof' };
-    case 'fin':
-      return { type: 'end', how: 'fin' };
-    case 'reset':
-      return { type: 'end', how: 'reset' };
-    case 'error': {
-      const closed = JSON.stringify(input.error ?? null).includes('other side closed');
-      return { type: 'end', how: closed ? 'fin' : 'reset' };
-    }
-    case 'stall':
-      return {
-        type: 'stall',
-        ...(input.ping_every_ms === undefined ? {} : { pingEveryMs: input.ping_every_ms }),
-      };
-  }
 }
 
 /** An HTTP answer exactly as given: no header is added. */
 export function rawHttp(input: RawHttpInput): FaultStep {
   const text =
     input.body_text === undefined ? JSON.stringify(input.body ?? {}) : textOf(input.body_text);
-  return {
-    type: 'raw',
-    status: input.status,
-    headers: input.headers ?? { 'content-type': 'application/json' },
-    pieces: [{ type: 'text', text }],
-    end: { type: 'end', how: 'eof' },
-  };
+  const headers = input.headers ?? { 'content-type': 'application/json' };
+  return fault.raw({ status: input.status, headers, pieces: [text] });
 }
 
-function rawStream(input: RawSseInput | RawBytesInput, pieces: readonly RawPiece[]): FaultStep {
-  return {
-    type: 'raw',
-    status: input.status ?? 200,
-    headers: input.headers ?? sseHeaders,
+function rawStream(input: RawSseInput | RawBytesInput, pieces: RawAnswer['pieces']): FaultStep {
+  const { status = 200, headers = sseHeaders, end = 'eof', ping_every_ms: pingEveryMs } = input;
+  const closed = JSON.stringify(input.error ?? null).includes('other side closed');
+  return fault.raw({
+    status,
+    headers,
     pieces,
-    end: endOf(input),
-  };
+    end: end === 'error' ? (closed ? 'fin' : 'reset') : end,
+    ...(pingEveryMs === undefined ? {} : { pingEveryMs }),
+  });
 }
 
 /** An event stream exactly as given. */
@@ -97,8 +77,8 @@ export function rawSse(input: RawSseInput): FaultStep {
     input,
     input.events.map((event) =>
       typeof event === 'object' && 'wait_ms' in event
-        ? { type: 'wait', ms: event.wait_ms }
-        : { type: 'text', text: `${textOf(event)}\n\n` },
+        ? { waitMs: event.wait_ms }
+        : `${textOf(event)}\n\n`,
     ),
   );
 }
@@ -108,7 +88,7 @@ export function rawBytes(input: RawBytesInput): FaultStep {
   return rawStream(
     input,
     input.chunks_hex.map((chunk) =>
-      typeof chunk === 'string' ? { type: 'hex', hex: chunk } : { type: 'wait', ms: chunk.wait_ms },
+      typeof chunk === 'string' ? Buffer.from(chunk, 'hex') : { waitMs: chunk.wait_ms },
     ),
   );
 }

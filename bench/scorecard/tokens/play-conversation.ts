@@ -14,6 +14,7 @@ import { nextMessages } from './conversation';
 import { Dice } from './dice';
 import type { MaterialSource } from './materials';
 import { conversationTools } from './tools';
+import { vendorUsage } from './vendor-counting';
 
 /** A model on its wire. */
 export interface CountedModel {
@@ -39,7 +40,7 @@ function providerOf(emulator: VendorEmulator, { wire }: CountedModel): Provider 
     : openaiProvider({ ...config, api: wire });
 }
 
-/** What the model says: a thought where the kind has them, some text, one to three calls. */
+/** What the model says and costs: a thought where the kind has them, some text, one to three calls. */
 function scriptReplies(
   emulator: VendorEmulator,
   kind: ConversationKind,
@@ -47,7 +48,7 @@ function scriptReplies(
   dice: Dice,
 ): void {
   emulator.clearScripts();
-  emulator.script(() => {
+  emulator.script((request) => {
     const thoughts: readonly ReplyPart[] =
       kind === 'thoughts'
         ? [{ type: 'reasoning', text: texts.text('prose', 200 + dice.below(2_000), dice) }]
@@ -58,7 +59,8 @@ function scriptReplies(
       argumentsText: JSON.stringify({ path: `src/${dice.hex(6)}/index.ts`, from: dice.below(900) }),
     }));
     const text: ReplyPart = { type: 'text', text: texts.text('prose', 80 + dice.below(400), dice) };
-    return reply.parts([...thoughts, text, ...toolCalls], { stop: 'tool-use' });
+    const parts = [...thoughts, text, ...toolCalls];
+    return reply.parts(parts, { usage: vendorUsage(request, parts) });
   });
 }
 
@@ -80,7 +82,7 @@ function keptMessage(provider: Provider, made: ModelReply, call: number): Messag
   };
 }
 
-/** Plays one conversation. Contract: the emulator counts as the vendors do, and is used by nobody else meanwhile. */
+/** Plays one conversation. Contract: the emulator is used by nobody else meanwhile. */
 export async function playConversation(
   emulator: VendorEmulator,
   model: CountedModel,

@@ -6,7 +6,6 @@ import { conversationKinds } from './conversation';
 import { MaterialSource } from './materials';
 import type { CountedCall, CountedModel } from './play-conversation';
 import { playConversation } from './play-conversation';
-import { vendorCounting } from './vendor-counting';
 
 /** One model of each wire, and the tokenizer that Anthropic had before. */
 export const countedModels: readonly CountedModel[] = [
@@ -55,7 +54,7 @@ export async function scoreTokens(
   seeds: readonly string[],
   kinds: readonly ConversationKind[] = conversationKinds,
 ): Promise<SectionScore> {
-  const emulator = await VendorEmulator.start({ counting: vendorCounting, seed: 'tokens' });
+  const emulator = await VendorEmulator.start({ seed: 'tokens' });
   const texts = new MaterialSource();
   const played: Played[] = [];
   try {

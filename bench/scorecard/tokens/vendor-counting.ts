@@ -1,10 +1,22 @@
 /** Counts a prompt as the real vendors were seen to count it: by other tokenizers than the table, with additions of their own. */
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 import { countTokens } from '../../../testing/emulator/billing';
-import { usesNewTokenizer } from '../../../testing/emulator/anthropic/claude-models';
+import { refusesFixedThinking } from '../../../testing/emulator/anthropic/claude-models';
+import { anthropicWire } from '../../../testing/emulator/anthropic/anthropic-wire';
 import { isList, isObject, listOf, objectOf, stringOf } from '../../../testing/emulator/json-read';
-import type { TokenCounting } from '../../../testing/emulator/emulator';
+import { chatWire } from '../../../testing/emulator/openai-chat/chat-wire';
+import { responsesWire } from '../../../testing/emulator/openai-responses/responses-wire';
+import type { RecordedRequest } from '../../../testing/emulator/recorded-request';
+import type { ReplyPart } from '../../../testing/emulator/script';
+import { reply } from '../../../testing/emulator/script';
 import type { PromptBlock, WireName } from '../../../testing/emulator/wire';
+import { producedText } from '../../../testing/emulator/wire';
+import type { Usage } from '../../../workflows/core/budget/spend';
+
+const wires = { anthropic: anthropicWire, responses: responsesWire, chat: chatWire } as const;
+
+/** A newer tokenizer began with Claude 4.7 (vendor's token counting guide), and fixed thinking budgets ended with it. */
+const usesNewTokenizer = refusesFixedThinking;
 
 /**
  * Tokens of a text on a wire.
@@ -51,25 +63,25 @@ const additions: Readonly<Record<WireName, Additions>> = {
   chat: { request: 3, tools: 12, tool: 7, block: 3, toolBlock: 8 },
 };
 
-/** The prompt with the vendor's own count on each block. */
-function prompt(
-  wire: WireName,
-  model: string,
-  blocks: readonly PromptBlock[],
-): readonly PromptBlock[] {
+function promptTokens(wire: WireName, model: string, blocks: readonly PromptBlock[]): number {
   const added = additions[wire];
   const hasTools = blocks.some(({ text }) => text.startsWith('tool:'));
-  return blocks.map((block, index) => ({
-    ...block,
-    tokens:
-      (index === 0 ? added.request + (hasTools ? added.tools : 0) : 0) +
-      blockTokens(wire, model, block),
-  }));
+  return blocks.reduce(
+    (sum, block) => sum + blockTokens(wire, model, block),
+    added.request + (hasTools ? added.tools : 0),
+  );
+}
+
+/** What stands in a block: its text is a place and JSON, or a place and the instructions as they are. */
+function contentOf({ text }: PromptBlock): JsonObject {
+  const place = 'instructions:';
+  if (text.startsWith(place)) return { text: text.slice(place.length) };
+  return JSON.parse(text.slice(text.indexOf('{'))) as JsonObject;
 }
 
 function blockTokens(wire: WireName, model: string, block: PromptBlock): number {
   const added = additions[wire];
-  const { content } = block;
+  const content = contentOf(block);
   if (block.text.startsWith('tool:')) {
     return added.tool + textTokens(wire, model, schemaText(content));
   }
@@ -152,5 +164,15 @@ function pngSize(url: string): readonly [number, number] {
   return isPng ? [bytes.readUInt32BE(16), bytes.readUInt32BE(20)] : [1_092, 1_092];
 }
 
-/** Tokens as the real vendors were seen to count them. */
-export const vendorCounting: TokenCounting = { prompt, textTokens };
+/** What a request and its reply cost as the real vendors were seen to count. */
+export function vendorUsage(
+  { wire, model, body }: RecordedRequest,
+  parts: readonly ReplyPart[],
+): Usage {
+  return {
+    inputTokens: promptTokens(wire, model, wires[wire].promptBlocks(body)),
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: textTokens(wire, model, producedText(reply.parts(parts))),
+  };
+}

@@ -83,13 +83,7 @@ export function refusalOf(speaker: Speaker, request: ModelRequest): string | und
   const voice = voices[speaker];
   const { body, problem } = parseBody(JSON.stringify(voice.body(request)));
   if (problem !== undefined) return `not JSON: ${JSON.stringify(problem)}`;
-  const seal = sealOf(voice);
-  return voice.wire.refuseBody(body, {
-    counts: false,
-    headers,
-    isSigned: (text, signature) => seal.isSigned(text, signature),
-    isSealed: (content, subject) => seal.isSealed(content, subject),
-  })?.message;
+  return voice.wire.refuseBody(body, { headers, seal: sealOf(voice) })?.message;
 }
 
 /** A reply as it arrives: rendered by the emulator, event by event, and gathered by the adapter. */

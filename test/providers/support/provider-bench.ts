@@ -10,6 +10,7 @@ import type {
 import { InfraException } from '../../../activities/lifecycle/infra-exception';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
 import type { FaultStep } from '../../../testing/emulator/script';
+import { fault } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
 import type { InfraError } from '../../../workflows/core/failure';
 import type { Message } from '../../../workflows/core/message';
@@ -88,14 +89,19 @@ export function textOf(reply: ModelReply): string {
 
 /** A whole stream of these data lines, as they are or as JSON, without what the emulator would add. */
 export function rawStream(...data: readonly unknown[]): FaultStep {
-  return {
-    type: 'raw',
-    status: 200,
+  return endedStream('eof', ...data);
+}
+
+/** The same with another end. */
+export function endedStream(
+  end: 'eof' | 'reset' | 'stall',
+  ...data: readonly unknown[]
+): FaultStep {
+  return fault.raw({
     headers: { 'content-type': 'text/event-stream' },
-    pieces: data.map((each) => ({
-      type: 'text',
-      text: `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`,
-    })),
-    end: { type: 'end', how: 'eof' },
-  };
+    pieces: data.map(
+      (each) => `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`,
+    ),
+    end,
+  });
 }

@@ -164,11 +164,11 @@ const knownFields = {
   workspace_id: anything,
 };
 
-function bodyShape({ counts, headers }: ValidationContext): z.ZodType {
+function bodyShape({ headers }: ValidationContext): z.ZodType {
   const temperature = z.number().min(0, '{at}: range: 0..1').max(1, '{at}: range: 0..1').optional();
   return z.strictObject({
     ...knownFields,
-    max_tokens: counts ? anything : z.int().min(1),
+    max_tokens: z.int().min(1),
     ...(headers['anthropic-version'] === versionWithoutSampling
       ? {}
       : { temperature, top_p: anything, top_k: anything }),

@@ -1,8 +1,8 @@
 /** Anthropic Messages: the emulator's replies, errors and reading of requests on that wire. */
-import type { JsonObject, JsonValue } from '../../../workflows/core/json';
+import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
-import { blocksOf, isObject, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
+import { blocksOf, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
 import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from '../step';
 import { validateAnthropic } from './validate-anthropic';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from '../wire';
@@ -46,12 +46,9 @@ const errorMessages: Readonly<Record<number, string>> = {
 /** Tokens that an image costs here (Anthropic's documented ceiling for a full-size image is about 1,600). */
 const imageTokens = 1600;
 
-function frame(data: JsonObject, produced?: string, closing?: boolean): Frame {
-  return {
-    text: `event: ${stringOf(data['type'])}\ndata: ${JSON.stringify(data)}\n\n`,
-    ...defined({ produced }),
-    ...(closing === true ? { closing: true } : {}),
-  };
+function frame(data: JsonObject, produced?: string): Frame {
+  const text = `event: ${stringOf(data['type'])}\ndata: ${JSON.stringify(data)}\n\n`;
+  return { text, ...defined({ produced }) };
 }
 
 function usageOf(usage: Usage, outputTokens: number): JsonObject {
@@ -64,139 +61,62 @@ function usageOf(usage: Usage, outputTokens: number): JsonObject {
   };
 }
 
-/** The parsed arguments, or nothing if they are broken: this API can only send them whole. */
-function parsedInput(text: string): JsonValue {
-  try {
-    const parsed = JSON.parse(text) as JsonValue;
-    return isObject(parsed) ? parsed : {};
-  } catch {
-    return {};
-  }
-}
-
-function signatureOf(text: string, context: ReplyContext): string {
-  return signThinking(context.seal, text, context.body, context.callsBefore ?? 0);
-}
-
-/** The context of each part: a thought is bound to its place among the calls. */
-function placedParts(
-  reply: ReplyStep,
-  context: ReplyContext,
-): readonly { readonly part: ReplyPart; readonly context: ReplyContext }[] {
-  let callsBefore = 0;
-  return spokenParts(reply).map((part) => {
-    const placed = { part, context: { ...context, callsBefore } };
-    if (part.type === 'tool-call') callsBefore += 1;
-    return placed;
-  });
-}
-
-function wholeBlock(part: ReplyPart, context: ReplyContext): JsonObject {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-      return { type: 'text', text: part.text };
-    case 'reasoning':
-      return part.redacted === true
-        ? { type: 'redacted_thinking', data: context.seal.seal(part.text) }
-        : {
-            type: 'thinking',
-            thinking: part.text,
-            signature: signatureOf(part.text, context),
-          };
-    case 'tool-call':
-      return {
-        type: 'tool_use',
-        id: part.id ?? context.newId('toolu_'),
-        ...defined({ name: part.name }),
-        input: parsedInput(part.argumentsText),
-      };
-  }
-}
-
-function deltaFrames(
-  index: number,
-  pieces: readonly string[],
-  toDelta: (piece: string) => JsonObject,
-): readonly Frame[] {
-  return pieces.map((piece) =>
-    frame({ type: 'content_block_delta', index, delta: toDelta(piece) }, piece),
-  );
-}
-
-function bodyOfBlock(
-  part: ReplyPart,
-  index: number,
-  size: number,
-  context: ReplyContext,
-): readonly Frame[] {
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-      return deltaFrames(index, deltasOf(part.text, size), (text) => ({
-        type: 'text_delta',
-        text,
-      }));
-    case 'reasoning':
-      if (part.redacted === true) return [];
-      return [
-        ...deltaFrames(index, deltasOf(part.text, size), (thinking) => ({
-          type: 'thinking_delta',
-          thinking,
-        })),
-        frame({
-          type: 'content_block_delta',
-          index,
-          delta: {
-            type: 'signature_delta',
-            signature: signatureOf(part.text, context),
-          },
-        }),
-      ];
-    case 'tool-call':
-      return deltaFrames(index, ['', ...deltasOf(part.argumentsText, size)], (partial_json) => ({
-        type: 'input_json_delta',
-        partial_json,
-      }));
-  }
-}
-
-function opening(part: ReplyPart, context: ReplyContext): JsonObject {
-  const block = wholeBlock(part, context);
-  switch (part.type) {
-    case 'text':
-    case 'refusal':
-      return { ...block, text: '' };
-    case 'reasoning':
-      return part.redacted === true ? block : { ...block, thinking: '', signature: '' };
-    case 'tool-call':
-      return { ...block, input: {} };
-  }
-}
-
 function blockFrames(
   part: ReplyPart,
   index: number,
+  callsBefore: number,
   size: number,
   context: ReplyContext,
 ): readonly Frame[] {
-  const name = part.type === 'tool-call' ? part.name : undefined;
-  return [
-    frame({ type: 'content_block_start', index, content_block: opening(part, context) }, name),
-    ...bodyOfBlock(part, index, size, context),
-    frame({ type: 'content_block_stop', index }),
-  ];
+  const start = (block: JsonObject, produced?: string): Frame =>
+    frame({ type: 'content_block_start', index, content_block: block }, produced);
+  const delta = (data: JsonObject, produced?: string): Frame =>
+    frame({ type: 'content_block_delta', index, delta: data }, produced);
+  const deltas = (text: string, type: string, field: string): readonly Frame[] =>
+    deltasOf(text, size).map((piece) => delta({ type, [field]: piece }, piece));
+  const stop = frame({ type: 'content_block_stop', index });
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return [start({ type: 'text', text: '' }), ...deltas(part.text, 'text_delta', 'text'), stop];
+    case 'reasoning': {
+      const { text } = part;
+      if (part.redacted === true)
+        return [start({ type: 'redacted_thinking', data: context.seal.seal(text) }), stop];
+      const signature = signThinking(context.seal, text, context.body, callsBefore);
+      return [
+        start({ type: 'thinking', thinking: '', signature: '' }),
+        ...deltas(text, 'thinking_delta', 'thinking'),
+        delta({ type: 'signature_delta', signature }),
+        stop,
+      ];
+    }
+    case 'tool-call': {
+      const id = part.id ?? context.newId('toolu_');
+      return [
+        start({ type: 'tool_use', id, ...defined({ name: part.name }), input: {} }, part.name),
+        delta({ type: 'input_json_delta', partial_json: '' }),
+        ...deltas(part.argumentsText, 'input_json_delta', 'partial_json'),
+        stop,
+      ];
+    }
+  }
 }
 
-function spokenParts(reply: ReplyStep): readonly ReplyPart[] {
-  return reply.parts.filter(
-    // Of a thought the newest models give no text, only the signature.
-    (part) => part.type === 'tool-call' || part.type === 'reasoning' || part.text !== '',
-  );
+/** Of a thought the newest models give no text, only the signature; a thought is bound to its place among the calls. */
+function partFrames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
+  let callsBefore = 0;
+  return reply.parts
+    .filter((part) => part.type === 'tool-call' || part.type === 'reasoning' || part.text !== '')
+    .flatMap((part, index) => {
+      const before = callsBefore;
+      if (part.type === 'tool-call') callsBefore += 1;
+      return blockFrames(part, index, before, reply.charactersPerDelta, context);
+    });
 }
 
-function message(context: ReplyContext): JsonObject {
-  return {
+function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
+  const message = {
     id: context.newId('msg_'),
     type: 'message',
     role: 'assistant',
@@ -206,45 +126,21 @@ function message(context: ReplyContext): JsonObject {
     stop_sequence: null,
     usage: usageOf(context.usage, Math.min(1, context.usage.outputTokens)),
   };
-}
-
-function stopDetails(reply: ReplyStep): JsonObject {
-  if (stopReasons[reply.stop] !== 'refusal') return {};
-  return { stop_details: { type: 'refusal', category: null } };
-}
-
-function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
-  return [
-    frame({ type: 'message_start', message: message(context) }),
-    frame({ type: 'ping' }),
-    ...placedParts(reply, context).flatMap((placed, index) =>
-      blockFrames(placed.part, index, reply.charactersPerDelta, placed.context),
-    ),
-    frame(
-      {
-        type: 'message_delta',
-        delta: {
-          stop_reason: stopReasons[reply.stop],
-          stop_sequence: null,
-          ...stopDetails(reply),
-        },
-        usage: usageOf(context.usage, context.usage.outputTokens),
-      },
-      undefined,
-      true,
-    ),
-    frame({ type: 'message_stop' }, undefined, true),
-  ];
-}
-
-function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
-  return {
-    ...message(context),
-    content: placedParts(reply, context).map((placed) => wholeBlock(placed.part, placed.context)),
-    stop_reason: stopReasons[reply.stop],
-    ...stopDetails(reply),
-    usage: usageOf(context.usage, context.usage.outputTokens),
+  const stopReason = stopReasons[reply.stop];
+  const details = stopReason === 'refusal' ? { type: 'refusal', category: null } : undefined;
+  const delta = {
+    stop_reason: stopReason,
+    stop_sequence: null,
+    ...defined({ stop_details: details }),
   };
+  const usage = usageOf(context.usage, context.usage.outputTokens);
+  return [
+    frame({ type: 'message_start', message }),
+    frame({ type: 'ping' }),
+    ...partFrames(reply, context),
+    { ...frame({ type: 'message_delta', delta, usage }), closing: true },
+    { ...frame({ type: 'message_stop' }), closing: true },
+  ];
 }
 
 function errorBody(error: VendorError, requestId: string): JsonObject {
@@ -330,7 +226,6 @@ function promptBlock(place: string, block: JsonObject): PromptBlock {
   const image = rest['type'] === 'image' || rest['type'] === 'document';
   return {
     text: `${place}:${JSON.stringify(rest)}`,
-    content: rest,
     extraTokens: image ? imageTokens : 0,
     breakpoint: breakpoint !== undefined && breakpoint !== null,
   };
@@ -353,7 +248,6 @@ function promptBlocks(body: JsonObject): readonly PromptBlock[] {
 export const anthropicWire: Wire = {
   name: 'anthropic',
   frames,
-  whole,
   errorBody,
   errorFrame: (error, requestId) => frame(errorBody(error, requestId)),
   dataLine: (data) => `event: content_block_delta\ndata: ${data}\n\n`,
@@ -365,7 +259,6 @@ export const anthropicWire: Wire = {
     status: 400,
     message: `The request body is not valid JSON: ${problem}: line 1 column ${position + 1} (char ${position})`,
   }),
-  unknownModel: (model) => ({ status: 404, message: `model: ${model}` }),
   refuseOverflow,
   conversation,
   promptBlocks,

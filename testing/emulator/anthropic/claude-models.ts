@@ -24,8 +24,3 @@ export function refusesFixedThinking(model: string): boolean {
 export function refusesAdaptiveThinking(model: string): boolean {
   return (versionOf(model) ?? 1000) <= 405;
 }
-
-/** A newer tokenizer began with Claude Opus 4.7 (vendor's token counting guide). */
-export function usesNewTokenizer(model: string): boolean {
-  return (versionOf(model) ?? 0) >= 407;
-}

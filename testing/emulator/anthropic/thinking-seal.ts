@@ -37,12 +37,12 @@ export function signThinking(
 export function checkThinking(
   signature: string,
   text: string,
-  isSigned: (text: string, signature: string) => boolean,
+  seal: Seal,
   prefix: string,
   callsBefore: number,
 ): 'valid' | 'foreign' | 'moved' | 'bound-elsewhere' {
   const [bound = '', place = '', signed = ''] = signature.split('.');
-  if (!isSigned(`${bound}:${place}:${text}`, signed)) return 'foreign';
+  if (!seal.isSigned(`${bound}:${place}:${text}`, signed)) return 'foreign';
   if (place !== String(callsBefore)) return 'moved';
   return bound === prefix ? 'valid' : 'bound-elsewhere';
 }

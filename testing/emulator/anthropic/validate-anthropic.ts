@@ -134,7 +134,7 @@ interface MessageScope {
 function* sealProblems({ block, place, type }: PlacedBlock, scope: MessageScope): Problems {
   const { context } = scope;
   if (type === 'redacted_thinking') {
-    if (!context.isSealed(stringOf(block['data']))) {
+    if (!context.seal.isSealed(stringOf(block['data']))) {
       yield `${place}: Invalid \`data\` in \`redacted_thinking\` block`;
     }
     return;
@@ -144,7 +144,7 @@ function* sealProblems({ block, place, type }: PlacedBlock, scope: MessageScope)
   const prefix = scope.boundPrefix();
   const text = stringOf(block['thinking']);
   const { callsBefore } = scope;
-  const verdict = checkThinking(signature, text, context.isSigned, prefix ?? '', callsBefore);
+  const verdict = checkThinking(signature, text, context.seal, prefix ?? '', callsBefore);
   if (verdict === 'moved' && scope.isLatestReply) {
     yield `${place}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`;
   }
@@ -290,6 +290,6 @@ export function validateAnthropic(
   body: JsonObject,
   context: ValidationContext,
 ): VendorError | undefined {
-  for (const message of allProblems(body, context)) return { status: 400, message };
-  return undefined;
+  const [message] = allProblems(body, context);
+  return message === undefined ? undefined : { status: 400, message };
 }

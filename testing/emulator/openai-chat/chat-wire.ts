@@ -2,13 +2,13 @@
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
-import { blocksOf, listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
+import { listOf, numberOf, objectOf, stringOf, textOf } from '../json-read';
+import { isInstruction, messageBlocks, toolBlocks } from '../openai/openai-prompt';
 import {
   openAiErrorBody,
   openAiErrorHeaders,
   refuseOpenAiHeaders,
   refuseOpenAiText,
-  unknownOpenAiModel,
 } from '../openai/openai-errors';
 import {
   claudeSignature,
@@ -32,9 +32,6 @@ const finishReasons: Readonly<Record<ReplyStop, string>> = {
   'context-window': 'length',
 };
 
-/** Tokens that an image costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
-const imageTokens = 255;
-
 function usageOf(usage: Usage): JsonObject {
   const prompt = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   return {
@@ -44,10 +41,6 @@ function usageOf(usage: Usage): JsonObject {
     prompt_tokens_details: { cached_tokens: usage.cacheReadTokens, audio_tokens: 0 },
     completion_tokens_details: { reasoning_tokens: 0 },
   };
-}
-
-function functionOf(part: Extract<ReplyPart, { type: 'tool-call' }>, text: string): JsonObject {
-  return { ...defined({ name: part.name }), arguments: text };
 }
 
 interface Delta {
@@ -70,7 +63,7 @@ function toolDeltas(
     index,
     id,
     type: 'function',
-    function: functionOf(part, ''),
+    function: { ...defined({ name: part.name }), arguments: '' },
   };
   const sealed = index === 0 && detailKind(context.body) === 'sealed';
   const details = sealed ? { reasoning_details: [sealedDetail(context.seal, id)] } : {};
@@ -145,49 +138,6 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   ];
 }
 
-function wholeMessage(reply: ReplyStep, context: ReplyContext): JsonObject {
-  const said = (type: 'text' | 'reasoning' | 'refusal'): string =>
-    reply.parts.map((part) => (part.type === type ? part.text : '')).join('');
-  const calls = reply.parts.flatMap((part) =>
-    part.type === 'tool-call'
-      ? [
-          {
-            id: part.id ?? context.newId('call_'),
-            type: 'function',
-            function: functionOf(part, part.argumentsText),
-          },
-        ]
-      : [],
-  );
-  const reasoning = said('reasoning');
-  return {
-    role: 'assistant',
-    content: said('text') === '' ? null : said('text'),
-    refusal: said('refusal') === '' ? null : said('refusal'),
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-  };
-}
-
-function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
-  return {
-    id: context.newId('chatcmpl-'),
-    object: 'chat.completion',
-    created: Math.floor(context.createdAtMs / 1000),
-    model: context.model,
-    choices: [
-      {
-        index: 0,
-        message: wholeMessage(reply, context),
-        logprobs: null,
-        finish_reason: finishReasons[reply.stop],
-      },
-    ],
-    usage: usageOf(context.usage),
-    system_fingerprint: 'fp_emulator',
-  };
-}
-
 function refuseOverflow(
   inputTokens: number,
   body: JsonObject,
@@ -211,66 +161,44 @@ function refuseOverflow(
 function turnOf(message: JsonObject): Turn {
   const isTool = message['role'] === 'tool';
   const text = textOf(message['content']);
+  const result = { id: stringOf(message['tool_call_id']), content: text, isError: false };
   return {
     role: message['role'] === 'assistant' ? 'assistant' : 'user',
     text: isTool ? '' : text,
-    toolCalls: listOf(message['tool_calls']).map((call) => {
-      const called = objectOf(objectOf(call)['function']);
-      return {
-        id: stringOf(objectOf(call)['id']),
-        name: stringOf(called['name']),
-        argumentsText: stringOf(called['arguments']),
-      };
-    }),
-    toolResults: isTool
-      ? [{ id: stringOf(message['tool_call_id']), content: text, isError: false }]
-      : [],
+    toolCalls: listOf(message['tool_calls'])
+      .map(objectOf)
+      .map(({ id, function: called }) => ({
+        id: stringOf(id),
+        name: stringOf(objectOf(called)['name']),
+        argumentsText: stringOf(objectOf(called)['arguments']),
+      })),
+    toolResults: isTool ? [result] : [],
   };
 }
 
-const systemRoles = ['system', 'developer'];
-
 function conversation(body: JsonObject): Conversation {
   const messages = listOf(body['messages']).map(objectOf);
-  const isSystem = (message: JsonObject): boolean =>
-    systemRoles.includes(stringOf(message['role']));
   return {
     systemText: messages
-      .filter(isSystem)
+      .filter(isInstruction)
       .map((message) => textOf(message['content']))
       .join('\n'),
     toolNames: listOf(body['tools']).map((tool) =>
       stringOf(objectOf(objectOf(tool)['function'])['name']),
     ),
-    turns: messages.filter((message) => !isSystem(message)).map(turnOf),
+    turns: messages.filter((message) => !isInstruction(message)).map(turnOf),
   };
 }
 
 function promptBlocks(body: JsonObject): readonly PromptBlock[] {
-  const tools = listOf(body['tools']).map((tool) => ({
-    text: `tool:${JSON.stringify(tool)}`,
-    content: objectOf(tool),
-    extraTokens: 0,
-    breakpoint: false,
-  }));
-  const messages = listOf(body['messages'])
-    .map(objectOf)
-    .map((message) => ({
-      text: JSON.stringify(message),
-      content: message,
-      extraTokens:
-        imageTokens *
-        blocksOf(message['content']).filter((block) => block['type'] === 'image_url').length,
-      breakpoint: false,
-    }));
-  return [...tools, ...messages];
+  const messages = listOf(body['messages']).map(objectOf);
+  return [...toolBlocks(body), ...messageBlocks(messages, 'image_url')];
 }
 
 /** The Chat Completions wire. Source: vendor's API reference; shapes in cases.jsonl. */
 export const chatWire: Wire = {
   name: 'chat',
   frames,
-  whole,
   errorBody: openAiErrorBody,
   errorFrame: (error) => ({
     text: `data: ${JSON.stringify(openAiErrorBody(error))}\n\n`,
@@ -281,7 +209,6 @@ export const chatWire: Wire = {
   refuseHeaders: refuseOpenAiHeaders,
   refuseBody: validateChat,
   refuseText: refuseOpenAiText,
-  unknownModel: unknownOpenAiModel,
   refuseOverflow,
   conversation,
   promptBlocks,

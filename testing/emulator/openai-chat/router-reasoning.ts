@@ -63,15 +63,15 @@ function isSound(
   detail: JsonObject,
   message: JsonObject,
   prefix: string,
-  { isSigned, isSealed }: ValidationContext,
+  { seal }: ValidationContext,
 ): boolean {
   if (detail['type'] === 'reasoning.encrypted') {
     const ids = listOf(message['tool_calls']).map((call) => objectOf(call)['id']);
-    return isSealed(stringOf(detail['data'])) && ids.includes(detail['id'] ?? null);
+    return seal.isSealed(stringOf(detail['data'])) && ids.includes(detail['id'] ?? null);
   }
   if (detail['format'] !== 'anthropic-claude-v1') return true;
   const [bound = '', signed = ''] = stringOf(detail['signature']).split('.');
-  return bound === prefix && isSigned(`${bound}:${stringOf(detail['text'])}`, signed);
+  return bound === prefix && seal.isSigned(`${bound}:${stringOf(detail['text'])}`, signed);
 }
 
 /** What the router, or the vendor behind it, refuses in details that are sent back. */

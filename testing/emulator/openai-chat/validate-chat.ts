@@ -12,6 +12,7 @@ import {
   nameShape,
   refusal,
   refuse,
+  repeated,
   shapeRules,
   sharedRules,
   toolsShape,
@@ -142,13 +143,6 @@ function* fieldRules(body: JsonObject): Refusals {
       'invalid_parameter_combination',
     );
   }
-  if (body['stream_options'] !== undefined && body['stream'] !== true) {
-    yield refusal(
-      "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
-      'stream_options',
-      null,
-    );
-  }
   if (body['tools'] !== undefined) return;
   for (const field of ['tool_choice', 'parallel_tool_calls']) {
     if (body[field] === undefined) continue;
@@ -177,8 +171,7 @@ function* contentRules(message: JsonObject, index: number): Refusals {
       'invalid_value',
     );
   }
-  const ids = callIds(message);
-  const twice = ids.find((id, place) => ids.indexOf(id) < place);
+  const twice = repeated(callIds(message));
   if (twice !== undefined) {
     yield refusal(
       `Duplicate value for 'tool_call_id' of '${twice}' in message[${index}]`,
@@ -200,14 +193,11 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-/** Calls of the last assistant message that wait for their results, with the message that answered each. */
-interface OpenCalls {
-  readonly ids: readonly string[];
-  readonly answeredAt: ReadonlyMap<string, number>;
-}
+/** The message that answered each call of the last assistant message; undefined for a call that waits. */
+type OpenCalls = Map<string, number | undefined>;
 
-function* unansweredRules(open: OpenCalls | undefined): Refusals {
-  const left = (open?.ids ?? []).filter((id) => open?.answeredAt.has(id) !== true);
+function* unansweredRules(open: OpenCalls): Refusals {
+  const left = [...open.keys()].filter((id) => open.get(id) === undefined);
   if (left.length === 0) return;
   yield refusal(
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. " +
@@ -217,46 +207,43 @@ function* unansweredRules(open: OpenCalls | undefined): Refusals {
   );
 }
 
-function* answerRules(message: JsonObject, index: number, open: OpenCalls | undefined): Refusals {
-  const id = stringOf(message['tool_call_id']);
-  if (open === undefined || open.ids.length === 0) {
+function* answerRules(id: string, index: number, open: OpenCalls): Refusals {
+  if (open.size === 0) {
     yield refusal(
       "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
       `messages.[${index}].role`,
       null,
     );
-    return;
   }
-  if (!open.ids.includes(id)) {
+  const at = `messages.[${index}].tool_call_id`;
+  if (!open.has(id)) {
     yield refusal(
       `Invalid parameter: 'tool_call_id' of '${id}' not found in 'tool_calls' of previous message.`,
-      `messages.[${index}].tool_call_id`,
+      at,
       null,
     );
   }
-  const before = open.answeredAt.get(id);
+  const before = open.get(id);
   if (before !== undefined) {
     yield refusal(
       `Invalid parameter: Duplicate value for 'tool_call_id' of '${id}', in messages[${before}] and messages[${index}].`,
-      `messages.[${index}].tool_call_id`,
+      at,
       null,
     );
   }
 }
 
 function* pairingRules(messages: readonly JsonObject[]): Refusals {
-  let open: OpenCalls | undefined;
+  let open: OpenCalls = new Map();
   for (const [index, message] of messages.entries()) {
     if (message['role'] === 'tool') {
-      yield* answerRules(message, index, open);
       const id = stringOf(message['tool_call_id']);
-      if (open !== undefined) {
-        open = { ...open, answeredAt: new Map([...open.answeredAt, [id, index]]) };
-      }
+      yield* answerRules(id, index, open);
+      open.set(id, index);
       continue;
     }
     yield* unansweredRules(open);
-    open = { ids: callIds(message), answeredAt: new Map() };
+    open = new Map(callIds(message).map((id) => [id, undefined]));
   }
   yield* unansweredRules(open);
 }

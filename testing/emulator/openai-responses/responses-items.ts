@@ -19,43 +19,41 @@ export interface StreamedItem {
   readonly done: JsonObject;
 }
 
+type SpokenPart = Extract<ReplyPart, { type: 'text' | 'refusal' }>;
+
 /** One `message` item holds all neighboring text and refusal parts. */
-type ItemSource =
-  | { readonly type: 'message'; readonly parts: readonly ReplyPart[] }
-  | { readonly type: 'single'; readonly part: ReplyPart };
+type ItemSource = Exclude<ReplyPart, SpokenPart> | readonly SpokenPart[];
 
 function sources(reply: ReplyStep): readonly ItemSource[] {
   const found: ItemSource[] = [];
   for (const part of reply.parts) {
     const last = found.at(-1);
-    if (part.type === 'tool-call' || part.type === 'reasoning') {
-      found.push({ type: 'single', part });
-    } else if (part.text === '') {
-      continue;
-    } else if (last?.type === 'message') {
-      found[found.length - 1] = { type: 'message', parts: [...last.parts, part] };
-    } else {
-      found.push({ type: 'message', parts: [part] });
-    }
+    if (part.type === 'tool-call' || part.type === 'reasoning') found.push(part);
+    else if (part.text === '') continue;
+    else if (isSpoken(last)) found.splice(-1, 1, [...last, part]);
+    else found.push([part]);
   }
   return found;
 }
 
-function contentOf(part: ReplyPart, text: string): JsonObject {
+function isSpoken(source: ItemSource | undefined): source is readonly SpokenPart[] {
+  return Array.isArray(source);
+}
+
+function contentOf(part: SpokenPart, text: string): JsonObject {
   return part.type === 'refusal'
     ? { type: 'refusal', refusal: text }
     : { type: 'output_text', text, annotations: [], logprobs: [] };
 }
 
 function partEvents(
-  part: Extract<ReplyPart, { text: string }>,
+  part: SpokenPart,
   itemId: string,
   index: number,
   size: number,
 ): readonly ItemEvent[] {
   const place = { item_id: itemId, content_index: index };
-  const kind = part.type === 'refusal' ? 'refusal' : 'output_text';
-  const field = part.type === 'refusal' ? 'refusal' : 'text';
+  const [kind, field] = part.type === 'refusal' ? ['refusal', 'refusal'] : ['output_text', 'text'];
   return [
     { type: 'response.content_part.added', data: { ...place, part: contentOf(part, '') } },
     ...deltasOf(part.text, size).map((delta) => ({
@@ -69,13 +67,12 @@ function partEvents(
 }
 
 function messageItem(
-  parts: readonly ReplyPart[],
+  spoken: readonly SpokenPart[],
   reply: ReplyStep,
   context: ReplyContext,
 ): StreamedItem {
   const id = context.newId('msg_');
   const base = { id, type: 'message', role: 'assistant' };
-  const spoken = parts.filter((part) => part.type !== 'tool-call');
   return {
     added: { ...base, status: 'in_progress', content: [] },
     events: spoken.flatMap((part, index) => partEvents(part, id, index, reply.charactersPerDelta)),
@@ -140,29 +137,25 @@ function reasoningItem(
   const id = context.newId('rs_');
   const base = { id, type: 'reasoning' };
   const sealed = { encrypted_content: context.seal.seal(sealSubject(id, follower)) };
-  if (part.redacted === true || part.text === '') {
-    return {
-      added: { ...base, summary: [] },
-      events: [],
-      done: { ...base, summary: [], ...sealed },
-    };
-  }
+  const added = { ...base, summary: [] };
+  if (part.redacted === true || part.text === '')
+    return { added, events: [], done: { ...added, ...sealed } };
   const place = { item_id: id, summary_index: 0 };
   const summary = (text: string): JsonObject => ({ type: 'summary_text', text });
+  const event = (name: string, data: JsonObject, produced?: string): ItemEvent => ({
+    type: `response.reasoning_summary_${name}`,
+    data: { ...place, ...data },
+    ...defined({ produced }),
+  });
   return {
-    added: { ...base, summary: [] },
+    added,
     events: [
-      { type: 'response.reasoning_summary_part.added', data: { ...place, part: summary('') } },
-      ...deltasOf(part.text, reply.charactersPerDelta).map((delta) => ({
-        type: 'response.reasoning_summary_text.delta',
-        data: { ...place, delta },
-        produced: delta,
-      })),
-      { type: 'response.reasoning_summary_text.done', data: { ...place, text: part.text } },
-      {
-        type: 'response.reasoning_summary_part.done',
-        data: { ...place, part: summary(part.text) },
-      },
+      event('part.added', { part: summary('') }),
+      ...deltasOf(part.text, reply.charactersPerDelta).map((delta) =>
+        event('text.delta', { delta }, delta),
+      ),
+      event('text.done', { text: part.text }),
+      event('part.done', { part: summary(part.text) }),
     ],
     done: { ...base, summary: [summary(part.text)], ...sealed },
   };
@@ -172,14 +165,10 @@ function reasoningItem(
 export function responseItems(reply: ReplyStep, context: ReplyContext): readonly StreamedItem[] {
   const all = sources(reply);
   return all.map((source, index) => {
-    if (source.type === 'message') return messageItem(source.parts, reply, context);
-    const { part } = source;
-    if (part.type === 'tool-call') return toolItem(part, reply, context);
-    if (part.type === 'reasoning') {
-      const next = all[index + 1];
-      const isBeforeAnother = next?.type === 'single' && next.part.type === 'reasoning';
-      return reasoningItem(part, isBeforeAnother ? 'reasoning' : 'item', reply, context);
-    }
-    return messageItem([part], reply, context);
+    if (isSpoken(source)) return messageItem(source, reply, context);
+    if (source.type === 'tool-call') return toolItem(source, reply, context);
+    const next = all[index + 1];
+    const follower = next !== undefined && 'type' in next && next.type === 'reasoning';
+    return reasoningItem(source, follower ? 'reasoning' : 'item', reply, context);
   });
 }

@@ -2,23 +2,19 @@
 import type { JsonObject } from '../../../workflows/core/json';
 import { defined } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
-import { blocksOf, listOf, objectOf, stringOf, textOf } from '../json-read';
+import { listOf, objectOf, stringOf, textOf } from '../json-read';
 import {
   openAiErrorBody,
   openAiErrorHeaders,
   openAiShape,
   refuseOpenAiHeaders,
   refuseOpenAiText,
-  unknownOpenAiModel,
 } from '../openai/openai-errors';
+import { isInstruction, messageBlocks, toolBlocks } from '../openai/openai-prompt';
 import type { ReplyStep, VendorError } from '../step';
 import { responseItems } from './responses-items';
-import type { StreamedItem } from './responses-items';
 import { inputItems, validateResponses } from './validate-responses';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from '../wire';
-
-/** Tokens that an image costs here (OpenAI's documented price of one high-detail 512 px square plus base: 170 + 85). */
-const imageTokens = 255;
 
 function usageOf(usage: Usage): JsonObject {
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
@@ -64,22 +60,6 @@ function opened(context: ReplyContext, id: string): JsonObject {
   };
 }
 
-function closed(
-  reply: ReplyStep,
-  context: ReplyContext,
-  start: JsonObject,
-  items: readonly StreamedItem[],
-): JsonObject {
-  const reason = incompleteReason(reply);
-  return {
-    ...start,
-    status: reason === undefined ? 'completed' : 'incomplete',
-    incomplete_details: reason === undefined ? null : { reason },
-    output: items.map((item) => item.done),
-    usage: usageOf(context.usage),
-  };
-}
-
 function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   let sequence = 0;
   const frame = (type: string, data: JsonObject, more: Omit<Frame, 'text'> = {}): Frame => {
@@ -89,7 +69,14 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
   };
   const start = opened(context, context.newId('resp_'));
   const items = responseItems(reply, context);
-  const end = closed(reply, context, start, items);
+  const reason = incompleteReason(reply);
+  const end = {
+    ...start,
+    status: reason === undefined ? 'completed' : 'incomplete',
+    incomplete_details: reason === undefined ? null : { reason },
+    output: items.map((item) => item.done),
+    usage: usageOf(context.usage),
+  };
   return [
     frame('response.created', { response: start }),
     frame('response.in_progress', { response: start }),
@@ -104,55 +91,30 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
       ),
       frame('response.output_item.done', { output_index: index, item: item.done }),
     ]),
-    frame(
-      incompleteReason(reply) === undefined ? 'response.completed' : 'response.incomplete',
-      { response: end },
-      { closing: true },
-    ),
+    frame(`response.${end.status}`, { response: end }, { closing: true }),
   ];
 }
 
-function whole(reply: ReplyStep, context: ReplyContext): JsonObject {
-  return closed(
-    reply,
-    context,
-    opened(context, context.newId('resp_')),
-    responseItems(reply, context),
-  );
-}
-
-function messageTurn(item: JsonObject): Turn {
-  return {
-    role: item['role'] === 'assistant' ? 'assistant' : 'user',
-    text: textOf(item['content']),
-    toolCalls: [],
-    toolResults: [],
-  };
-}
+const nothingSaid = { text: '', toolCalls: [], toolResults: [] };
 
 function turnOf(item: JsonObject): Turn | undefined {
   const id = stringOf(item['call_id']);
   switch (stringOf(item['type'])) {
-    case 'function_call':
-      return {
-        role: 'assistant',
-        text: '',
-        toolCalls: [
-          { id, name: stringOf(item['name']), argumentsText: stringOf(item['arguments']) },
-        ],
-        toolResults: [],
-      };
-    case 'function_call_output':
-      return {
-        role: 'user',
-        text: '',
-        toolCalls: [],
-        toolResults: [{ id, content: textOf(item['output']), isError: false }],
-      };
-    case 'message':
-      return ['system', 'developer'].includes(stringOf(item['role']))
+    case 'function_call': {
+      const { name, arguments: text } = item;
+      const call = { id, name: stringOf(name), argumentsText: stringOf(text) };
+      return { ...nothingSaid, role: 'assistant', toolCalls: [call] };
+    }
+    case 'function_call_output': {
+      const result = { id, content: textOf(item['output']), isError: false };
+      return { ...nothingSaid, role: 'user', toolResults: [result] };
+    }
+    case 'message': {
+      const role = item['role'] === 'assistant' ? 'assistant' : 'user';
+      return isInstruction(item)
         ? undefined
-        : messageTurn(item);
+        : { ...nothingSaid, role, text: textOf(item['content']) };
+    }
     default:
       return undefined;
   }
@@ -160,36 +122,20 @@ function turnOf(item: JsonObject): Turn | undefined {
 
 function conversation(body: JsonObject): Conversation {
   const items = inputItems(body);
-  const system = items.filter((item) => ['system', 'developer'].includes(stringOf(item['role'])));
+  const system = items.filter(isInstruction).map((item) => textOf(item['content']));
   return {
-    systemText: [stringOf(body['instructions']), ...system.map((item) => textOf(item['content']))]
-      .filter((text) => text !== '')
-      .join('\n'),
+    systemText: [stringOf(body['instructions']), ...system].filter(Boolean).join('\n'),
     toolNames: listOf(body['tools']).map((tool) => stringOf(objectOf(tool)['name'])),
     turns: items.map(turnOf).filter((turn) => turn !== undefined),
   };
 }
 
 function promptBlocks(body: JsonObject): readonly PromptBlock[] {
-  const block = (text: string, content: JsonObject, extraTokens = 0): PromptBlock => ({
-    text,
-    content,
-    extraTokens,
-    breakpoint: false,
-  });
+  const text = stringOf(body['instructions']);
   return [
-    ...listOf(body['tools']).map((tool) => block(`tool:${JSON.stringify(tool)}`, objectOf(tool))),
-    block(`instructions:${stringOf(body['instructions'])}`, {
-      text: body['instructions'] ?? '',
-    }),
-    ...inputItems(body).map((item) =>
-      block(
-        JSON.stringify(item),
-        item,
-        imageTokens *
-          blocksOf(item['content']).filter((part) => part['type'] === 'input_image').length,
-      ),
-    ),
+    ...toolBlocks(body),
+    { text: `instructions:${text}`, extraTokens: 0, breakpoint: false },
+    ...messageBlocks(inputItems(body), 'input_image'),
   ];
 }
 
@@ -219,7 +165,6 @@ function errorFrame(error: VendorError): Frame {
 export const responsesWire: Wire = {
   name: 'responses',
   frames,
-  whole,
   errorBody: openAiErrorBody,
   errorFrame,
   dataLine: (data) => `event: response.output_text.delta\ndata: ${data}\n\n`,
@@ -228,7 +173,6 @@ export const responsesWire: Wire = {
   refuseHeaders: refuseOpenAiHeaders,
   refuseBody: validateResponses,
   refuseText: refuseOpenAiText,
-  unknownModel: unknownOpenAiModel,
   refuseOverflow: (inputTokens, _body, windowTokens) =>
     inputTokens <= windowTokens
       ? undefined

@@ -11,6 +11,7 @@ import {
   imageShape,
   nameShape,
   refusal,
+  repeated,
   shapeRules,
   sharedRules,
   toolsShape,
@@ -139,20 +140,18 @@ export function inputItems(body: JsonObject): readonly JsonObject[] {
   });
 }
 
-function* knownFieldRules(field: string): Refusals {
-  const moved = movedFields[field];
-  if (moved !== undefined) {
-    yield refusal(
-      `Unsupported parameter: '${field}'. In the Responses API, this parameter has moved to '${moved}'. Try again with the new parameter. See the API documentation for more information: https://platform.openai.com/docs/api-reference/responses/create.`,
-      field,
-      'unsupported_parameter',
-    );
-  }
-  if (!knownFields.includes(field)) yield unknownField(field);
-}
-
 function* fieldRules(body: JsonObject): Refusals {
-  for (const field of Object.keys(body)) yield* knownFieldRules(field);
+  for (const field of Object.keys(body)) {
+    const moved = movedFields[field];
+    if (moved !== undefined) {
+      yield refusal(
+        `Unsupported parameter: '${field}'. In the Responses API, this parameter has moved to '${moved}'. Try again with the new parameter. See the API documentation for more information: https://platform.openai.com/docs/api-reference/responses/create.`,
+        field,
+        'unsupported_parameter',
+      );
+    }
+    if (!knownFields.includes(field)) yield unknownField(field);
+  }
   const previous = body['previous_response_id'];
   if (typeof previous === 'string') {
     yield refusal(
@@ -164,8 +163,8 @@ function* fieldRules(body: JsonObject): Refusals {
 }
 
 /** Sealed without a name, or before another reasoning item. */
-function isSealedElse(sealed: string, id: string, { isSealed }: ValidationContext): boolean {
-  return isSealed(sealed, id === '' ? undefined : sealSubject(id, 'reasoning'));
+function isSealedElse(sealed: string, id: string, { seal }: ValidationContext): boolean {
+  return seal.isSealed(sealed, id === '' ? undefined : sealSubject(id, 'reasoning'));
 }
 
 function* reasoningRules(
@@ -185,7 +184,7 @@ function* reasoningRules(
       status: 404,
     };
   }
-  const ledToItem = context.isSealed(stringOf(sealed), sealSubject(id, 'item'));
+  const ledToItem = context.seal.isSealed(stringOf(sealed), sealSubject(id, 'item'));
   if (!ledToItem && !isSealedElse(stringOf(sealed), id, context)) {
     const what = id === '' ? `${stringOf(sealed).slice(0, 4)}...` : `for item ${id}`;
     yield refusal(
@@ -222,28 +221,24 @@ function* pairingRules(items: readonly JsonObject[]): Refusals {
   if (open !== undefined) {
     yield refusal(`No tool output found for function call ${open}.`, 'input', null);
   }
-  const twiceCalled = called.find((id, index) => called.indexOf(id) < index);
+  const twiceCalled = repeated(called);
   if (twiceCalled !== undefined) {
     yield refusal(`Duplicate function call id ${twiceCalled}.`, 'input', null);
   }
-  const twiceAnswered = answered.find((id, index) => answered.indexOf(id) < index);
+  const twiceAnswered = repeated(answered);
   if (twiceAnswered !== undefined) {
     yield refusal(`Duplicate function_call_output for call_id ${twiceAnswered}.`, 'input', null);
   }
 }
 
 function* duplicateRules(items: readonly JsonObject[]): Refusals {
-  const seen = new Set<string>();
-  for (const item of items) {
-    const id = stringOf(item['id']);
-    if (id !== '' && seen.has(id)) {
-      yield refusal(
-        `Duplicate item found with id ${id}. Remove duplicate items from your input and try again.`,
-        'input',
-        null,
-      );
-    }
-    seen.add(id);
+  const twice = repeated(items.map((item) => stringOf(item['id'])).filter(Boolean));
+  if (twice !== undefined) {
+    yield refusal(
+      `Duplicate item found with id ${twice}. Remove duplicate items from your input and try again.`,
+      'input',
+      null,
+    );
   }
 }
 

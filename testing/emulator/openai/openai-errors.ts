@@ -108,12 +108,3 @@ export function refuseOpenAiText(): VendorError {
       'please contact us through our help center at help.openai.com.)',
   };
 }
-
-/** A model that does not exist. */
-export function unknownOpenAiModel(model: string): VendorError {
-  return {
-    status: 404,
-    code: 'model_not_found',
-    message: `The model \`${model}\` does not exist or you do not have access to it.`,
-  };
-}

@@ -241,8 +241,14 @@ export function* sharedRules(
   }
 }
 
+/** The first id that was there before. */
+export function repeated(ids: readonly string[]): string | undefined {
+  if (new Set(ids).size === ids.length) return undefined;
+  return ids.find((id, index) => ids.indexOf(id) < index);
+}
+
 /** The first refusal, or none. */
 export function firstOf(refusals: Refusals): VendorError | undefined {
-  for (const found of refusals) return found;
-  return undefined;
+  const [first] = refusals;
+  return first;
 }
