@@ -60,7 +60,7 @@ export function onCompacted<State extends CompactingState>(
 ): Step<State> {
   const charged = chargeSummary(state, phase, result, atMs);
   if (result.failure !== undefined)
-    return andThen(recordInfraError(charged, result.failure, atMs), (noted) =>
+    return andThen(recordInfraError(charged, result.failure), (noted) =>
       goTo('call-model', denySummary(noted, phase)),
     );
   const taken = takeAppended(charged, result.head, 0);
@@ -79,7 +79,7 @@ export function onCompacted<State extends CompactingState>(
       compactions: taken.context.compactions + 1,
     },
   };
-  const entry = publish(compacted, atMs, {
+  const entry = publish({
     type: 'CompactionEvent',
     tier,
     tokensBefore,
@@ -154,7 +154,7 @@ export function onCompactionFailed<State extends CompactingState>(
   atMs: number,
 ): Step<State> {
   const charged = chargeFailure(state, phase.callId, failure);
-  return andThen(recordInfraError(charged, failure, atMs), (noted) => {
+  return andThen(recordInfraError(charged, failure), (noted) => {
     if (infraPolicy(failure).action === 'wait-for-store')
       return waitForStore(noted, failure.message, 'call-model', atMs);
     const reason = failoverReason(failure);

@@ -162,7 +162,7 @@ function act<State extends GateState>(
       return goTo('call-model', withContext(settled(state), { lowered, refused: false }));
     }
     case 'use-larger-window':
-      return changeRoute(state, candidate, decision.routeIndex, atMs);
+      return changeRoute(state, candidate, decision.routeIndex);
     case 'stop':
       return stopTooLarge(state, candidate);
   }
@@ -172,7 +172,6 @@ function changeRoute<State extends GateState>(
   state: State,
   { snapshot, route }: Candidate,
   toIndex: number,
-  atMs: number,
 ): Step<State> {
   const from = routeName(route);
   const next = snapshot.chain[toIndex];
@@ -180,7 +179,7 @@ function changeRoute<State extends GateState>(
   const changed = count(withContext(settled(state), { tooSmall, refused: false }), {
     failovers: state.counters.failovers + 1,
   });
-  const entry = publish(changed, atMs, {
+  const entry = publish({
     type: 'FailoverEvent',
     from,
     to: next === undefined ? from : routeName(next),

@@ -36,12 +36,9 @@ function availableTools({ snapshot }: SnapshotSlice): readonly string[] {
 /** A tool call or the run succeeded: the errors before it are healed, and the ring is empty again. */
 export function healErrors<State extends ErrorsSlice & AccountSlice>(
   state: State,
-  atMs: number,
   how = 'the model corrected itself after the error note',
 ): Step<State> {
-  const entries = state.unhealed.map((code) =>
-    publish(state, atMs, { type: 'HealedEvent', code, how }),
-  );
+  const entries = state.unhealed.map((code) => publish({ type: 'HealedEvent', code, how }));
   const healed = countHealed(state, state.unhealed);
   return step({ ...healed, unhealed: [], breaker: resetErrors() }, ...entries);
 }
@@ -58,7 +55,6 @@ export function takeAgentErrors<State extends ErrorTaker>(
   state: State,
   errors: readonly AgentError[],
   anySucceeded: boolean,
-  atMs: number,
 ): Step<State> {
   const [first] = errors;
   if (first === undefined) return step(state);
@@ -79,10 +75,7 @@ export function takeAgentErrors<State extends ErrorTaker>(
   };
   const note = buildErrorRecoveryMessage(errors, availableTools(state));
   const noted = addNote(requireNewPrivileges(tracked), note);
-  return step(
-    noted,
-    ...errors.map((error) => publish(noted, atMs, { type: 'ErrorEvent', failure: error })),
-  );
+  return step(noted, ...errors.map((error) => publish({ type: 'ErrorEvent', failure: error })));
 }
 
 /** Why a run whose ring is full of one error must end; undefined if it need not. Source: R-BREAKER-1. */

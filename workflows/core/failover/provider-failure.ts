@@ -22,13 +22,12 @@ export type FailingState = AccountSlice & ActiveTimeSlice & BudgetSlice & Snapsh
 export function recordInfraError<State extends AccountSlice>(
   state: State,
   failure: InfraError,
-  atMs: number,
 ): Step<State> {
   const noted: State = {
     ...addFailureLine(state, `${failure.route ?? failure.code}: ${failure.message}`),
     lastError: `${failure.code}: ${failure.message}`,
   };
-  return step(noted, publish(noted, atMs, { type: 'ErrorEvent', failure }));
+  return step(noted, publish({ type: 'ErrorEvent', failure }));
 }
 
 /** Ends the run with the cause that people must fix. */
@@ -69,7 +68,7 @@ export function failOver<State extends FailingState & FailoverSlice>(
   const next = decision.type === 'wait' ? undefined : chain[decision.routeIndex];
   if (next === undefined) return goTo('call-model', cooled);
   const counted = count(cooled, { failovers: cooled.counters.failovers + 1 });
-  const entry = publish(counted, atMs, {
+  const entry = publish({
     type: 'FailoverEvent',
     from,
     to: routeName(next),

@@ -97,23 +97,15 @@ function tookEffect({ status }: ToolCallProgress): boolean {
   return status.error === undefined || mayHaveTakenEffect(status.error.code);
 }
 
-function warn<State extends Guarded & NextRequestSlice>(
-  state: State,
-  what: string,
-  atMs: number,
-): Step<State> {
+function warn<State extends Guarded & NextRequestSlice>(state: State, what: string): Step<State> {
   const text = `${noteProvenance}\n${what} A further one ends the run. Finish with what you have.`;
-  return step(
-    addNote(state, text),
-    publish(state, atMs, { type: 'GuardWarnedEvent', message: what }),
-  );
+  return step(addNote(state, text), publish({ type: 'GuardWarnedEvent', message: what }));
 }
 
 /** Counts the edits of a settled reply, and warns the model where it has just used up a cap. */
 export function countReply<State extends Guarded & NextRequestSlice & SnapshotSlice>(
   state: State,
   settled: readonly ToolCallProgress[],
-  atMs: number,
 ): Step<State> {
   const edits = settled.filter(tookEffect).map(({ call }) => call);
   const edited = edits.flatMap(({ editedFile }) =>
@@ -140,7 +132,7 @@ export function countReply<State extends Guarded & NextRequestSlice & SnapshotSl
     }),
   ];
   return warnings.reduce<Step<State>>(
-    (before, what) => andThen(before, (after) => warn(after, what, atMs)),
+    (before, what) => andThen(before, (after) => warn(after, what)),
     step(counted),
   );
 }

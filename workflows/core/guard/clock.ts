@@ -55,7 +55,10 @@ function withoutTimer<State extends GuardSlice>(state: State): State {
   return { ...state, guard: without(state.guard, 'activeTimer') };
 }
 
-function startTimer<State extends Clocked>({ state, commands }: Step<State>): Step<State> {
+function startTimer<State extends Clocked>({
+  state,
+  commands,
+}: Step<State, RunCommand>): Step<State, RunCommand> {
   const { maxActiveMs } = prepared(state).snapshot.limits;
   const activeTimers = state.guard.activeTimers + 1;
   const activeTimer = `active-${activeTimers}`;
@@ -73,9 +76,9 @@ function startTimer<State extends Clocked>({ state, commands }: Step<State>): St
 
 /** Cancels the timer before the segment or the run ends. */
 function stopTimer<State extends GuardSlice>(
-  { state, commands }: Step<State>,
+  { state, commands }: Step<State, RunCommand>,
   timerId: string,
-): Step<State> {
+): Step<State, RunCommand> {
   const last = commands.findIndex(({ type }) => type === 'end-run' || type === 'roll-over');
   const place = last < 0 ? commands.length : last;
   const cancel: RunCommand = { type: 'cancel-timer', timerId };
@@ -91,10 +94,10 @@ function stopTimer<State extends GuardSlice>(
  * Contract: two events per stretch of work and none per activity; a timer of an earlier segment is gone with it.
  */
 export function keepActiveTimer<State extends Clocked>(
-  decided: Step<State>,
+  decided: Step<State, RunCommand>,
   event: RunEvent,
   wantsTimer: boolean,
-): Step<State> {
+): Step<State, RunCommand> {
   if (decided.state.snapshot === undefined) return decided;
   const isNewSegment = event.type === 'segment-started';
   const current = isNewSegment ? { ...decided, state: withoutTimer(decided.state) } : decided;

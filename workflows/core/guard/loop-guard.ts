@@ -96,7 +96,6 @@ type Watched = GuardSlice & SnapshotSlice & CountersSlice;
 export function watchForLoops<State extends Watched & NextRequestSlice>(
   state: State,
   calls: readonly ToolCallProgress[],
-  atMs: number,
 ): Step<State> {
   const { maxSameCalls } = prepared(state).snapshot.limits;
   const { warnedLoop, ...guard } = recordReply(state.guard, calls, state.counters.iterations);
@@ -106,7 +105,7 @@ export function watchForLoops<State extends Watched & NextRequestSlice>(
   if (warnedLoop === loop.identity) return step(watched);
   return step(
     addNote(watched, warning(loop)),
-    publish(watched, atMs, { type: 'GuardWarnedEvent', message: `loop: ${loopText(loop)}` }),
+    publish({ type: 'GuardWarnedEvent', message: `loop: ${loopText(loop)}` }),
   );
 }
 

@@ -8,8 +8,8 @@ import { callingModel } from '../model-call/state';
 import type { RecoverySlice } from '../recovery/state';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
-import type { RunCommand, RunEvent } from '../run/protocol';
-import type { NextStage, Step } from '../run/step';
+import type { RunEvent } from '../run/protocol';
+import type { NextStage, Step, UnstampedCommand } from '../run/step';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import { endedStatus } from '../run/outcome';
@@ -184,7 +184,7 @@ function sendObservations<State extends LearningRun>(decided: Step<State>): Step
   const { waiting } = learning;
   const starts = decided.commands.some(({ type }) => type === 'call-model');
   if (!starts || waiting.length === 0) return decided;
-  const commands = decided.commands.map((command): RunCommand =>
+  const commands = decided.commands.map((command): UnstampedCommand =>
     command.type === 'call-model'
       ? { ...command, input: { ...command.input, endedErrors: waiting } }
       : command,

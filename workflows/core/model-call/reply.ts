@@ -47,25 +47,25 @@ export function takeReply<State extends ReplyState>(
     failedOver: [],
     lastText: result.textPreview === '' ? state.lastText : result.textPreview,
   };
-  const warned = warnOfContext(taken, route, atMs);
+  const warned = warnOfContext(taken, route);
   return step(
     warned.state,
     ...warned.commands,
     ...retries.map((code) =>
-      publish(taken, atMs, {
+      publish({
         type: 'HealedEvent',
         code,
         how: 'the call was retried on the same route',
       }),
     ),
     ...state.failedOver.map((code) =>
-      publish(taken, atMs, {
+      publish({
         type: 'HealedEvent',
         code,
         how: `${route === undefined ? 'a later call' : routeName(route)} answered`,
       }),
     ),
-    publish(taken, atMs, {
+    publish({
       type: 'ModelRepliedEvent',
       text: result.textPreview,
       toolCalls: result.toolCalls.map(({ name }) => name),
@@ -108,7 +108,6 @@ function replyUsd(
 function warnOfContext<State extends ReplyState>(
   state: State,
   route: RouteConfig | undefined,
-  atMs: number,
 ): Step<State> {
   if (route === undefined) return step(state);
   const { warnTokens, windowTokens } = contextBounds(state, route);
@@ -117,7 +116,7 @@ function warnOfContext<State extends ReplyState>(
   const noted: State = { ...state, context: { ...state.context, warned: isNear } };
   if (!isNear) return step(noted);
   const tokens = state.contextTokens;
-  return step(noted, publish(noted, atMs, { type: 'ContextWarningEvent', tokens, windowTokens }));
+  return step(noted, publish({ type: 'ContextWarningEvent', tokens, windowTokens }));
 }
 
 /** Share of the window below which a vendor's report of a full window is not believed (ADR 0024). */

@@ -162,7 +162,7 @@ export function onNotified<State extends NotifyingState>(
   event: Extract<RunEvent, { type: 'notification-completed' | 'notification-failed' }>,
 ): Step<State> {
   const { notifications } = state;
-  const { callId, atMs } = event;
+  const { callId } = event;
   const flying = notifications.inFlight.find((candidate) => candidate.callId === callId);
   if (flying === undefined) return step(state);
   const inFlight = notifications.inFlight.filter((candidate) => candidate !== flying);
@@ -171,7 +171,7 @@ export function onNotified<State extends NotifyingState>(
   if (event.type === 'notification-failed')
     return step(
       landed,
-      publish(landed, atMs, {
+      publish({
         type: 'NotificationFailedEvent',
         about,
         notifiers: flying.input.notifiers,
@@ -183,9 +183,9 @@ export function onNotified<State extends NotifyingState>(
     landed,
     ...(delivered.length === 0
       ? []
-      : [publish(landed, atMs, { type: 'NotifiedEvent', about, notifiers: delivered })]),
+      : [publish({ type: 'NotifiedEvent', about, notifiers: delivered })]),
     ...failed.map(({ notifier, message }) =>
-      publish(landed, atMs, {
+      publish({
         type: 'NotificationFailedEvent',
         about,
         notifiers: [notifier],

@@ -47,13 +47,12 @@ function endDecisionWait<State extends CountersSlice>(
   state: State,
   progress: ToolCallProgress,
   how: string,
-  atMs: number,
 ): Step<State> {
   const waitedFor = `${waitText(progress)}${how}`;
   return step(
     state,
     ...cancelTimers(timersOfCall(progress)),
-    publish(state, atMs, { type: 'WaitEndedEvent', waitedFor }),
+    publish({ type: 'WaitEndedEvent', waitedFor }),
   );
 }
 
@@ -71,7 +70,7 @@ export function runApproved<State extends DecidingState>(
     call,
     status: { type: 'ready' },
   });
-  return andThen(endDecisionWait(ready, progress, how, atMs), (after) => goTo('run-calls', after));
+  return andThen(endDecisionWait(ready, progress, how), (after) => goTo('run-calls', after));
 }
 
 /** Settles a call that never runs; the model reads why. */
@@ -79,7 +78,6 @@ function denyCall<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   denial: { message: string; shown?: string; hint: string; how: string },
-  atMs: number,
 ): Step<State> {
   const { call } = progress;
   const error: AgentError = {
@@ -96,8 +94,8 @@ function denyCall<State extends DecidingState>(
       ? error
       : { ...error, message: denial.shown.slice(0, failureMessageChars) };
   const denied = replaceCall(state, settle(call, toToolResponse(error), shown, false));
-  const noted = andThen(endDecisionWait(denied, progress, denial.how, atMs), (after) =>
-    noteFailure(after, call, shown, atMs),
+  const noted = andThen(endDecisionWait(denied, progress, denial.how), (after) =>
+    noteFailure(after, call, shown),
   );
   return andThen(noted, (after) => goTo('settle', after));
 }
@@ -114,17 +112,12 @@ export function onDecided<State extends DecidingState>(
     return runApproved(state, progress, progress.call, decided, atMs);
   const denied = (why: string | undefined): string =>
     `A person did not approve this call${why === undefined ? '.' : `: ${quotedText(why, reasonChars)}`}`;
-  return denyCall(
-    record(state, progress.call, decided, atMs),
-    progress,
-    {
-      message: denied(reason),
-      shown: denied(reason === undefined ? undefined : shownText(reason, reasonChars)),
-      hint: 'Do not repeat the call. Find another way, or ask what to do.',
-      how: ': reject',
-    },
-    atMs,
-  );
+  return denyCall(record(state, progress.call, decided, atMs), progress, {
+    message: denied(reason),
+    shown: denied(reason === undefined ? undefined : shownText(reason, reasonChars)),
+    hint: 'Do not repeat the call. Find another way, or ask what to do.',
+    how: ': reject',
+  });
 }
 
 /** Characters that each answer may have, so that all answers of one reply together stay bounded. */
@@ -156,8 +149,8 @@ function onQuestionAnswered<State extends DecidingState>(
   const given = isEmpty ? emptyAnswer : personText(answer, answerRoomChars(state));
   const recorded = recordAnswer(state, call.toolCallId, event, atMs);
   const answered = replaceCall(recorded, settle(call, answerText(call, given), undefined, true));
-  const noted = andThen(endDecisionWait(answered, progress, '', atMs), (after) =>
-    noteSuccess(after, call, answerText(call, shown), atMs),
+  const noted = andThen(endDecisionWait(answered, progress, ''), (after) =>
+    noteSuccess(after, call, answerText(call, shown)),
   );
   return andThen(noted, (after) => goTo('settle', after));
 }
@@ -210,7 +203,7 @@ export function expireWait<State extends DecidingState>(
     case 'reject':
       return rejectExpired(state, progress, afterMs, atMs);
     case 'escalate':
-      return escalateWait(state, progress, afterMs, atMs);
+      return escalateWait(state, progress, afterMs);
     case 'wait':
       return remind(state, progress, afterMs, atMs);
   }
@@ -224,20 +217,15 @@ function rejectExpired<State extends DecidingState>(
 ): Step<State> {
   const isQuestion = progress.status.type === 'awaiting-answer';
   const within = `within ${durationText(afterMs)}`;
-  return denyCall(
-    record(state, progress.call, { decision: 'expired' }, atMs),
-    progress,
-    {
-      message: isQuestion
-        ? `Nobody answered ${within}.`
-        : `Nobody decided about this call ${within}, so it was not run.`,
-      hint: isQuestion
-        ? 'Go on with what you know, or end the task and say what is missing.'
-        : 'Do not repeat the call. Find another way, or end the task and say what is missing.',
-      how: `: nobody decided ${within}`,
-    },
-    atMs,
-  );
+  return denyCall(record(state, progress.call, { decision: 'expired' }, atMs), progress, {
+    message: isQuestion
+      ? `Nobody answered ${within}.`
+      : `Nobody decided about this call ${within}, so it was not run.`,
+    hint: isQuestion
+      ? 'Go on with what you know, or end the task and say what is missing.'
+      : 'Do not repeat the call. Find another way, or end the task and say what is missing.',
+    how: `: nobody decided ${within}`,
+  });
 }
 
 /** The call's wait with other fields, and without its expiry. */
@@ -255,12 +243,11 @@ function escalateWait<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   afterMs: number,
-  atMs: number,
 ): Step<State> {
   const reason = `nobody decided within ${durationText(afterMs)}: ${waitText(progress)}`;
   const escalated = changeWait(state, progress, { escalated: true });
   const approvalId = progress.call.toolCallId;
-  return step(escalated, publish(escalated, atMs, { type: 'EscalatedEvent', reason, approvalId }));
+  return step(escalated, publish({ type: 'EscalatedEvent', reason, approvalId }));
 }
 
 function remind<State extends DecidingState>(
@@ -272,7 +259,7 @@ function remind<State extends DecidingState>(
   const { status } = progress;
   const before = 'reminders' in status ? (status.reminders ?? 0) : 0;
   const reminded = changeWait(state, progress, { reminders: before + 1 });
-  const entry = publish(reminded, atMs, {
+  const entry = publish({
     type: 'ReminderEvent',
     waitingFor: waitText(progress),
     waitedMs: afterMs * (2 ** (Math.min(before, 30) + 1) - 1),

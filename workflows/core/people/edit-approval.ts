@@ -99,7 +99,7 @@ function waitAgain<State extends DecidingState>(
   );
   const published = step(
     after,
-    publish(after, atMs, {
+    publish({
       type: 'EditRefusedEvent',
       approvalId: call.toolCallId,
       summary: callSummary(call),

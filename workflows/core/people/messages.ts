@@ -15,52 +15,43 @@ type QuestionAnswered = Extract<RunEvent, { type: 'question-answered' }>;
 type Listening = PeopleSlice & AccountSlice;
 
 /** Puts a person's text into the inbox: it joins the transcript before the next model call. */
-export function onMessageAdded<State extends Listening>(
-  state: State,
-  text: string,
-  atMs: number,
-): Step<State> {
-  return takeText(state, text, inboxChars, atMs);
+export function onMessageAdded<State extends Listening>(state: State, text: string): Step<State> {
+  return takeText(state, text, inboxChars);
 }
 
 function takeText<State extends Listening>(
   state: State,
   text: string,
   roomChars: number,
-  atMs: number,
 ): Step<State> {
   const kept = personText(text);
   if (kept.trim() === '') return step(state);
   const waiting = state.inbox.reduce((chars, other) => chars + other.length, 0);
-  if (waiting + kept.length > roomChars) return refuseMessage(state, kept, atMs);
+  if (waiting + kept.length > roomChars) return refuseMessage(state, kept);
   return step(
     { ...state, inbox: [...state.inbox, kept] },
-    publish(state, atMs, { type: 'MessageAddedEvent', text: shownText(text, 200) }),
+    publish({ type: 'MessageAddedEvent', text: shownText(text, 200) }),
   );
 }
 
 /** Refuses a text where people can see it: the state must stay small enough for a roll-over. */
-function refuseMessage<State extends Listening>(
-  state: State,
-  text: string,
-  atMs: number,
-): Step<State> {
+function refuseMessage<State extends Listening>(state: State, text: string): Step<State> {
   const message = `A message of ${text.length} characters was refused: more than ${inboxChars} characters of messages wait for the next model call. Send it again later.`;
   const failure = { kind: 'infra', code: 'payload_too_large', message } as const;
   return step(
     { ...state, lastError: `${failure.code}: ${message}` },
-    publish(state, atMs, { type: 'ErrorEvent', failure }),
+    publish({ type: 'ErrorEvent', failure }),
   );
 }
 
 /** Publishes that a signal cannot be used: signals have no answer. */
 export function onSignalDropped<State extends AccountSlice>(
   state: State,
-  { signal, problem, atMs }: Extract<RunEvent, { type: 'signal-dropped' }>,
+  { signal, problem }: Extract<RunEvent, { type: 'signal-dropped' }>,
 ): Step<State> {
   return step(
     { ...state, lastError: `signal dropped: ${problem}` },
-    publish(state, atMs, { type: 'SignalDroppedEvent', signal, problem }),
+    publish({ type: 'SignalDroppedEvent', signal, problem }),
   );
 }
 
@@ -72,7 +63,7 @@ export function takeAnswer<State extends Listening>(
   const text = event.answer.trim() === '' ? emptyAnswer : event.answer;
   const recorded = recordAnswer(state, event.questionId, event, event.atMs);
   // An answer finds room where a flood of messages has left none.
-  return takeText(recorded, text, inboxChars + personTextChars, event.atMs);
+  return takeText(recorded, text, inboxChars + personTextChars);
 }
 
 /** Takes the answer to an escalated run; undefined if the answer is to another question. */
@@ -83,5 +74,5 @@ export function onEscalationAnswered<State extends Listening & PhaseSlice>(
   if (event.questionId !== escalationQuestionId) return undefined;
   const wait = waitingPhase(state);
   if (wait?.on !== 'person') return step(state);
-  return andThen(takeAnswer(state, event), (after) => endWait(after, wait, event.atMs));
+  return andThen(takeAnswer(state, event), (after) => endWait(after, wait));
 }

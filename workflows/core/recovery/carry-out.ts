@@ -14,8 +14,8 @@ import type { PeopleSlice } from '../people/state';
 import { decisionKey, recordDecision, requireNewPrivileges } from '../people/state';
 import type { AccountSlice } from '../run/account';
 import { prepared, toolPolicy } from '../run/ports';
-import type { RunCommand, RunEvent } from '../run/protocol';
-import type { Step } from '../run/step';
+import type { RunEvent } from '../run/protocol';
+import type { Step, UnstampedCommand } from '../run/step';
 import { andThen, cancelTimers, fail, goTo, precededBy, publish, step } from '../run/step';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
@@ -56,7 +56,7 @@ type Planning = Extract<RecoveryStage, { type: 'planning' }>;
 /** The step is handled: the iteration starts. */
 function goOn<State extends ActingState>(
   state: State,
-  ...commands: readonly RunCommand[]
+  ...commands: readonly UnstampedCommand[]
 ): Step<State> {
   return goTo('begin-iteration', { ...state, phase: { type: 'ready' } }, ...commands);
 }
@@ -142,7 +142,7 @@ function carryOut<State extends ActingState>(
       last: { strategy, source, confidence, reasoning, toolName: action.action.toolName },
     },
   };
-  const entry = publish(noted, atMs, {
+  const entry = publish({
     type: 'RecoveryEvent',
     strategy,
     reasoning,
@@ -226,7 +226,6 @@ export function settleRuntimeCall<State extends ActingState>(
   state: State,
   pending: PendingResult,
   { introduction }: RuntimeCall,
-  atMs: number,
 ): Step<State> {
   const settled: State = {
     ...forgetLoop(state),
@@ -236,12 +235,12 @@ export function settleRuntimeCall<State extends ActingState>(
   // The text of a failed call may ask for more rights, also after a call of the runtime.
   const taken = pending.isError
     ? step(requireNewPrivileges(settled))
-    : healErrors(settled, atMs, 'the runtime ran a recovery action');
+    : healErrors(settled, 'the runtime ran a recovery action');
   return andThen(taken, (after) => goOn(after));
 }
 
-function waitEnded(state: ActingState, waitedFor: string, atMs: number): RunCommand {
-  return publish(state, atMs, { type: 'WaitEndedEvent', waitedFor });
+function waitEnded(waitedFor: string): UnstampedCommand {
+  return publish({ type: 'WaitEndedEvent', waitedFor });
 }
 
 /** Takes a person's decision on an action; undefined if the approval is another's. */
@@ -257,7 +256,7 @@ export function onRecoveryApproval<State extends ActingState>(
   const made = { id: asking.approvalId, digest, decision: decisionKey(decision), by, atMs };
   const approvals = recordDecision(state.approvals, made);
   const answered: State = { ...state, approvals, progress: restartIdleCount(state.progress) };
-  const ended = waitEnded(answered, `approval of ${actionSummary(action)}: ${decision}`, atMs);
+  const ended = waitEnded(`approval of ${actionSummary(action)}: ${decision}`);
   const commands = [...cancelTimers([timerId]), ended];
   if (decision === 'reject')
     return goOn(addNote(answered, refusedNote(action, reason)), ...commands);
@@ -285,7 +284,7 @@ export function onRecoveryAnswer<State extends ActingState>(
     recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });
-  const ended = waitEnded(tried, `person: ${question}`, event.atMs);
+  const ended = waitEnded(`person: ${question}`);
   return goOn(tried, ...cancelTimers([timerId]), ...answered.commands, ended);
 }
 
@@ -307,18 +306,11 @@ function onExpired<State extends ActingState>(
 export function onRecoveryTimer<State extends ActingState>(
   state: State,
   timerId: string,
-  atMs: number,
 ): Step<State> | undefined {
   const stage = currentStage(state);
   if (stage === undefined || stage.type === 'planning' || stage.timerId !== timerId)
     return undefined;
   return stage.type === 'backing-off'
-    ? precededBy(
-        [waitEnded(state, 'a pause before a retry', atMs)],
-        act(state, stage.plan, stage.trouble),
-      )
-    : precededBy(
-        [waitEnded(state, 'person: nobody answered in time', atMs)],
-        onExpired(state, stage.trouble),
-      );
+    ? precededBy([waitEnded('a pause before a retry')], act(state, stage.plan, stage.trouble))
+    : precededBy([waitEnded('person: nobody answered in time')], onExpired(state, stage.trouble));
 }

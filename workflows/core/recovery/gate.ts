@@ -190,10 +190,10 @@ export function recoveryGate<State extends GateState>(
   const isSpent = state.recovery.plans >= policy.maxPerRun;
   if (isSpent && policy.mode === 'observe') return undefined;
   const context = contextOf(state, loop, troubleOf(state, stuck, loop));
-  const announced = andThen(closeTrial(state, false, atMs), (closed) =>
+  const announced = andThen(closeTrial(state, false), (closed) =>
     step(
       closed,
-      publish(closed, atMs, {
+      publish({
         type: 'StuckEvent',
         reason: stuck.reason,
         progressPercent: context.estimate.progressPercent,

@@ -43,7 +43,6 @@ export function startTrial<State extends RecoverySlice>(
 export function closeTrial<State extends RecoverySlice & CountersSlice>(
   state: State,
   healed: boolean,
-  atMs: number,
 ): Step<State> {
   const { trial, ...rest } = state.recovery;
   if (trial === undefined) return step(state);
@@ -57,7 +56,7 @@ export function closeTrial<State extends RecoverySlice & CountersSlice>(
     },
   };
   const { summary } = trial;
-  return step(closed, publish(closed, atMs, { type: 'RecoveryOutcomeEvent', summary, healed }));
+  return step(closed, publish({ type: 'RecoveryOutcomeEvent', summary, healed }));
 }
 
 type StepState = RecoverySlice & NextRequestSlice & SnapshotSlice & CountersSlice;
@@ -93,11 +92,7 @@ function isRefuted({ progress }: RecoverySlice, { trouble, stuckAction }: Recove
  *
  * Contract: called once per iteration, when all its results are there or its reply was refused.
  */
-function endProgressStep<State extends StepState>(
-  state: State,
-  atMs: number,
-  isNeutral = false,
-): Step<State> {
+function endProgressStep<State extends StepState>(state: State, isNeutral = false): Step<State> {
   const progress = endStep(state.progress, isNeutral);
   const ended = hintPath({ ...state, progress });
   const { trial } = ended.recovery;
@@ -114,11 +109,10 @@ function endProgressStep<State extends StepState>(
         },
       },
       false,
-      atMs,
     );
   if (isNeutral) return step(ended);
-  if (gained) return closeTrial(ended, true, atMs);
-  if (trial.stepsLeft <= 1) return closeTrial(ended, false, atMs);
+  if (gained) return closeTrial(ended, true);
+  if (trial.stepsLeft <= 1) return closeTrial(ended, false);
   return step({
     ...ended,
     recovery: { ...ended.recovery, trial: { ...trial, stepsLeft: trial.stepsLeft - 1 } },
@@ -129,10 +123,9 @@ function endProgressStep<State extends StepState>(
 export function endRefusedStep<State extends StepState>(
   state: State,
   errors: readonly AgentError[],
-  atMs: number,
 ): Step<State> {
   const progress = errors.reduce((before, error) => noteFailure(before, error), state.progress);
-  return endProgressStep({ ...state, progress }, atMs);
+  return endProgressStep({ ...state, progress });
 }
 
 function fileOf(call: ProposedToolCall, policy: ToolPolicy | undefined): { file?: string } {
@@ -203,7 +196,6 @@ function followedWait({ guard, counters }: GuardSlice & CountersSlice): boolean 
 export function endToolStep<State extends StepState & GuardSlice>(
   state: State,
   calls: readonly ToolCallProgress[],
-  atMs: number,
 ): Step<State> {
   const refused = calls.reduce(
     (before, { call, status }) =>
@@ -213,7 +205,7 @@ export function endToolStep<State extends StepState & GuardSlice>(
     state.progress,
   );
   const isIdle = followedWait(state) || calls.every(isNeutral);
-  return andThen(endProgressStep({ ...state, progress: refused }, atMs, isIdle), (ended) =>
+  return andThen(endProgressStep({ ...state, progress: refused }, isIdle), (ended) =>
     step(
       calls.some(hearsPerson) ? { ...ended, progress: restartIdleCount(ended.progress) } : ended,
     ),

@@ -49,7 +49,7 @@ function startWait<State extends RecoveringState>(
   const waiting = count({ ...state, phase, recovery }, { timers });
   return step(
     waiting,
-    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor }),
+    publish({ type: 'WaitStartedEvent', waitingFor }),
     stageTimer(timed, waitingFor, atMs),
   );
 }
@@ -69,7 +69,7 @@ export function startEscalation<State extends RecoveringState>(
   // It may hold the goal, and what a person said when rejecting a call.
   const question = shownText(asked, asked.length);
   const questionId = `recovery-${state.recovery.count}`;
-  const escalated = publish(state, atMs, { type: 'EscalatedEvent', reason: question });
+  const escalated = publish({ type: 'EscalatedEvent', reason: question });
   return precededBy(
     [escalated],
     startWait(

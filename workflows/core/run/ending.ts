@@ -51,18 +51,12 @@ export function reportOf(state: RunState, atMs: number): RunReport {
   };
 }
 
-function endWith(
-  state: RunState,
-  atMs: number,
-  outcome: RunOutcome,
-  message: string,
-): Step<RunState> {
+function endWith(state: RunState, outcome: RunOutcome, message: string): Step<RunState> {
   const ended: RunState = { ...state, phase: { type: 'ended', outcome } };
-  return step(
-    ended,
-    publish(state, atMs, { type: 'RunEndedEvent', status: outcome.status, message }),
-    { type: 'end-run', outcome },
-  );
+  return step(ended, publish({ type: 'RunEndedEvent', status: outcome.status, message }), {
+    type: 'end-run',
+    outcome,
+  });
 }
 
 /** Ends a run that reached its goal. */
@@ -79,8 +73,8 @@ export function endCompleted(
     report: reportOf(state, atMs),
   };
   // A run that reaches its goal is no longer stuck.
-  return andThen(closeTrial(state, true, atMs), (closed) =>
-    endWith(closed, atMs, outcome, answer.slice(0, 200)),
+  return andThen(closeTrial(state, true), (closed) =>
+    endWith(closed, outcome, answer.slice(0, 200)),
   );
 }
 
@@ -99,7 +93,7 @@ export function endFailed(
     ...defined({ failure }),
     report,
   };
-  return endWith(state, atMs, outcome, message);
+  return endWith(state, outcome, message);
 }
 
 /** Ends a run in which nothing is in flight any more. */
@@ -107,7 +101,7 @@ function endNow(state: RunState, plan: EndingPlan, atMs: number): Step<RunState>
   const { status, reason, failureReason } = plan;
   if (status === 'failed')
     return endFailed(state, { reason: failureReason ?? 'infra', message: reason }, undefined, atMs);
-  return endWith(state, atMs, { status, reason, report: reportOf(state, atMs) }, reason);
+  return endWith(state, { status, reason, report: reportOf(state, atMs) }, reason);
 }
 
 /** Tool calls and subagents in flight. */

@@ -52,10 +52,10 @@ import { count } from './account';
 import { endCompleted, endFailed } from './ending';
 import type { Stop } from './outcome';
 import { prepared } from './ports';
-import type { RunEvent } from './protocol';
+import type { RunCommand, RunEvent } from './protocol';
 import type { RunState } from './state';
 import type { Moment, NextStage, Step } from './step';
-import { andThen, fail, goTo, precededBy, publish, step } from './step';
+import { andThen, fail, goTo, publish, step } from './step';
 import { storeAnswered, waitForPerson } from './waiting';
 
 type StageOf<Type extends NextStage['type']> = Extract<NextStage, { type: Type }>;
@@ -97,10 +97,10 @@ const call: Stage<'call-model'> = (state, _next, { atMs }) => {
   if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
   const { routeIndex } = decision;
   const gate: GateDecision<RunState> = gateCall(state, routeIndex, openMatters, atMs);
-  return gate.type === 'send' ? callRoute(gate.state, routeIndex, atMs) : gate.step;
+  return gate.type === 'send' ? callRoute(gate.state, routeIndex) : gate.step;
 };
 
-function callRoute(state: RunState, routeIndex: number, atMs: number): Step<RunState> {
+function callRoute(state: RunState, routeIndex: number): Step<RunState> {
   const { limits, chain } = prepared(state).snapshot;
   const route = chain[routeIndex];
   invariant(route !== undefined, 'a decided route is in the chain');
@@ -122,7 +122,7 @@ function callRoute(state: RunState, routeIndex: number, atMs: number): Step<RunS
   const name = routeName(route);
   return step(
     called,
-    publish(called, atMs, {
+    publish({
       type: 'IterationStartedEvent',
       route: name,
       isFallback: routeIndex > 0,
@@ -145,19 +145,17 @@ export function reply(
   result: CallModelResult,
   atMs: number,
 ): Step<RunState> {
-  return andThen(takeReply(state, calling, result, atMs), (taken) =>
-    readReply(taken, result, atMs),
-  );
+  return andThen(takeReply(state, calling, result, atMs), (taken) => readReply(taken, result));
 }
 
-function readReply(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+function readReply(state: RunState, result: CallModelResult): Step<RunState> {
   const { stopReason, textPreview } = result;
   switch (stopReason) {
     case 'context-full':
     case 'truncated': {
       const failure = stopReason === 'truncated' ? undefined : windowFull(state, result);
       if (failure === undefined) return rejectReply(raiseOutput(state), [truncatedReply]);
-      return andThen(recordInfraError(state, failure, atMs), (noted) =>
+      return andThen(recordInfraError(state, failure), (noted) =>
         onContextOverflow(noted, state.lastRouteIndex ?? 0, failure),
       );
     }
@@ -173,14 +171,12 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Step
       });
     case 'pause':
       return result.toolCalls.length > 0
-        ? readCalls(state, result, atMs)
+        ? readCalls(state, result)
         : continuePausedReply(state, result);
     case 'end':
     case 'tool-use':
       if (result.error !== undefined) return rejectReply(state, [result.error]);
-      return result.toolCalls.length > 0
-        ? readCalls(state, result, atMs)
-        : readAnswer(state, result, atMs);
+      return result.toolCalls.length > 0 ? readCalls(state, result) : readAnswer(state, result);
   }
 }
 
@@ -199,14 +195,14 @@ function personIsWaiting(state: RunState): boolean {
   return state.inbox.length > 0 || state.escalation !== undefined;
 }
 
-function readAnswer(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+function readAnswer(state: RunState, result: CallModelResult): Step<RunState> {
   const { answer = '', head } = result;
   if (answer.trim() === '') return rejectReply(state, [emptyReply]);
   if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
   const answered: RunState = { ...state, head };
   return personIsWaiting(answered)
     ? goTo('begin-iteration', answered)
-    : andThen(healErrors(answered, atMs), (healed) => complete(healed, answer));
+    : andThen(healErrors(answered), (healed) => complete(healed, answer));
 }
 
 function complete(state: RunState, answer: string, output?: JsonValue): Step<RunState> {
@@ -221,7 +217,7 @@ function rejectReply(
   return { state, commands: [], next: { type: 'reject-reply', errors, calls } };
 }
 
-function readCalls(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+function readCalls(state: RunState, result: CallModelResult): Step<RunState> {
   const { toolCalls, head } = result;
   const errors = toolCalls.flatMap(({ error }) => (error === undefined ? [] : [error]));
   if (errors.length === toolCalls.length) return rejectReply(state, errors, toolCalls);
@@ -231,20 +227,20 @@ function readCalls(state: RunState, result: CallModelResult, atMs: number): Step
   if (only.input === undefined) return rejectReply(state, [resultTooLong]);
   const { summary, result: output } = only.input;
   const answer = typeof summary === 'string' ? summary : '';
-  return andThen<RunState>(healErrors({ ...state, head }, atMs), (healed) =>
+  return andThen<RunState>(healErrors({ ...state, head }), (healed) =>
     complete(healed, answer, output),
   );
 }
 
 /** Leaves a reply with nothing that can run out of the transcript; only the next request tells the model why (R-ERR-5). */
-const reject: Stage<'reject-reply'> = (state, { errors }, { atMs }) => {
+const reject: Stage<'reject-reply'> = (state, { errors }) => {
   const entries = errors
     .filter(({ code }) => code === 'no_tool_call')
-    .map((error) => publish(state, atMs, { type: 'NoToolCallEvent', error }));
+    .map((error) => publish({ type: 'NoToolCallEvent', error }));
   const taken = andThen(step(state, ...entries), (before) =>
-    takeAgentErrors(before, errors, false, atMs),
+    takeAgentErrors(before, errors, false),
   );
-  const ended = andThen(taken, (after) => endRefusedStep(after, errors, atMs));
+  const ended = andThen(taken, (after) => endRefusedStep(after, errors));
   return andThen(ended, (after) => again(after, breakerStop(after)));
 };
 
@@ -266,17 +262,17 @@ const admit: Stage<'admit-calls'> = (state, { calls, head, recovery }, { atMs })
     head,
     phase: { type: 'running-tools', calls: admitted, ...defined({ recovery }) },
   };
-  return andThen(startReady(entered, atMs), (after) => {
+  return andThen(startReady(entered), (after) => {
     const armed = armWaits(after, atMs);
-    return goTo('settle', armed.state, ...announceWaits(after, atMs), ...armed.commands);
+    return goTo('settle', armed.state, ...announceWaits(after), ...armed.commands);
   });
 };
 
 /** Runs calls that became ready: approved, resumed, or answered by a subagent. */
-const run: Stage<'run-calls'> = (state, _next, { atMs }) =>
-  andThen(startReady(state, atMs), (after) => goTo('settle', after));
+const run: Stage<'run-calls'> = (state) =>
+  andThen(startReady(state), (after) => goTo('settle', after));
 
-type Starter = (state: RunState, atMs: number) => Step<RunState>;
+type Starter = (state: RunState) => Step<RunState>;
 
 /** What starts ready calls, in this order; a call that one of them started is no longer ready. */
 const starters: readonly Starter[] = [
@@ -287,16 +283,16 @@ const starters: readonly Starter[] = [
 ];
 
 /** Starts every ready call. A call counts toward the caps when it first starts, not when it resumes. */
-function startReady(state: RunState, atMs: number): Step<RunState> {
+function startReady(state: RunState): Step<RunState> {
   const fresh = readyCalls(state).flatMap(({ call: each, isResumed }) => (isResumed ? [] : [each]));
   return starters.reduce<Step<RunState>>(
-    (before, start) => andThen(before, (after) => start(after, atMs)),
+    (before, start) => andThen(before, (after) => start(after)),
     step(countToolRuns(state, fresh)),
   );
 }
 
 /** Once every call has its result, reports errors to the model and begins the next iteration; until then, does nothing. */
-const settle: Stage<'settle'> = (state, _next, { atMs }) => {
+const settle: Stage<'settle'> = (state) => {
   const tools = runningTools(state);
   const settled = callsOf(state).flatMap(({ status }) =>
     status.type === 'settled' ? [status] : [],
@@ -306,7 +302,7 @@ const settle: Stage<'settle'> = (state, _next, { atMs }) => {
   const ready: RunState = { ...storeAnswered(state), phase: { type: 'ready' } };
   const [own] = settled;
   if (recovery !== undefined && own !== undefined && failure === undefined)
-    return settleRuntimeCall(ready, own.pending, recovery, atMs);
+    return settleRuntimeCall(ready, own.pending, recovery);
   const gathered: RunState = {
     ...ready,
     next: { ...state.next, pendingResults: settled.map(({ pending }) => pending) },
@@ -320,11 +316,11 @@ const settle: Stage<'settle'> = (state, _next, { atMs }) => {
   const errors = settled.flatMap(({ error }) => (error === undefined ? [] : [error]));
   const succeeded = settled.some(({ ran, error }) => ran && error === undefined);
   const steps: readonly ((after: RunState) => Step<RunState>)[] = [
-    (after) => (succeeded ? healErrors(after, atMs) : step(after)),
-    (after) => takeAgentErrors(after, errors, succeeded, atMs),
-    (after) => countReply(after, calls, atMs),
-    (after) => watchForLoops(after, calls, atMs),
-    (after) => endToolStep(after, calls, atMs),
+    (after) => (succeeded ? healErrors(after) : step(after)),
+    (after) => takeAgentErrors(after, errors, succeeded),
+    (after) => countReply(after, calls),
+    (after) => watchForLoops(after, calls),
+    (after) => endToolStep(after, calls),
     (after) => again(after, breakerStop(after) ?? loopStop(after)),
   ];
   return steps.reduce(andThen, step(gathered));
@@ -375,12 +371,23 @@ export function runLoop(
   before: RunState,
   decided: Step<RunState>,
   event: RunEvent,
-): Step<RunState> {
+): Step<RunState, RunCommand> {
   let current = followed(before, decided, event, event.atMs);
+  const commands = stamped(current, event.atMs);
   while (current.next !== undefined) {
-    const { next, state, commands } = current;
-    const after = followed(state, runStage(state, next, event), next, event.atMs);
-    current = precededBy(commands, after);
+    const { next, state } = current;
+    current = followed(state, runStage(state, next, event), next, event.atMs);
+    commands.push(...stamped(current, event.atMs));
   }
-  return current;
+  return { state: current.state, commands };
+}
+
+/** The commands of a decision, with time and iteration in what they publish. */
+function stamped({ state, commands }: Step<RunState>, atMs: number): RunCommand[] {
+  const { iterations: iteration } = state.counters;
+  return commands.map((command) =>
+    command.type === 'publish'
+      ? { ...command, entry: { ...command.entry, atMs, iteration } }
+      : command,
+  );
 }

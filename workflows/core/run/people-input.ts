@@ -42,7 +42,7 @@ export function onEscalationRequested(
   state: RunState,
   { reason, atMs }: EventOf<'escalation-requested'>,
 ): Step<RunState> {
-  const announced = publish(state, atMs, { type: 'EscalatedEvent', reason });
+  const announced = publish({ type: 'EscalatedEvent', reason });
   if (!isIdle(state)) return step({ ...state, escalation: reason }, announced);
   return precededBy(
     [announced, ...cancelTimers(timersOf(state))],

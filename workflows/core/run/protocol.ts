@@ -21,93 +21,87 @@ interface Stamped {
 }
 
 /** A fact. Everything that can happen to a run. */
-export type RunEvent = Stamped &
-  (
-    | { readonly type: 'run-started'; readonly runKey: string; readonly request: RunRequest }
-    | { readonly type: 'segment-started' }
-    | { readonly type: 'run-prepared'; readonly result: PrepareRunResult }
-    | { readonly type: 'run-preparation-failed'; readonly failure: InfraError }
-    | {
-        readonly type: 'model-call-completed';
-        readonly callId: string;
-        readonly result: CallModelResult;
-      }
-    /** The request was too large to be sent. */
-    | {
-        readonly type: 'model-call-held-back';
-        readonly callId: string;
-        readonly result: ModelCallHeldBack;
-      }
-    | {
-        readonly type: 'compaction-completed';
-        readonly callId: string;
-        readonly result: CompactResult;
-      }
-    | { readonly type: 'compaction-failed'; readonly callId: string; readonly failure: InfraError }
-    | { readonly type: 'model-call-failed'; readonly callId: string; readonly failure: InfraError }
-    | {
-        readonly type: 'tool-call-completed';
-        readonly toolCallId: string;
-        readonly result: RunToolResult;
-      }
-    | {
-        readonly type: 'tool-call-failed';
-        readonly toolCallId: string;
-        readonly failure: InfraError;
-      }
-    | {
-        readonly type: 'notification-completed';
-        readonly callId: string;
-        readonly result: NotifyResult;
-      }
-    | {
-        readonly type: 'notification-failed';
-        readonly callId: string;
-        readonly failure: InfraError;
-      }
-    | {
-        readonly type: 'recovery-planned';
-        readonly callId: string;
-        readonly result: PlanRecoveryResult;
-      }
-    | {
-        readonly type: 'recovery-plan-failed';
-        readonly callId: string;
-        readonly failure: InfraError;
-      }
-    | { readonly type: 'subagent-ended'; readonly toolCallId: string; readonly end: SubagentEnd }
-    | { readonly type: 'timer-fired'; readonly timerId: string }
-    | { readonly type: 'message-added'; readonly text: string; readonly by?: string }
-    | {
-        readonly type: 'approval-resolved';
-        readonly approvalId: string;
-        readonly decision: 'approve' | 'reject';
-        /** Only with `approve`: arguments that the person wants instead of the model's. */
-        readonly input?: JsonObject;
-        readonly reason?: string;
-        readonly by?: string;
-      }
-    | { readonly type: 'edit-checked'; readonly callId: string; readonly result: CheckEditResult }
-    | { readonly type: 'edit-check-failed'; readonly callId: string; readonly failure: InfraError }
-    | {
-        readonly type: 'question-answered';
-        readonly questionId: string;
-        readonly answer: string;
-        readonly by?: string;
-      }
-    /** A signal that says nothing usable. */
-    | { readonly type: 'signal-dropped'; readonly signal: string; readonly problem: string }
-    | { readonly type: 'escalation-requested'; readonly reason: string; readonly by?: string }
-    | { readonly type: 'stop-requested'; readonly reason: string; readonly by?: string }
-    | { readonly type: 'cancel-requested'; readonly reason: string }
-  );
-
-type WithoutStamp<Event> = Event extends unknown
-  ? Omit<Event, 'atMs' | 'rollOverSuggested'>
-  : never;
+export type RunEvent = Stamped & UnstampedEvent;
 
 /** A fact before the shell has stamped it. */
-export type UnstampedEvent = WithoutStamp<RunEvent>;
+export type UnstampedEvent =
+  | { readonly type: 'run-started'; readonly runKey: string; readonly request: RunRequest }
+  | { readonly type: 'segment-started' }
+  | { readonly type: 'run-prepared'; readonly result: PrepareRunResult }
+  | { readonly type: 'run-preparation-failed'; readonly failure: InfraError }
+  | {
+      readonly type: 'model-call-completed';
+      readonly callId: string;
+      readonly result: CallModelResult;
+    }
+  /** The request was too large to be sent. */
+  | {
+      readonly type: 'model-call-held-back';
+      readonly callId: string;
+      readonly result: ModelCallHeldBack;
+    }
+  | {
+      readonly type: 'compaction-completed';
+      readonly callId: string;
+      readonly result: CompactResult;
+    }
+  | { readonly type: 'compaction-failed'; readonly callId: string; readonly failure: InfraError }
+  | { readonly type: 'model-call-failed'; readonly callId: string; readonly failure: InfraError }
+  | {
+      readonly type: 'tool-call-completed';
+      readonly toolCallId: string;
+      readonly result: RunToolResult;
+    }
+  | {
+      readonly type: 'tool-call-failed';
+      readonly toolCallId: string;
+      readonly failure: InfraError;
+    }
+  | {
+      readonly type: 'notification-completed';
+      readonly callId: string;
+      readonly result: NotifyResult;
+    }
+  | {
+      readonly type: 'notification-failed';
+      readonly callId: string;
+      readonly failure: InfraError;
+    }
+  | {
+      readonly type: 'recovery-planned';
+      readonly callId: string;
+      readonly result: PlanRecoveryResult;
+    }
+  | {
+      readonly type: 'recovery-plan-failed';
+      readonly callId: string;
+      readonly failure: InfraError;
+    }
+  | { readonly type: 'subagent-ended'; readonly toolCallId: string; readonly end: SubagentEnd }
+  | { readonly type: 'timer-fired'; readonly timerId: string }
+  | { readonly type: 'message-added'; readonly text: string; readonly by?: string }
+  | {
+      readonly type: 'approval-resolved';
+      readonly approvalId: string;
+      readonly decision: 'approve' | 'reject';
+      /** Only with `approve`: arguments that the person wants instead of the model's. */
+      readonly input?: JsonObject;
+      readonly reason?: string;
+      readonly by?: string;
+    }
+  | { readonly type: 'edit-checked'; readonly callId: string; readonly result: CheckEditResult }
+  | { readonly type: 'edit-check-failed'; readonly callId: string; readonly failure: InfraError }
+  | {
+      readonly type: 'question-answered';
+      readonly questionId: string;
+      readonly answer: string;
+      readonly by?: string;
+    }
+  /** A signal that says nothing usable. */
+  | { readonly type: 'signal-dropped'; readonly signal: string; readonly problem: string }
+  | { readonly type: 'escalation-requested'; readonly reason: string; readonly by?: string }
+  | { readonly type: 'stop-requested'; readonly reason: string; readonly by?: string }
+  | { readonly type: 'cancel-requested'; readonly reason: string };
 
 /** The event of a model call's result. */
 export function modelCallEvent(
@@ -210,7 +204,10 @@ export interface ActivityResults {
 export type ActivityCommand = Extract<RunCommand, { type: keyof ActivityResults }>;
 
 /** One event of a run's timeline. */
-export type TimelineEntry = { readonly atMs: number; readonly iteration: number } & (
+export type TimelineEntry = UnstampedEntry & { readonly atMs: number; readonly iteration: number };
+
+/** The same before the loop has stamped it. */
+export type UnstampedEntry =
   | { readonly type: 'ErrorEvent'; readonly failure: Failure }
   | { readonly type: 'NoToolCallEvent'; readonly error: AgentError }
   | {
@@ -335,5 +332,4 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly type: 'RunEndedEvent';
       readonly status: RunOutcome['status'];
       readonly message: string;
-    }
-);
+    };

@@ -5,9 +5,8 @@ import { defined } from '../json';
 import type { Head } from '../message';
 import type { ProposedToolCall } from '../tools/ports';
 import type { RuntimeCall } from '../tools/state';
-import type { CountersSlice } from './account';
 import type { Stop } from './outcome';
-import type { RunCommand, TimelineEntry } from './protocol';
+import type { RunCommand, UnstampedEntry } from './protocol';
 
 /** The stage of the loop that a decision leads to (`loop.ts`). */
 export type NextStage =
@@ -36,15 +35,20 @@ export type NextStage =
   /** The runtime ends the run. */
   | ({ readonly type: 'fail'; readonly failure?: Failure } & Stop);
 
+/** A command as a room gives it: the loop stamps what is published. */
+export type UnstampedCommand =
+  | Exclude<RunCommand, { type: 'publish' }>
+  | { readonly type: 'publish'; readonly entry: UnstampedEntry };
+
 /** A decision about a state. */
-export interface Step<State> {
+export interface Step<State, Command = UnstampedCommand> {
   readonly state: State;
-  readonly commands: readonly RunCommand[];
+  readonly commands: readonly Command[];
   readonly next?: NextStage;
 }
 
 /** A decision after which the run waits for the next event. */
-export function step<State>(state: State, ...commands: readonly RunCommand[]): Step<State> {
+export function step<State>(state: State, ...commands: readonly UnstampedCommand[]): Step<State> {
   return { state, commands };
 }
 
@@ -52,7 +56,7 @@ export function step<State>(state: State, ...commands: readonly RunCommand[]): S
 export function goTo<State>(
   next: NextStage['type'] & ('prepare' | 'begin-iteration' | 'call-model' | 'run-calls' | 'settle'),
   state: State,
-  ...commands: readonly RunCommand[]
+  ...commands: readonly UnstampedCommand[]
 ): Step<State> {
   return { state, commands, next: { type: next } };
 }
@@ -78,25 +82,19 @@ export function andThen<State>(
 
 /** The step with commands before its own. */
 export function precededBy<State>(
-  commands: readonly RunCommand[],
+  commands: readonly UnstampedCommand[],
   decided: Step<State>,
 ): Step<State> {
   return { ...decided, commands: [...commands, ...decided.commands] };
 }
 
-type WithoutStamp<Entry> = Entry extends unknown ? Omit<Entry, 'atMs' | 'iteration'> : never;
-
-/** A timeline entry, stamped with time and iteration. */
-export function publish(
-  { counters }: CountersSlice,
-  atMs: number,
-  entry: WithoutStamp<TimelineEntry>,
-): RunCommand {
-  return { type: 'publish', entry: { atMs, iteration: counters.iterations, ...entry } };
+/** A timeline entry; the loop stamps it with time and iteration. */
+export function publish(entry: UnstampedEntry): UnstampedCommand {
+  return { type: 'publish', entry };
 }
 
 /** Commands that stop these timers. */
-export function cancelTimers(timerIds: readonly string[]): readonly RunCommand[] {
+export function cancelTimers(timerIds: readonly string[]): readonly UnstampedCommand[] {
   return timerIds.map((timerId) => ({ type: 'cancel-timer', timerId }));
 }
 

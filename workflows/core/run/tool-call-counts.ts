@@ -13,13 +13,12 @@ export function noteSuccess<State extends AccountSlice>(
   state: State,
   call: ProposedToolCall,
   preview: string,
-  atMs: number,
 ): Step<State> {
   const summary = callSummary(call);
   const noted = addSuccess(state, summary);
   return step(
     noted,
-    publish(noted, atMs, {
+    publish({
       type: 'ToolCallSucceededEvent',
       toolCallId: call.toolCallId,
       summary,
@@ -33,8 +32,7 @@ export function noteFailure<State extends CountersSlice>(
   state: State,
   { toolCallId }: ProposedToolCall,
   error: AgentError,
-  atMs: number,
 ): Step<State> {
   const noted = countFailure(state);
-  return step(noted, publish(noted, atMs, { type: 'ToolResultErrorEvent', toolCallId, error }));
+  return step(noted, publish({ type: 'ToolResultErrorEvent', toolCallId, error }));
 }

@@ -64,7 +64,7 @@ export function initialTransition(event: EventOf<'run-started'>): Transition {
     activeSinceMs: event.atMs,
     phase: { type: 'preparing' },
   };
-  const announced = publish(state, event.atMs, {
+  const announced = publish({
     type: 'RunStartedEvent',
     agent: event.request.agent,
     goal: goalForPeople(state, 500),
@@ -144,7 +144,10 @@ function isActive(state: RunState): boolean {
  *
  * Contract: timers are still started, since a person's message may still arrive before the segment ends.
  */
-function rollOverIfIdle(decided: Step<RunState>, event: RunEvent): Step<RunState> {
+function rollOverIfIdle(
+  decided: Step<RunState, RunCommand>,
+  event: RunEvent,
+): Step<RunState, RunCommand> {
   const { state, commands } = decided;
   if (event.rollOverSuggested !== true || isActive(state)) return decided;
   const { type } = state.phase;
@@ -178,11 +181,9 @@ const handlers = {
       ? onCompactionFailed(state, phase, failure, atMs)
       : step(state);
   },
-  'tool-call-completed': (state, { toolCallId, result, atMs }) => {
+  'tool-call-completed': (state, { toolCallId, result }) => {
     const progress = findCall(state, toolCallId, 'running');
-    return progress === undefined
-      ? step(state)
-      : onToolCallCompleted(state, progress, result, atMs);
+    return progress === undefined ? step(state) : onToolCallCompleted(state, progress, result);
   },
   'tool-call-failed': (state, { toolCallId, failure, atMs }) => {
     const progress = findCall(state, toolCallId, 'running');
@@ -202,10 +203,9 @@ const handlers = {
       ? onRecoveryPlanFailed(chargePlan(state, callId, { failure }), stage, failure, atMs)
       : step(state);
   },
-  'subagent-ended': (state, { toolCallId, end, atMs }) =>
-    onSubagentEnded(state, toolCallId, end, atMs),
+  'subagent-ended': (state, { toolCallId, end }) => onSubagentEnded(state, toolCallId, end),
   'timer-fired': onTimerFired,
-  'message-added': (state, { text, atMs }) => onMessageAdded(state, text, atMs),
+  'message-added': (state, { text }) => onMessageAdded(state, text),
   'approval-resolved': onApproval,
   'question-answered': onAnswer,
   'edit-checked': (state, { callId, result, atMs }) => onEditChecked(state, callId, result, atMs),
@@ -244,7 +244,7 @@ const landings = {
     const landed = awaitedCall(state, toolCallId);
     if (landed?.runId === undefined) return step(state);
     const { call, callId, runId } = landed;
-    return andThen(landSubagent(state, { call, callId, runId }, end, atMs), (after) =>
+    return andThen(landSubagent(state, { call, callId, runId }, end), (after) =>
       returned(after, callId, atMs),
     );
   },
@@ -296,7 +296,7 @@ function landCall(
 function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>): Step<RunState> {
   const segments = before.counters.segments + 1;
   const state = count(before, { segments });
-  const entry = publish(state, atMs, { type: 'SegmentStartedEvent', segment: segments });
+  const entry = publish({ type: 'SegmentStartedEvent', segment: segments });
   const { phase } = state;
   if (phase.type === 'ready') return goTo('begin-iteration', state, entry);
   if (phase.type === 'waiting') return step(state, entry, ...waitTimer(phase, atMs));
@@ -319,7 +319,7 @@ function onPreparationFailed(
 ): Step<RunState> {
   if (state.phase.type !== 'preparing') return step(state);
   const paid = charge(state, prepareCallId, failure.spend ?? noSpend);
-  return andThen(recordInfraError(paid, failure, atMs), (noted) =>
+  return andThen(recordInfraError(paid, failure), (noted) =>
     infraPolicy(failure).action === 'wait-for-store'
       ? waitForStore(noted, failure.message, 'prepare', atMs)
       : failInfra(noted, failure),
@@ -348,7 +348,7 @@ function onModelCallFailed(
   const { routeIndex } = calling;
   const state = chargeFailure(before, callId, failure);
   if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
-  return andThen(recordInfraError(state, failure, atMs), (noted) => {
+  return andThen(recordInfraError(state, failure), (noted) => {
     // The vendor may have refused the larger limit that the core asked for after a cut reply: ask again with the usual limit.
     if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
       return goTo('call-model', { ...noted, next: without(noted.next, 'maxOutputTokens') });
@@ -377,11 +377,11 @@ function onTimerFired(state: RunState, { timerId, atMs }: EventOf<'timer-fired'>
   if (phase.type === 'waiting' && phase.timerId === timerId) {
     const { delayMs, on } = phase;
     const isStore = on === 'store' && delayMs !== undefined;
-    return endWait(isStore ? { ...state, storeWaitMs: delayMs } : state, phase, atMs);
+    return endWait(isStore ? { ...state, storeWaitMs: delayMs } : state, phase);
   }
   return (
     onDecisionTimer(state, timerId, atMs) ??
-    onRecoveryTimer(state, timerId, atMs) ??
+    onRecoveryTimer(state, timerId) ??
     resumePausedCall(state, timerId)
   );
 }

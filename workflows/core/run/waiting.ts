@@ -45,7 +45,7 @@ export function startWait<State extends PhaseSlice & CountersSlice>(
   const waiting = count({ ...state, phase }, { timers });
   return step(
     waiting,
-    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `${wait.on}: ${wait.reason}` }),
+    publish({ type: 'WaitStartedEvent', waitingFor: `${wait.on}: ${wait.reason}` }),
     ...waitTimer(phase, atMs),
   );
 }
@@ -62,10 +62,7 @@ export function waitForPerson<
     then: 'begin-iteration',
   };
   const waiting = { ...without(state, 'escalation'), phase };
-  return step(
-    waiting,
-    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }),
-  );
+  return step(waiting, publish({ type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }));
 }
 
 /** Milliseconds of the first wait for a store, doubled each time up to the longest one (ADR 0008). */
@@ -97,8 +94,7 @@ export function storeAnswered<State extends StoreWaitSlice>(state: State): State
 export function endWait<State extends PhaseSlice & CountersSlice>(
   state: State,
   { on, reason, then }: Waiting,
-  atMs: number,
 ): Step<State> {
   const waitedFor = `${on}: ${reason}`;
-  return goTo(then, state, publish(state, atMs, { type: 'WaitEndedEvent', waitedFor }));
+  return goTo(then, state, publish({ type: 'WaitEndedEvent', waitedFor }));
 }

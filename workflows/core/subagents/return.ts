@@ -76,7 +76,6 @@ function account<State extends ReturningState>(
   state: State,
   { call, callId, runId }: Delegated,
   end: SubagentEnd,
-  atMs: number,
 ): Step<State> {
   const agent = toolPolicy(state, call.name)?.subagent?.agent ?? call.name;
   const record = recordOf(runId, agent, end);
@@ -87,7 +86,7 @@ function account<State extends ReturningState>(
   };
   return step(
     kept,
-    publish(kept, atMs, {
+    publish({
       type: 'SubagentEndedEvent',
       toolCallId: call.toolCallId,
       runId,
@@ -103,7 +102,6 @@ export function onSubagentEnded<State extends ReturningState>(
   state: State,
   toolCallId: string,
   end: SubagentEnd,
-  atMs: number,
 ): Step<State> {
   const calls = callsOf(state);
   const index = calls.findIndex(({ call }) => call.toolCallId === toolCallId);
@@ -112,9 +110,9 @@ export function onSubagentEnded<State extends ReturningState>(
   const { call, status } = progress;
   const { runId } = status;
   const delegated = { call, callId: activityIdAt(state, index), runId };
-  return andThen(account(state, delegated, end, atMs), (after) => {
+  return andThen(account(state, delegated, end), (after) => {
     if (end.type !== 'ended' || end.status !== 'completed' || end.head === undefined)
-      return settleFailedCall(after, call, subagentError(call.name, end), atMs);
+      return settleFailedCall(after, call, subagentError(call.name, end));
     const answered = { ...call, answer: { runId, head: end.head } };
     return goTo(
       'run-calls',
@@ -128,10 +126,9 @@ export function landSubagent<State extends ReturningState>(
   state: State,
   landed: Delegated,
   end: SubagentEnd,
-  atMs: number,
 ): Step<State> {
   const line = `${landed.call.name}: stopped with the run: ${end.message}`;
-  return andThen(account(state, landed, end, atMs), (after) =>
+  return andThen(account(state, landed, end), (after) =>
     step(countFailure(addFailureLine(after, line))),
   );
 }

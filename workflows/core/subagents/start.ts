@@ -155,7 +155,6 @@ function startSubagent<State extends StartingState>(
   start: SubagentCall,
   allotment: Allowance,
   handed: HandedLimits,
-  atMs: number,
 ): Step<State> {
   const { call, callId, policy } = start;
   const { limits } = prepared(state).snapshot;
@@ -171,7 +170,7 @@ function startSubagent<State extends StartingState>(
   const { toolCallId } = call;
   return step(
     started,
-    publish(started, atMs, {
+    publish({
       type: 'SubagentStartedEvent',
       toolCallId,
       runId,
@@ -183,10 +182,7 @@ function startSubagent<State extends StartingState>(
 }
 
 /** Starts the subagents among the ready calls: a call that names an agent and has no answer yet. */
-export function startSubagents<State extends StartingState>(
-  state: State,
-  atMs: number,
-): Step<State> {
+export function startSubagents<State extends StartingState>(state: State): Step<State> {
   const calls = readyCalls(state).flatMap(({ call, index }): readonly SubagentCall[] => {
     const policy = toolPolicy(state, call.name)?.subagent;
     return policy === undefined || call.answer !== undefined
@@ -199,8 +195,6 @@ export function startSubagents<State extends StartingState>(
   return calls.reduce<Step<State>>((before, start, index) => {
     const handed = limits[index];
     invariant(handed !== undefined, 'each subagent is given limits');
-    return andThen(before, (after) =>
-      startSubagent(after, start, shares[index] ?? {}, handed, atMs),
-    );
+    return andThen(before, (after) => startSubagent(after, start, shares[index] ?? {}, handed));
   }, step(state));
 }

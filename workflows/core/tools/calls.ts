@@ -11,12 +11,12 @@ import type { PeopleSlice } from '../people/state';
 import { requireNewPrivileges } from '../people/state';
 import { noteCallResult } from '../recovery/trial';
 import type { RecoverySlice } from '../recovery/state';
-import type { AccountSlice, CountersSlice } from '../run/account';
+import type { AccountSlice } from '../run/account';
 import { count } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
-import type { Step } from '../run/step';
+import type { Step, UnstampedCommand } from '../run/step';
 import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
 import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
@@ -54,7 +54,6 @@ const unknownToolTimeoutMs = 60_000;
 function startCall<State extends CallingState>(
   state: State,
   { call, index }: PlacedCall,
-  atMs: number,
 ): Step<State> {
   const { storeId, definition, limits } = prepared(state).snapshot;
   const { toolCallId, name, input, inputBlob, answer } = call;
@@ -78,27 +77,24 @@ function startCall<State extends CallingState>(
   };
   // The start of a subagent that has answered was published before.
   if (answer !== undefined) return step(running, command);
-  const entry = publish(state, atMs, { type: 'ToolCallStartedEvent', toolCallId, summary });
+  const entry = publish({ type: 'ToolCallStartedEvent', toolCallId, summary });
   return step(running, entry, command);
 }
 
 /** Starts every ready call as an activity. */
-export function startCalls<State extends CallingState>(state: State, atMs: number): Step<State> {
+export function startCalls<State extends CallingState>(state: State): Step<State> {
   return readyCalls(state).reduce<Step<State>>(
-    (before, placed) => andThen(before, (after) => startCall(after, placed, atMs)),
+    (before, placed) => andThen(before, (after) => startCall(after, placed)),
     step(state),
   );
 }
 
 /** Publishes which calls wait for a person. */
-export function announceWaits(
-  state: PhaseSlice & CountersSlice,
-  atMs: number,
-): readonly RunCommand[] {
+export function announceWaits(state: PhaseSlice): readonly UnstampedCommand[] {
   return callsOf(state).flatMap((progress) => {
     const { type } = progress.status;
     return type === 'awaiting-approval' || type === 'awaiting-answer'
-      ? [publish(state, atMs, { type: 'WaitStartedEvent', waitingFor: waitText(progress) })]
+      ? [publish({ type: 'WaitStartedEvent', waitingFor: waitText(progress) })]
       : [];
   });
 }
@@ -118,10 +114,9 @@ export function onToolCallCompleted<State extends CallingState>(
   state: State,
   { call }: ToolCallProgress,
   result: RunToolResult,
-  atMs: number,
 ): Step<State> {
   const question = questionAboutOutcome(state, call, result);
-  if (question !== undefined) return askAboutOutcome(state, call, question, atMs);
+  if (question !== undefined) return askAboutOutcome(state, call, question);
   const { error } = result;
   // An output in the form of an error counts as one here: its text may ask for more rights too.
   const noted = result.saysFailed === true ? requireNewPrivileges(state) : state;
@@ -137,8 +132,8 @@ export function onToolCallCompleted<State extends CallingState>(
   });
   const published =
     error === undefined
-      ? noteSuccess(settled, call, result.preview, atMs)
-      : noteFailure(settled, call, error, atMs);
+      ? noteSuccess(settled, call, result.preview)
+      : noteFailure(settled, call, error);
   return andThen(published, (after) => goTo('settle', noteCallResult(after, call, result)));
 }
 
@@ -146,11 +141,10 @@ function askAboutOutcome<State extends CallingState>(
   state: State,
   call: ProposedToolCall,
   question: string,
-  atMs: number,
 ): Step<State> {
   const asking = replaceCall(state, { call, status: { type: 'awaiting-answer', question } });
   const waitingFor = `an answer: ${question}`;
-  return step(asking, publish(asking, atMs, { type: 'WaitStartedEvent', waitingFor }));
+  return step(asking, publish({ type: 'WaitStartedEvent', waitingFor }));
 }
 
 /** Takes a failure that only people can fix: the other calls return, then the run ends with the cause. */
@@ -170,8 +164,8 @@ export function onToolCallFailed<State extends CallingState>(
     toolName: call.name,
   };
   const settled = replaceCall(state, settle(call, toToolResponse(error), error, true));
-  const noted = andThen(recordInfraError(settled, failure, atMs), (after) =>
-    noteFailure(after, call, error, atMs),
+  const noted = andThen(recordInfraError(settled, failure), (after) =>
+    noteFailure(after, call, error),
   );
   const failed = andThen(noted, (after) => abandonWaits(after, failure));
   return andThen(failed, (after) => goTo('settle', after));
@@ -182,10 +176,9 @@ export function settleFailedCall<State extends CallingState>(
   state: State,
   call: ProposedToolCall,
   error: AgentError,
-  atMs: number,
 ): Step<State> {
   const failed = replaceCall(state, settle(call, toToolResponse(error), error, true));
-  return andThen(noteFailure(failed, call, error, atMs), (after) => goTo('settle', after));
+  return andThen(noteFailure(failed, call, error), (after) => goTo('settle', after));
 }
 
 /** The run will fail: calls that have not started never do, and nobody is asked for anything any more. */
@@ -245,10 +238,10 @@ function pauseCall<State extends CallingState>(
   const { untilMs, storeWaitMs } = nextTry(state, atMs);
   const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, untilMs } };
   const paused = count({ ...replaceCall(state, waiting), storeWaitMs }, { timers });
-  return andThen(recordInfraError(paused, failure, atMs), (noted) =>
+  return andThen(recordInfraError(paused, failure), (noted) =>
     step(
       noted,
-      publish(noted, atMs, { type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
+      publish({ type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
       ...callTimer(waiting, atMs),
     ),
   );
