@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { tailStart } from '../../activities/context/stripped-messages';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
-import { prepareCallId, modelCallEvent } from '../../workflows/core/run/protocol';
+import { prepareCallId } from '../../workflows/core/run/protocol';
+import { completedEvent } from '../../workflows/activity-events';
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import type {
   CallModelInput,
@@ -283,7 +284,7 @@ export class RunDriver {
         const reply = stopped ?? this.callModel(command.input);
         return isInfra(reply)
           ? { type: 'model-call-failed', callId, failure: reply }
-          : modelCallEvent(callId, reply);
+          : completedEvent(command, reply);
       }
       case 'compact':
       case 'check-edit':

@@ -1,11 +1,9 @@
 /** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
-import { charge, chargeFailure } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { healErrors } from '../errors/agent-errors';
 import { resetErrors } from '../errors/circuit-breaker';
 import type { ErrorsSlice } from '../errors/state';
 import type { InfraError } from '../failure';
-import { noSpend } from '../budget/spend';
 import { forgetLoop } from '../guard/loop-guard';
 import type { GuardSlice } from '../guard/state';
 import { defined } from '../json';
@@ -51,7 +49,8 @@ export type ActingState = RecoveringState &
   NextRequestSlice &
   PeopleSlice;
 
-type Planning = Extract<RecoveryStage, { type: 'planning' }>;
+/** A plan is in flight. */
+export type Planning = Extract<RecoveryStage, { type: 'planning' }>;
 
 /** The step is handled: the iteration starts. */
 function goOn<State extends ActingState>(
@@ -59,17 +58,6 @@ function goOn<State extends ActingState>(
   ...commands: readonly UnstampedCommand[]
 ): Step<State> {
   return goTo('begin-iteration', { ...state, phase: { type: 'ready' } }, ...commands);
-}
-
-/** Charges what a plan cost, also one that failed. */
-export function chargePlan<State extends BudgetSlice>(
-  state: State,
-  callId: string,
-  returned: { readonly result: PlanRecoveryResult } | { readonly failure: InfraError },
-): State {
-  return 'result' in returned
-    ? charge(state, callId, returned.result.spend ?? noSpend)
-    : chargeFailure(state, callId, returned.failure);
 }
 
 /** Takes the plan in flight. */

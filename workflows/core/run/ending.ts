@@ -1,21 +1,25 @@
 /** Ends a run: the one place that builds its outcome. What is in flight is asked to stop, and returns first. */
-import { costOf } from '../budget/budget';
-import { cachedShareOf } from '../budget/spend';
-import type { Failure, InfraError } from '../failure';
+import { charge, chargeFailure, costOf } from '../budget/budget';
+import { cachedShareOf, noSpend } from '../budget/spend';
+import { keepCompaction, takeAppended } from '../context/compaction-phase';
+import type { Failure } from '../failure';
 import { guardCounts } from '../guard/state';
 import type { JsonValue } from '../json';
 import { defined, without } from '../json';
 import { answerChars } from '../limits';
+import { keepReply } from '../model-call/reply';
 import { checksInFlight, timersOfCall } from '../people/decision-wait';
 import { currentStage } from '../recovery/state';
 import { closeTrial } from '../recovery/trial';
+import { keepSubagent } from '../subagents/return';
 import { subagentsReport } from '../subagents/state';
 import type { ProposedToolCall, RunToolResult } from '../tools/ports';
 import { activityIdAt, callSummary, callsOf, pendingResult, runningTools } from '../tools/state';
 import { stoppedLine } from '../tools/unknown-outcome';
 import { addFailureLine, addSuccess, countFailure } from './account';
-import type { EndingPlan, LandingCall } from './phases';
+import type { CallInFlight, Ending, EndingPlan } from './phases';
 import type { RunOutcome, RunReport, Stop } from './outcome';
+import type { RunEvent } from './protocol';
 import { prepareCallId } from './protocol';
 import type { RunState } from './state';
 import type { Step } from './step';
@@ -105,7 +109,7 @@ function endNow(state: RunState, plan: EndingPlan, atMs: number): Step<RunState>
 }
 
 /** Tool calls and subagents in flight. */
-function landingCalls(state: RunState): readonly LandingCall[] {
+function callsInFlight(state: RunState): readonly CallInFlight[] {
   return callsOf(state).flatMap(({ call, status }, index) => {
     if (status.type !== 'running' && status.type !== 'delegated') return [];
     const runId = status.type === 'delegated' ? status.runId : undefined;
@@ -114,13 +118,13 @@ function landingCalls(state: RunState): readonly LandingCall[] {
 }
 
 /** Ids of the activities and subagents in flight. */
-function outstandingIds(state: RunState, landing: readonly LandingCall[]): readonly string[] {
+function outstandingIds(state: RunState, calls: readonly CallInFlight[]): readonly string[] {
   const { phase } = state;
   if (phase.type === 'calling-model' || phase.type === 'compacting') return [phase.callId];
   if (phase.type === 'preparing') return [prepareCallId];
   const stage = currentStage(state);
   if (stage?.type === 'planning') return [stage.callId];
-  return [...landing.map(({ callId }) => callId), ...checksInFlight(state)];
+  return [...calls.map(({ callId }) => callId), ...checksInFlight(state)];
 }
 
 /** Timers that the phase waits for. */
@@ -146,7 +150,7 @@ function withSettledResults(state: RunState): RunState {
  * Ends the run as a person or the guard wants: what is in flight is asked to stop and returns first, so that nothing is lost. Of a
  * run that is already ending, only a cancel changes how.
  */
-export function endAfterLanding(before: RunState, plan: EndingPlan, atMs: number): Step<RunState> {
+export function endOnceIdle(before: RunState, plan: EndingPlan, atMs: number): Step<RunState> {
   const { phase } = before;
   if (phase.type === 'ending') {
     if (plan.status !== 'cancelled') return step(before);
@@ -154,39 +158,92 @@ export function endAfterLanding(before: RunState, plan: EndingPlan, atMs: number
   }
   const state = withSettledResults(before);
   const timers = cancelTimers(timersOf(state));
-  const landing = landingCalls(state);
-  const outstanding = outstandingIds(state, landing);
+  const calls = callsInFlight(state);
+  const outstanding = outstandingIds(state, calls);
   if (outstanding.length === 0)
     return andThen(step(state, ...timers), (after) => endNow(after, plan, atMs));
-  return step({ ...state, phase: { type: 'ending', ...plan, outstanding, landing } }, ...timers, {
+  return step({ ...state, phase: { type: 'ending', ...plan, outstanding, calls } }, ...timers, {
     type: 'cancel-activities',
     callIds: outstanding,
   });
 }
 
-/** Something in flight has returned; after the last one, the run ends. */
-export function returned(state: RunState, callId: string, atMs: number): Step<RunState> {
-  const { phase } = state;
-  if (phase.type !== 'ending' || !phase.outstanding.includes(callId)) return step(state);
-  const outstanding = phase.outstanding.filter((id) => id !== callId);
-  if (outstanding.length > 0) return step({ ...state, phase: { ...phase, outstanding } });
-  return endNow(state, phase, atMs);
+/**
+ * Takes what returns while the run ends: result and cost are kept. After the last one, the run ends. Undefined for an event of
+ * which the ending changes nothing.
+ */
+export function onReturned(
+  state: RunState,
+  ending: Ending,
+  event: RunEvent,
+): Step<RunState> | undefined {
+  if (event.type === 'escalation-requested') return step(state);
+  const inFlight =
+    'toolCallId' in event
+      ? ending.calls.find(({ call }) => call.toolCallId === event.toolCallId)
+      : undefined;
+  const callId = inFlight?.callId ?? activityOf(event);
+  if (callId === undefined || !ending.outstanding.includes(callId)) return undefined;
+  const kept =
+    'toolCallId' in event && inFlight !== undefined
+      ? keepCall(state, inFlight, event)
+      : step(keepResult(state, callId, event));
+  const outstanding = ending.outstanding.filter((id) => id !== callId);
+  return andThen(kept, (after) =>
+    outstanding.length > 0
+      ? step({ ...after, phase: { ...ending, outstanding } })
+      : endNow(after, ending, event.atMs),
+  );
 }
 
-/** The call that a run waits for while it ends; undefined if it waits for no such call. */
-export function awaitedCall({ phase }: RunState, toolCallId: string): LandingCall | undefined {
-  if (phase.type !== 'ending') return undefined;
-  const landing = phase.landing.find(({ call }) => call.toolCallId === toolCallId);
-  return landing !== undefined && phase.outstanding.includes(landing.callId) ? landing : undefined;
+/** The activity, beside a tool's, that an event comes from. */
+function activityOf(event: RunEvent): string | undefined {
+  if ('callId' in event) return event.callId;
+  const isPreparation = event.type === 'run-prepared' || event.type === 'run-preparation-failed';
+  return isPreparation ? prepareCallId : undefined;
 }
 
-/** Records a tool call that returned while the run ends, and keeps its result for a run that continues the transcript. */
-export function landTool(
+/** Keeps what a model call, a compaction, a plan, or the preparation gave and cost. */
+function keepResult(state: RunState, callId: string, event: RunEvent): RunState {
+  if ('failure' in event) return chargeFailure(state, callId, event.failure);
+  const { type } = event;
+  if (type === 'model-call-completed') return keepReply(state, callId, event.result);
+  if (type === 'model-call-held-back') return takeAppended(state, event.result.headBefore, 0);
+  if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
+  if (type === 'run-prepared' || type === 'recovery-planned')
+    return charge(state, callId, event.result.spend ?? noSpend);
+  return state;
+}
+
+type CallEvent = Extract<RunEvent, { toolCallId: string }>;
+type CallEventOf<Type extends CallEvent['type']> = Extract<CallEvent, { type: Type }>;
+type CallKeeper<Type extends CallEvent['type']> = (
+  state: RunState,
+  inFlight: CallInFlight,
+  event: CallEventOf<Type>,
+) => Step<RunState>;
+
+const callKeepers: { readonly [Type in CallEvent['type']]: CallKeeper<Type> } = {
+  'tool-call-completed': (state, { call }, { result }) => step(keepToolCall(state, call, result)),
+  'tool-call-failed': (state, { call }) => step(keepToolCall(state, call, undefined)),
+  'subagent-ended': (state, inFlight, { end }) => keepSubagent(state, inFlight, end),
+};
+
+function keepCall<Type extends CallEvent['type']>(
+  state: RunState,
+  inFlight: CallInFlight,
+  event: CallEventOf<Type>,
+): Step<RunState> {
+  const keeper: CallKeeper<Type> = callKeepers[event.type];
+  return keeper(state, inFlight, event);
+}
+
+/** Keeps what a tool did, for people and for a run that continues the transcript. */
+function keepToolCall(
   state: RunState,
   call: ProposedToolCall,
-  returnedWith: { readonly result: RunToolResult } | { readonly failure: InfraError },
+  result: RunToolResult | undefined,
 ): RunState {
-  const result = 'result' in returnedWith ? returnedWith.result : undefined;
   const pendingResults = [
     ...state.next.pendingResults,
     ...(result === undefined ? [] : [pendingResult(call, result)]),

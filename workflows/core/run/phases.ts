@@ -17,7 +17,7 @@ export interface EndingPlan {
 }
 
 /** A tool call in flight when the end was requested. */
-export interface LandingCall {
+export interface CallInFlight {
   readonly call: ProposedToolCall;
   readonly callId: string;
   /** Of a subagent. */
@@ -29,7 +29,7 @@ export interface Ending extends EndingPlan {
   readonly type: 'ending';
   /** Ids of what is in flight. */
   readonly outstanding: readonly string[];
-  readonly landing: readonly LandingCall[];
+  readonly calls: readonly CallInFlight[];
 }
 
 /** The phase in which a run waits. */

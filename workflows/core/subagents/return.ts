@@ -12,8 +12,7 @@ import type { Step } from '../run/step';
 import { andThen, goTo, publish, step } from '../run/step';
 import type { CallingState } from '../tools/calls';
 import { settleFailedCall } from '../tools/calls';
-import type { ProposedToolCall } from '../tools/ports';
-import type { PhaseSlice } from '../run/phases';
+import type { CallInFlight, PhaseSlice } from '../run/phases';
 import { activityIdAt, callsOf, changeToolPhase, replaceCall, runningTools } from '../tools/state';
 import { subagentError } from './outcome';
 import type { SubagentsSlice } from './state';
@@ -64,17 +63,11 @@ function recordOf(runId: string, agent: string, end: SubagentEnd): SubagentRecor
   return { runId, agent, status: end.status, ...defined({ reason: end.reason, usd }) };
 }
 
-/** A subagent at work: its call, the call's activity id, and its run id. */
-interface Delegated {
-  readonly call: ProposedToolCall;
-  readonly callId: string;
-  readonly runId: string;
-}
-
 /** Charges, counts, records, and publishes a subagent that returned. */
 function account<State extends ReturningState>(
   state: State,
-  { call, callId, runId }: Delegated,
+  { call, callId }: CallInFlight,
+  runId: string,
   end: SubagentEnd,
 ): Step<State> {
   const agent = toolPolicy(state, call.name)?.subagent?.agent ?? call.name;
@@ -109,8 +102,8 @@ export function onSubagentEnded<State extends ReturningState>(
   if (progress?.status.type !== 'delegated') return step(state);
   const { call, status } = progress;
   const { runId } = status;
-  const delegated = { call, callId: activityIdAt(state, index), runId };
-  return andThen(account(state, delegated, end), (after) => {
+  const callId = activityIdAt(state, index);
+  return andThen(account(state, { call, callId }, runId, end), (after) => {
     if (end.type !== 'ended' || end.status !== 'completed' || end.head === undefined)
       return settleFailedCall(after, call, subagentError(call.name, end));
     const answered = { ...call, answer: { runId, head: end.head } };
@@ -122,13 +115,15 @@ export function onSubagentEnded<State extends ReturningState>(
 }
 
 /** Takes the end of a subagent that was stopped with the run. */
-export function landSubagent<State extends ReturningState>(
+export function keepSubagent<State extends ReturningState>(
   state: State,
-  landed: Delegated,
+  inFlight: CallInFlight,
   end: SubagentEnd,
 ): Step<State> {
-  const line = `${landed.call.name}: stopped with the run: ${end.message}`;
-  return andThen(account(state, landed, end), (after) =>
+  const { call, runId } = inFlight;
+  if (runId === undefined) return step(state);
+  const line = `${call.name}: stopped with the run: ${end.message}`;
+  return andThen(account(state, inFlight, runId, end), (after) =>
     step(countFailure(addFailureLine(after, line))),
   );
 }
