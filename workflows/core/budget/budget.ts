@@ -5,7 +5,7 @@
  */
 import type { InfraError } from '../failure';
 import type { ActiveTimeSlice } from '../guard/state';
-import { forcedStopMessage } from '../guard/hard-limits';
+import { forcedStop } from '../guard/hard-limits';
 import { defined } from '../json';
 import type { CallModelResult } from '../model-call/ports';
 import type { CountersSlice } from '../run/account';
@@ -52,15 +52,7 @@ type Stoppable = BudgetSlice & SnapshotSlice & CountersSlice & ActiveTimeSlice;
 export function budgetStop(state: Stoppable): Stop | undefined {
   const { nanoUsd, tokens } = budgetLeft(state);
   if ((nanoUsd ?? 1) > 0 && (tokens ?? 1) > 0) return undefined;
-  return exhausted(state, `reached ${budgetText(state)}`);
-}
-
-/** The end of a run that cannot pay for its next call. */
-export function exhausted(state: CountersSlice & ActiveTimeSlice, what: string): Stop {
-  return {
-    reason: 'guard_budget',
-    message: forcedStopMessage(what, state.counters, state.activeMs),
-  };
+  return forcedStop(state, 'guard_budget', `reached ${budgetText(state)}`);
 }
 
 /** The budget and what is spent of it, in words. */

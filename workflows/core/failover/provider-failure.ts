@@ -1,8 +1,9 @@
 /** What the core does about failures that the model never sees: records them, moves to another route, or ends the run. */
-import { budgetText, exhausted } from '../budget/budget';
+import { budgetText } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { failoverReason } from '../errors/failure-policy';
 import type { InfraError } from '../failure';
+import { forcedStop } from '../guard/hard-limits';
 import type { ActiveTimeSlice } from '../guard/state';
 import { invariant } from '../invariant';
 import type { RouteConfig, FailoverSlice } from './state';
@@ -38,7 +39,7 @@ export function failInfra<State extends FailingState>(
   const { code } = failure;
   if (code === 'budget_exhausted') {
     const what = `${failure.message}; it has ${budgetText(state)}`;
-    return fail(state, exhausted(state, what), failure);
+    return fail(state, forcedStop(state, 'guard_budget', what), failure);
   }
   const reason = code === 'context_overflow' || code === 'content_filter' ? code : 'infra';
   return fail(state, { reason, message: `System error: ${failure.message}` }, failure);

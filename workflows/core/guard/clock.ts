@@ -1,5 +1,5 @@
 /** The clock of active time: counts the time that a run works, and ends its limit also in the middle of an activity. */
-import { without } from '../json';
+import { defined, without } from '../json';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
@@ -114,7 +114,5 @@ export function takeActiveTimer<State extends Clocked & CountersSlice>(
 ): { readonly state: State; readonly stop?: Stop } | undefined {
   if (state.guard.activeTimer !== timerId) return undefined;
   const fired = withoutTimer(state);
-  const { limits } = prepared(fired).snapshot;
-  const stop = guardActiveTime(limits, fired.counters, fired.activeMs);
-  return { state: fired, ...(stop === undefined ? {} : { stop }) };
+  return { state: fired, ...defined({ stop: guardActiveTime(fired) }) };
 }

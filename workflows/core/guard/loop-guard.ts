@@ -11,7 +11,7 @@ import { publish, step } from '../run/step';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { SettledStatus, ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
-import { forcedStopMessage } from './hard-limits';
+import { forcedStop } from './hard-limits';
 import type { DetectedLoop } from './loop-detector';
 import { addEvidence, findLoop } from './loop-detector';
 import type { CallEvidence, GuardSlice, GuardState } from './state';
@@ -120,9 +120,5 @@ export function loopStop(state: Watched): Stop | undefined {
   const loop = findLoop(state.guard.evidence, limits.maxSameCalls);
   if (loop === undefined) return undefined;
   if (loop.fails && loop.period === 1 && loop.repeats <= ringSize) return undefined;
-  const what = `detected a tool loop, ${loopText(loop)}`;
-  return {
-    reason: 'guard_loop',
-    message: forcedStopMessage(what, state.counters, state.activeMs),
-  };
+  return forcedStop(state, 'guard_loop', `detected a tool loop, ${loopText(loop)}`);
 }

@@ -72,9 +72,8 @@ const prepare: Stage<'prepare'> = (state) =>
 
 /** Begins the next iteration, unless a person takes over, a limit is reached, the server suggests a roll-over, or the run is stuck. */
 const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
-  const { limits } = prepared(state).snapshot;
   if (state.escalation !== undefined) return waitForPerson(state, state.escalation, atMs);
-  const stop = guardBeforeIteration(limits, state.counters, state.activeMs);
+  const stop = guardBeforeIteration(state);
   if (stop !== undefined) return fail(state, stop);
   if (rollOverSuggested === true)
     return step({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
@@ -90,8 +89,7 @@ const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested
 /** Calls the model on the first route that is not cooling down and can take the request, compacting first if needed; waits or fails if there is none. */
 const call: Stage<'call-model'> = (state, _next, { atMs }) => {
   const { snapshot } = prepared(state);
-  const stop =
-    guardBeforeCall(snapshot.limits, state.counters, state.activeMs) ?? budgetStop(state);
+  const stop = guardBeforeCall(state) ?? budgetStop(state);
   if (stop !== undefined) return fail(state, stop);
   const decision = decideRoute(state.health, snapshot.chain, atMs, skipsRoute(state));
   if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
