@@ -1,6 +1,7 @@
 /** Every failure of a run as plain data, and one row of policy per code: who must act, and how. */
 import type { CallSpend } from './budget/spend';
 import type { FailoverReason } from './limits';
+import { failureMessageChars } from './limits';
 import type { ContextMeasure } from './context/measure';
 
 /** Codes that the model can see and act on. */
@@ -57,6 +58,16 @@ export interface AgentError {
   readonly hint?: string;
   readonly recoverable: boolean;
   readonly toolName?: string;
+}
+
+/** An error that the model may correct. */
+export function agentError(
+  code: AgentErrorCode,
+  message: string,
+  more: Partial<Pick<AgentError, 'hint' | 'recoverable' | 'toolName'>> = {},
+): AgentError {
+  const bounded = message.slice(0, failureMessageChars);
+  return { kind: 'agent', code, message: bounded, recoverable: true, ...more };
 }
 
 /** People see it; the model never does. */

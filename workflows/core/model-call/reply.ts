@@ -9,7 +9,8 @@ import { contextBounds, noteContext } from '../context/size';
 import { countHealed } from '../errors/state';
 import type { ErrorsSlice } from '../errors/state';
 import { recordRouteSuccess, routeName } from '../failover/provider-health';
-import type { AgentError, InfraError } from '../failure';
+import type { InfraError } from '../failure';
+import { agentError } from '../failure';
 import { defined } from '../json';
 import type { AccountSlice } from '../run/account';
 import { prepared } from '../run/ports';
@@ -159,39 +160,28 @@ export function raiseOutput<State extends ReplyState>(state: State): State {
 }
 
 /** Nothing of a cut reply runs. */
-export const truncatedReply: AgentError = {
-  kind: 'agent',
-  code: 'output_truncated',
-  message: 'The reply was cut off at the output token limit before it was complete.',
-  recoverable: true,
-};
+export const truncatedReply = agentError(
+  'output_truncated',
+  'The reply was cut off at the output token limit before it was complete.',
+);
 
 /** The reply held nothing at all. */
-export const emptyReply: AgentError = {
-  kind: 'agent',
-  code: 'empty_reply',
-  message: 'The reply held neither text nor a tool call.',
-  recoverable: true,
-};
+export const emptyReply = agentError('empty_reply', 'The reply held neither text nor a tool call.');
 
 /** A text where the agent ends its work by a tool. */
-export const noToolCall: AgentError = {
-  kind: 'agent',
-  code: 'no_tool_call',
-  message: 'No tool call was found in the reply.',
+export const noToolCall = agentError('no_tool_call', 'No tool call was found in the reply.', {
   hint: `When the task is done call ${completeTaskTool}; to ask the user call ${askUserTool}.`,
-  recoverable: true,
-};
+});
 
 /** The result of a run travels in its history, so it is bounded. */
-export const resultTooLong: AgentError = {
-  kind: 'agent',
-  code: 'invalid_params',
-  message: `The input of ${completeTaskTool} is too long, so the run did not end.`,
-  hint: `Call ${completeTaskTool} again with a shorter summary; put long material into a file.`,
-  recoverable: true,
-  toolName: completeTaskTool,
-};
+export const resultTooLong = agentError(
+  'invalid_params',
+  `The input of ${completeTaskTool} is too long, so the run did not end.`,
+  {
+    hint: `Call ${completeTaskTool} again with a shorter summary; put long material into a file.`,
+    toolName: completeTaskTool,
+  },
+);
 
 /** What follows a paused turn in the transcript, so that no two replies are adjacent. */
 export const continueText = '(The agent runtime asks you to continue.)';

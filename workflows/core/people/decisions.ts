@@ -1,7 +1,8 @@
 /** Decisions of people on waiting calls and questions: each takes effect once, and a policy says what happens without one. */
 import { toToolResponse } from '../errors/tool-response';
 import type { AgentError } from '../failure';
-import { failureMessageChars, personTextChars, previewChars } from '../limits';
+import { agentError } from '../failure';
+import { personTextChars, previewChars } from '../limits';
 import { shownText } from '../secrets/shown-text';
 import type { AccountSlice, CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
@@ -80,24 +81,17 @@ function denyCall<State extends DecidingState>(
   denial: { message: string; shown?: string; hint: string; how: string },
 ): Step<State> {
   const { call } = progress;
-  const error: AgentError = {
-    kind: 'agent',
-    code: 'tool_denied',
-    message: denial.message.slice(0, failureMessageChars),
-    hint: denial.hint,
-    recoverable: true,
-    toolName: call.name,
-  };
+  const denied = (message: string): AgentError =>
+    agentError('tool_denied', message, { hint: denial.hint, toolName: call.name });
+  const error = denied(denial.message);
   // The model reads a person's reason as it was given; everybody else reads it without secrets.
-  const shown: AgentError =
-    denial.shown === undefined
-      ? error
-      : { ...error, message: denial.shown.slice(0, failureMessageChars) };
-  const denied = replaceCall(state, settle(call, toToolResponse(error), shown, false));
-  const noted = andThen(endDecisionWait(denied, progress, denial.how), (after) =>
-    noteFailure(after, call, shown),
+  const shown = denied(denial.shown ?? denial.message);
+  const settled = replaceCall(state, settle(call, toToolResponse(error), shown, false));
+  return andThen(
+    endDecisionWait(settled, progress, denial.how),
+    (after) => noteFailure(after, call, shown),
+    (after) => goTo('settle', after),
   );
-  return andThen(noted, (after) => goTo('settle', after));
 }
 
 /** Takes a decision on a waiting approval that changes no arguments. */
@@ -149,10 +143,11 @@ function onQuestionAnswered<State extends DecidingState>(
   const given = isEmpty ? emptyAnswer : personText(answer, answerRoomChars(state));
   const recorded = recordAnswer(state, call.toolCallId, event, atMs);
   const answered = replaceCall(recorded, settle(call, answerText(call, given), undefined, true));
-  const noted = andThen(endDecisionWait(answered, progress, ''), (after) =>
-    noteSuccess(after, call, answerText(call, shown)),
+  return andThen(
+    endDecisionWait(answered, progress, ''),
+    (after) => noteSuccess(after, call, answerText(call, shown)),
+    (after) => goTo('settle', after),
   );
-  return andThen(noted, (after) => goTo('settle', after));
 }
 
 /** Takes the answer to a question; it changes nothing if no call asks it. */

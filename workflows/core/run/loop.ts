@@ -12,7 +12,7 @@ import { gateCall, skipsRoute } from '../context/gate';
 import { onContextOverflow } from '../context/overflow';
 import { breakerStop, healErrors, takeAgentErrors } from '../errors/agent-errors';
 import { decideRoute, routeName } from '../failover/provider-health';
-import { recordInfraError } from '../failover/provider-failure';
+import { failInfra, recordInfraError } from '../failover/provider-failure';
 import { waitForProviders } from '../failover/provider-wait';
 import { countReply, countToolRuns, stopBeforeTools } from '../guard/call-and-edit-caps';
 import { guardBeforeCall, guardBeforeIteration } from '../guard/hard-limits';
@@ -235,11 +235,12 @@ const reject: Stage<'reject-reply'> = (state, { errors }) => {
   const entries = errors
     .filter(({ code }) => code === 'no_tool_call')
     .map((error) => publish({ type: 'NoToolCallEvent', error }));
-  const taken = andThen(step(state, ...entries), (before) =>
-    takeAgentErrors(before, errors, false),
+  return andThen(
+    step(state, ...entries),
+    (after) => takeAgentErrors(after, errors, false),
+    (after) => endRefusedStep(after, errors),
+    (after) => again(after, breakerStop(after)),
   );
-  const ended = andThen(taken, (after) => endRefusedStep(after, errors));
-  return andThen(ended, (after) => again(after, breakerStop(after)));
 };
 
 /** Continues with the next iteration, unless the run must end. */
@@ -305,23 +306,18 @@ const settle: Stage<'settle'> = (state) => {
     ...ready,
     next: { ...state.next, pendingResults: settled.map(({ pending }) => pending) },
   };
-  if (failure !== undefined)
-    return fail(
-      gathered,
-      { reason: 'infra', message: `System error: ${failure.message}` },
-      failure,
-    );
+  if (failure !== undefined) return failInfra(gathered, failure);
   const errors = settled.flatMap(({ error }) => (error === undefined ? [] : [error]));
   const succeeded = settled.some(({ ran, error }) => ran && error === undefined);
-  const steps: readonly ((after: RunState) => Step<RunState>)[] = [
+  return andThen(
+    step(gathered),
     (after) => (succeeded ? healErrors(after) : step(after)),
     (after) => takeAgentErrors(after, errors, succeeded),
     (after) => countReply(after, calls),
     (after) => watchForLoops(after, calls),
     (after) => endToolStep(after, calls),
     (after) => again(after, breakerStop(after) ?? loopStop(after)),
-  ];
-  return steps.reduce(andThen, step(gathered));
+  );
 };
 
 const stages: { readonly [Type in NextStage['type']]: Stage<Type> } = {

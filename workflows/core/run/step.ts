@@ -66,18 +66,15 @@ export function fail<State>(state: State, stop: Stop, failure?: Failure): Step<S
   return { state, commands: [], next: { type: 'fail', ...stop, ...defined({ failure }) } };
 }
 
-/** Decides further about the state of a step; keeps the commands of both, in order. */
+/** Decides further about the state of a step; keeps the commands of all, in order. */
 export function andThen<State>(
-  before: Step<State>,
-  decide: (state: State) => Step<State>,
+  first: Step<State>,
+  ...decisions: readonly ((state: State) => Step<State>)[]
 ): Step<State> {
-  const after = decide(before.state);
-  const next = after.next ?? before.next;
-  return {
-    state: after.state,
-    commands: [...before.commands, ...after.commands],
-    ...defined({ next }),
-  };
+  return decisions.reduce((before, decide) => {
+    const { state, commands, next = before.next } = decide(before.state);
+    return { state, commands: [...before.commands, ...commands], ...defined({ next }) };
+  }, first);
 }
 
 /** The step with commands before its own. */

@@ -3,6 +3,7 @@ import { budgetLeft, reserve } from '../budget/budget';
 import type { Allowance } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import type { AgentError } from '../failure';
+import { agentError } from '../failure';
 import { handedCaps, waitingCalls, waitingSubagents } from '../guard/handed-caps';
 import type { GuardSlice } from '../guard/state';
 import { invariant } from '../invariant';
@@ -94,24 +95,17 @@ function refusal(
   allotment: Allowance,
   limits: Limits,
 ): AgentError | undefined {
-  const refused = (message: string, hint: string): AgentError => ({
-    kind: 'agent',
-    code: 'subagent_failed',
-    message,
-    hint,
-    recoverable: true,
+  const depth = depthOf(state);
+  const isTooDeep = depth >= limits.maxSubagentDepth;
+  const isBroke = (allotment.nanoUsd ?? 1) <= 0 || (allotment.tokens ?? 1) <= 0;
+  if (!isTooDeep && !isBroke) return undefined;
+  const why = isTooDeep
+    ? `runs may nest ${limits.maxSubagentDepth} deep (limits.maxSubagentDepth), and this run is at depth ${depth}`
+    : 'no budget is left for it';
+  return agentError('subagent_failed', `The subagent was not started: ${why}.`, {
+    hint: 'Do the work yourself.',
     toolName: call.name,
   });
-  const depth = depthOf(state);
-  if (depth >= limits.maxSubagentDepth)
-    return refused(
-      `The subagent was not started: runs may nest ${limits.maxSubagentDepth} deep (limits.maxSubagentDepth), and this run is at depth ${depth}.`,
-      'Do the work yourself.',
-    );
-  const isBroke = (allotment.nanoUsd ?? 1) <= 0 || (allotment.tokens ?? 1) <= 0;
-  return isBroke
-    ? refused('The subagent was not started: no budget is left for it.', 'Do the work yourself.')
-    : undefined;
 }
 
 /** The id of the run that a call starts: that of this run, and the call's place in it. */

@@ -4,8 +4,8 @@ import type { ContextSlice } from '../context/state';
 import { toToolResponse } from '../errors/tool-response';
 import { recordInfraError } from '../failover/provider-failure';
 import type { AgentError, InfraError } from '../failure';
+import { agentError } from '../failure';
 import { defined } from '../json';
-import { failureMessageChars } from '../limits';
 import { rearmed, timersOfCall, waitText, withoutExpiry } from '../people/decision-wait';
 import type { PeopleSlice } from '../people/state';
 import { requireNewPrivileges } from '../people/state';
@@ -156,19 +156,16 @@ export function onToolCallFailed<State extends CallingState>(
 ): Step<State> {
   const fails = runningTools(state)?.failure !== undefined;
   if (failure.code === 'store_unavailable' && !fails) return pauseCall(state, call, failure, atMs);
-  const error: AgentError = {
-    kind: 'agent',
-    code: 'tool_execution_failed',
-    message: failure.message.slice(0, failureMessageChars),
+  const { name: toolName } = call;
+  const error = agentError('tool_execution_failed', failure.message, {
     recoverable: false,
-    toolName: call.name,
-  };
-  const settled = replaceCall(state, settle(call, toToolResponse(error), error, true));
-  const noted = andThen(recordInfraError(settled, failure), (after) =>
-    noteFailure(after, call, error),
+    toolName,
+  });
+  return andThen(
+    recordInfraError(state, failure),
+    (after) => settleFailedCall(after, call, error),
+    (after) => abandonWaits(after, failure),
   );
-  const failed = andThen(noted, (after) => abandonWaits(after, failure));
-  return andThen(failed, (after) => goTo('settle', after));
 }
 
 /** Settles a call that ran and failed without a result. */

@@ -1,6 +1,8 @@
 /** The phase in which the tool calls of one reply run, and the state of each call. */
 import { toToolResponse } from '../errors/tool-response';
 import type { AgentError, InfraError } from '../failure';
+import { agentError } from '../failure';
+import { defined } from '../json';
 import type { HandedLimits } from '../limits';
 import { maxCallsPerReply } from '../limits';
 import type { CountersSlice } from '../run/account';
@@ -146,12 +148,9 @@ export function settle(
     name: call.name,
     text,
     isError: error !== undefined,
-    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
+    ...defined({ notice: call.editNotice }),
   };
-  return {
-    call,
-    status: { type: 'settled', pending, ran, ...(error === undefined ? {} : { error }) },
-  };
+  return { call, status: { type: 'settled', pending, ran, ...defined({ error }) } };
 }
 
 /** A settled call that never ran, and why. */
@@ -161,13 +160,9 @@ export function settleWithError(call: ProposedToolCall, error: AgentError): Tool
 
 /** A call that never runs, because the run fails. */
 export function abandoned(call: ProposedToolCall): ToolCallProgress {
-  return settleWithError(call, {
-    kind: 'agent',
-    code: 'tool_denied',
-    message: 'The call was not run, because the run ended with a system error.',
-    recoverable: false,
-    toolName: call.name,
-  });
+  const why = 'The call was not run, because the run ended with a system error.';
+  const error = agentError('tool_denied', why, { recoverable: false, toolName: call.name });
+  return settleWithError(call, error);
 }
 
 /** The result of a call that ran, to append to the transcript. */
@@ -179,7 +174,7 @@ export function pendingResult(call: ProposedToolCall, result: RunToolResult): Pe
       ? { text: result.text ?? result.preview }
       : { result: result.result }),
     isError: result.error !== undefined,
-    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
+    ...defined({ notice: call.editNotice }),
   };
 }
 
