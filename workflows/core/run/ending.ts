@@ -27,23 +27,19 @@ import { andThen, cancelTimers, publish, step } from './step';
 
 /** The report as of now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
-  const { counters, context } = state;
+  const { context, worked, didNotWork, healed, usage, activeMs, lastText } = state;
+  const { toolCalls, segments, timers, callsThisIteration, ...counters } = state.counters;
   return {
     agent: state.request.agent,
-    iterations: counters.iterations,
-    modelCalls: counters.modelCalls,
-    toolCallsSucceeded: counters.toolCallsSucceeded,
-    toolCallsFailed: counters.toolCallsFailed,
-    worked: state.worked,
-    didNotWork: state.didNotWork,
-    healed: state.healed,
-    failovers: counters.failovers,
-    usage: state.usage,
+    ...counters,
+    worked,
+    didNotWork,
+    healed,
+    usage,
+    activeMs,
+    lastText,
     cost: costOf(state),
     elapsedMs: atMs - state.startedAtMs,
-    activeMs: state.activeMs,
-    events: counters.events,
-    lastText: state.lastText,
     ...defined({
       compactions: context.compactions === 0 ? undefined : context.compactions,
       cachedShare: cachedShareOf(state.usage),
