@@ -19,7 +19,7 @@ export const noUsage: Usage = {
 
 /** Share of the input tokens that came from the vendor's prompt cache, in four decimals; undefined if nothing was sent. */
 export function cachedShareOf(usage: Usage): number | undefined {
-  const sent = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const sent = promptTokens(usage);
   return sent > 0 ? Math.round((usage.cacheReadTokens / sent) * 10_000) / 10_000 : undefined;
 }
 

@@ -58,13 +58,21 @@ export function onCompacted<State extends CompactingState>(
   result: CompactResult,
   atMs: number,
 ): Step<State> {
-  const charged = chargeSummary(state, phase, result, atMs);
+  const charged = charge(state, phase.callId, result.spend ?? noSpend);
   if (result.failure !== undefined)
     return andThen(recordInfraError(charged, result.failure), (noted) =>
       goTo('call-model', denySummary(noted, phase)),
     );
-  const taken = takeAppended(charged, result.head, 0);
-  if (result.isNeedless === true) return goTo('call-model', forgetForeseen(taken));
+  const route = summaryRoute(state, phase);
+  const health =
+    route === undefined ? state.health : recordRouteSuccess(state.health, routeName(route), atMs);
+  const taken = takeAppended({ ...charged, health }, result.head, 0);
+  // What is stored fits after all. The call itself is measured next, with texts that are not stored yet; nothing is foreseen of
+  // it again, or the same compaction would be requested without end.
+  if (result.isNeedless === true) {
+    const context = { ...without(without(taken.context, 'due'), 'prepared'), pendingChars: 0 };
+    return goTo('call-model', { ...taken, context });
+  }
   const { tier, tokensBefore, trimmedTail, measure } = result;
   const tokensAfter = measure.tokens;
   const done = { tier, ...defined({ trimmedTail }), tokensBefore, tokensAfter };
@@ -91,17 +99,6 @@ export function onCompacted<State extends CompactingState>(
   return goTo('call-model', compacted, entry);
 }
 
-/**
- * What is stored fits after all. The call itself is measured next, with texts that are not stored yet; nothing is foreseen of it
- * again, or the same compaction would be requested without end.
- */
-function forgetForeseen<State extends ContextSlice>(state: State): State {
-  return {
-    ...state,
-    context: { ...without(without(state.context, 'due'), 'prepared'), pendingChars: 0 },
-  };
-}
-
 /** The measure of a smaller request, scaled as the vendor counted the one that it refused. */
 function asRefused(
   { context }: ContextSlice,
@@ -120,18 +117,6 @@ export function keepCompaction<State extends Appending & BudgetSlice>(
   result: CompactResult,
 ): State {
   return takeAppended(charge(state, callId, result.spend ?? noSpend), result.head, 0);
-}
-
-function chargeSummary<State extends CompactingState>(
-  state: State,
-  phase: Compacting,
-  result: CompactResult,
-  atMs: number,
-): State {
-  const charged = charge(state, phase.callId, result.spend ?? noSpend);
-  const route = summaryRoute(state, phase);
-  if (route === undefined || result.failure !== undefined) return charged;
-  return { ...charged, health: recordRouteSuccess(state.health, routeName(route), atMs) };
 }
 
 /** The route that failed to summarize is not asked again before the model has replied. */

@@ -5,6 +5,7 @@ import { normalizeText, shortHash } from '../errors/fingerprint';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
+import { defined } from '../json';
 import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { publish, step } from '../run/step';
@@ -34,8 +35,7 @@ function resultOf({
 }: SettledStatus): Pick<CallEvidence, 'result' | 'sketch' | 'failed'> {
   return {
     result: identity?.fingerprint ?? shortHash(normalizeText(error?.message ?? '')),
-    ...(identity?.sketch === undefined ? {} : { sketch: identity.sketch }),
-    ...(error === undefined ? {} : { failed: error.code }),
+    ...defined({ sketch: identity?.sketch, failed: error?.code }),
   };
 }
 
@@ -45,7 +45,7 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
   return [
     {
       call: call.fingerprint,
-      ...(alike === undefined ? {} : { alike }),
+      ...defined({ alike }),
       ...resultOf(status),
       summary: callSummary(call).slice(0, summaryChars),
       reply,

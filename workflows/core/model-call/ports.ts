@@ -5,13 +5,11 @@ import type { ContextBounds, ContextMeasure } from '../context/measure';
 import type { CountedContext, TokenFactors } from '../context/token-factors';
 import type { AgentError } from '../failure';
 import type { ObservedError } from '../learning/ports';
-import type { ContentHash, Head } from '../message';
+import type { DefinitionReference, Head } from '../message';
 import type { PendingResult, ProposedToolCall, RuntimeResult } from '../tools/ports';
 
 /** Input of a model call. */
-export interface CallModelInput {
-  readonly storeId: string;
-  readonly definition: ContentHash;
+export interface CallModelInput extends DefinitionReference {
   readonly head: Head;
   /** Place of the route in the run's chain. */
   readonly routeIndex: number;

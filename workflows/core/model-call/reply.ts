@@ -1,6 +1,6 @@
 /** Takes a reply that arrived whole: charges it, appends it, and reads what it asks for. */
-import { chargeReply } from '../budget/budget';
-import type { ModelPrice, Usage } from '../budget/spend';
+import { charge } from '../budget/budget';
+import type { CallSpend, Usage } from '../budget/spend';
 import { cachedShareOf, spendOf, usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import { takeAppended } from '../context/compaction-phase';
@@ -34,7 +34,7 @@ export function takeReply<State extends ReplyState>(
 ): Step<State> {
   const route = prepared(state).snapshot.chain[call.routeIndex];
   const retries = result.healedRetries ?? [];
-  const charged = chargeReply(state, call.callId, result, route?.price);
+  const charged = charge(state, call.callId, spendOfReply(result, route));
   const appended = takeAppended(charged, result.headBefore, call.sentTexts);
   const taken: State = {
     ...countHealed(appended, [...state.failedOver, ...retries]),
@@ -71,7 +71,7 @@ export function takeReply<State extends ReplyState>(
       text: result.textPreview,
       toolCalls: result.toolCalls.map(({ name }) => name),
       tokens: result.contextTokens + result.usage.outputTokens,
-      ...defined({ cachedShare: cachedPart(result.usage), usd: replyUsd(result, route?.price) }),
+      ...defined({ cachedShare: cachedPart(result.usage), usd: replyUsd(result, route) }),
     }),
   );
 }
@@ -85,7 +85,7 @@ export function keepReply<State extends CompactingState & AccountSlice & BudgetS
   const { headBefore, textPreview } = result;
   const route = state.snapshot?.chain[state.lastRouteIndex ?? -1];
   return {
-    ...takeAppended(chargeReply(state, callId, result, route?.price), headBefore, 0),
+    ...takeAppended(charge(state, callId, spendOfReply(result, route)), headBefore, 0),
     lastText: textPreview === '' ? state.lastText : textPreview,
   };
 }
@@ -96,12 +96,17 @@ function cachedPart(usage: Usage): number | undefined {
   return cachedShare === 0 ? undefined : cachedShare;
 }
 
-/** US dollars of the call with its failed attempts; undefined if that is unknown or nothing. */
-function replyUsd(
+/** What the call with its failed attempts consumed. */
+function spendOfReply(
   { spend, usage }: CallModelResult,
-  price: ModelPrice | undefined,
-): number | undefined {
-  const { nanoUsd = 0 } = spend ?? spendOf(usage, price);
+  route: RouteConfig | undefined,
+): CallSpend {
+  return spend ?? spendOf(usage, route?.price);
+}
+
+/** US dollars of that; undefined if they are unknown or none. */
+function replyUsd(result: CallModelResult, route: RouteConfig | undefined): number | undefined {
+  const { nanoUsd = 0 } = spendOfReply(result, route);
   return nanoUsd === 0 ? undefined : usdOf(nanoUsd);
 }
 

@@ -5,8 +5,8 @@ import { defined } from '../json';
 import type { Limits } from '../limits';
 import type { AccountSlice } from '../run/account';
 import type { RunCommand, RunEvent } from '../run/protocol';
-import type { NextStage, Step } from '../run/step';
-import { publish, step } from '../run/step';
+import type { NextStage, Step, UnstampedCommand } from '../run/step';
+import { andThen, publish, step } from '../run/step';
 import { waitingPhase } from '../run/waiting';
 import type { GoalSlice } from '../secrets/shown-text';
 import { goalForPeople } from '../secrets/shown-text';
@@ -143,17 +143,14 @@ export function notifyAboutWaits<State extends NotifyingState>(
       : [];
   const known = new Set(pendingItems(before).map((item) => identityOf(item, before)));
   const items = pendingItems(state);
-  let sent = cancelMoot(state, new Set(items.map((item) => identityOf(item, state))));
-  for (const item of items) {
-    if (known.has(identityOf(item, state))) continue;
-    const begun = send(sent.state, item, atMs);
-    sent = { state: begun.state, commands: [...sent.commands, ...begun.commands] };
-  }
-  return {
-    ...decided,
-    state: sent.state,
-    commands: [...commands, ...again, ...sent.commands],
-  };
+  const waiting = new Set(items.map((item) => identityOf(item, state)));
+  const sent = items
+    .filter((item) => !known.has(identityOf(item, state)))
+    .reduce(
+      (sending, item) => andThen(sending, (after) => send(after, item, atMs)),
+      cancelMoot(state, waiting),
+    );
+  return { ...decided, state: sent.state, commands: [...commands, ...again, ...sent.commands] };
 }
 
 /** Takes the result of a notification: the timeline shows who was notified, and who could not be. */
@@ -166,31 +163,24 @@ export function onNotified<State extends NotifyingState>(
   const flying = notifications.inFlight.find((candidate) => candidate.callId === callId);
   if (flying === undefined) return step(state);
   const inFlight = notifications.inFlight.filter((candidate) => candidate !== flying);
-  const landed: State = { ...state, notifications: { ...notifications, inFlight } };
-  const about = flying.input.notice.kind;
+  const returned: State = { ...state, notifications: { ...notifications, inFlight } };
+  const { notifiers, notice } = flying.input;
+  const about = notice.kind;
+  const failed = (names: readonly string[], message: string): UnstampedCommand =>
+    publish({
+      type: 'NotificationFailedEvent',
+      about,
+      notifiers: names,
+      message: message.slice(0, lineChars),
+    });
   if (event.type === 'notification-failed')
-    return step(
-      landed,
-      publish({
-        type: 'NotificationFailedEvent',
-        about,
-        notifiers: flying.input.notifiers,
-        message: event.failure.message.slice(0, lineChars),
-      }),
-    );
-  const { delivered, failed } = event.result;
+    return step(returned, failed(notifiers, event.failure.message));
+  const { delivered } = event.result;
   return step(
-    landed,
+    returned,
     ...(delivered.length === 0
       ? []
       : [publish({ type: 'NotifiedEvent', about, notifiers: delivered })]),
-    ...failed.map(({ notifier, message }) =>
-      publish({
-        type: 'NotificationFailedEvent',
-        about,
-        notifiers: [notifier],
-        message: message.slice(0, lineChars),
-      }),
-    ),
+    ...event.result.failed.map(({ notifier, message }) => failed([notifier], message)),
   );
 }

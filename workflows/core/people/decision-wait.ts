@@ -1,5 +1,6 @@
 /** How long a decision may take: starts, restarts, and ends the timers of approvals and questions. */
 import type { CountersSlice } from '../run/account';
+import { without } from '../json';
 import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
@@ -59,27 +60,24 @@ type Waits = PhaseSlice & SnapshotSlice & CountersSlice;
 /** Starts the expiry timer of one waiting call, where its policy has a limit. */
 export function armWait<State extends Waits>(
   state: State,
-  toolCallId: string,
+  progress: ToolCallProgress,
   atMs: number,
 ): Step<State> {
-  const progress = callsOf(state).find(({ call }) => call.toolCallId === toolCallId);
-  const status = progress?.status;
-  if (status?.type !== 'awaiting-approval' && status?.type !== 'awaiting-answer')
-    return step(state);
-  if (progress === undefined) return step(state);
+  const { call, status } = progress;
+  if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer') return step(state);
   const policy = policyOf(state, progress);
   const delayMs = policy === undefined ? undefined : periodMs(policy, status.reminders ?? 0);
   if (delayMs === undefined) return step(state);
   const timers = state.counters.timers + 1;
   const expiry = { timerId: `decision-${timers}`, atMs: atMs + delayMs };
-  const armed: ToolCallProgress = { call: progress.call, status: { ...status, expiry } };
+  const armed: ToolCallProgress = { call, status: { ...status, expiry } };
   return step(count(replaceCall(state, armed), { timers }), expiryTimer(progress, expiry, atMs));
 }
 
 /** Starts the expiry timer of every waiting call. */
 export function armWaits<State extends Waits>(state: State, atMs: number): Step<State> {
   return callsOf(state).reduce<Step<State>>(
-    (before, { call }) => andThen(before, (after) => armWait(after, call.toolCallId, atMs)),
+    (before, progress) => andThen(before, (after) => armWait(after, progress, atMs)),
     step(state),
   );
 }
@@ -105,9 +103,7 @@ export function callOfTimer(state: PhaseSlice, timerId: string): ToolCallProgres
 
 /** The call without its expiry: the timer was stopped. */
 export function withoutExpiry({ call, status }: ToolCallProgress): ToolCallProgress {
-  if (!('expiry' in status)) return { call, status };
-  const { expiry: _stopped, ...rest } = status;
-  return { call, status: rest };
+  return 'expiry' in status ? { call, status: without(status, 'expiry') } : { call, status };
 }
 
 /** Activity ids of edit checks in flight. */

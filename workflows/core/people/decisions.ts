@@ -2,6 +2,7 @@
 import { toToolResponse } from '../errors/tool-response';
 import type { AgentError } from '../failure';
 import { agentError } from '../failure';
+import { without } from '../json';
 import { personTextChars, previewChars } from '../limits';
 import { shownText } from '../secrets/shown-text';
 import type { AccountSlice, CountersSlice } from '../run/account';
@@ -224,14 +225,13 @@ function rejectExpired<State extends DecidingState>(
 }
 
 /** The call's wait with other fields, and without its expiry. */
-function changeWait<State extends PhaseSlice>(
-  state: State,
+function changedWait(
   { call, status }: ToolCallProgress,
   changes: { readonly escalated?: true; readonly reminders?: number },
-): State {
-  if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer') return state;
-  const { expiry: _over, ...rest } = status;
-  return replaceCall(state, { call, status: { ...rest, ...changes } });
+): ToolCallProgress {
+  if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer')
+    return { call, status };
+  return { call, status: { ...without(status, 'expiry'), ...changes } };
 }
 
 function escalateWait<State extends DecidingState>(
@@ -240,9 +240,11 @@ function escalateWait<State extends DecidingState>(
   afterMs: number,
 ): Step<State> {
   const reason = `nobody decided within ${durationText(afterMs)}: ${waitText(progress)}`;
-  const escalated = changeWait(state, progress, { escalated: true });
   const approvalId = progress.call.toolCallId;
-  return step(escalated, publish({ type: 'EscalatedEvent', reason, approvalId }));
+  return step(
+    replaceCall(state, changedWait(progress, { escalated: true })),
+    publish({ type: 'EscalatedEvent', reason, approvalId }),
+  );
 }
 
 function remind<State extends DecidingState>(
@@ -253,11 +255,10 @@ function remind<State extends DecidingState>(
 ): Step<State> {
   const { status } = progress;
   const before = 'reminders' in status ? (status.reminders ?? 0) : 0;
-  const reminded = changeWait(state, progress, { reminders: before + 1 });
-  const entry = publish({
-    type: 'ReminderEvent',
-    waitingFor: waitText(progress),
-    waitedMs: afterMs * (2 ** (Math.min(before, 30) + 1) - 1),
-  });
-  return andThen(step(reminded, entry), (after) => armWait(after, progress.call.toolCallId, atMs));
+  const reminded = changedWait(progress, { reminders: before + 1 });
+  const waitedMs = afterMs * (2 ** (Math.min(before, 30) + 1) - 1);
+  const entry = publish({ type: 'ReminderEvent', waitingFor: waitText(progress), waitedMs });
+  return andThen(step(replaceCall(state, reminded), entry), (after) =>
+    armWait(after, reminded, atMs),
+  );
 }

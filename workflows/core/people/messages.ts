@@ -15,14 +15,10 @@ type QuestionAnswered = Extract<RunEvent, { type: 'question-answered' }>;
 type Listening = PeopleSlice & AccountSlice;
 
 /** Puts a person's text into the inbox: it joins the transcript before the next model call. */
-export function onMessageAdded<State extends Listening>(state: State, text: string): Step<State> {
-  return takeText(state, text, inboxChars);
-}
-
-function takeText<State extends Listening>(
+export function onMessageAdded<State extends Listening>(
   state: State,
   text: string,
-  roomChars: number,
+  roomChars: number = inboxChars,
 ): Step<State> {
   const kept = personText(text);
   if (kept.trim() === '') return step(state);
@@ -63,7 +59,7 @@ export function takeAnswer<State extends Listening>(
   const text = event.answer.trim() === '' ? emptyAnswer : event.answer;
   const recorded = recordAnswer(state, event.questionId, event, event.atMs);
   // An answer finds room where a flood of messages has left none.
-  return takeText(recorded, text, inboxChars + personTextChars);
+  return onMessageAdded(recorded, text, inboxChars + personTextChars);
 }
 
 /** Takes the answer to an escalated run; undefined if the answer is to another question. */

@@ -1,7 +1,7 @@
 /** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
 import type { BudgetSlice } from '../budget/state';
 import { healErrors } from '../errors/agent-errors';
-import { resetErrors } from '../errors/circuit-breaker';
+import { initialCircuitBreaker } from '../errors/circuit-breaker';
 import type { ErrorsSlice } from '../errors/state';
 import type { InfraError } from '../failure';
 import { forgetLoop } from '../guard/loop-guard';
@@ -268,7 +268,7 @@ export function onRecoveryAnswer<State extends ActingState>(
   const renewed: State = {
     ...forgetLoop(answered.state),
     progress: restartIdleCount(state.progress),
-    breaker: resetErrors(),
+    breaker: initialCircuitBreaker,
     recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });

@@ -1,6 +1,6 @@
 /** Takes a subagent back: counts what it consumed, and gives its answer, or why there is none, to the model. */
-import { charge, chargeReservation, release } from '../budget/budget';
-import { usdOf } from '../budget/spend';
+import { charge, chargeReservation } from '../budget/budget';
+import { noSpend, usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import type { GuardSlice } from '../guard/state';
 import { addGuardCounts } from '../guard/state';
@@ -41,7 +41,7 @@ function chargeEnd<State extends ReturningState>(
     case 'lost':
       return chargeReservation(state, callId);
     case 'not-started':
-      return release(state, callId);
+      return charge(state, callId, noSpend);
   }
 }
 
