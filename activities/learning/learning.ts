@@ -1,5 +1,5 @@
 /** The feature learning: runs record their errors, patterns are extracted from them, and recovery uses the patterns. */
-import { recoveryInstructions } from '../../workflows/core/errors/recovery-message';
+import { recoveryInstructions } from '../../workflows/core/failure';
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
 import type { Feature } from '../definitions/activity-deps';

@@ -1,7 +1,7 @@
 /** Runs a tool within its deadline, and turns the outcome into an output or an error for the model. */
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../../workflows/core/failure';
-import { recoveryInstructions } from '../../workflows/core/errors/recovery-message';
+import { recoveryInstructions } from '../../workflows/core/failure';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';

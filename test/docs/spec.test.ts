@@ -3,10 +3,8 @@ import { windowOf } from '../../activities/models/model-catalog';
 import { resolveRecovery } from '../../activities/definitions/recovery-policy';
 import { defaultCallCaps } from '../../activities/tools/default-call-caps';
 import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
-import {
-  buildErrorRecoveryMessage,
-  recoveryInstructions,
-} from '../../workflows/core/errors/recovery-message';
+import { recoveryInstructions } from '../../workflows/core/failure';
+import { buildErrorRecoveryMessage } from '../../workflows/core/errors/recovery-message';
 import { forcedStop } from '../../workflows/core/guard/hard-limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import { aPreparedRun } from '../support/builders';
