@@ -1,7 +1,6 @@
 /** The lines at the foot of a live display: where the run is, what it used, what was healed. Pure. */
-import { costText } from '../../../workflows/core/budget/cost';
 import type { RunStatusView } from '../../../workflows/core/view/status';
-import { cachedText } from '../../../workflows/core/budget/spend';
+import { cachedText, costText } from '../../../workflows/core/budget/spend';
 import type { Paint } from './terminal-text';
 import { cutTo, duration, printable, shortNumber } from './terminal-text';
 

@@ -10,8 +10,7 @@ import { defined } from '../json';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import type { RunCost } from './cost';
-import type { Allowance, CallSpend } from './spend';
+import type { Allowance, CallSpend, RunCost } from './spend';
 import { addUsage, noSpend, noUsage, totalTokens, usdOf, usdText } from './spend';
 import type { BudgetSlice } from './state';
 

@@ -1,6 +1,5 @@
 /** How a run ended, in a form that a person can read and a program can switch on. */
-import type { RunCost } from '../budget/cost';
-import type { CallSpend, Usage } from '../budget/spend';
+import type { CallSpend, RunCost, Usage } from '../budget/spend';
 import type { Failure } from '../failure';
 import type { Counts, GuardCounts } from '../limits';
 import type { JsonValue } from '../json';

@@ -178,18 +178,12 @@ export function pendingResult(call: ProposedToolCall, result: RunToolResult): Pe
   };
 }
 
-/** Activity id of a tool call: its iteration and its place in the reply, such as `t3.0`. */
-export function toolCallActivityId(iteration: number, index: number): string {
-  return `t${iteration}.${index}`;
-}
-
-/** Place of a call in its activity id: the runtime's own call comes after all that a reply can hold. */
-export function activityIndex(phase: PhaseSlice['phase'], index: number): number {
-  const isOwn = isRunningTools(phase) && phase.recovery !== undefined;
-  return isOwn ? maxCallsPerReply + 1 + index : index;
-}
-
-/** Activity id of a call by its place in the phase. */
+/**
+ * Activity id of a call: the iteration and the call's place in the reply, such as `t3.0`. The runtime's own call comes after all
+ * that a reply can hold.
+ */
 export function activityIdAt(state: PhaseSlice & CountersSlice, index: number): string {
-  return toolCallActivityId(state.counters.iterations, activityIndex(state.phase, index));
+  const isOwn = runningTools(state)?.recovery !== undefined;
+  const place = isOwn ? maxCallsPerReply + 1 + index : index;
+  return `t${state.counters.iterations}.${place}`;
 }

@@ -1,8 +1,8 @@
 /** The status of a run, as the query `status` answers it. */
 import { costOf } from '../budget/budget';
-import type { RunCost } from '../budget/cost';
-import type { Usage } from '../budget/spend';
+import type { RunCost, Usage } from '../budget/spend';
 import { cachedShareOf } from '../budget/spend';
+import { contextBounds } from '../context/size';
 import { routeName } from '../failover/provider-health';
 import { defined } from '../json';
 import { decisionText } from '../people/state';
@@ -11,8 +11,6 @@ import type { RunState } from '../run/state';
 import { goalForPeople } from '../secrets/shown-text';
 import type { ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
-import type { ContextView } from './context-view';
-import { contextView } from './context-view';
 import { pendingItems } from './pending';
 import type { RecoveryView } from './recovery-view';
 import { recoveryFields, recoveryReason, recoveryWork } from './recovery-view';
@@ -59,6 +57,15 @@ export interface RunStatusView {
   readonly storeId?: string;
   /** The last decisions of people, oldest first. */
   readonly decisions?: readonly DecisionView[];
+}
+
+/** Size of the conversation against its window. */
+export interface ContextView {
+  /** Input tokens of the last request, as the vendor counted. */
+  readonly tokens: number;
+  readonly windowTokens: number;
+  /** Compactions so far. */
+  readonly compactions: number;
 }
 
 /** A decision that took effect, as people read it. */
@@ -167,6 +174,14 @@ function reason(state: RunState): string | undefined {
   if (phase.type !== 'ended') return undefined;
   const { outcome } = phase;
   return outcome.status === 'completed' ? undefined : outcome.reason;
+}
+
+/** The size of a run's conversation; undefined before the first reply. */
+function contextView(state: RunState): ContextView | undefined {
+  const route = state.snapshot?.chain[state.lastRouteIndex ?? 0];
+  if (route === undefined || state.contextTokens <= 0) return undefined;
+  const { windowTokens } = contextBounds(state, route);
+  return { tokens: state.contextTokens, windowTokens, compactions: state.context.compactions };
 }
 
 /** Characters of an answer or a message that the status shows. */
