@@ -48,24 +48,16 @@ export function takeReply<State extends ReplyState>(
     failedOver: [],
     lastText: result.textPreview === '' ? state.lastText : result.textPreview,
   };
+  const answered = route === undefined ? 'a later call' : routeName(route);
+  const healed = [
+    ...retries.map((code) => [code, 'the call was retried on the same route'] as const),
+    ...state.failedOver.map((code) => [code, `${answered} answered`] as const),
+  ];
   const warned = warnOfContext(taken, route);
   return step(
     warned.state,
     ...warned.commands,
-    ...retries.map((code) =>
-      publish({
-        type: 'HealedEvent',
-        code,
-        how: 'the call was retried on the same route',
-      }),
-    ),
-    ...state.failedOver.map((code) =>
-      publish({
-        type: 'HealedEvent',
-        code,
-        how: `${route === undefined ? 'a later call' : routeName(route)} answered`,
-      }),
-    ),
+    ...healed.map(([code, how]) => publish({ type: 'HealedEvent', code, how })),
     publish({
       type: 'ModelRepliedEvent',
       text: result.textPreview,

@@ -40,8 +40,7 @@ function record<State extends ApprovalsSlice>(
   decided: Decided,
   atMs: number,
 ): State {
-  const made = { id: call.toolCallId, digest: digestOf(call), ...decided, atMs };
-  return { ...state, approvals: recordDecision(state.approvals, made) };
+  return recordDecision(state, { id: call.toolCallId, digest: digestOf(call), ...decided, atMs });
 }
 
 /** Ends a wait: stops its timer, and publishes how it ended. */

@@ -93,10 +93,7 @@ function waitAgain<State extends DecidingState>(
   const { callId: _done, decision, by: _who, ...wait } = status;
   const refused = { id: call.toolCallId, decision, problems };
   const waiting: ToolCallProgress = { call, status: { ...wait, type: 'awaiting-approval' } };
-  const after = replaceCall(
-    { ...state, approvals: recordRefusedEdit(state.approvals, refused) },
-    waiting,
-  );
+  const after = replaceCall(recordRefusedEdit(state, refused), waiting);
   const published = step(
     after,
     publish({

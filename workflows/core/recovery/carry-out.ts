@@ -242,8 +242,8 @@ export function onRecoveryApproval<State extends ActingState>(
   const { action, digest } = plan;
   const { decision, by, atMs, reason } = event;
   const made = { id: asking.approvalId, digest, decision: decisionKey(decision), by, atMs };
-  const approvals = recordDecision(state.approvals, made);
-  const answered: State = { ...state, approvals, progress: restartIdleCount(state.progress) };
+  const recorded = recordDecision(state, made);
+  const answered: State = { ...recorded, progress: restartIdleCount(state.progress) };
   const ended = waitEnded(`approval of ${actionSummary(action)}: ${decision}`);
   const commands = [...cancelTimers([timerId]), ended];
   if (decision === 'reject')
