@@ -5,7 +5,7 @@ import { normalizeText, shortHash } from '../errors/fingerprint';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import { defined } from '../json';
+import { defined, without } from '../json';
 import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { publish, step } from '../run/step';
@@ -54,26 +54,27 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
   ];
 }
 
+function withoutEvidence(guard: GuardState): GuardState {
+  return { ...without(without(guard, 'waited'), 'warnedLoop'), evidence: [] };
+}
+
 /** The guard's record after the settled calls of one reply. */
 function recordReply(
   guard: GuardState,
   calls: readonly ToolCallProgress[],
   reply: number,
 ): GuardState {
-  const { waited: waitedBefore, warnedLoop: _warned, ...rest } = guard;
-  if (calls.some(breaksLoop)) return { ...rest, evidence: [] };
-  const waits = waitedBefore === true || calls.some(({ call }) => call.alike?.idle === 'waits');
+  if (calls.some(breaksLoop)) return withoutEvidence(guard);
+  const waits = guard.waited === true || calls.some(({ call }) => call.alike?.idle === 'waits');
   const fresh = calls.flatMap((call) => evidenceOf(call, reply));
   if (fresh.length === 0) return waits ? { ...guard, waited: true } : guard;
   const spaced = waits ? fresh.map((call): CallEvidence => ({ ...call, waited: true })) : fresh;
-  const { waited: _spent, ...unspaced } = guard;
-  return { ...unspaced, evidence: addEvidence(guard.evidence, spaced) };
+  return { ...without(guard, 'waited'), evidence: addEvidence(guard.evidence, spaced) };
 }
 
 /** Forgets the evidence, because recovery or a person acted. */
 export function forgetLoop<State extends GuardSlice>(state: State): State {
-  const { waited: _waited, warnedLoop: _warned, ...rest } = state.guard;
-  return { ...state, guard: { ...rest, evidence: [] } };
+  return { ...state, guard: withoutEvidence(state.guard) };
 }
 
 function loopText({ period, repeats, description }: DetectedLoop): string {

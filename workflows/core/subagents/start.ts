@@ -108,11 +108,6 @@ function refusal(
   });
 }
 
-/** The id of the run that a call starts: that of this run, and the call's place in it. */
-function runIdOf(state: RequestSlice, callId: string): string {
-  return `${ownRunId(state)}/${callId}`;
-}
-
 /** The workflow id: the run key without the id of its first execution. */
 function ownRunId({ runKey }: RequestSlice): string {
   return runKey.slice(0, runKey.lastIndexOf('/'));
@@ -155,7 +150,7 @@ function startSubagent<State extends StartingState>(
   const refused = refusal(state, start, allotment, limits);
   if (refused !== undefined) return step(replaceCall(state, settleWithError(call, refused)));
   const reserved = reserve(state, callId, allotment);
-  const runId = runIdOf(state, callId);
+  const runId = `${ownRunId(state)}/${callId}`;
   const started = replaceCall(reserved.state, {
     call,
     status: { type: 'delegated', runId, limits: handed },

@@ -5,6 +5,7 @@ import { cachedShareOf } from '../budget/spend';
 import { contextBounds } from '../context/size';
 import { routeName } from '../failover/provider-health';
 import { defined } from '../json';
+import type { DecisionMade } from '../people/state';
 import { decisionText } from '../people/state';
 import type { ProgressEstimate } from '../recovery/action';
 import type { RunState } from '../run/state';
@@ -69,26 +70,19 @@ export interface ContextView {
 }
 
 /** A decision that took effect, as people read it. */
-interface DecisionView {
-  /** Id of the approval or the question. */
-  readonly id: string;
-  /** Digest of the action decided on. */
-  readonly digest?: string;
+interface DecisionView extends Pick<DecisionMade, 'id' | 'digest' | 'atMs'> {
   /** `approved by Ada`. */
   readonly what: string;
-  readonly atMs: number;
 }
 
 /** Decisions that the status shows: more than a person may have to look back at (ADR 0022). */
 const shownDecisions = 8;
 
 function decisionViews(state: RunState): readonly DecisionView[] {
-  return state.approvals.made.slice(-shownDecisions).map((made) => ({
-    id: made.id,
-    ...defined({ digest: made.digest }),
-    what: decisionText(made),
-    atMs: made.atMs,
-  }));
+  return state.approvals.made.slice(-shownDecisions).map((made) => {
+    const { decision, by, ...shown } = made;
+    return { ...shown, what: decisionText(made) };
+  });
 }
 
 function isAtWork({ status }: ToolCallProgress): boolean {
