@@ -9,7 +9,7 @@ import type { RecoverySlice } from '../recovery/state';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import type { RunEvent } from '../run/protocol';
-import type { NextStage, Step, UnstampedCommand } from '../run/step';
+import type { NextPart, Step, UnstampedCommand } from '../run/step';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import { endedStatus } from '../run/outcome';
@@ -243,7 +243,7 @@ function refusedCalls(
 function seenIn(
   before: PhaseSlice,
   after: PhaseSlice,
-  cause: RunEvent | NextStage,
+  cause: RunEvent | NextPart,
 ): readonly SeenCall[] | undefined {
   if (cause.type === 'reject-reply') return refusedCalls(cause.errors, cause.calls);
   const tools = cause.type === 'settle' ? runningTools(before) : undefined;
@@ -273,7 +273,7 @@ function noteRecoveryAction<State extends LearningRun & RecoverySlice>(
 export function learn<State extends LearningRun & RecoverySlice & PhaseSlice>(
   before: State,
   decided: Step<State>,
-  cause: RunEvent | NextStage,
+  cause: RunEvent | NextPart,
   atMs: number,
 ): Step<State> {
   if (!learns(decided.state)) return decided;

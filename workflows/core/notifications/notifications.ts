@@ -5,7 +5,7 @@ import { defined } from '../json';
 import type { Limits } from '../limits';
 import type { AccountSlice } from '../run/account';
 import type { RunCommand, RunEvent } from '../run/protocol';
-import type { NextStage, Step, UnstampedCommand } from '../run/step';
+import type { NextPart, Step, UnstampedCommand } from '../run/step';
 import { andThen, publish, step } from '../run/step';
 import { waitingPhase } from '../run/waiting';
 import type { GoalSlice } from '../secrets/shown-text';
@@ -131,7 +131,7 @@ function cancelMoot<State extends NotifyingState>(
 export function notifyAboutWaits<State extends NotifyingState>(
   before: State,
   decided: Step<State>,
-  cause: RunEvent | NextStage,
+  cause: RunEvent | NextPart,
   atMs: number,
 ): Step<State> {
   const { state, commands } = decided;

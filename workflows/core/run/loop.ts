@@ -1,10 +1,10 @@
 /**
  * The loop of a run, from top to bottom: prepare, begin, call, reply, admit, run, settle, and again.
  *
- * A decision names the stage to run next (`Step.next`); if it names none, the run waits for the next event. What an activity
- * returns comes back as an event, and `handlers` in `transition.ts` finds the function that takes it: the reply of a model call
- * is taken by `reply` below. Each room of the core decides from its own slice of the state; this file puts the decisions in
- * order.
+ * A decision names the part of the loop that comes next (`next`); if it names none, the run waits for the next event. What an
+ * activity returns comes back as an event, and `handlers` in `transition.ts` finds the function that takes it: the reply of a
+ * model call is taken by `reply` below. Each room of the core decides from its own slice of the state; this file puts the
+ * decisions in order.
  */
 import { budgetStop, reserve } from '../budget/budget';
 import type { GateDecision } from '../context/gate';
@@ -54,24 +54,24 @@ import type { Stop } from './outcome';
 import { prepared } from './ports';
 import type { RunCommand, RunEvent } from './protocol';
 import type { RunState } from './state';
-import type { Moment, NextStage, Step } from './step';
+import type { Moment, NextPart, Step } from './step';
 import { andThen, fail, goTo, publish, step } from './step';
 import { storeAnswered, waitForPerson } from './waiting';
 
-type StageOf<Type extends NextStage['type']> = Extract<NextStage, { type: Type }>;
+type PartOf<Type extends NextPart['type']> = Extract<NextPart, { type: Type }>;
 
-type Stage<Type extends NextStage['type']> = (
+type Part<Type extends NextPart['type']> = (
   state: RunState,
-  next: StageOf<Type>,
+  next: PartOf<Type>,
   moment: Moment,
 ) => Step<RunState>;
 
 /** Asks for the agent's definition. */
-const prepare: Stage<'prepare'> = (state) =>
+const prepare: Part<'prepare'> = (state) =>
   step({ ...state, phase: { type: 'preparing' } }, { type: 'prepare-run', input: state.request });
 
 /** Begins the next iteration, unless a person takes over, a limit is reached, the server suggests a roll-over, or the run is stuck. */
-const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
+const begin: Part<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
   if (state.escalation !== undefined) return waitForPerson(state, state.escalation, atMs);
   const stop = guardBeforeIteration(state);
   if (stop !== undefined) return fail(state, stop);
@@ -87,7 +87,7 @@ const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested
 };
 
 /** Calls the model on the first route that is not cooling down and can take the request, compacting first if needed; waits or fails if there is none. */
-const call: Stage<'call-model'> = (state, _next, { atMs }) => {
+const call: Part<'call-model'> = (state, _next, { atMs }) => {
   const { snapshot } = prepared(state);
   const stop = guardBeforeCall(state) ?? budgetStop(state);
   if (stop !== undefined) return fail(state, stop);
@@ -231,7 +231,7 @@ function readCalls(state: RunState, result: CallModelResult): Step<RunState> {
 }
 
 /** Leaves a reply with nothing that can run out of the transcript; only the next request tells the model why (R-ERR-5). */
-const reject: Stage<'reject-reply'> = (state, { errors }) => {
+const reject: Part<'reject-reply'> = (state, { errors }) => {
   const entries = errors
     .filter(({ code }) => code === 'no_tool_call')
     .map((error) => publish({ type: 'NoToolCallEvent', error }));
@@ -249,7 +249,7 @@ function again(state: RunState, stop: Stop | undefined): Step<RunState> {
 }
 
 /** Admits the calls of a reply. If the guard stops the run, none of them runs and the reply is not added to the transcript. */
-const admit: Stage<'admit-calls'> = (state, { calls, head, recovery }, { atMs }) => {
+const admit: Part<'admit-calls'> = (state, { calls, head, recovery }, { atMs }) => {
   const admitted = calls.map((proposed) => admitCall(proposed, state));
   const ofType = (type: string): readonly ProposedToolCall[] =>
     admitted.flatMap((progress) => (progress.status.type === type ? [progress.call] : []));
@@ -268,7 +268,7 @@ const admit: Stage<'admit-calls'> = (state, { calls, head, recovery }, { atMs })
 };
 
 /** Runs calls that became ready: approved, resumed, or answered by a subagent. */
-const run: Stage<'run-calls'> = (state) =>
+const run: Part<'run-calls'> = (state) =>
   andThen(startReady(state), (after) => goTo('settle', after));
 
 type Starter = (state: RunState) => Step<RunState>;
@@ -291,7 +291,7 @@ function startReady(state: RunState): Step<RunState> {
 }
 
 /** Once every call has its result, reports errors to the model and begins the next iteration; until then, does nothing. */
-const settle: Stage<'settle'> = (state) => {
+const settle: Part<'settle'> = (state) => {
   const tools = runningTools(state);
   const settled = callsOf(state).flatMap(({ status }) =>
     status.type === 'settled' ? [status] : [],
@@ -320,7 +320,7 @@ const settle: Stage<'settle'> = (state) => {
   );
 };
 
-const stages: { readonly [Type in NextStage['type']]: Stage<Type> } = {
+const parts: { readonly [Type in NextPart['type']]: Part<Type> } = {
   prepare,
   'begin-iteration': begin,
   'call-model': call,
@@ -332,19 +332,19 @@ const stages: { readonly [Type in NextStage['type']]: Stage<Type> } = {
   fail: (state, { failure, ...stop }, { atMs }) => endFailed(state, stop, failure, atMs),
 };
 
-function runStage<Type extends NextStage['type']>(
+function runPart<Type extends NextPart['type']>(
   state: RunState,
-  next: StageOf<Type>,
+  next: PartOf<Type>,
   moment: Moment,
 ): Step<RunState> {
-  const stage: Stage<Type> = stages[next.type];
-  return stage(state, next, moment);
+  const part: Part<Type> = parts[next.type];
+  return part(state, next, moment);
 }
 
 type Feature = (
   before: RunState,
   decided: Step<RunState>,
-  cause: RunEvent | NextStage,
+  cause: RunEvent | NextPart,
   atMs: number,
 ) => Step<RunState>;
 
@@ -360,7 +360,7 @@ const features: readonly Feature[] = [
 const followed: Feature = (before, decided, cause, atMs) =>
   features.reduce((after, feature) => feature(before, after, cause, atMs), decided);
 
-/** Runs stage after stage, until the run has to wait for the next event. */
+/** Runs part after part, until the run has to wait for the next event. */
 export function runLoop(
   before: RunState,
   decided: Step<RunState>,
@@ -370,7 +370,7 @@ export function runLoop(
   const commands = stamped(current, event.atMs);
   while (current.next !== undefined) {
     const { next, state } = current;
-    current = followed(state, runStage(state, next, event), next, event.atMs);
+    current = followed(state, runPart(state, next, event), next, event.atMs);
     commands.push(...stamped(current, event.atMs));
   }
   return { state: current.state, commands };

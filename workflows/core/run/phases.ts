@@ -41,7 +41,7 @@ export interface Waiting {
   readonly timerId?: string;
   readonly untilMs?: number;
   readonly sinceMs: number;
-  /** The stage of the loop that follows the wait. */
+  /** The part of the loop that follows the wait. */
   readonly then: 'prepare' | 'call-model' | 'begin-iteration';
   /** Milliseconds of this wait's timer, doubled when the wait did not help. */
   readonly delayMs?: number;

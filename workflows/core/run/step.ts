@@ -1,4 +1,4 @@
-/** A decision of the core: a new state, what the shell must do, and which stage of the loop comes next. */
+/** A decision of the core: a new state, what the shell must do, and which part of the loop comes next. */
 import type { AgentError, Failure } from '../failure';
 import type { JsonValue } from '../json';
 import { defined } from '../json';
@@ -8,8 +8,8 @@ import type { RuntimeCall } from '../tools/state';
 import type { Stop } from './outcome';
 import type { RunCommand, UnstampedEntry } from './protocol';
 
-/** The stage of the loop that a decision leads to (`loop.ts`). */
-export type NextStage =
+/** The part of the loop that a decision leads to (`loop.ts`). */
+export type NextPart =
   | { readonly type: 'prepare' }
   | { readonly type: 'begin-iteration' }
   | { readonly type: 'call-model' }
@@ -44,7 +44,7 @@ export type UnstampedCommand =
 export interface Step<State, Command = UnstampedCommand> {
   readonly state: State;
   readonly commands: readonly Command[];
-  readonly next?: NextStage;
+  readonly next?: NextPart;
 }
 
 /** A decision after which the run waits for the next event. */
@@ -52,9 +52,9 @@ export function step<State>(state: State, ...commands: readonly UnstampedCommand
   return { state, commands };
 }
 
-/** A decision after which the loop continues with a stage. */
+/** A decision after which the loop continues with a part of it. */
 export function goTo<State>(
-  next: NextStage['type'] & ('prepare' | 'begin-iteration' | 'call-model' | 'run-calls' | 'settle'),
+  next: NextPart['type'] & ('prepare' | 'begin-iteration' | 'call-model' | 'run-calls' | 'settle'),
   state: State,
   ...commands: readonly UnstampedCommand[]
 ): Step<State> {

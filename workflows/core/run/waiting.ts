@@ -74,7 +74,7 @@ export function nextStoreWaitMs(beforeMs: number | undefined): number {
   return beforeMs === undefined ? firstStoreWaitMs : Math.min(beforeMs * 2, longestStoreWaitMs);
 }
 
-/** Waits for the store; then the loop continues with a stage. */
+/** Waits for the store; then the loop continues with a part of it. */
 export function waitForStore<State extends PhaseSlice & CountersSlice & StoreWaitSlice>(
   state: State,
   reason: string,
