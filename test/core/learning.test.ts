@@ -1,5 +1,5 @@
 /** Which errors a run follows, what ends them, and how they reach the corpus. */
-import { step } from '../../workflows/core/run/step';
+import { stay } from '../../workflows/core/run/move';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { ObservedError } from '../../workflows/core/learning/ports';
 import { learn } from '../../workflows/core/learning/observations';
@@ -127,7 +127,7 @@ test('what a recovery action mends, by its own tool too, is told as its doing, w
     action: { toolName: 'fetch', patternId: 'p1' },
   } as const;
   const acted = { ...state, recovery: { ...state.recovery, trial } };
-  const learned = learn(state, step(acted), { type: 'begin-iteration' }, state.startedAtMs);
+  const learned = learn(state, stay(acted), { type: 'begin-iteration' }, state.startedAtMs);
   state = { ...learned.state, recovery: state.recovery };
   for (const event of driver.events.slice(before + 1, -1)) [state] = transition(state, event);
   expect(state.learning.waiting).toMatchObject([

@@ -12,8 +12,8 @@ import { defined, without } from '../json';
 import type { PeopleSlice } from '../people/state';
 import { prepared } from '../run/ports';
 import type { SnapshotSlice } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, goTo, publish } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, goTo, publish } from '../run/move';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { storeAnswered, waitForStore } from '../run/waiting';
 import type { NextRequestSlice } from '../model-call/next-request';
@@ -57,7 +57,7 @@ export function onCompacted<State extends CompactingState>(
   phase: Compacting,
   result: CompactResult,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const charged = charge(state, phase.callId, result.spend ?? noSpend);
   if (result.failure !== undefined)
     return andThen(recordInfraError(charged, result.failure), (noted) =>
@@ -137,7 +137,7 @@ export function onCompactionFailed<State extends CompactingState>(
   phase: Compacting,
   failure: InfraError,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const charged = chargeFailure(state, phase.callId, failure);
   return andThen(recordInfraError(charged, failure), (noted) => {
     if (infraPolicy(failure).action === 'wait-for-store')

@@ -5,8 +5,8 @@ import type { FailingState } from '../failover/provider-failure';
 import { failInfra } from '../failover/provider-failure';
 import { routeName } from '../failover/provider-health';
 import type { ContextOverflow, InfraError } from '../failure';
-import type { Step } from '../run/step';
-import { goTo } from '../run/step';
+import type { Move } from '../run/move';
+import { goTo } from '../run/move';
 import type { ContextMeasure } from './measure';
 import { scaledMeasure } from './measure';
 import type { Sized } from './size';
@@ -26,7 +26,7 @@ export function onContextOverflow<State extends Sized & FailoverSlice & FailingS
   before: State,
   routeIndex: number,
   failure: InfraError,
-): Step<State> {
+): Move<State> {
   const route = before.snapshot?.chain[routeIndex];
   const overflows = before.context.overflows + 1;
   if (route === undefined || overflows > compactionOf(before).maxCompactions)

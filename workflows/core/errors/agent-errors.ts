@@ -6,8 +6,8 @@ import type { AccountSlice } from '../run/account';
 import { addFailureLine } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import type { Step } from '../run/step';
-import { publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import { addNote } from '../model-call/next-request';
@@ -37,10 +37,10 @@ function availableTools({ snapshot }: SnapshotSlice): readonly string[] {
 export function healErrors<State extends ErrorsSlice & AccountSlice>(
   state: State,
   how = 'the model corrected itself after the error note',
-): Step<State> {
+): Move<State> {
   const entries = state.unhealed.map((code) => publish({ type: 'HealedEvent', code, how }));
   const healed = countHealed(state, state.unhealed);
-  return step({ ...healed, unhealed: [], breaker: initialCircuitBreaker }, ...entries);
+  return stay({ ...healed, unhealed: [], breaker: initialCircuitBreaker }, ...entries);
 }
 
 type ErrorTaker = ErrorsSlice & AccountSlice & NextRequestSlice & ApprovalsSlice & SnapshotSlice;
@@ -55,9 +55,9 @@ export function takeAgentErrors<State extends ErrorTaker>(
   state: State,
   errors: readonly AgentError[],
   anySucceeded: boolean,
-): Step<State> {
+): Move<State> {
   const [first] = errors;
-  if (first === undefined) return step(state);
+  if (first === undefined) return stay(state);
   const distinct = [
     ...new Map(errors.map((error) => [normalizeText(errorLine(error)), error])).values(),
   ];
@@ -75,7 +75,7 @@ export function takeAgentErrors<State extends ErrorTaker>(
   };
   const note = buildErrorRecoveryMessage(errors, availableTools(state));
   const noted = addNote(requireNewPrivileges(tracked), note);
-  return step(noted, ...errors.map((error) => publish({ type: 'ErrorEvent', failure: error })));
+  return stay(noted, ...errors.map((error) => publish({ type: 'ErrorEvent', failure: error })));
 }
 
 /** Why a run whose ring is full of one error must end; undefined if it need not. Source: R-BREAKER-1. */

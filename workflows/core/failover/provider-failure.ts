@@ -11,8 +11,8 @@ import type { AccountSlice } from '../run/account';
 import { addFailureLine, count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { fail, goTo, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { fail, goTo, publish, stay } from '../run/move';
 import { decideRoute, recordRouteFailure, routeName } from './provider-health';
 import { noteFailover } from './state';
 
@@ -23,19 +23,19 @@ export type FailingState = AccountSlice & ActiveTimeSlice & BudgetSlice & Snapsh
 export function recordInfraError<State extends AccountSlice>(
   state: State,
   failure: InfraError,
-): Step<State> {
+): Move<State> {
   const noted: State = {
     ...addFailureLine(state, `${failure.route ?? failure.code}: ${failure.message}`),
     lastError: `${failure.code}: ${failure.message}`,
   };
-  return step(noted, publish({ type: 'ErrorEvent', failure }));
+  return stay(noted, publish({ type: 'ErrorEvent', failure }));
 }
 
 /** Ends the run with the cause that people must fix. */
 export function failInfra<State extends FailingState>(
   state: State,
   failure: InfraError,
-): Step<State> {
+): Move<State> {
   const { code } = failure;
   if (code === 'budget_exhausted') {
     const what = `${failure.message}; it has ${budgetText(state)}`;
@@ -52,7 +52,7 @@ export function failOver<State extends FailingState & FailoverSlice>(
   failure: InfraError,
   skips: (route: RouteConfig) => boolean,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { chain, limits } = prepared(state).snapshot;
   const route = chain[routeIndex];
   const reason = failoverReason(failure);

@@ -6,8 +6,8 @@ import type { CountersSlice } from '../run/account';
 import { count } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import type { ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { ToolCallProgress } from '../tools/state';
@@ -89,16 +89,16 @@ function tookEffect({ status }: ToolCallProgress): boolean {
   return status.error === undefined || mayHaveTakenEffect(status.error.code);
 }
 
-function warn<State extends Guarded & NextRequestSlice>(state: State, what: string): Step<State> {
+function warn<State extends Guarded & NextRequestSlice>(state: State, what: string): Move<State> {
   const text = `${noteProvenance}\n${what} A further one ends the run. Finish with what you have.`;
-  return step(addNote(state, text), publish({ type: 'GuardWarnedEvent', message: what }));
+  return stay(addNote(state, text), publish({ type: 'GuardWarnedEvent', message: what }));
 }
 
 /** Counts the edits of a settled reply, and warns the model where it has just used up a cap. */
 export function countReply<State extends Guarded & NextRequestSlice & SnapshotSlice>(
   state: State,
   settled: readonly ToolCallProgress[],
-): Step<State> {
+): Move<State> {
   const edits = settled.filter(tookEffect).map(({ call }) => call);
   const edited = edits.flatMap(({ editedFile }) =>
     editedFile === undefined ? [] : [shortHash(editedFile)],
@@ -123,8 +123,8 @@ export function countReply<State extends Guarded & NextRequestSlice & SnapshotSl
         : [];
     }),
   ];
-  return warnings.reduce<Step<State>>(
+  return warnings.reduce<Move<State>>(
     (before, what) => andThen(before, (after) => warn(after, what)),
-    step(counted),
+    stay(counted),
   );
 }

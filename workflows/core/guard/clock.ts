@@ -5,7 +5,7 @@ import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
 import type { RunCommand, RunEvent } from '../run/protocol';
-import type { Step } from '../run/step';
+import type { Move } from '../run/move';
 import { guardActiveTime } from './hard-limits';
 import type { GuardSlice } from './state';
 import { withGuard } from './state';
@@ -58,7 +58,7 @@ function withoutTimer<State extends GuardSlice>(state: State): State {
 function startTimer<State extends Clocked>({
   state,
   commands,
-}: Step<State, RunCommand>): Step<State, RunCommand> {
+}: Move<State, RunCommand>): Move<State, RunCommand> {
   const { maxActiveMs } = prepared(state).snapshot.limits;
   const activeTimers = state.guard.activeTimers + 1;
   const activeTimer = `active-${activeTimers}`;
@@ -76,9 +76,9 @@ function startTimer<State extends Clocked>({
 
 /** Cancels the timer before the segment or the run ends. */
 function stopTimer<State extends GuardSlice>(
-  { state, commands }: Step<State, RunCommand>,
+  { state, commands }: Move<State, RunCommand>,
   timerId: string,
-): Step<State, RunCommand> {
+): Move<State, RunCommand> {
   const last = commands.findIndex(({ type }) => type === 'end-run' || type === 'roll-over');
   const place = last < 0 ? commands.length : last;
   const cancel: RunCommand = { type: 'cancel-timer', timerId };
@@ -94,10 +94,10 @@ function stopTimer<State extends GuardSlice>(
  * Contract: two events per stretch of work and none per activity; a timer of an earlier segment is gone with it.
  */
 export function keepActiveTimer<State extends Clocked>(
-  decided: Step<State, RunCommand>,
+  decided: Move<State, RunCommand>,
   event: RunEvent,
   wantsTimer: boolean,
-): Step<State, RunCommand> {
+): Move<State, RunCommand> {
   if (decided.state.snapshot === undefined) return decided;
   const isNewSegment = event.type === 'segment-started';
   const current = isNewSegment ? { ...decided, state: withoutTimer(decided.state) } : decided;

@@ -7,8 +7,8 @@ import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
 import { defined, without } from '../json';
 import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { publish, stay } from '../run/move';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { SettledStatus, ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
@@ -97,14 +97,14 @@ type Watched = GuardSlice & SnapshotSlice & CountersSlice;
 export function watchForLoops<State extends Watched & NextRequestSlice>(
   state: State,
   calls: readonly ToolCallProgress[],
-): Step<State> {
+): Move<State> {
   const { maxSameCalls } = prepared(state).snapshot.limits;
   const { warnedLoop, ...guard } = recordReply(state.guard, calls, state.counters.iterations);
   const loop = findLoop(guard.evidence, Math.max(maxSameCalls - 1, 2));
-  if (loop === undefined) return step({ ...state, guard });
+  if (loop === undefined) return stay({ ...state, guard });
   const watched: State = { ...state, guard: { ...guard, warnedLoop: loop.identity } };
-  if (warnedLoop === loop.identity) return step(watched);
-  return step(
+  if (warnedLoop === loop.identity) return stay(watched);
+  return stay(
     addNote(watched, warning(loop)),
     publish({ type: 'GuardWarnedEvent', message: `loop: ${loopText(loop)}` }),
   );

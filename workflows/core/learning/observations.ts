@@ -9,7 +9,7 @@ import type { RecoverySlice } from '../recovery/state';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import type { RunEvent } from '../run/protocol';
-import type { NextPart, Step, UnstampedCommand } from '../run/step';
+import type { NextPart, Move, UnstampedCommand } from '../run/move';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import { endedStatus } from '../run/outcome';
@@ -179,7 +179,7 @@ function closeObservations<State extends LearningRun>(state: State, isCompleted:
 }
 
 /** Adds what waits to the model call that starts. */
-function sendObservations<State extends LearningRun>(decided: Step<State>): Step<State> {
+function sendObservations<State extends LearningRun>(decided: Move<State>): Move<State> {
   const { learning } = decided.state;
   const { waiting } = learning;
   const starts = decided.commands.some(({ type }) => type === 'call-model');
@@ -272,10 +272,10 @@ function noteRecoveryAction<State extends LearningRun & RecoverySlice>(
  */
 export function learn<State extends LearningRun & RecoverySlice & PhaseSlice>(
   before: State,
-  decided: Step<State>,
+  decided: Move<State>,
   cause: RunEvent | NextPart,
   atMs: number,
-): Step<State> {
+): Move<State> {
   if (!learns(decided.state)) return decided;
   const recorded =
     cause.type === 'model-call-completed' && callingModel(before)?.callId === cause.callId

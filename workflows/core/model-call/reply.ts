@@ -14,8 +14,8 @@ import { agentError } from '../failure';
 import { defined } from '../json';
 import type { AccountSlice } from '../run/account';
 import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import { nothingPending } from './next-request';
 import type { CallModelResult } from './ports';
@@ -31,7 +31,7 @@ export function takeReply<State extends ReplyState>(
   call: CallingModel,
   result: CallModelResult,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const route = prepared(state).snapshot.chain[call.routeIndex];
   const retries = result.healedRetries ?? [];
   const charged = charge(state, call.callId, spendOfReply(result, route));
@@ -54,7 +54,7 @@ export function takeReply<State extends ReplyState>(
     ...state.failedOver.map((code) => [code, `${answered} answered`] as const),
   ];
   const warned = warnOfContext(taken, route);
-  return step(
+  return stay(
     warned.state,
     ...warned.commands,
     ...healed.map(([code, how]) => publish({ type: 'HealedEvent', code, how })),
@@ -106,15 +106,15 @@ function replyUsd(result: CallModelResult, route: RouteConfig | undefined): numb
 function warnOfContext<State extends ReplyState>(
   state: State,
   route: RouteConfig | undefined,
-): Step<State> {
-  if (route === undefined) return step(state);
+): Move<State> {
+  if (route === undefined) return stay(state);
   const { warnTokens, windowTokens } = contextBounds(state, route);
   const isNear = state.contextTokens >= warnTokens;
-  if (isNear === state.context.warned) return step(state);
+  if (isNear === state.context.warned) return stay(state);
   const noted: State = { ...state, context: { ...state.context, warned: isNear } };
-  if (!isNear) return step(noted);
+  if (!isNear) return stay(noted);
   const tokens = state.contextTokens;
-  return step(noted, publish({ type: 'ContextWarningEvent', tokens, windowTokens }));
+  return stay(noted, publish({ type: 'ContextWarningEvent', tokens, windowTokens }));
 }
 
 /** Share of the window below which a vendor's report of a full window is not believed (ADR 0024). */

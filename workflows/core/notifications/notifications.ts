@@ -5,8 +5,8 @@ import { defined } from '../json';
 import type { Limits } from '../limits';
 import type { AccountSlice } from '../run/account';
 import type { RunCommand, RunEvent } from '../run/protocol';
-import type { NextPart, Step, UnstampedCommand } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { NextPart, Move, UnstampedCommand } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import { waitingPhase } from '../run/waiting';
 import type { GoalSlice } from '../secrets/shown-text';
 import { goalForPeople } from '../secrets/shown-text';
@@ -82,12 +82,12 @@ function send<State extends NotifyingState>(
   state: State,
   item: PendingItem,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { snapshot, notifications } = state;
-  if (snapshot?.notifiers === undefined) return step(state);
+  if (snapshot?.notifiers === undefined) return stay(state);
   const notice = noticeOf(state, item, atMs);
-  if (!snapshot.notifiers.on.includes(notice.kind)) return step(state);
-  if (notifications.inFlight.length >= mostInFlight) return step(state);
+  if (!snapshot.notifiers.on.includes(notice.kind)) return stay(state);
+  if (notifications.inFlight.length >= mostInFlight) return stay(state);
   const count = notifications.count + 1;
   const callId = `n${count}`;
   const flying: NotificationInFlight = {
@@ -101,7 +101,7 @@ function send<State extends NotifyingState>(
       notice,
     },
   };
-  return step(
+  return stay(
     { ...state, notifications: { count, inFlight: [...notifications.inFlight, flying] } },
     notifyCommand(flying, snapshot.limits),
   );
@@ -111,12 +111,12 @@ function send<State extends NotifyingState>(
 function cancelMoot<State extends NotifyingState>(
   state: State,
   waiting: ReadonlySet<string>,
-): Step<State> {
+): Move<State> {
   const { notifications } = state;
   const moot = notifications.inFlight.filter(({ about }) => !waiting.has(about));
-  if (moot.length === 0) return step(state);
+  if (moot.length === 0) return stay(state);
   const inFlight = notifications.inFlight.filter(({ about }) => waiting.has(about));
-  return step(
+  return stay(
     { ...state, notifications: { ...notifications, inFlight } },
     { type: 'cancel-activities', callIds: moot.map(({ callId }) => callId) },
   );
@@ -130,10 +130,10 @@ function cancelMoot<State extends NotifyingState>(
  */
 export function notifyAboutWaits<State extends NotifyingState>(
   before: State,
-  decided: Step<State>,
+  decided: Move<State>,
   cause: RunEvent | NextPart,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { state, commands } = decided;
   const { snapshot } = state;
   if (snapshot?.notifiers === undefined || state.phase.type === 'ended') return decided;
@@ -157,11 +157,11 @@ export function notifyAboutWaits<State extends NotifyingState>(
 export function onNotified<State extends NotifyingState>(
   state: State,
   event: Extract<RunEvent, { type: 'notification-completed' | 'notification-failed' }>,
-): Step<State> {
+): Move<State> {
   const { notifications } = state;
   const { callId } = event;
   const flying = notifications.inFlight.find((candidate) => candidate.callId === callId);
-  if (flying === undefined) return step(state);
+  if (flying === undefined) return stay(state);
   const inFlight = notifications.inFlight.filter((candidate) => candidate !== flying);
   const returned: State = { ...state, notifications: { ...notifications, inFlight } };
   const { notifiers, notice } = flying.input;
@@ -174,9 +174,9 @@ export function onNotified<State extends NotifyingState>(
       message: message.slice(0, lineChars),
     });
   if (event.type === 'notification-failed')
-    return step(returned, failed(notifiers, event.failure.message));
+    return stay(returned, failed(notifiers, event.failure.message));
   const { delivered } = event.result;
-  return step(
+  return stay(
     returned,
     ...(delivered.length === 0
       ? []

@@ -5,8 +5,8 @@ import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
-import type { Step } from '../run/step';
-import { andThen, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, stay } from '../run/move';
 import type { DecisionPolicy, ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
 import type { DecisionWait, ToolCallProgress } from '../tools/state';
@@ -62,23 +62,23 @@ export function armWait<State extends Waits>(
   state: State,
   progress: ToolCallProgress,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { call, status } = progress;
-  if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer') return step(state);
+  if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer') return stay(state);
   const policy = policyOf(state, progress);
   const delayMs = policy === undefined ? undefined : periodMs(policy, status.reminders ?? 0);
-  if (delayMs === undefined) return step(state);
+  if (delayMs === undefined) return stay(state);
   const timers = state.counters.timers + 1;
   const expiry = { timerId: `decision-${timers}`, atMs: atMs + delayMs };
   const armed: ToolCallProgress = { call, status: { ...status, expiry } };
-  return step(count(replaceCall(state, armed), { timers }), expiryTimer(progress, expiry, atMs));
+  return stay(count(replaceCall(state, armed), { timers }), expiryTimer(progress, expiry, atMs));
 }
 
 /** Starts the expiry timer of every waiting call. */
-export function armWaits<State extends Waits>(state: State, atMs: number): Step<State> {
-  return callsOf(state).reduce<Step<State>>(
+export function armWaits<State extends Waits>(state: State, atMs: number): Move<State> {
+  return callsOf(state).reduce<Move<State>>(
     (before, progress) => andThen(before, (after) => armWait(after, progress, atMs)),
-    step(state),
+    stay(state),
   );
 }
 

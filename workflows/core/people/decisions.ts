@@ -8,8 +8,8 @@ import { shownText } from '../secrets/shown-text';
 import type { AccountSlice, CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import type { RunEvent } from '../run/protocol';
-import type { Step } from '../run/step';
-import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, cancelTimers, goTo, publish, stay } from '../run/move';
 import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
@@ -48,9 +48,9 @@ function endDecisionWait<State extends CountersSlice>(
   state: State,
   progress: ToolCallProgress,
   how: string,
-): Step<State> {
+): Move<State> {
   const waitedFor = `${waitText(progress)}${how}`;
-  return step(
+  return stay(
     state,
     ...cancelTimers(timersOfCall(progress)),
     publish({ type: 'WaitEndedEvent', waitedFor }),
@@ -64,7 +64,7 @@ export function runApproved<State extends DecidingState>(
   call: ProposedToolCall,
   decided: Decided,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const how = call === progress.call ? ': approve' : ': approve with changed arguments';
   const recorded = record(state, progress.call, decided, atMs);
   const ready = replaceCall(rememberPrivileges(recorded, [call]), {
@@ -79,7 +79,7 @@ function denyCall<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   denial: { message: string; shown?: string; hint: string; how: string },
-): Step<State> {
+): Move<State> {
   const { call } = progress;
   const denied = (message: string): AgentError =>
     agentError('tool_denied', message, { hint: denial.hint, toolName: call.name });
@@ -99,7 +99,7 @@ export function onDecided<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   event: ApprovalResolved,
-): Step<State> {
+): Move<State> {
   const { atMs, reason } = event;
   const decided = { decision: event.decision, by: event.by };
   if (event.decision === 'approve')
@@ -135,7 +135,7 @@ function onQuestionAnswered<State extends DecidingState>(
   progress: ToolCallProgress,
   event: { readonly answer: string; readonly by?: string },
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { call } = progress;
   const { answer } = event;
   const isEmpty = answer.trim() === '';
@@ -154,9 +154,9 @@ function onQuestionAnswered<State extends DecidingState>(
 export function onCallAnswered<State extends DecidingState>(
   state: State,
   event: Extract<RunEvent, { type: 'question-answered' }>,
-): Step<State> {
+): Move<State> {
   const call = findCall(state, event.questionId, 'awaiting-answer');
-  return call === undefined ? step(state) : onQuestionAnswered(state, call, event, event.atMs);
+  return call === undefined ? stay(state) : onQuestionAnswered(state, call, event, event.atMs);
 }
 
 /** A duration in words. */
@@ -177,11 +177,11 @@ export function onDecisionTimer<State extends DecidingState>(
   state: State,
   timerId: string,
   atMs: number,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const progress = callOfTimer(state, timerId);
   if (progress === undefined) return undefined;
   // A person is deciding right now; if that has no result, the limit applies then.
-  if (progress.status.type === 'checking-edit') return step(state);
+  if (progress.status.type === 'checking-edit') return stay(state);
   return expireWait(state, progress, atMs);
 }
 
@@ -190,9 +190,9 @@ export function expireWait<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const policy = policyOf(state, progress);
-  if (policy === undefined) return step(state);
+  if (policy === undefined) return stay(state);
   const afterMs = policy.expiresAfterMs ?? 0;
   switch (policy.onExpiry) {
     case 'reject':
@@ -209,7 +209,7 @@ function rejectExpired<State extends DecidingState>(
   progress: ToolCallProgress,
   afterMs: number,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const isQuestion = progress.status.type === 'awaiting-answer';
   const within = `within ${durationText(afterMs)}`;
   return denyCall(record(state, progress.call, { decision: 'expired' }, atMs), progress, {
@@ -237,10 +237,10 @@ function escalateWait<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   afterMs: number,
-): Step<State> {
+): Move<State> {
   const reason = `nobody decided within ${durationText(afterMs)}: ${waitText(progress)}`;
   const approvalId = progress.call.toolCallId;
-  return step(
+  return stay(
     replaceCall(state, changedWait(progress, { escalated: true })),
     publish({ type: 'EscalatedEvent', reason, approvalId }),
   );
@@ -251,13 +251,13 @@ function remind<State extends DecidingState>(
   progress: ToolCallProgress,
   afterMs: number,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { status } = progress;
   const before = 'reminders' in status ? (status.reminders ?? 0) : 0;
   const reminded = changedWait(progress, { reminders: before + 1 });
   const waitedMs = afterMs * (2 ** (Math.min(before, 30) + 1) - 1);
   const entry = publish({ type: 'ReminderEvent', waitingFor: waitText(progress), waitedMs });
-  return andThen(step(replaceCall(state, reminded), entry), (after) =>
+  return andThen(stay(replaceCall(state, reminded), entry), (after) =>
     armWait(after, reminded, atMs),
   );
 }

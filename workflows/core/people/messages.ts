@@ -2,8 +2,8 @@
 import { inboxChars, personTextChars } from '../limits';
 import type { AccountSlice } from '../run/account';
 import type { RunEvent } from '../run/protocol';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import { endWait, waitingPhase } from '../run/waiting';
 import { shownText } from '../secrets/shown-text';
 import type { PhaseSlice } from '../run/phases';
@@ -19,22 +19,22 @@ export function onMessageAdded<State extends Listening>(
   state: State,
   text: string,
   roomChars: number = inboxChars,
-): Step<State> {
+): Move<State> {
   const kept = personText(text);
-  if (kept.trim() === '') return step(state);
+  if (kept.trim() === '') return stay(state);
   const waiting = state.inbox.reduce((chars, other) => chars + other.length, 0);
   if (waiting + kept.length > roomChars) return refuseMessage(state, kept);
-  return step(
+  return stay(
     { ...state, inbox: [...state.inbox, kept] },
     publish({ type: 'MessageAddedEvent', text: shownText(text, 200) }),
   );
 }
 
 /** Refuses a text where people can see it: the state must stay small enough for a roll-over. */
-function refuseMessage<State extends Listening>(state: State, text: string): Step<State> {
+function refuseMessage<State extends Listening>(state: State, text: string): Move<State> {
   const message = `A message of ${text.length} characters was refused: more than ${inboxChars} characters of messages wait for the next model call. Send it again later.`;
   const failure = { kind: 'infra', code: 'payload_too_large', message } as const;
-  return step(
+  return stay(
     { ...state, lastError: `${failure.code}: ${message}` },
     publish({ type: 'ErrorEvent', failure }),
   );
@@ -44,8 +44,8 @@ function refuseMessage<State extends Listening>(state: State, text: string): Ste
 export function onSignalDropped<State extends AccountSlice>(
   state: State,
   { signal, problem }: Extract<RunEvent, { type: 'signal-dropped' }>,
-): Step<State> {
-  return step(
+): Move<State> {
+  return stay(
     { ...state, lastError: `signal dropped: ${problem}` },
     publish({ type: 'SignalDroppedEvent', signal, problem }),
   );
@@ -55,7 +55,7 @@ export function onSignalDropped<State extends AccountSlice>(
 export function takeAnswer<State extends Listening>(
   state: State,
   event: QuestionAnswered,
-): Step<State> {
+): Move<State> {
   const text = event.answer.trim() === '' ? emptyAnswer : event.answer;
   const recorded = recordAnswer(state, event.questionId, event, event.atMs);
   // An answer finds room where a flood of messages has left none.
@@ -66,9 +66,9 @@ export function takeAnswer<State extends Listening>(
 export function onEscalationAnswered<State extends Listening & PhaseSlice>(
   state: State,
   event: QuestionAnswered,
-): Step<State> | undefined {
+): Move<State> | undefined {
   if (event.questionId !== escalationQuestionId) return undefined;
   const wait = waitingPhase(state);
-  if (wait?.on !== 'person') return step(state);
+  if (wait?.on !== 'person') return stay(state);
   return andThen(takeAnswer(state, event), (after) => endWait(after, wait));
 }

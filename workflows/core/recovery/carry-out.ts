@@ -13,8 +13,8 @@ import { decisionKey, recordDecision, requireNewPrivileges } from '../people/sta
 import type { AccountSlice } from '../run/account';
 import { prepared, toolPolicy } from '../run/ports';
 import type { RunEvent } from '../run/protocol';
-import type { Step, UnstampedCommand } from '../run/step';
-import { andThen, cancelTimers, fail, goTo, precededBy, publish, step } from '../run/step';
+import type { Move, UnstampedCommand } from '../run/move';
+import { andThen, cancelTimers, fail, goTo, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
@@ -56,7 +56,7 @@ export type Planning = Extract<RecoveryStage, { type: 'planning' }>;
 function goOn<State extends ActingState>(
   state: State,
   ...commands: readonly UnstampedCommand[]
-): Step<State> {
+): Move<State> {
   return goTo('begin-iteration', { ...state, phase: { type: 'ready' } }, ...commands);
 }
 
@@ -66,7 +66,7 @@ export function onRecoveryPlanned<State extends ActingState>(
   stage: Planning,
   result: PlanRecoveryResult,
   atMs: number,
-): Step<State> {
+): Move<State> {
   if (stage.purpose === 'plan') return carryOut(state, result, stage.trouble, atMs);
   const { estimate } = result;
   const { steps } = state.progress;
@@ -86,7 +86,7 @@ export function onRecoveryPlanFailed<State extends ActingState>(
   stage: Planning,
   failure: InfraError,
   atMs: number,
-): Step<State> {
+): Move<State> {
   if (stage.purpose === 'estimate') return goOn(estimated(state));
   const plan: Plan = {
     action: stage.fallback,
@@ -114,7 +114,7 @@ function carryOut<State extends ActingState>(
   planned: Plan,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const plan = withinBounds(state, planned, trouble);
   const decision = decideByConfidence(activePolicy(state), plan);
   const { action, source, problem } = plan;
@@ -149,7 +149,7 @@ function follow<State extends ActingState>(
   plan: Plan,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { action } = plan;
   switch (decision) {
     case 'observes':
@@ -167,7 +167,7 @@ function follow<State extends ActingState>(
   }
 }
 
-function giveUp<State>(state: State, message: string): Step<State> {
+function giveUp<State>(state: State, message: string): Move<State> {
   return fail(state, { reason: 'gave_up', message });
 }
 
@@ -183,7 +183,7 @@ function act<State extends ActingState>(
   state: State,
   plan: Plan,
   trouble: RecoveryTrouble,
-): Step<State> {
+): Move<State> {
   const { action, source, patternId } = plan;
   const { toolName } = action.action;
   const tried = startTrial(countTry(state, action), {
@@ -214,7 +214,7 @@ export function settleRuntimeCall<State extends ActingState>(
   state: State,
   pending: PendingResult,
   { introduction }: RuntimeCall,
-): Step<State> {
+): Move<State> {
   const settled: State = {
     ...forgetLoop(state),
     progress: { ...state.progress, underWay: { gains: [], failed: [] } },
@@ -222,7 +222,7 @@ export function settleRuntimeCall<State extends ActingState>(
   };
   // The text of a failed call may ask for more rights, also after a call of the runtime.
   const taken = pending.isError
-    ? step(requireNewPrivileges(settled))
+    ? stay(requireNewPrivileges(settled))
     : healErrors(settled, 'the runtime ran a recovery action');
   return andThen(taken, (after) => goOn(after));
 }
@@ -235,7 +235,7 @@ function waitEnded(waitedFor: string): UnstampedCommand {
 export function onRecoveryApproval<State extends ActingState>(
   state: State,
   event: Extract<RunEvent, { type: 'approval-resolved' }>,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const asking = recoveryStage(state, 'asking');
   if (asking?.approvalId !== event.approvalId) return undefined;
   const { plan, trouble, timerId } = asking;
@@ -260,7 +260,7 @@ export function onRecoveryApproval<State extends ActingState>(
 export function onRecoveryAnswer<State extends ActingState>(
   state: State,
   event: Extract<RunEvent, { type: 'question-answered' }>,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const escalated = recoveryStage(state, 'escalated');
   if (escalated?.questionId !== event.questionId) return undefined;
   const { trouble, question, timerId } = escalated;
@@ -280,7 +280,7 @@ export function onRecoveryAnswer<State extends ActingState>(
 function onExpired<State extends ActingState>(
   state: State,
   { message }: RecoveryTrouble,
-): Step<State> {
+): Move<State> {
   const policy = activePolicy(state);
   if (policy?.onExpiry === 'continue') return goOn(addNote(state, unansweredNote));
   const seconds = Math.round((policy?.waitMs ?? 0) / 1_000);
@@ -294,7 +294,7 @@ function onExpired<State extends ActingState>(
 export function onRecoveryTimer<State extends ActingState>(
   state: State,
   timerId: string,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const stage = currentStage(state);
   if (stage === undefined || stage.type === 'planning' || stage.timerId !== timerId)
     return undefined;

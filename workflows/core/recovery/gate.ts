@@ -7,8 +7,8 @@ import type { FailoverSlice } from '../failover/state';
 import { findLoop } from '../guard/loop-detector';
 import type { GuardSlice } from '../guard/state';
 import { defined } from '../json';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './action';
@@ -130,7 +130,7 @@ function startPlanning<State extends GateState>(
   purpose: 'plan' | 'estimate',
   context: StuckContext,
   atMs: number,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const input = planInput(state, purpose, context, atMs);
   const { snapshot, counters } = state;
   if (input === undefined || snapshot === undefined) return undefined;
@@ -141,7 +141,7 @@ function startPlanning<State extends GateState>(
     type: 'recovering',
     stage: { type: 'planning', callId, purpose, fallback, trouble: context.trouble },
   };
-  return step(
+  return stay(
     { ...paid, phase },
     {
       type: 'plan-recovery',
@@ -173,7 +173,7 @@ function estimateIsDue(state: GateState, { estimateEvery }: RecoveryPolicy): boo
 export function recoveryGate<State extends GateState>(
   state: State,
   atMs: number,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const policy = activePolicy(state);
   if (policy === undefined || state.recovery.handledStep === state.progress.steps) return undefined;
   const loop = findLoop(state.guard.evidence);
@@ -191,7 +191,7 @@ export function recoveryGate<State extends GateState>(
   if (isSpent && policy.mode === 'observe') return undefined;
   const context = contextOf(state, loop, troubleOf(state, stuck, loop));
   const announced = andThen(closeTrial(state, false), (closed) =>
-    step(
+    stay(
       closed,
       publish({
         type: 'StuckEvent',
@@ -208,6 +208,6 @@ export function recoveryGate<State extends GateState>(
       return startEscalation(stuckState, action, context.trouble, atMs);
     }
     const tried = contextOf(stuckState, loop, context.trouble);
-    return startPlanning(stuckState, 'plan', tried, atMs) ?? step(stuckState);
+    return startPlanning(stuckState, 'plan', tried, atMs) ?? stay(stuckState);
   });
 }

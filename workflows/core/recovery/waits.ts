@@ -3,8 +3,8 @@ import type { CountersSlice } from '../run/account';
 import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
-import type { Step } from '../run/step';
-import { precededBy, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { precededBy, publish, stay } from '../run/move';
 import { shownText } from '../secrets/shown-text';
 import type { PhaseSlice } from '../run/phases';
 import type { RecoveryAction, RecoveryTrouble } from './action';
@@ -37,7 +37,7 @@ function startWait<State extends RecoveringState>(
   delayMs: number,
   waitingFor: string,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const timers = state.counters.timers + 1;
   const timed: TimedWait = {
     timerId: `recovery-${timers}`,
@@ -47,7 +47,7 @@ function startWait<State extends RecoveringState>(
   const phase: Recovering = { type: 'recovering', stage: stage(timed) };
   const recovery = { ...state.recovery, count: state.recovery.count + 1 };
   const waiting = count({ ...state, phase, recovery }, { timers });
-  return step(
+  return stay(
     waiting,
     publish({ type: 'WaitStartedEvent', waitingFor }),
     stageTimer(timed, waitingFor, atMs),
@@ -64,7 +64,7 @@ export function startEscalation<State extends RecoveringState>(
   action: RecoveryAction,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const asked = escalationQuestion(action, trouble, state.recovery.tried);
   // It may hold the goal, and what a person said when rejecting a call.
   const question = shownText(asked, asked.length);
@@ -88,7 +88,7 @@ export function startAsking<State extends RecoveringState>(
   plan: Plan,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const approvalId = `recovery-${state.recovery.count}`;
   return startWait(
     state,
@@ -105,7 +105,7 @@ export function startBackoff<State extends RecoveringState>(
   plan: Plan,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const earlier = state.recovery.retries[plan.action.action.toolName] ?? 0;
   return startWait(
     state,

@@ -22,8 +22,8 @@ import type { RunOutcome, RunReport, Stop } from './outcome';
 import type { RunEvent } from './protocol';
 import { prepareCallId } from './protocol';
 import type { RunState } from './state';
-import type { Step } from './step';
-import { andThen, cancelTimers, publish, step } from './step';
+import type { Move } from './move';
+import { andThen, cancelTimers, publish, stay } from './move';
 
 /** The report as of now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
@@ -51,9 +51,9 @@ export function reportOf(state: RunState, atMs: number): RunReport {
   };
 }
 
-function endWith(state: RunState, outcome: RunOutcome, message: string): Step<RunState> {
+function endWith(state: RunState, outcome: RunOutcome, message: string): Move<RunState> {
   const ended: RunState = { ...state, phase: { type: 'ended', outcome } };
-  return step(ended, publish({ type: 'RunEndedEvent', status: outcome.status, message }), {
+  return stay(ended, publish({ type: 'RunEndedEvent', status: outcome.status, message }), {
     type: 'end-run',
     outcome,
   });
@@ -65,7 +65,7 @@ export function endCompleted(
   answer: string,
   output: JsonValue | undefined,
   atMs: number,
-): Step<RunState> {
+): Move<RunState> {
   const outcome: RunOutcome = {
     status: 'completed',
     answer: answer.slice(0, answerChars),
@@ -84,7 +84,7 @@ export function endFailed(
   { reason, message }: Stop,
   failure: Failure | undefined,
   atMs: number,
-): Step<RunState> {
+): Move<RunState> {
   const report = reportOf(state, atMs);
   const outcome: RunOutcome = {
     status: 'failed',
@@ -97,7 +97,7 @@ export function endFailed(
 }
 
 /** Ends a run in which nothing is in flight any more. */
-function endNow(state: RunState, plan: EndingPlan, atMs: number): Step<RunState> {
+function endNow(state: RunState, plan: EndingPlan, atMs: number): Move<RunState> {
   const { status, reason, failureReason } = plan;
   if (status === 'failed')
     return endFailed(state, { reason: failureReason ?? 'infra', message: reason }, undefined, atMs);
@@ -146,19 +146,19 @@ function withSettledResults(state: RunState): RunState {
  * Ends the run as a person or the guard wants: what is in flight is asked to stop and returns first, so that nothing is lost. Of a
  * run that is already ending, only a cancel changes how.
  */
-export function endOnceIdle(before: RunState, plan: EndingPlan, atMs: number): Step<RunState> {
+export function endOnceIdle(before: RunState, plan: EndingPlan, atMs: number): Move<RunState> {
   const { phase } = before;
   if (phase.type === 'ending') {
-    if (plan.status !== 'cancelled') return step(before);
-    return step({ ...before, phase: { ...without(phase, 'failureReason'), ...plan } });
+    if (plan.status !== 'cancelled') return stay(before);
+    return stay({ ...before, phase: { ...without(phase, 'failureReason'), ...plan } });
   }
   const state = withSettledResults(before);
   const timers = cancelTimers(timersOf(state));
   const calls = callsInFlight(state);
   const outstanding = outstandingIds(state, calls);
   if (outstanding.length === 0)
-    return andThen(step(state, ...timers), (after) => endNow(after, plan, atMs));
-  return step({ ...state, phase: { type: 'ending', ...plan, outstanding, calls } }, ...timers, {
+    return andThen(stay(state, ...timers), (after) => endNow(after, plan, atMs));
+  return stay({ ...state, phase: { type: 'ending', ...plan, outstanding, calls } }, ...timers, {
     type: 'cancel-activities',
     callIds: outstanding,
   });
@@ -172,8 +172,8 @@ export function onReturned(
   state: RunState,
   ending: Ending,
   event: RunEvent,
-): Step<RunState> | undefined {
-  if (event.type === 'escalation-requested') return step(state);
+): Move<RunState> | undefined {
+  if (event.type === 'escalation-requested') return stay(state);
   const inFlight =
     'toolCallId' in event
       ? ending.calls.find(({ call }) => call.toolCallId === event.toolCallId)
@@ -183,11 +183,11 @@ export function onReturned(
   const kept =
     'toolCallId' in event && inFlight !== undefined
       ? keepCall(state, inFlight, event)
-      : step(keepResult(state, callId, event));
+      : stay(keepResult(state, callId, event));
   const outstanding = ending.outstanding.filter((id) => id !== callId);
   return andThen(kept, (after) =>
     outstanding.length > 0
-      ? step({ ...after, phase: { ...ending, outstanding } })
+      ? stay({ ...after, phase: { ...ending, outstanding } })
       : endNow(after, ending, event.atMs),
   );
 }
@@ -217,11 +217,11 @@ type CallKeeper<Type extends CallEvent['type']> = (
   state: RunState,
   inFlight: CallInFlight,
   event: CallEventOf<Type>,
-) => Step<RunState>;
+) => Move<RunState>;
 
 const callKeepers: { readonly [Type in CallEvent['type']]: CallKeeper<Type> } = {
-  'tool-call-completed': (state, { call }, { result }) => step(keepToolCall(state, call, result)),
-  'tool-call-failed': (state, { call }) => step(keepToolCall(state, call, undefined)),
+  'tool-call-completed': (state, { call }, { result }) => stay(keepToolCall(state, call, result)),
+  'tool-call-failed': (state, { call }) => stay(keepToolCall(state, call, undefined)),
   'subagent-ended': (state, inFlight, { end }) => keepSubagent(state, inFlight, end),
 };
 
@@ -229,7 +229,7 @@ function keepCall<Type extends CallEvent['type']>(
   state: RunState,
   inFlight: CallInFlight,
   event: CallEventOf<Type>,
-): Step<RunState> {
+): Move<RunState> {
   const keeper: CallKeeper<Type> = callKeepers[event.type];
   return keeper(state, inFlight, event);
 }

@@ -1,10 +1,10 @@
 /**
  * The loop of a run, from top to bottom: prepare, begin, call, reply, admit, run, settle, and again.
  *
- * A decision names the part of the loop that comes next (`next`); if it names none, the run waits for the next event. What an
+ * A move names the part of the loop that comes next (`next`); if it names none, the run waits for the next event. What an
  * activity returns comes back as an event, and `handlers` in `transition.ts` finds the function that takes it: the reply of a
  * model call is taken by `reply` below. Each room of the core decides from its own slice of the state; this file puts the
- * decisions in order.
+ * moves in order.
  */
 import { budgetStop, reserve } from '../budget/budget';
 import type { GateDecision } from '../context/gate';
@@ -54,8 +54,8 @@ import type { Stop } from './outcome';
 import { prepared } from './ports';
 import type { RunCommand, RunEvent } from './protocol';
 import type { RunState } from './state';
-import type { Moment, NextPart, Step } from './step';
-import { andThen, fail, goTo, publish, step } from './step';
+import type { Moment, NextPart, Move } from './move';
+import { andThen, fail, goTo, publish, stay } from './move';
 import { storeAnswered, waitForPerson } from './waiting';
 
 type PartOf<Type extends NextPart['type']> = Extract<NextPart, { type: Type }>;
@@ -64,11 +64,11 @@ type Part<Type extends NextPart['type']> = (
   state: RunState,
   next: PartOf<Type>,
   moment: Moment,
-) => Step<RunState>;
+) => Move<RunState>;
 
 /** Asks for the agent's definition. */
 const prepare: Part<'prepare'> = (state) =>
-  step({ ...state, phase: { type: 'preparing' } }, { type: 'prepare-run', input: state.request });
+  stay({ ...state, phase: { type: 'preparing' } }, { type: 'prepare-run', input: state.request });
 
 /** Begins the next iteration, unless a person takes over, a limit is reached, the server suggests a roll-over, or the run is stuck. */
 const begin: Part<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
@@ -76,7 +76,7 @@ const begin: Part<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested 
   const stop = guardBeforeIteration(state);
   if (stop !== undefined) return fail(state, stop);
   if (rollOverSuggested === true)
-    return step({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
+    return stay({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
   const recovering = recoveryGate(state, atMs);
   if (recovering !== undefined) return recovering;
   const iterations = state.counters.iterations + 1;
@@ -95,10 +95,10 @@ const call: Part<'call-model'> = (state, _next, { atMs }) => {
   if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
   const { routeIndex } = decision;
   const gate: GateDecision<RunState> = gateCall(state, routeIndex, openMatters, atMs);
-  return gate.type === 'send' ? callRoute(gate.state, routeIndex) : gate.step;
+  return gate.type === 'send' ? callRoute(gate.state, routeIndex) : gate.move;
 };
 
-function callRoute(state: RunState, routeIndex: number): Step<RunState> {
+function callRoute(state: RunState, routeIndex: number): Move<RunState> {
   const { limits, chain } = prepared(state).snapshot;
   const route = chain[routeIndex];
   invariant(route !== undefined, 'a decided route is in the chain');
@@ -118,7 +118,7 @@ function callRoute(state: RunState, routeIndex: number): Step<RunState> {
     },
   );
   const name = routeName(route);
-  return step(
+  return stay(
     called,
     publish({
       type: 'IterationStartedEvent',
@@ -142,11 +142,11 @@ export function reply(
   calling: CallingModel,
   result: CallModelResult,
   atMs: number,
-): Step<RunState> {
+): Move<RunState> {
   return andThen(takeReply(state, calling, result, atMs), (taken) => readReply(taken, result));
 }
 
-function readReply(state: RunState, result: CallModelResult): Step<RunState> {
+function readReply(state: RunState, result: CallModelResult): Move<RunState> {
   const { stopReason, textPreview } = result;
   switch (stopReason) {
     case 'context-full':
@@ -182,7 +182,7 @@ function readReply(state: RunState, result: CallModelResult): Step<RunState> {
 function continuePausedReply(
   state: RunState,
   { head, headBefore }: CallModelResult,
-): Step<RunState> {
+): Move<RunState> {
   const nothingKept = head === headBefore;
   const inbox = nothingKept || state.inbox.length > 0 ? state.inbox : [continueText];
   return goTo('begin-iteration', { ...state, head, inbox });
@@ -193,7 +193,7 @@ function personIsWaiting(state: RunState): boolean {
   return state.inbox.length > 0 || state.escalation !== undefined;
 }
 
-function readAnswer(state: RunState, result: CallModelResult): Step<RunState> {
+function readAnswer(state: RunState, result: CallModelResult): Move<RunState> {
   const { answer = '', head } = result;
   if (answer.trim() === '') return rejectReply(state, [emptyReply]);
   if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
@@ -203,7 +203,7 @@ function readAnswer(state: RunState, result: CallModelResult): Step<RunState> {
     : andThen(healErrors(answered), (healed) => complete(healed, answer));
 }
 
-function complete(state: RunState, answer: string, output?: JsonValue): Step<RunState> {
+function complete(state: RunState, answer: string, output?: JsonValue): Move<RunState> {
   return { state, commands: [], next: { type: 'complete', answer, ...defined({ output }) } };
 }
 
@@ -211,11 +211,11 @@ function rejectReply(
   state: RunState,
   errors: readonly AgentError[],
   calls: readonly ProposedToolCall[] = [],
-): Step<RunState> {
+): Move<RunState> {
   return { state, commands: [], next: { type: 'reject-reply', errors, calls } };
 }
 
-function readCalls(state: RunState, result: CallModelResult): Step<RunState> {
+function readCalls(state: RunState, result: CallModelResult): Move<RunState> {
   const { toolCalls, head } = result;
   const errors = toolCalls.flatMap(({ error }) => (error === undefined ? [] : [error]));
   if (errors.length === toolCalls.length) return rejectReply(state, errors, toolCalls);
@@ -236,7 +236,7 @@ const reject: Part<'reject-reply'> = (state, { errors }) => {
     .filter(({ code }) => code === 'no_tool_call')
     .map((error) => publish({ type: 'NoToolCallEvent', error }));
   return andThen(
-    step(state, ...entries),
+    stay(state, ...entries),
     (after) => takeAgentErrors(after, errors, false),
     (after) => endRefusedStep(after, errors),
     (after) => again(after, breakerStop(after)),
@@ -244,7 +244,7 @@ const reject: Part<'reject-reply'> = (state, { errors }) => {
 };
 
 /** Continues with the next iteration, unless the run must end. */
-function again(state: RunState, stop: Stop | undefined): Step<RunState> {
+function again(state: RunState, stop: Stop | undefined): Move<RunState> {
   return stop === undefined ? goTo('begin-iteration', state) : fail(state, stop);
 }
 
@@ -271,7 +271,7 @@ const admit: Part<'admit-calls'> = (state, { calls, head, recovery }, { atMs }) 
 const run: Part<'run-calls'> = (state) =>
   andThen(startReady(state), (after) => goTo('settle', after));
 
-type Starter = (state: RunState) => Step<RunState>;
+type Starter = (state: RunState) => Move<RunState>;
 
 /** What starts ready calls, in this order; a call that one of them started is no longer ready. */
 const starters: readonly Starter[] = [
@@ -282,11 +282,11 @@ const starters: readonly Starter[] = [
 ];
 
 /** Starts every ready call. A call counts toward the caps when it first starts, not when it resumes. */
-function startReady(state: RunState): Step<RunState> {
+function startReady(state: RunState): Move<RunState> {
   const fresh = readyCalls(state).flatMap(({ call: each, isResumed }) => (isResumed ? [] : [each]));
-  return starters.reduce<Step<RunState>>(
+  return starters.reduce<Move<RunState>>(
     (before, start) => andThen(before, (after) => start(after)),
-    step(countToolRuns(state, fresh)),
+    stay(countToolRuns(state, fresh)),
   );
 }
 
@@ -296,7 +296,7 @@ const settle: Part<'settle'> = (state) => {
   const settled = callsOf(state).flatMap(({ status }) =>
     status.type === 'settled' ? [status] : [],
   );
-  if (tools === undefined || settled.length < tools.calls.length) return step(state);
+  if (tools === undefined || settled.length < tools.calls.length) return stay(state);
   const { calls, failure, recovery } = tools;
   const ready: RunState = { ...storeAnswered(state), phase: { type: 'ready' } };
   const [own] = settled;
@@ -310,8 +310,8 @@ const settle: Part<'settle'> = (state) => {
   const errors = settled.flatMap(({ error }) => (error === undefined ? [] : [error]));
   const succeeded = settled.some(({ ran, error }) => ran && error === undefined);
   return andThen(
-    step(gathered),
-    (after) => (succeeded ? healErrors(after) : step(after)),
+    stay(gathered),
+    (after) => (succeeded ? healErrors(after) : stay(after)),
     (after) => takeAgentErrors(after, errors, succeeded),
     (after) => countReply(after, calls),
     (after) => watchForLoops(after, calls),
@@ -336,17 +336,17 @@ function runPart<Type extends NextPart['type']>(
   state: RunState,
   next: PartOf<Type>,
   moment: Moment,
-): Step<RunState> {
+): Move<RunState> {
   const part: Part<Type> = parts[next.type];
   return part(state, next, moment);
 }
 
 type Feature = (
   before: RunState,
-  decided: Step<RunState>,
+  decided: Move<RunState>,
   cause: RunEvent | NextPart,
   atMs: number,
-) => Step<RunState>;
+) => Move<RunState>;
 
 /** Features that follow every decision; each owns one slice, and the loop works without it. */
 const features: readonly Feature[] = [
@@ -363,9 +363,9 @@ const followed: Feature = (before, decided, cause, atMs) =>
 /** Runs part after part, until the run has to wait for the next event. */
 export function runLoop(
   before: RunState,
-  decided: Step<RunState>,
+  decided: Move<RunState>,
   event: RunEvent,
-): Step<RunState, RunCommand> {
+): Move<RunState, RunCommand> {
   let current = followed(before, decided, event, event.atMs);
   const commands = stamped(current, event.atMs);
   while (current.next !== undefined) {
@@ -377,7 +377,7 @@ export function runLoop(
 }
 
 /** The commands of a decision, with time and iteration in what they publish. */
-function stamped({ state, commands }: Step<RunState>, atMs: number): RunCommand[] {
+function stamped({ state, commands }: Move<RunState>, atMs: number): RunCommand[] {
   const { iterations: iteration } = state.counters;
   return commands.map((command) =>
     command.type === 'publish'

@@ -33,8 +33,8 @@ import type { RunCommand, RunEvent } from './protocol';
 import { prepareCallId } from './protocol';
 import type { RunState } from './state';
 import { initialSlices } from './state';
-import type { Step } from './step';
-import { andThen, goTo, publish, step } from './step';
+import type { Move } from './move';
+import { andThen, goTo, publish, stay } from './move';
 import { endWait, storeAnswered, waitForStore, waitTimer } from './waiting';
 
 /** A new state and what the shell must do, in order. */
@@ -42,7 +42,7 @@ export type Transition = readonly [state: RunState, commands: readonly RunComman
 
 type EventType = RunEvent['type'];
 type EventOf<Type extends EventType> = Extract<RunEvent, { type: Type }>;
-type Handler<Type extends EventType> = (state: RunState, event: EventOf<Type>) => Step<RunState>;
+type Handler<Type extends EventType> = (state: RunState, event: EventOf<Type>) => Move<RunState>;
 
 /** Begins a run. */
 export function initialTransition(event: EventOf<'run-started'>): Transition {
@@ -137,9 +137,9 @@ function isActive(state: RunState): boolean {
  * Contract: timers are still started, since a person's message may still arrive before the segment ends.
  */
 function rollOverIfIdle(
-  decided: Step<RunState, RunCommand>,
+  decided: Move<RunState, RunCommand>,
   event: RunEvent,
-): Step<RunState, RunCommand> {
+): Move<RunState, RunCommand> {
   const { state, commands } = decided;
   if (event.rollOverSuggested !== true || isActive(state)) return decided;
   const { type } = state.phase;
@@ -151,7 +151,7 @@ function rollOverIfIdle(
 
 /** What each event leads to. An event that does not belong to the current phase changes nothing. */
 const handlers = {
-  'run-started': (state) => step(state),
+  'run-started': (state) => stay(state),
   'segment-started': onSegmentStarted,
   'run-prepared': onPrepared,
   'run-preparation-failed': onPreparationFailed,
@@ -207,9 +207,9 @@ const handlers = {
 function take<Awaited>(
   state: RunState,
   awaited: Awaited | undefined,
-  handler: (awaited: Awaited) => Step<RunState>,
-): Step<RunState> {
-  return awaited === undefined ? step(state) : handler(awaited);
+  handler: (awaited: Awaited) => Move<RunState>,
+): Move<RunState> {
+  return awaited === undefined ? stay(state) : handler(awaited);
 }
 
 function callOfModel({ phase }: RunState, callId: string): CallingModel | undefined {
@@ -225,7 +225,7 @@ function planning(state: RunState, callId: string): Planning | undefined {
   return stage?.callId === callId ? stage : undefined;
 }
 
-function handle<Type extends EventType>(state: RunState, event: EventOf<Type>): Step<RunState> {
+function handle<Type extends EventType>(state: RunState, event: EventOf<Type>): Move<RunState> {
   const table: { readonly [Each in EventType]: Handler<Each> } = handlers;
   const handler: Handler<Type> = table[event.type];
   const { phase } = state;
@@ -234,22 +234,22 @@ function handle<Type extends EventType>(state: RunState, event: EventOf<Type>): 
 }
 
 /** Continues where the previous segment ended: begins the next iteration, or restarts the timers of a wait. */
-function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>): Step<RunState> {
+function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>): Move<RunState> {
   const segments = before.counters.segments + 1;
   const state = count(before, { segments });
   const entry = publish({ type: 'SegmentStartedEvent', segment: segments });
   const { phase } = state;
   if (phase.type === 'ready') return goTo('begin-iteration', state, entry);
-  if (phase.type === 'waiting') return step(state, entry, ...waitTimer(phase, atMs));
+  if (phase.type === 'waiting') return stay(state, entry, ...waitTimer(phase, atMs));
   const stage = currentStage(state);
   if (stage !== undefined && stage.type !== 'planning')
-    return step(state, entry, stageTimer(stage, stage.type, atMs));
-  return step(state, entry, ...callsOf(state).flatMap((each) => callTimer(each, atMs)));
+    return stay(state, entry, stageTimer(stage, stage.type, atMs));
+  return stay(state, entry, ...callsOf(state).flatMap((each) => callTimer(each, atMs)));
 }
 
-function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Step<RunState> {
+function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Move<RunState> {
   const { snapshot, head, spend = noSpend } = result;
-  if (state.phase.type !== 'preparing') return step(state);
+  if (state.phase.type !== 'preparing') return stay(state);
   const paid = storeAnswered(charge(state, prepareCallId, spend));
   return goTo('begin-iteration', { ...paid, snapshot, head, phase: { type: 'ready' } });
 }
@@ -257,8 +257,8 @@ function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Step<
 function onPreparationFailed(
   state: RunState,
   { failure, atMs }: EventOf<'run-preparation-failed'>,
-): Step<RunState> {
-  if (state.phase.type !== 'preparing') return step(state);
+): Move<RunState> {
+  if (state.phase.type !== 'preparing') return stay(state);
   const paid = charge(state, prepareCallId, failure.spend ?? noSpend);
   return andThen(recordInfraError(paid, failure), (noted) =>
     infraPolicy(failure).action === 'wait-for-store'
@@ -272,7 +272,7 @@ function onModelCallHeldBack(
   state: RunState,
   { callId, sentTexts }: CallingModel,
   { headBefore, heldBack }: ModelCallHeldBack,
-): Step<RunState> {
+): Move<RunState> {
   const released = charge(state, callId, noSpend);
   const appended = takeAppended(released, headBefore, sentTexts);
   return goTo('call-model', withContext(appended, { due: heldBack, pendingChars: 0 }));
@@ -284,7 +284,7 @@ function onModelCallFailed(
   { callId, routeIndex }: CallingModel,
   failure: InfraError,
   atMs: number,
-): Step<RunState> {
+): Move<RunState> {
   const state = chargeFailure(before, callId, failure);
   if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
   return andThen(recordInfraError(state, failure), (noted) => {
@@ -304,11 +304,11 @@ function onModelCallFailed(
   });
 }
 
-function onTimerFired(state: RunState, { timerId, atMs }: EventOf<'timer-fired'>): Step<RunState> {
+function onTimerFired(state: RunState, { timerId, atMs }: EventOf<'timer-fired'>): Move<RunState> {
   const active = takeActiveTimer(state, timerId);
   if (active !== undefined) {
     const { stop } = active;
-    if (stop === undefined) return step(active.state);
+    if (stop === undefined) return stay(active.state);
     const plan = { status: 'failed', reason: stop.message, failureReason: stop.reason } as const;
     return endOnceIdle(active.state, plan, atMs);
   }

@@ -8,8 +8,8 @@ import { defined } from '../json';
 import { addFailureLine, count, countFailure } from '../run/account';
 import type { SubagentEnd, SubagentRecord } from '../run/outcome';
 import { toolPolicy } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, goTo, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, goTo, publish, stay } from '../run/move';
 import type { CallingState } from '../tools/calls';
 import { settleFailedCall } from '../tools/calls';
 import type { CallInFlight, PhaseSlice } from '../run/phases';
@@ -69,7 +69,7 @@ function account<State extends ReturningState>(
   { call, callId }: CallInFlight,
   runId: string,
   end: SubagentEnd,
-): Step<State> {
+): Move<State> {
   const agent = toolPolicy(state, call.name)?.subagent?.agent ?? call.name;
   const record = recordOf(runId, agent, end);
   const counted = countTime(chargeEnd(state, callId, end), end);
@@ -77,7 +77,7 @@ function account<State extends ReturningState>(
     ...counted,
     subagents: [...counted.subagents, record].slice(-recordedSubagents),
   };
-  return step(
+  return stay(
     kept,
     publish({
       type: 'SubagentEndedEvent',
@@ -95,11 +95,11 @@ export function onSubagentEnded<State extends ReturningState>(
   state: State,
   toolCallId: string,
   end: SubagentEnd,
-): Step<State> {
+): Move<State> {
   const calls = callsOf(state);
   const index = calls.findIndex(({ call }) => call.toolCallId === toolCallId);
   const progress = calls[index];
-  if (progress?.status.type !== 'delegated') return step(state);
+  if (progress?.status.type !== 'delegated') return stay(state);
   const { call, status } = progress;
   const { runId } = status;
   const callId = activityIdAt(state, index);
@@ -119,11 +119,11 @@ export function keepSubagent<State extends ReturningState>(
   state: State,
   inFlight: CallInFlight,
   end: SubagentEnd,
-): Step<State> {
+): Move<State> {
   const { call, runId } = inFlight;
-  if (runId === undefined) return step(state);
+  if (runId === undefined) return stay(state);
   const line = `${call.name}: stopped with the run: ${end.message}`;
   return andThen(account(state, inFlight, runId, end), (after) =>
-    step(countFailure(addFailureLine(after, line))),
+    stay(countFailure(addFailureLine(after, line))),
   );
 }

@@ -12,8 +12,8 @@ import type { HandedLimits, Limits } from '../limits';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice, RunRequest, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
 import type { PhaseSlice } from '../run/phases';
 import { activityIdAt, callsOf, readyCalls, replaceCall, settleWithError } from '../tools/state';
@@ -144,11 +144,11 @@ function startSubagent<State extends StartingState>(
   start: SubagentCall,
   allotment: Allowance,
   handed: HandedLimits,
-): Step<State> {
+): Move<State> {
   const { call, callId, policy } = start;
   const { limits } = prepared(state).snapshot;
   const refused = refusal(state, start, allotment, limits);
-  if (refused !== undefined) return step(replaceCall(state, settleWithError(call, refused)));
+  if (refused !== undefined) return stay(replaceCall(state, settleWithError(call, refused)));
   const reserved = reserve(state, callId, allotment);
   const runId = `${ownRunId(state)}/${callId}`;
   const started = replaceCall(reserved.state, {
@@ -157,7 +157,7 @@ function startSubagent<State extends StartingState>(
   });
   const request = requestOf(started, start, handed, reserved.allowance);
   const { toolCallId } = call;
-  return step(
+  return stay(
     started,
     publish({
       type: 'SubagentStartedEvent',
@@ -171,19 +171,19 @@ function startSubagent<State extends StartingState>(
 }
 
 /** Starts the subagents among the ready calls: a call that names an agent and has no answer yet. */
-export function startSubagents<State extends StartingState>(state: State): Step<State> {
+export function startSubagents<State extends StartingState>(state: State): Move<State> {
   const calls = readyCalls(state).flatMap(({ call, index }): readonly SubagentCall[] => {
     const policy = toolPolicy(state, call.name)?.subagent;
     return policy === undefined || call.answer !== undefined
       ? []
       : [{ call, callId: activityIdAt(state, index), policy }];
   });
-  if (calls.length === 0) return step(state);
+  if (calls.length === 0) return stay(state);
   const shares = allotments(state, calls);
   const limits = handedLimits(state, prepared(state).snapshot.limits, calls);
-  return calls.reduce<Step<State>>((before, start, index) => {
+  return calls.reduce<Move<State>>((before, start, index) => {
     const handed = limits[index];
     invariant(handed !== undefined, 'each subagent is given limits');
     return andThen(before, (after) => startSubagent(after, start, shares[index] ?? {}, handed));
-  }, step(state));
+  }, stay(state));
 }

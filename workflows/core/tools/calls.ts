@@ -16,8 +16,8 @@ import { count } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
-import type { Step, UnstampedCommand } from '../run/step';
-import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
+import type { Move, UnstampedCommand } from '../run/move';
+import { andThen, cancelTimers, goTo, publish, stay } from '../run/move';
 import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { nextStoreWaitMs } from '../run/waiting';
@@ -54,7 +54,7 @@ const unknownToolTimeoutMs = 60_000;
 function startCall<State extends CallingState>(
   state: State,
   { call, index }: PlacedCall,
-): Step<State> {
+): Move<State> {
   const { storeId, definition, limits } = prepared(state).snapshot;
   const { toolCallId, name, input, inputBlob, answer } = call;
   const summary = callSummary(call);
@@ -76,16 +76,16 @@ function startCall<State extends CallingState>(
     },
   };
   // The start of a subagent that has answered was published before.
-  if (answer !== undefined) return step(running, command);
+  if (answer !== undefined) return stay(running, command);
   const entry = publish({ type: 'ToolCallStartedEvent', toolCallId, summary });
-  return step(running, entry, command);
+  return stay(running, entry, command);
 }
 
 /** Starts every ready call as an activity. */
-export function startCalls<State extends CallingState>(state: State): Step<State> {
-  return readyCalls(state).reduce<Step<State>>(
+export function startCalls<State extends CallingState>(state: State): Move<State> {
+  return readyCalls(state).reduce<Move<State>>(
     (before, placed) => andThen(before, (after) => startCall(after, placed)),
-    step(state),
+    stay(state),
   );
 }
 
@@ -114,7 +114,7 @@ export function onToolCallCompleted<State extends CallingState>(
   state: State,
   { call }: ToolCallProgress,
   result: RunToolResult,
-): Step<State> {
+): Move<State> {
   const question = questionAboutOutcome(state, call, result);
   if (question !== undefined) return askAboutOutcome(state, call, question);
   const { error } = result;
@@ -141,10 +141,10 @@ function askAboutOutcome<State extends CallingState>(
   state: State,
   call: ProposedToolCall,
   question: string,
-): Step<State> {
+): Move<State> {
   const asking = replaceCall(state, { call, status: { type: 'awaiting-answer', question } });
   const waitingFor = `an answer: ${question}`;
-  return step(asking, publish({ type: 'WaitStartedEvent', waitingFor }));
+  return stay(asking, publish({ type: 'WaitStartedEvent', waitingFor }));
 }
 
 /** Takes a failure that only people can fix: the other calls return, then the run ends with the cause. */
@@ -153,7 +153,7 @@ export function onToolCallFailed<State extends CallingState>(
   { call }: ToolCallProgress,
   failure: InfraError,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const fails = runningTools(state)?.failure !== undefined;
   if (failure.code === 'store_unavailable' && !fails) return pauseCall(state, call, failure, atMs);
   const { name: toolName } = call;
@@ -173,13 +173,13 @@ export function settleFailedCall<State extends CallingState>(
   state: State,
   call: ProposedToolCall,
   error: AgentError,
-): Step<State> {
+): Move<State> {
   const failed = replaceCall(state, settle(call, toToolResponse(error), error, true));
   return andThen(noteFailure(failed, call, error), (after) => goTo('settle', after));
 }
 
 /** The run will fail: calls that have not started never do, and nobody is asked for anything any more. */
-function abandonWaits<State extends CallingState>(state: State, failure: InfraError): Step<State> {
+function abandonWaits<State extends CallingState>(state: State, failure: InfraError): Move<State> {
   const calls = callsOf(state);
   const failed = changeToolPhase(state, (phase) => ({
     ...phase,
@@ -195,7 +195,7 @@ function abandonWaits<State extends CallingState>(state: State, failure: InfraEr
   );
   const stop: readonly RunCommand[] =
     subagents.length === 0 ? [] : [{ type: 'cancel-activities', callIds: subagents }];
-  return step(failed, ...cancelTimers(calls.flatMap(timersOfCall)), ...stop);
+  return stay(failed, ...cancelTimers(calls.flatMap(timersOfCall)), ...stop);
 }
 
 /** The timer of a call: when a paused one runs again, or a person's time to decide is over. */
@@ -229,14 +229,14 @@ function pauseCall<State extends CallingState>(
   call: ProposedToolCall,
   failure: InfraError,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const timers = state.counters.timers + 1;
   const timerId = `store-${timers}`;
   const { untilMs, storeWaitMs } = nextTry(state, atMs);
   const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, untilMs } };
   const paused = count({ ...replaceCall(state, waiting), storeWaitMs }, { timers });
   return andThen(recordInfraError(paused, failure), (noted) =>
-    step(
+    stay(
       noted,
       publish({ type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
       ...callTimer(waiting, atMs),
@@ -248,11 +248,11 @@ function pauseCall<State extends CallingState>(
 export function resumePausedCall<State extends CallingState>(
   state: State,
   timerId: string,
-): Step<State> {
+): Move<State> {
   const paused = callsOf(state).find(
     ({ status }) => status.type === 'paused' && status.timerId === timerId,
   );
-  if (paused === undefined) return step(state);
+  if (paused === undefined) return stay(state);
   const { call } = paused;
   return goTo(
     'run-calls',

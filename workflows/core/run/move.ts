@@ -1,4 +1,4 @@
-/** A decision of the core: a new state, what the shell must do, and which part of the loop comes next. */
+/** A move of the core: a new state, what the shell must do, and which part of the loop comes next. */
 import type { AgentError, Failure } from '../failure';
 import type { JsonValue } from '../json';
 import { defined } from '../json';
@@ -8,7 +8,7 @@ import type { RuntimeCall } from '../tools/state';
 import type { Stop } from './outcome';
 import type { RunCommand, UnstampedEntry } from './protocol';
 
-/** The part of the loop that a decision leads to (`loop.ts`). */
+/** The part of the loop that a move leads to (`loop.ts`). */
 export type NextPart =
   | { readonly type: 'prepare' }
   | { readonly type: 'begin-iteration' }
@@ -40,48 +40,48 @@ export type UnstampedCommand =
   | Exclude<RunCommand, { type: 'publish' }>
   | { readonly type: 'publish'; readonly entry: UnstampedEntry };
 
-/** A decision about a state. */
-export interface Step<State, Command = UnstampedCommand> {
+/** What the core decided about a state. */
+export interface Move<State, Command = UnstampedCommand> {
   readonly state: State;
   readonly commands: readonly Command[];
   readonly next?: NextPart;
 }
 
-/** A decision after which the run waits for the next event. */
-export function step<State>(state: State, ...commands: readonly UnstampedCommand[]): Step<State> {
+/** A move after which the run waits for the next event. */
+export function stay<State>(state: State, ...commands: readonly UnstampedCommand[]): Move<State> {
   return { state, commands };
 }
 
-/** A decision after which the loop continues with a part of it. */
+/** A move after which the loop continues with a part of it. */
 export function goTo<State>(
   next: NextPart['type'] & ('prepare' | 'begin-iteration' | 'call-model' | 'run-calls' | 'settle'),
   state: State,
   ...commands: readonly UnstampedCommand[]
-): Step<State> {
+): Move<State> {
   return { state, commands, next: { type: next } };
 }
 
-/** A decision to end the run: always with a reason that a person can read. */
-export function fail<State>(state: State, stop: Stop, failure?: Failure): Step<State> {
+/** A move that ends the run: always with a reason that a person can read. */
+export function fail<State>(state: State, stop: Stop, failure?: Failure): Move<State> {
   return { state, commands: [], next: { type: 'fail', ...stop, ...defined({ failure }) } };
 }
 
-/** Decides further about the state of a step; keeps the commands of all, in order. */
+/** Decides further about the state of a move; keeps the commands of all, in order. */
 export function andThen<State>(
-  first: Step<State>,
-  ...decisions: readonly ((state: State) => Step<State>)[]
-): Step<State> {
+  first: Move<State>,
+  ...decisions: readonly ((state: State) => Move<State>)[]
+): Move<State> {
   return decisions.reduce((before, decide) => {
     const { state, commands, next = before.next } = decide(before.state);
     return { state, commands: [...before.commands, ...commands], ...defined({ next }) };
   }, first);
 }
 
-/** The step with commands before its own. */
+/** The move with commands before its own. */
 export function precededBy<State>(
   commands: readonly UnstampedCommand[],
-  decided: Step<State>,
-): Step<State> {
+  decided: Move<State>,
+): Move<State> {
   return { ...decided, commands: [...commands, ...decided.commands] };
 }
 
