@@ -11,8 +11,8 @@ import { learning } from './learning/learning';
 import { withQueueTime } from './lifecycle/activity-lifecycle';
 import { applicationFailure, boundaryFailure } from './lifecycle/error-mapping';
 import { notifiers } from './notifiers/notifiers';
+import { recoveryPlanner } from './plan-recovery';
 import { prepareRun } from './prepare-run';
-import { recoveryPlanner } from './recovery/recovery-planner';
 import { runTool } from './run-tool';
 import { subagents } from './subagents/subagents';
 

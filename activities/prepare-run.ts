@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from 'node:path';
 import type { HandedLimits, Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/run/ports';
-import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
+import type { Allowance } from '../workflows/core/budget/spend';
 import { usdOf } from '../workflows/core/budget/spend';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
@@ -12,7 +12,6 @@ import type { ActivityDeps } from './definitions/activity-deps';
 import { storeOf } from './definitions/activity-deps';
 import type { ResolvedAgent } from './definitions/agent-catalog';
 import { InfraException } from './lifecycle/infra-exception';
-import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { defined } from '../workflows/core/json';
@@ -172,19 +171,6 @@ async function firstHead(store: Store, given: PrepareRunInput): Promise<Head> {
   ]);
 }
 
-/** A failure after something was spent reports it, so that it is charged. */
-async function withSpend<Result>(
-  spend: CallSpend | undefined,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (thrown) {
-    if (spend === undefined || !(thrown instanceof InfraException)) throw thrown;
-    throw new InfraException({ ...thrown.failure, spend });
-  }
-}
-
 /**
  * Prepares a run.
  *
@@ -203,42 +189,37 @@ export async function prepareRun(
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
   const head = await firstHead(store, { ...input, goal });
-  const { knowledge, spend } = await knowledgeOfAgent(deps, agent, budget);
-  const policies = withAlternatives(agent.policies, knowledge);
-  const definition = await withSpend(spend, () =>
-    store.putBlob(
-      runConfigJson({
-        agent: agent.name,
-        system: agent.system,
-        tools: agent.tools,
-        completion: agent.completion,
-        chain: agent.chain,
-        limits,
-        compaction: agent.compaction,
-        workspace,
-        tenant,
-        learns: agent.learns,
-        knowledge,
-      }),
-    ),
+  const { policies, completion, chain, compaction, learns } = agent;
+  const definition = await store.putBlob(
+    runConfigJson({
+      agent: agent.name,
+      system: agent.system,
+      tools: agent.tools,
+      completion,
+      chain,
+      limits,
+      compaction,
+      workspace,
+      tenant,
+      learns,
+    }),
   );
   return {
     head,
-    ...defined({ spend }),
     snapshot: {
       agent: agent.name,
       flags: input.flags,
       definition,
       storeId: store.id,
-      completion: agent.completion,
-      chain: agent.chain,
+      completion,
+      chain,
       tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agent) ?? policies,
       limits,
       ...defined({ budget }),
-      compaction: agent.compaction,
+      compaction,
       recovery: agent.recovery,
       ...defined({ workspace, approvals: agent.approvals, questions: agent.questions }),
-      ...(agent.learns ? { learns: true } : {}),
+      ...(learns ? { learns: true } : {}),
       ...defined({ notifiers: deps.notifiersOfRun }),
     },
   };

@@ -7,7 +7,7 @@ import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Budget } from '../../workflows/core/budget/spend';
-import type { AgentDefinition, KnowledgeSource, RouteDefinition } from './agent';
+import type { AgentDefinition, RouteDefinition } from './agent';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';
 import { checkAgentShape } from './check-definition';
 import { checkCompaction, checkLimits } from './check-limits';
@@ -25,6 +25,7 @@ import { readOutput } from '../tools/read-output';
 import type { Tool } from '../tools/tool';
 import { UserError } from '../lifecycle/user-error';
 import { checkToolName } from '../tools/define-tool';
+import { alternativesOf } from './tool-purpose';
 
 /** Tools that OpenAI accepts in one request; more get 400 (`array_above_max_length`). Two belong to the runtime. */
 const maxTools = 128 - reservedToolNames.length;
@@ -79,7 +80,6 @@ export interface ResolvedAgent {
   readonly registry: ToolRegistry;
   /** Whether its runs learn. */
   readonly learns: boolean;
-  readonly knowledge: KnowledgeSource;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
   /** Instructions for the model. */
@@ -113,7 +113,8 @@ function toolSpec({ name, description, inputSchema }: Tool): ToolSpec {
   return { name, description, inputSchema };
 }
 
-function toolPolicy(tool: Tool): ToolPolicy {
+function toolPolicy(tool: Tool, tools: readonly Tool[]): ToolPolicy {
+  const alternatives = alternativesOf(tool, tools);
   return {
     name: tool.name,
     effect: tool.effect,
@@ -125,6 +126,7 @@ function toolPolicy(tool: Tool): ToolPolicy {
       approvals: tool.approvals,
       subagent: tool.subagent && { ...tool.subagent, tools: [] },
     }),
+    ...(alternatives.length === 0 ? {} : { alternatives }),
   };
 }
 
@@ -219,7 +221,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     name,
     completion,
     chain,
-    policies: tools.map(toolPolicy),
+    policies: tools.map((tool) => toolPolicy(tool, tools)),
     limits: checkLimits(`Agent "${name}"`, {
       ...defaultLimits,
       ...iterations,
@@ -235,7 +237,6 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     recovery: resolveRecovery(name, definition.recovery),
     registry: createToolRegistry(tools),
     learns: definition.patterns !== 'off',
-    knowledge: definition.knowledge ?? 'rules',
     coreTools,
     system: systemPrompt(definition, completion),
     tools: [...tools, ...coreTools].map(toolSpec),

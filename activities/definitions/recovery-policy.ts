@@ -14,8 +14,6 @@ export interface RecoveryOptions {
   readonly askAt?: number;
   /** Plans per run; a person's answer resets the count. Default 5 (ADR 0026). */
   readonly maxPerRun?: number;
-  /** Steps between progress estimates by a model. Default: never; the runtime's own estimate costs nothing. */
-  readonly estimateEvery?: number;
   /** Milliseconds that a question or an approval of recovery waits for a person. Default 86,400,000 (ADR 0026). */
   readonly waitMs?: number;
   /** What happens if nobody answers in time: end the run, or continue without an answer. Default `give-up`. */
@@ -41,7 +39,6 @@ const recoveryPolicySchema = z
     actAt: share,
     askAt: share,
     maxPerRun: z.number().int().min(1).max(1_000),
-    estimateEvery: z.number().int().min(1).max(10_000).exactOptional(),
     waitMs: z.number().int().min(1).max(maxMs),
     onExpiry: z.enum(['give-up', 'continue']),
   })

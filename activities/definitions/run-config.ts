@@ -8,8 +8,6 @@ import type { Completion } from '../../workflows/core/run/ports';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { checkCompaction, checkLimits } from './check-limits';
 import { InfraException } from '../lifecycle/infra-exception';
-import type { ToolKnowledge } from './tool-knowledge';
-import { toolKnowledgeSchema } from './tool-knowledge';
 import type { ToolSpec } from '../providers/provider';
 import { canonicalJson } from '../stores/content-hash';
 
@@ -27,7 +25,6 @@ export interface RunConfig {
   readonly tenant?: string | undefined;
   /** Learned patterns are used; absent = not. */
   readonly learns?: boolean | undefined;
-  readonly knowledge?: ToolKnowledge | undefined;
 }
 
 const prices = {
@@ -69,7 +66,6 @@ const configSchema = z.object({
   workspace: z.string().optional(),
   tenant: z.string().optional(),
   learns: z.boolean().optional(),
-  knowledge: toolKnowledgeSchema.optional(),
 });
 
 /** JSON text of a config; equal configs give equal text. */

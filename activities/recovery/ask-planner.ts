@@ -9,18 +9,13 @@ import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import { InfraException } from '../lifecycle/infra-exception';
-import type {
-  BrokenReply,
-  ModelReply,
-  ModelRequest,
-  OutputSchema,
-  Provider,
-} from '../providers/provider';
+import type { BrokenReply, ModelReply, ModelRequest, Provider } from '../providers/provider';
 import type { RouteCall } from '../model-call/shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall } from '../model-call/shared-health';
 import { CallMeter } from '../model-call/call-meter';
 import { replyText } from '../model-call/reply-text';
 import type { Store } from '../stores/store';
+import { actionFormat } from './planner-answer';
 
 /** Token limit and temperature of a plan (R-REC-3). */
 const planTokens = 600;
@@ -34,7 +29,6 @@ export interface PlannerQuestion {
   readonly limits: Limits;
   readonly system: string;
   readonly prompt: string;
-  readonly output: OutputSchema;
   readonly isProbe: boolean;
   readonly allowance?: Allowance;
   /** Stable over attempts: who probes a recovering route. */
@@ -43,14 +37,12 @@ export interface PlannerQuestion {
 }
 
 /** The reply: a text, or why there is none. */
-export interface PlannerReply {
-  readonly text?: string;
-  readonly problem?: string;
+export type PlannerReply = ({ readonly text: string } | { readonly problem: string }) & {
   readonly spend?: CallSpend;
-}
+};
 
 function requestOf(question: PlannerQuestion, isStructured: boolean): ModelRequest {
-  const { route, system, prompt, output } = question;
+  const { route, system, prompt } = question;
   return {
     model: route.model,
     system,
@@ -58,7 +50,7 @@ function requestOf(question: PlannerQuestion, isStructured: boolean): ModelReque
     tools: [],
     maxOutputTokens: planTokens,
     temperature: planTemperature,
-    ...(isStructured ? { output } : {}),
+    ...(isStructured ? { output: actionFormat } : {}),
   };
 }
 
@@ -69,9 +61,8 @@ async function sendWithRetries(
   signal: AbortSignal,
   retries: number,
 ): Promise<ModelReply | { readonly problem: string }> {
-  const { provider, limits, route } = question;
-  const { system, prompt, output } = question;
-  const asked = [system, prompt, JSON.stringify(output.schema)].join('\n');
+  const { provider, limits, route, system, prompt } = question;
+  const asked = [system, prompt, JSON.stringify(actionFormat.schema)].join('\n');
   let isStructured = route.toolProtocol === 'native';
   for (let failures = 0; ; failures += 1) {
     if (!meter.affords(asked, route.price, planTokens))

@@ -72,15 +72,6 @@ export class CheckedPatternStore implements PatternStore {
     });
     return pattern;
   }
-
-  async knowledge(digest: string): Promise<string | undefined> {
-    const row = await this.rows.selectKnowledge(digest);
-    return row !== undefined && contentHash(row.record) === row.recordSum ? row.record : undefined;
-  }
-
-  async keepKnowledge(digest: string, json: string): Promise<void> {
-    await this.rows.insertKnowledge(digest, { record: json, recordSum: contentHash(json) });
-  }
 }
 
 function fits(pattern: Pattern, { tenant, tool, errorFingerprint }: PatternFilter): boolean {

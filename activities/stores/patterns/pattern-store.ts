@@ -33,8 +33,4 @@ export interface PatternStore {
     id: string,
     change: (known: Pattern | undefined) => Pattern | undefined,
   ): Promise<Pattern | undefined>;
-  /** Knowledge of a set of tools, by the digest of their definitions. */
-  knowledge(digest: string): Promise<string | undefined>;
-  /** Keeps it; the first one stays. */
-  keepKnowledge(digest: string, json: string): Promise<void>;
 }

@@ -97,17 +97,6 @@ export class PatternRows {
     });
   }
 
-  async selectKnowledge(digest: string): Promise<RecordRow | undefined> {
-    const sql = 'SELECT {record}, {record_sum} FROM @tool_knowledge WHERE digest = ?';
-    return (await this.#records(sql, [digest]))[0];
-  }
-
-  async insertKnowledge(digest: string, { record, recordSum }: RecordRow): Promise<void> {
-    const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum) VALUES (?, ?, ?)
-                 ON CONFLICT (digest) DO NOTHING`;
-    await this.database.write((query) => query(sql, [digest, record, recordSum]));
-  }
-
   async #records(sql: string, values: readonly SqlValue[]): Promise<readonly RecordRow[]> {
     return (await this.#select(sql, values)).map(recordRowOf);
   }

@@ -114,8 +114,6 @@ export interface RecoveryPolicy {
   readonly askAt: number;
   /** Plans per run; a person's answer restarts the count. */
   readonly maxPerRun: number;
-  /** Steps after which a model estimates the progress; absent: never. */
-  readonly estimateEvery?: number;
   /** Milliseconds that a question or an approval of recovery waits for a person. */
   readonly waitMs: number;
   /** What is done when nobody answers in time. */

@@ -72,26 +72,6 @@ export function chargePlan<State extends BudgetSlice>(
     : chargeFailure(state, callId, returned.failure);
 }
 
-/** Takes the plan in flight. */
-export function onRecoveryPlanned<State extends ActingState>(
-  state: State,
-  stage: Planning,
-  result: PlanRecoveryResult,
-  atMs: number,
-): Step<State> {
-  if (stage.purpose === 'plan') return carryOut(state, result, stage.trouble, atMs);
-  const { estimate } = result;
-  const { steps } = state.progress;
-  const modelEstimate = estimate === undefined ? undefined : { ...estimate, afterStep: steps };
-  const progress = { ...state.progress, ...defined({ modelEstimate }) };
-  return goOn(estimated({ ...state, progress }));
-}
-
-function estimated<State extends RecoverySlice>(state: State): State {
-  const estimatedStep = state.progress.steps;
-  return { ...state, recovery: { ...state.recovery, estimatedStep } };
-}
-
 /** Takes the failure of the plan in flight: no reason to fail, so the heuristic decides. */
 export function onRecoveryPlanFailed<State extends ActingState>(
   state: State,
@@ -99,7 +79,6 @@ export function onRecoveryPlanFailed<State extends ActingState>(
   failure: InfraError,
   atMs: number,
 ): Step<State> {
-  if (stage.purpose === 'estimate') return goOn(estimated(state));
   const plan: Plan = {
     action: stage.fallback,
     source: 'heuristic',
@@ -121,7 +100,8 @@ function countTry<State extends RecoverySlice>(
   return { ...state, recovery: { ...state.recovery, retries: { [toolName]: before + 1 } } };
 }
 
-function carryOut<State extends ActingState>(
+/** Takes a plan. */
+export function carryOut<State extends ActingState>(
   state: State,
   planned: Plan,
   trouble: RecoveryTrouble,

@@ -138,9 +138,6 @@ export function stuckReason(
       code: 'low_progress',
       reason: `Only ${state.recentGains} of the last ${state.recentSteps} steps brought something new.`,
     };
-  const { modelEstimate } = state;
-  if (modelEstimate?.isStuck === true && modelEstimate.afterStep === state.steps)
-    return { code: 'no_progress', reason: modelEstimate.reasoning };
   return undefined;
 }
 
@@ -161,17 +158,16 @@ export function estimateProgress(
   const stuck = stuckReason(state, loop);
   const blockers = state.memory.failures.map(blockerText);
   const [newest] = blockers.slice(-1);
-  const byModel = state.modelEstimate;
   const counted = `${state.gainingSteps} of ${state.steps} steps brought something new.`;
   return {
-    progressPercent: byModel?.progressPercent ?? percentOf(state),
-    reasoning: stuck?.reason ?? byModel?.reasoning ?? counted,
+    progressPercent: percentOf(state),
+    reasoning: stuck?.reason ?? counted,
     nextMilestone:
       loop !== undefined
         ? 'Break the loop.'
         : newest !== undefined
           ? `Get past the blocker: ${newest}`
-          : (byModel?.nextMilestone ?? 'The next new result, or the answer.'),
+          : 'The next new result, or the answer.',
     blockers: loop === undefined ? blockers : [...blockers, loop.description],
     isStuck: stuck !== undefined,
   };

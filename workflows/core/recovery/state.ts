@@ -5,7 +5,6 @@ import type { AgentError } from '../failure';
 import type { JsonObject } from '../json';
 import type {
   FailedCall,
-  ProgressEstimate,
   RecoveryAction,
   RecoveryPolicy,
   RecoverySource,
@@ -67,8 +66,6 @@ export interface ProgressState {
   readonly recentGains: number;
   readonly underWay: StepUnderWay;
   readonly latest?: LatestStep;
-  /** The last estimate of a model, and after which step. */
-  readonly modelEstimate?: ProgressEstimate & { readonly afterStep: number };
 }
 
 /** A step that has just started. */
@@ -111,8 +108,6 @@ export interface RecoveryState {
   readonly refutedStep: number;
   /** What that action was for: people and planners must read that the trouble persists. */
   readonly refutedTrouble?: string;
-  /** Step after which a model last estimated the progress. */
-  readonly estimatedStep: number;
   /** Plans since the start, or since a person's last answer. */
   readonly plans: number;
   /** All plans and waits, for ids. */
@@ -148,7 +143,6 @@ export const initialRecovery: RecoverySlice = {
   recovery: {
     handledStep: -1,
     refutedStep: -1,
-    estimatedStep: 0,
     plans: 0,
     count: 0,
     retries: {},
@@ -176,7 +170,6 @@ export type RecoveryStage =
   | {
       readonly type: 'planning';
       readonly callId: string;
-      readonly purpose: 'plan' | 'estimate';
       readonly fallback: RecoveryAction;
       readonly trouble: RecoveryTrouble;
     }
