@@ -58,7 +58,7 @@ const features = [
     name: 'learning',
     room: '^activities/learning/',
     composedBy:
-      '^(activities/(index|record-observations|extract-patterns|plan-recovery)\\.ts$|workers/cli/)',
+      '^(activities/(index|extract-patterns|plan-recovery)\\.ts$|workers/cli/)',
   },
   {
     name: 'notifiers',

@@ -100,7 +100,7 @@ async function extractForTenant(
 ): Promise<{ observations: number; patterns: readonly Pattern[] }> {
   const observations = await store.observations(tenant);
   const fixes = gatherFixes(observations);
-  const known = await store.patterns({ tenant });
+  const known = await store.patterns(tenant);
   const knownIds = new Set(known.map(({ id }) => id));
   const gone = known.filter(({ id }) => !fixes.has(id));
   const patterns: Pattern[] = [];

@@ -58,7 +58,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
     (all, { hooks }) => ({ ...all, ...hooks?.(config) }),
     { store: config.store, catalog, clock: config.clock ?? Date.now, definitions: new Map() },
   );
-  deps.subagents?.check(catalog.agents, catalog.agent);
+  deps.subagents?.check(catalog.agents);
   const activities: Activities = {
     prepareRun: (input) => crossing(() => prepareRun(deps, input)),
     callModel: (input) => withQueueTime(deps.clock, () => callModel(deps, input)),

@@ -107,7 +107,7 @@ async function ask(place: Place): Promise<PlannerReply> {
   const { config } = definition;
   const route = input.routeIndex === undefined ? undefined : config.chain[input.routeIndex];
   if (route === undefined) return { problem: 'every route of the chain is cooling down' };
-  const provider = deps.catalog.provider(route.provider);
+  const provider = deps.catalog.providers.get(route.provider);
   if (provider === undefined) return { problem: `no provider "${route.provider}" on this worker` };
   return askPlanner({
     store,

@@ -9,7 +9,7 @@ import { usdOf } from '../workflows/core/budget/spend';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
-import { storeOf } from './definitions/activity-deps';
+import { agentNames, storeOf } from './definitions/activity-deps';
 import type { ResolvedAgent } from './definitions/agent-catalog';
 import { InfraException } from './lifecycle/infra-exception';
 import { appendPending } from './model-call/pending-results';
@@ -43,11 +43,11 @@ function configInvalid(message: string): InfraException {
 }
 
 function agentOf(deps: ActivityDeps, input: PrepareRunInput): ResolvedAgent {
-  const agent = deps.catalog.agent(input.agent);
+  const agent = deps.catalog.agents.get(input.agent);
   if (agent !== undefined) return agent;
   throw new InfraException({
     code: 'agent_unknown',
-    message: `No agent is called "${input.agent}"; this worker has ${deps.catalog.agentNames().join(', ') || 'none'}.`,
+    message: `No agent is called "${input.agent}"; this worker has ${agentNames(deps)}.`,
   });
 }
 
@@ -110,7 +110,7 @@ function budgetOf(
     checkPriced(
       'This run',
       usd,
-      deps.subagents?.chainsBelow(agent, deps.catalog.agent) ?? agent.chain,
+      deps.subagents?.chainsBelow(agent, deps.catalog.agents) ?? agent.chain,
     );
     return allowance;
   } catch (thrown) {
@@ -213,7 +213,7 @@ export async function prepareRun(
       storeId: store.id,
       completion,
       chain,
-      tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agent) ?? policies,
+      tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,
       limits,
       ...defined({ budget }),
       compaction,

@@ -5,8 +5,8 @@ import type { Limits } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
+import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { PriceDefinition } from '../models/model-tables';
-import type { RecoveryOptions } from './recovery-policy';
 import type { Tool } from '../tools/tool';
 
 /** One route of a chain, as people write it. */
@@ -47,5 +47,5 @@ export interface AgentDefinition {
   /** When and how a long conversation is compacted. */
   readonly compaction?: Partial<CompactionConfig>;
   /** How its runs recover when they are stuck. */
-  readonly recovery?: RecoveryOptions;
+  readonly recovery?: Partial<RecoveryPolicy>;
 }

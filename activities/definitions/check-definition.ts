@@ -4,6 +4,10 @@ import { UserError } from '../lifecycle/user-error';
 
 const text = z.string({ error: 'give a text' });
 const anything = z.unknown().optional();
+const tokens = z
+  .int({ error: 'give a whole number of at least 1' })
+  .min(1, 'give a whole number of at least 1')
+  .optional();
 
 function fn(what: string): z.ZodType {
   return z.custom((value) => typeof value === 'function', `give ${what}`);
@@ -44,8 +48,8 @@ const routeShape = z.strictObject({
   provider: text,
   model: text,
   toolProtocol: oneOf('native', 'text').optional(),
-  maxOutputTokens: anything,
-  windowTokens: anything,
+  maxOutputTokens: tokens,
+  windowTokens: tokens,
   temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
   prices: anything,
 });

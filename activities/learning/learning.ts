@@ -3,11 +3,11 @@ import { recoveryInstructions } from '../../workflows/core/errors/recovery-messa
 import type { AgentErrorCode } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
 import type { Feature } from '../definitions/activity-deps';
+import { loadDefinition, storeOf } from '../definitions/activity-deps';
 import type { LearningHooks } from '../definitions/feature-hooks';
 import { extractPatterns } from '../extract-patterns';
 import { withHeartbeat } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
-import { recordObservations } from '../record-observations';
 import { defaultTenant, readResults, recordErrors } from './record-errors';
 import { lookupPattern } from './use-patterns';
 
@@ -49,7 +49,11 @@ const hooks: LearningHooks = {
 export const learning: Feature = {
   hooks: () => ({ learning: hooks }),
   activities: (deps) => ({
-    recordObservations: (input) => recordObservations(deps, input),
+    async recordObservations({ storeId, definition, head, observations }) {
+      const store = storeOf(deps, storeId);
+      const { config } = await loadDefinition(deps, definition);
+      await recordErrors(store, config, await store.loadTranscript(head), observations);
+    },
     extractPatterns: () =>
       withHeartbeat(
         () => undefined,

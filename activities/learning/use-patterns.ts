@@ -67,7 +67,7 @@ export async function lookupPattern(
 ): Promise<LearnedAction | undefined> {
   const { tenant, tool } = context;
   const kind = errorFingerprint(context.errorCode, context.errorMessage);
-  const found = await store.patterns({ tenant, tool, errorFingerprint: kind });
+  const found = await store.patterns(tenant, { tool, errorFingerprint: kind });
   const advices = found
     .filter(({ status, fix }) => status === 'active' && isPossible(fix, context))
     .map((pattern) => adviceOf(pattern, context, nowMs))

@@ -29,8 +29,12 @@ async function selected(
   patterns: PatternStore,
   { tenant, tool, status }: PatternFilter,
 ): Promise<readonly Pattern[]> {
-  const found = await patterns.patterns(defined({ tenant, tool }));
-  return found.filter((pattern) => status === undefined || pattern.status === status);
+  const found = await patterns.patterns(tenant);
+  return found.filter(
+    (pattern) =>
+      (tool === undefined || pattern.tool === tool) &&
+      (status === undefined || pattern.status === status),
+  );
 }
 
 /** Errors: `UserError` for an id that is not in the store. */

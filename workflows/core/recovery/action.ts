@@ -106,16 +106,16 @@ export type RecoveryExpiry = 'give-up' | 'continue';
 
 /** How a run recovers, resolved at its start. */
 export interface RecoveryPolicy {
-  /** `observe` plans and publishes, and executes nothing. */
+  /** `auto` runs actions, `observe` only plans and publishes, `off` does neither. Default `auto`. */
   readonly mode: 'off' | 'observe' | 'auto';
-  /** Confidence from which an action is carried out (R-REC-4). */
+  /** Confidence from which an action runs at once. Default 0.8 (R-REC-4). */
   readonly actAt: number;
-  /** Confidence from which a person is asked to approve; below, a person takes over (R-REC-4). */
+  /** Confidence from which a person is asked first; below it a person takes over. Default 0.5 (R-REC-4). */
   readonly askAt: number;
-  /** Plans per run; a person's answer restarts the count. */
+  /** Plans per run; a person's answer restarts the count. Default 5 (ADR 0026). */
   readonly maxPerRun: number;
-  /** Milliseconds that a question or an approval of recovery waits for a person. */
+  /** Milliseconds that a question or an approval of recovery waits for a person. Default 86,400,000 (ADR 0026). */
   readonly waitMs: number;
-  /** What is done when nobody answers in time. */
+  /** What is done when nobody answers in time. Default `give-up`. */
   readonly onExpiry: RecoveryExpiry;
 }
