@@ -10,7 +10,7 @@ import { defined } from '../workflows/core/json';
 import { asClientError } from './temporal-failure';
 
 /** What the schedule is to be. */
-export interface PatternScheduleOptions {
+interface PatternScheduleOptions {
   /** Task queue of workers that have the store with the observations. */
   readonly taskQueue: string;
   /** Milliseconds between two extractions. Default: what a present schedule has, else an hour (ADR 0027). */
@@ -20,7 +20,7 @@ export interface PatternScheduleOptions {
 }
 
 /** What was made of the schedule. */
-export interface PatternSchedule {
+interface PatternSchedule {
   readonly scheduleId: string;
   readonly taskQueue: string;
   /** Milliseconds between two extractions; absent if a person gave the schedule times of another kind. */
@@ -100,8 +100,8 @@ async function create(
   }
 }
 
-/** `created holdfast-extract-patterns-holdfast, every 60 min`. */
+/** `schedule of learned patterns: holdfast-extract-patterns-holdfast created, every 60 min`. */
 export function scheduleText({ scheduleId, everyMs, created, paused }: PatternSchedule): string {
   const every = everyMs === undefined ? '' : `, every ${everyMs / 60_000} min`;
-  return `${scheduleId} ${created ? 'created' : 'is there'}${every}${paused ? ', paused' : ''}`;
+  return `schedule of learned patterns: ${scheduleId} ${created ? 'created' : 'is there'}${every}${paused ? ', paused' : ''}`;
 }
