@@ -65,6 +65,14 @@ export interface FailedCall {
   readonly lastStep: number;
 }
 
+/** The newest call, as a plan reads it. */
+export interface LatestStep {
+  readonly tool: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly success: boolean;
+}
+
 /** Everything that a plan is made from. Bounded: it travels in an activity's input. */
 export interface StuckContext {
   readonly goal: string;
@@ -74,12 +82,7 @@ export interface StuckContext {
   /** The last successful calls, newest last. */
   readonly completedSteps: readonly string[];
   readonly facts: readonly string[];
-  readonly latest?: {
-    readonly tool: string;
-    readonly action: string;
-    readonly outcome: string;
-    readonly success: boolean;
-  };
+  readonly latest?: LatestStep;
   /** Unhealed failures, newest last. */
   readonly failures: readonly FailedCall[];
   /** What to look a pattern up by: the newest failure's code, else what the run is stuck on. */

@@ -28,7 +28,7 @@ import { decideByConfidence } from './confidence';
 import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
-import { activePolicy, currentStage, recoveryStage } from './state';
+import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
 import {
   actionSummary,
   gaveUpMessage,
@@ -39,7 +39,10 @@ import {
 } from './text';
 import { startTrial } from './trial';
 import type { RecoveringState } from './waits';
-import { startAsking, startBackoff, startEscalation } from './waits';
+import { personWaitMs, startEscalation, startWait } from './waits';
+
+/** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
+const firstBackoffMs = 2_000;
 
 /** What carrying out a plan reads and changes. */
 export type ActingState = RecoveringState &
@@ -147,14 +150,32 @@ function follow<State extends ActingState>(
     case 'observes':
       return goOn(state);
     case 'asks':
-      return startAsking(state, plan, trouble, atMs);
+      return startWait(
+        state,
+        (timed) => ({
+          type: 'asking',
+          approvalId: `recovery-${state.recovery.count}`,
+          plan,
+          trouble,
+          ...timed,
+        }),
+        personWaitMs(state),
+        `approval of ${actionSummary(action)}`,
+        atMs,
+      );
     case 'escalates':
       return startEscalation(state, action, trouble, atMs);
     case 'gives up':
       return giveUp(state, gaveUpMessage(action, trouble));
     case 'acts':
       return action.strategy === 'retry' && runnableCall(state, plan) !== undefined
-        ? startBackoff(state, plan, trouble, atMs)
+        ? startWait(
+            state,
+            (timed) => ({ type: 'backing-off', plan, trouble, ...timed }),
+            firstBackoffMs * 2 ** (state.recovery.retries[action.action.toolName] ?? 0),
+            `a pause before ${actionSummary(action)}`,
+            atMs,
+          )
         : act(state, plan, trouble);
   }
 }
@@ -210,7 +231,7 @@ export function settleRuntimeCall<State extends ActingState>(
 ): Step<State> {
   const settled: State = {
     ...forgetLoop(state),
-    progress: { ...state.progress, underWay: { gains: [], failed: [] } },
+    progress: { ...state.progress, underWay: freshStep },
     next: { ...state.next, runtimeResults: [{ pending, introduction }] },
   };
   // The text of a failed call may ask for more rights, also after a call of the runtime.

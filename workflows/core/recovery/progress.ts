@@ -2,9 +2,10 @@
 import type { Success } from './memory';
 import { recount, rememberFailure, rememberSuccess } from './memory';
 import type { AgentError } from '../failure';
+import { defined } from '../json';
 import type { JsonObject } from '../json';
-import type { FailedCall, ProgressEstimate, StuckCode } from './action';
-import type { LatestStep, ProgressState } from './state';
+import type { FailedCall, LatestStep, ProgressEstimate, StuckCode } from './action';
+import type { ProgressState } from './state';
 import { freshStep } from './state';
 
 /** Steps without progress after which a run is stuck (R-PROG-2). */
@@ -48,13 +49,11 @@ export function noteFailure(
     outcome: `${error.code}: ${error.message}`.slice(0, outcomeChars),
     success: false,
   };
-  const failed = { error, ...(input === undefined ? {} : { input }) };
   return {
     ...state,
     memory: rememberFailure(state.memory, error, input, state.steps + 1),
     underWay: {
       ...state.underWay,
-      failed: [...state.underWay.failed, failed].slice(-8),
       last: state.underWay.last?.success === true ? state.underWay.last : last,
     },
   };
@@ -69,17 +68,16 @@ export function restartIdleCount(state: ProgressState): ProgressState {
 export function endStep(state: ProgressState, isNeutral = false): ProgressState {
   const { underWay } = state;
   const gained = underWay.gains.length > 0 ? 1 : 0;
-  const { latest: _before, ...rest } = state;
   const latest = underWay.last ?? state.latest;
   return {
-    ...rest,
+    ...state,
     steps: state.steps + 1,
     gainingSteps: state.gainingSteps + gained,
     idleSteps: gained === 1 ? 0 : state.idleSteps + (isNeutral ? 0 : 1),
     recentSteps: state.recentSteps + (isNeutral ? 0 : 1),
     recentGains: state.recentGains + gained,
     underWay: freshStep,
-    ...(latest === undefined ? {} : { latest }),
+    ...defined({ latest }),
   };
 }
 

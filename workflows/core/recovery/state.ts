@@ -1,10 +1,9 @@
 /** The slices that recovery owns: progress, what was planned and tried, and what is on trial. */
 import type { SnapshotSlice } from '../run/ports';
 import type { PhaseSlice } from '../run/phases';
-import type { AgentError } from '../failure';
-import type { JsonObject } from '../json';
 import type {
   FailedCall,
+  LatestStep,
   RecoveryAction,
   RecoveryPolicy,
   RecoverySource,
@@ -27,29 +26,10 @@ export interface ExecutionMemory {
   readonly failures: readonly FailedCall[];
 }
 
-/** Nothing known yet. */
-export const emptyMemory: ExecutionMemory = {
-  facts: [],
-  files: [],
-  seen: [],
-  effects: [],
-  completedSteps: [],
-  failures: [],
-};
-
 /** What happened in the step that is under way. */
 interface StepUnderWay {
   readonly gains: readonly string[];
-  readonly failed: readonly { readonly error: AgentError; readonly input?: JsonObject }[];
   readonly last?: LatestStep;
-}
-
-/** The newest call, as a plan reads it. */
-export interface LatestStep {
-  readonly tool: string;
-  readonly action: string;
-  readonly outcome: string;
-  readonly success: boolean;
 }
 
 /** Progress of a run. */
@@ -69,11 +49,11 @@ export interface ProgressState {
 }
 
 /** A step that has just started. */
-export const freshStep: StepUnderWay = { gains: [], failed: [] };
+export const freshStep: StepUnderWay = { gains: [] };
 
 /** A run that has done nothing yet. */
 export const initialProgress: ProgressState = {
-  memory: emptyMemory,
+  memory: { facts: [], files: [], seen: [], effects: [], completedSteps: [], failures: [] },
   steps: 0,
   gainingSteps: 0,
   idleSteps: 0,
@@ -122,11 +102,8 @@ export interface RecoveryState {
   readonly failed: number;
   readonly trial?: RecoveryTrial;
   /** The newest plan, for people. */
-  readonly last?: {
-    readonly strategy: RecoveryAction['strategy'];
+  readonly last?: Pick<RecoveryAction, 'strategy' | 'confidence' | 'reasoning'> & {
     readonly source: RecoverySource;
-    readonly confidence: number;
-    readonly reasoning: string;
     readonly toolName: string;
   };
 }
@@ -166,33 +143,19 @@ export interface TimedWait {
 }
 
 /** A stage of recovery: part of the state, so that it survives a worker's death. */
-export type RecoveryStage =
-  | {
-      readonly type: 'planning';
-      readonly callId: string;
-      readonly fallback: RecoveryAction;
-      readonly trouble: RecoveryTrouble;
-    }
+export type RecoveryStage = { readonly trouble: RecoveryTrouble } & (
+  | { readonly type: 'planning'; readonly callId: string; readonly fallback: RecoveryAction }
   /** A retry waits a little first. */
-  | ({
-      readonly type: 'backing-off';
-      readonly plan: Plan;
-      readonly trouble: RecoveryTrouble;
-    } & TimedWait)
+  | ({ readonly type: 'backing-off'; readonly plan: Plan } & TimedWait)
   /** A person decides whether the action is carried out. */
-  | ({
-      readonly type: 'asking';
-      readonly approvalId: string;
-      readonly plan: Plan;
-      readonly trouble: RecoveryTrouble;
-    } & TimedWait)
+  | ({ readonly type: 'asking'; readonly approvalId: string; readonly plan: Plan } & TimedWait)
   /** A person answers a question. */
   | ({
       readonly type: 'escalated';
       readonly questionId: string;
       readonly question: string;
-      readonly trouble: RecoveryTrouble;
-    } & TimedWait);
+    } & TimedWait)
+);
 
 /** The phase in which a stuck run recovers. */
 export interface Recovering {
