@@ -15,8 +15,8 @@ export interface LearnedAction extends RecoveryAction {
 }
 
 /** The error that a run is stuck on, and where to look for a fix. */
-interface LearnedQuestion {
-  readonly config: RunConfig;
+export interface LearnedQuestion {
+  readonly config: Pick<RunConfig, 'tenant' | 'tools'>;
   readonly trouble: RecoveryTrouble;
   readonly messages: readonly Message[];
   readonly nowMs: number;

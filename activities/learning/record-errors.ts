@@ -10,7 +10,7 @@ import type { Store } from '../stores/store';
 import { isJsonObject } from '../tools/input-schema';
 import type { CallWithInput, ReadResult } from './fix-template';
 import { fixBetween } from './fix-template';
-import { reportPatternUse } from './use-patterns';
+import { afterUse } from './evidence';
 
 /** Tenant of runs without one. */
 export const defaultTenant = 'default';
@@ -114,6 +114,6 @@ export async function recordErrors(
   for (const { patternId, key, fixedBy, atMs } of observations)
     if (patternId !== undefined) {
       const use = { key, helped: fixedBy !== 'none' };
-      await reportPatternUse(store.patterns, patternId, use, atMs);
+      await store.patterns.updatePattern(patternId, (known) => known && afterUse(known, use, atMs));
     }
 }
