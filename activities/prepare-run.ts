@@ -22,15 +22,12 @@ import { isJsonObject } from './tools/input-schema';
 import { UserError } from './lifecycle/user-error';
 
 async function checkWorkspace(workspace: string): Promise<string> {
-  const problem = async (): Promise<string | undefined> => {
-    if (!isAbsolute(workspace)) return 'is not an absolute path';
-    try {
-      return (await stat(workspace)).isDirectory() ? undefined : 'is not a directory';
-    } catch {
-      return "does not exist on this worker's machine";
-    }
-  };
-  const found = await problem();
+  const found = isAbsolute(workspace)
+    ? await stat(workspace).then(
+        (stats) => (stats.isDirectory() ? undefined : 'is not a directory'),
+        () => "does not exist on this worker's machine",
+      )
+    : 'is not an absolute path';
   if (found === undefined) return resolve(workspace);
   throw new InfraException({
     code: 'workspace_missing',
@@ -51,16 +48,21 @@ function agentOf(deps: ActivityDeps, input: PrepareRunInput): ResolvedAgent {
   });
 }
 
-function limitsOf(agent: ResolvedAgent, input: PrepareRunInput): Limits {
-  const wanted = input.limits ?? {};
-  const cooldownMs = { ...agent.limits.cooldownMs, ...wanted.cooldownMs };
+/** The limits or the budget of a run, checked as those of an agent are. */
+function checkedForRun<Checked>(check: () => Checked): Checked {
   try {
-    const limits = { ...agent.limits, ...wanted, cooldownMs };
-    return checkLimits('This run', withinParent(limits, input.parent?.limits));
+    return check();
   } catch (thrown) {
     if (thrown instanceof UserError) throw configInvalid(thrown.message);
     throw thrown;
   }
+}
+
+function limitsOf(agent: ResolvedAgent, input: PrepareRunInput): Limits {
+  const wanted = input.limits ?? {};
+  const cooldownMs = { ...agent.limits.cooldownMs, ...wanted.cooldownMs };
+  const limits = { ...agent.limits, ...wanted, cooldownMs };
+  return checkLimits('This run', withinParent(limits, input.parent?.limits));
 }
 
 /** A subagent may use what its parent run has left, never more. */
@@ -101,22 +103,12 @@ function budgetOf(
   agent: ResolvedAgent,
   input: PrepareRunInput,
 ): Allowance | undefined {
-  try {
-    const wanted = input.budget === undefined ? {} : checkBudget('This run', input.budget);
-    const budget = { ...agent.budget, ...wanted };
-    const allowance = allowanceOf(budget, input.parent?.allowance);
-    const isInMoney = allowance?.nanoUsd !== undefined;
-    const usd = isInMoney ? { usd: usdOf(allowance.nanoUsd) } : {};
-    checkPriced(
-      'This run',
-      usd,
-      deps.subagents?.chainsBelow(agent, deps.catalog.agents) ?? agent.chain,
-    );
-    return allowance;
-  } catch (thrown) {
-    if (thrown instanceof UserError) throw configInvalid(thrown.message);
-    throw thrown;
-  }
+  const wanted = input.budget && checkBudget('This run', input.budget);
+  const allowance = allowanceOf({ ...agent.budget, ...wanted }, input.parent?.allowance);
+  const isInMoney = allowance?.nanoUsd !== undefined;
+  const chains = deps.subagents?.chainsBelow(agent, deps.catalog.agents) ?? agent.chain;
+  checkPriced('This run', isInMoney ? { usd: usdOf(allowance.nanoUsd) } : {}, chains);
+  return allowance;
 }
 
 /** Whose run it is; absent for the default. */
@@ -182,14 +174,14 @@ export async function prepareRun(
 ): Promise<PrepareRunResult> {
   const store = storeOf(deps, input.storeId ?? deps.store.id);
   const agent = agentOf(deps, input);
-  const limits = limitsOf(agent, input);
-  const budget = budgetOf(deps, agent, input);
+  const limits = checkedForRun(() => limitsOf(agent, input));
+  const budget = checkedForRun(() => budgetOf(deps, agent, input));
   const goal = checkGoal(await goalOf(store, input));
   const workspace =
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
   const head = await firstHead(store, { ...input, goal });
-  const { policies, completion, chain, compaction, learns } = agent;
+  const { policies, completion, chain, compaction } = agent;
   const definition = await store.putBlob(
     runConfigJson({
       agent: agent.name,
@@ -201,7 +193,6 @@ export async function prepareRun(
       compaction,
       workspace,
       tenant,
-      learns,
     }),
   );
   return {
@@ -219,7 +210,7 @@ export async function prepareRun(
       compaction,
       recovery: agent.recovery,
       ...defined({ workspace, approvals: agent.approvals, questions: agent.questions }),
-      ...(learns ? { learns: true } : {}),
+      ...(agent.learns ? { learns: true } : {}),
       ...defined({ notifiers: deps.notifiersOfRun }),
     },
   };

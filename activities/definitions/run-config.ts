@@ -16,8 +16,6 @@ export interface RunConfig extends Pick<
   readonly workspace?: string | undefined;
   /** Absent = `default`. */
   readonly tenant?: string | undefined;
-  /** Learned patterns are used; absent = not. */
-  readonly learns?: boolean | undefined;
 }
 
 const prices = {
@@ -58,7 +56,6 @@ const configSchema = z.object({
   compaction: z.record(z.string(), z.unknown()).optional(),
   workspace: z.string().optional(),
   tenant: z.string().optional(),
-  learns: z.boolean().optional(),
 });
 
 /** JSON text of a config; equal configs give equal text. */
