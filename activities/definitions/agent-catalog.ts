@@ -147,7 +147,6 @@ function resolveRoute(
     );
   const problem = provider.problem();
   if (problem !== undefined) throw new UserError(`${where}: ${problem}`);
-  if (route.model.trim() === '') throw new UserError(`${where}: the model's name is empty.`);
   const windowTokens = route.windowTokens ?? windowOf(route.provider, route.model, windows);
   if (windowTokens === undefined)
     throw new UserError(
@@ -171,15 +170,9 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
   checkAgentShape(definition);
   const { name, completion = 'text', approvals, questions } = definition;
   const where = `Agent "${name}"`;
-  if (!/^[\w.-]{1,100}$/.test(name))
-    throw new UserError(
-      `Agent name ${JSON.stringify(name)} is not usable; use 1 to 100 letters, digits, "_", "-" and ".".`,
-    );
-  if (definition.instructions.trim() === '')
-    throw new UserError(`Agent "${name}" has no instructions; say what it is for.`);
   if (definition.output !== undefined && completion === 'text')
     throw new UserError(
-      `Agent "${name}" has an output schema but completion "text"; set completion: "tool".`,
+      `${where} has an output schema but completion "text"; set completion: "tool".`,
     );
   const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
   const budget = definition.budget && checkBudget(where, definition.budget);

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import { UserError } from '../lifecycle/user-error';
 
 const text = z.string({ error: 'give a text' });
+const filledText = text.refine((value) => value.trim() !== '', 'give a text that is not empty');
 const anything = z.unknown().optional();
 const tokens = z
-  .int({ error: 'give a whole number of at least 1' })
-  .min(1, 'give a whole number of at least 1')
+  .custom<number>((value) => Number.isInteger(value) && Number(value) >= 1, {
+    error: ({ input }) => `${String(input)} is no whole number of at least 1`,
+  })
   .optional();
 
 function fn(what: string): z.ZodType {
@@ -46,7 +48,7 @@ const toolShape = z.strictObject({
 
 const routeShape = z.strictObject({
   provider: text,
-  model: text,
+  model: filledText,
   toolProtocol: oneOf('native', 'text').optional(),
   maxOutputTokens: tokens,
   windowTokens: tokens,
@@ -60,8 +62,8 @@ const madeTool = z.custom(
 );
 
 const agentShape = z.strictObject({
-  name: text,
-  instructions: text,
+  name: text.regex(/^[\w.-]{1,100}$/, 'use 1 to 100 letters, digits, "_", "-" and "."'),
+  instructions: filledText,
   chain: z
     .array(routeShape, { error: 'give an array of { provider, model }' })
     .min(1, 'give at least one { provider, model }'),
