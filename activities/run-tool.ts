@@ -5,7 +5,7 @@ import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';
 import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/core/tools/ports';
-import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
+import type { ActivityDeps } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
 import { afterEarlierAttempt, countedAttempt } from './tool-call/attempts';

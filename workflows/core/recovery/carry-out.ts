@@ -1,11 +1,9 @@
 /** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
-import { charge, chargeFailure } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { healErrors } from '../errors/agent-errors';
 import { resetErrors } from '../errors/circuit-breaker';
 import type { ErrorsSlice } from '../errors/state';
 import type { InfraError } from '../failure';
-import { noSpend } from '../budget/spend';
 import { forgetLoop } from '../guard/loop-guard';
 import type { GuardSlice } from '../guard/state';
 import { defined } from '../json';
@@ -25,7 +23,6 @@ import { addNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
-import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
 import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
@@ -62,17 +59,6 @@ function goOn<State extends ActingState>(
   ...commands: readonly RunCommand[]
 ): Step<State> {
   return goTo('begin-iteration', { ...state, phase: { type: 'ready' } }, ...commands);
-}
-
-/** Charges what a plan cost, also one that failed. */
-export function chargePlan<State extends BudgetSlice>(
-  state: State,
-  callId: string,
-  returned: { readonly result: PlanRecoveryResult } | { readonly failure: InfraError },
-): State {
-  return 'result' in returned
-    ? charge(state, callId, returned.result.spend ?? noSpend)
-    : chargeFailure(state, callId, returned.failure);
 }
 
 /** Takes the failure of the plan in flight: no reason to fail, so the heuristic decides. */

@@ -21,7 +21,7 @@ import { onNotified } from '../notifications/notifications';
 import { onDecisionTimer } from '../people/decisions';
 import { onEditChecked, uncheckable } from '../people/edit-approval';
 import { onMessageAdded, onSignalDropped } from '../people/messages';
-import { carryOut, chargePlan, onRecoveryPlanFailed, onRecoveryTimer } from '../recovery/carry-out';
+import { carryOut, onRecoveryPlanFailed, onRecoveryTimer } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { stageTimer } from '../recovery/waits';
 import { goalForPeople, shownGoalOf, shownText } from '../secrets/shown-text';
@@ -188,13 +188,13 @@ const handlers = {
   'recovery-planned': (state, { callId, result, atMs }) => {
     const stage = recoveryStage(state, 'planning');
     return stage?.callId === callId
-      ? carryOut(chargePlan(state, callId, { result }), result, stage.trouble, atMs)
+      ? carryOut(charge(state, callId, result.spend ?? noSpend), result, stage.trouble, atMs)
       : step(state);
   },
   'recovery-plan-failed': (state, { callId, failure, atMs }) => {
     const stage = recoveryStage(state, 'planning');
     return stage?.callId === callId
-      ? onRecoveryPlanFailed(chargePlan(state, callId, { failure }), stage, failure, atMs)
+      ? onRecoveryPlanFailed(chargeFailure(state, callId, failure), stage, failure, atMs)
       : step(state);
   },
   'subagent-ended': (state, { toolCallId, end, atMs }) =>
@@ -231,7 +231,7 @@ const landings = {
   'tool-call-failed': (state, { toolCallId, failure, atMs }) =>
     landCall(state, toolCallId, { failure }, atMs),
   'recovery-planned': (state, { callId, result, atMs }) =>
-    land(state, callId, atMs, (before) => chargePlan(before, callId, { result })),
+    land(state, callId, atMs, (before) => charge(before, callId, result.spend ?? noSpend)),
   'recovery-plan-failed': landFailure,
   'subagent-ended': (state, { toolCallId, end, atMs }) => {
     const landed = awaitedCall(state, toolCallId);
