@@ -57,8 +57,7 @@ const features = [
   {
     name: 'learning',
     room: '^activities/learning/',
-    composedBy:
-      '^(activities/(index|record-observations|extract-patterns|plan-recovery)\\.ts$|workers/cli/)',
+    composedBy: '^(activities/(index|extract-patterns|plan-recovery)\\.ts$|workers/cli/)',
   },
   {
     name: 'notifiers',

@@ -1,16 +1,12 @@
 /** The Temporal Schedule that extracts patterns from observations. */
-import type {
-  Client,
-  ScheduleClient,
-  ScheduleOptionsStartWorkflowAction,
-} from '@temporalio/client';
+import type { Client, ScheduleOptionsStartWorkflowAction } from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporalio/client';
 import { extractPatternsWorkflow, patternScheduleId } from '../workflows/contract';
 import { defined } from '../workflows/core/json';
 import { asClientError } from './temporal-failure';
 
 /** What the schedule is to be. */
-export interface PatternScheduleOptions {
+interface PatternScheduleOptions {
   /** Task queue of workers that have the store with the observations. */
   readonly taskQueue: string;
   /** Milliseconds between two extractions. Default: what a present schedule has, else an hour (ADR 0027). */
@@ -20,7 +16,7 @@ export interface PatternScheduleOptions {
 }
 
 /** What was made of the schedule. */
-export interface PatternSchedule {
+interface PatternSchedule {
   readonly scheduleId: string;
   readonly taskQueue: string;
   /** Milliseconds between two extractions; absent if a person gave the schedule times of another kind. */
@@ -45,28 +41,37 @@ export async function schedulePatterns(
   { taskQueue, everyMs, address }: PatternScheduleOptions,
 ): Promise<PatternSchedule> {
   const scheduleId = patternScheduleId(taskQueue);
+  const action = extractionOn(taskQueue);
   try {
-    const created = await create(schedule, taskQueue, everyMs ?? defaultEveryMs);
+    const created = await schedule
+      .create({
+        scheduleId,
+        spec: { intervals: [{ every: everyMs ?? defaultEveryMs }] },
+        action,
+        // Missed extractions need no catch-up: each one reads all observations.
+        policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
+      })
+      .then(() => true, isThere);
     const handle = schedule.getHandle(scheduleId);
     if (!created && everyMs !== undefined)
       await handle.update(({ policies, state }) => ({
         spec: { intervals: [{ every: everyMs }] },
-        action: extractionOn(taskQueue),
+        action,
         policies,
         state,
       }));
     const { spec, state } = await handle.describe();
     const every = spec.intervals?.[0]?.every;
-    return {
-      scheduleId,
-      taskQueue,
-      ...defined({ everyMs: every }),
-      paused: state.paused,
-      created,
-    };
+    return { scheduleId, taskQueue, ...defined({ everyMs: every }), paused: state.paused, created };
   } catch (thrown) {
     throw asClientError(thrown, { address, namespace });
   }
+}
+
+/** False for the refusal of a schedule that exists. */
+function isThere(thrown: unknown): false {
+  if (thrown instanceof ScheduleAlreadyRunning) return false;
+  throw thrown;
 }
 
 function extractionOn(taskQueue: string): Action {
@@ -79,29 +84,8 @@ function extractionOn(taskQueue: string): Action {
   };
 }
 
-/** False if it was there. */
-async function create(
-  schedule: ScheduleClient,
-  taskQueue: string,
-  everyMs: number,
-): Promise<boolean> {
-  try {
-    await schedule.create({
-      scheduleId: patternScheduleId(taskQueue),
-      spec: { intervals: [{ every: everyMs }] },
-      action: extractionOn(taskQueue),
-      // Missed extractions need no catch-up: each one reads all observations.
-      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '1 minute' },
-    });
-    return true;
-  } catch (thrown) {
-    if (thrown instanceof ScheduleAlreadyRunning) return false;
-    throw thrown;
-  }
-}
-
-/** `created holdfast-extract-patterns-holdfast, every 60 min`. */
+/** `schedule of learned patterns: holdfast-extract-patterns-holdfast created, every 60 min`. */
 export function scheduleText({ scheduleId, everyMs, created, paused }: PatternSchedule): string {
   const every = everyMs === undefined ? '' : `, every ${everyMs / 60_000} min`;
-  return `${scheduleId} ${created ? 'created' : 'is there'}${every}${paused ? ', paused' : ''}`;
+  return `schedule of learned patterns: ${scheduleId} ${created ? 'created' : 'is there'}${every}${paused ? ', paused' : ''}`;
 }

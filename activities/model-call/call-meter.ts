@@ -1,8 +1,7 @@
 /** Counts what the attempts of one model call consume, however they end. */
 
 import type { InfraError } from '../../workflows/core/failure';
-import { InfraException } from '../lifecycle/infra-exception';
-import type { Allowance, CallSpend, ModelPrice, Usage } from '../../workflows/core/budget/spend';
+import type { Allowance, CallSpend, Usage } from '../../workflows/core/budget/spend';
 import { addSpend, noUsage, spendOf, totalTokens } from '../../workflows/core/budget/spend';
 import { countAllTokens } from '../measure/count-tokens';
 import type { BrokenReply, ModelReply } from '../providers/provider';
@@ -55,18 +54,6 @@ export class CallMeter {
     const maxOutputTokens = withinAllowance(request, this.left());
     this.request = { ...request, maxOutputTokens };
     return maxOutputTokens;
-  }
-
-  /** Admits a request if its whole reply can be paid; returns false otherwise. */
-  affords(text: string, price: ModelPrice | undefined, maxOutputTokens: number): boolean {
-    const measure = { tokens: countAllTokens(text), countedTokens: 0 };
-    try {
-      return this.admit({ measure, price, maxOutputTokens }) >= maxOutputTokens;
-    } catch (thrown) {
-      if (thrown instanceof InfraException && thrown.failure.code === 'budget_exhausted')
-        return false;
-      throw thrown;
-    }
   }
 
   /** Charges a complete reply; if the vendor reports no usage, by our own count. */

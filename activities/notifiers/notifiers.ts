@@ -1,7 +1,8 @@
 /** The feature notifiers: people are notified when a run waits for one of them. */
 import type { PersonNotice } from '../../workflows/core/notifications/ports';
+import type { ActivitiesConfig } from '../definitions/activities-config';
 import type { Feature } from '../definitions/activity-deps';
-import type { Notifier, NotifierOptions } from '../definitions/notifier';
+import type { Notifier } from '../definitions/notifier';
 import { UserError } from '../lifecycle/user-error';
 import { notify } from '../notify';
 
@@ -17,7 +18,7 @@ function checkedNotifiers({
   notifiers = [],
   notifyOn = noticeKinds,
   webUiUrl,
-}: NotifierOptions): ReadonlyMap<string, Notifier> {
+}: ActivitiesConfig): ReadonlyMap<string, Notifier> {
   const byName = new Map<string, Notifier>();
   for (const notifier of notifiers) {
     const { name } = notifier;

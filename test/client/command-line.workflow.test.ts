@@ -223,7 +223,7 @@ describe('setup', () => {
     const [made = {}] = jsonLines(madeBySetup.out);
     expect(made['added']).toContain('HoldfastStatus');
     expect(scheduleOf(madeBySetup)).toMatchObject({ created: true, everyMs: 3_600_000 });
-    const every = ['patterns', 'schedule', '--every', '30'];
+    const every = ['setup', '--every', '30'];
     expect((await holdfast(every, world.elsewhere)).out).toMatch(/is there, every 30 min\n$/);
     const again = await holdfast(['setup', '--json'], world.elsewhere);
     expect(scheduleOf(again)).toMatchObject({ created: false, everyMs: 1_800_000, paused: false });

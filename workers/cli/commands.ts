@@ -1,7 +1,6 @@
 /** Every command of the command line: its options, and the module that does the work, which is loaded when it runs. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { RunStatusWord } from '../../workflows/core/view/status';
-import type { PatternStatus } from '../../activities/stores/patterns/pattern-shape';
 import type { CommandContext } from './command-context';
 
 /** Does the work of a command, given its arguments and then its options. */
@@ -74,7 +73,6 @@ const statuses: readonly RunStatusWord[] = [
   'failed',
   'cancelled',
 ];
-const patternStatuses: readonly PatternStatus[] = ['candidate', 'active', 'demoted', 'disabled'];
 
 const running: readonly CommandSpec[] = [
   {
@@ -246,18 +244,15 @@ const deciding: readonly CommandSpec[] = [
 ];
 
 const patternId = { '<pattern>': 'id of the pattern' };
-const patternFilter = [
-  option('--tenant <name>', 'only patterns of this tenant'),
-  option('--tool <name>', "only patterns for this tool's errors"),
-  option('--status <status>', 'only patterns with this status').choices(patternStatuses),
-  json('JSON lines: one pattern each'),
-];
 
 const patterns: readonly CommandSpec[] = [
   {
     name: 'list',
     about: 'list patterns, oldest first',
-    options: patternFilter,
+    options: [
+      option('--tenant <name>', 'only patterns of this tenant'),
+      json('JSON lines: one pattern each'),
+    ],
     action: async () => (await import('./commands/patterns.ts')).listPatterns,
   },
   {
@@ -281,27 +276,6 @@ const patterns: readonly CommandSpec[] = [
     options: [json()],
     action: async () => (await import('./commands/patterns.ts')).enablePattern,
   },
-  {
-    name: 'export',
-    about: 'print patterns as JSON lines, with their observations if asked',
-    options: [
-      ...patternFilter,
-      option('--observations', 'with the observations; "type" tells them apart'),
-    ],
-    action: async () => (await import('./commands/patterns.ts')).exportPatterns,
-  },
-  {
-    name: 'schedule',
-    about: 'let Temporal extract patterns regularly; safe to repeat',
-    options: [
-      option('--every <minutes>', 'interval (default: unchanged, or 60)').argParser(
-        wholeNumber(1, 10_080, ' of minutes'),
-      ),
-      taskQueue('task queue'),
-      json(),
-    ],
-    action: async () => (await import('./commands/patterns.ts')).scheduleExtraction,
-  },
 ];
 
 const keeping: readonly CommandSpec[] = [
@@ -311,13 +285,16 @@ const keeping: readonly CommandSpec[] = [
     options: [
       taskQueue('task queue of the workers that extract patterns'),
       option('--no-schedule', 'only the search attributes'),
+      option('--every <minutes>', 'interval of the schedule (default: unchanged, or 60)').argParser(
+        wholeNumber(1, 10_080, ' of minutes'),
+      ),
       json(),
     ],
     action: async () => (await import('./commands/setup.ts')).setup,
   },
   {
     name: 'patterns',
-    about: 'what runs have learned: list, show, disable, enable, export, schedule',
+    about: 'what runs have learned: list, show, disable, enable',
     subcommands: patterns,
   },
   {

@@ -44,7 +44,7 @@ interface SeenCall {
 
 type Ended = Pick<ObservedError, 'fixedBy' | 'fix'>;
 
-function ended(open: OpenError, end: Ended, iteration: number): ObservedError {
+function ended(open: OpenError, end: Ended): ObservedError {
   const { key, tool, code, message, callId, inputBlob, atMs, helper } = open;
   return {
     key,
@@ -53,7 +53,6 @@ function ended(open: OpenError, end: Ended, iteration: number): ObservedError {
     message,
     ...defined({ callId, inputBlob }),
     ...end,
-    steps: Math.max(iteration - open.sinceIteration, 0),
     ...defined({ patternId: helper?.patternId }),
     atMs,
   };
@@ -81,16 +80,16 @@ function follow(
   const worked = calls.filter(({ error }) => error === undefined);
   const resolved = worked.find((call) => isResolvedBy(open, call));
   const fixedBy = open.helper?.by ?? 'model';
-  if (resolved !== undefined) return ended(open, { fixedBy, fix: fixOf(resolved) }, iteration);
+  if (resolved !== undefined) return ended(open, { fixedBy, fix: fixOf(resolved) });
   const again = calls.find((call) => call.error !== undefined && isResolvedBy(open, call));
-  if (again !== undefined) return ended(open, { fixedBy: 'none', fix: fixOf(again) }, iteration);
+  if (again !== undefined) return ended(open, { fixedBy: 'none', fix: fixOf(again) });
   const instead = worked.find(({ tool }) => tool !== askUserTool && tool !== completeTaskTool);
   const seen =
     open.other === undefined && instead?.callId !== undefined
       ? { ...open, other: { tool: instead.tool, callId: instead.callId } }
       : open;
   if (seen.other !== undefined && iteration - seen.iteration >= patienceIterations)
-    return ended(seen, { fixedBy, fix: seen.other }, iteration);
+    return ended(seen, { fixedBy, fix: seen.other });
   return seen;
 }
 
@@ -104,11 +103,9 @@ function opened(
   atMs: number,
 ): readonly OpenError[] {
   const { iterations } = state.counters;
-  const { open } = state.learning;
   return calls.flatMap((call, index) => {
     const { tool, callId, inputBlob, error } = call;
     if (error === undefined) return [];
-    const before = open.find((known) => known.tool === tool);
     return {
       key: callId ?? `${shortHash(state.runKey)}_${iterations}_r${index}`,
       tool,
@@ -116,7 +113,6 @@ function opened(
       message: error.message.slice(0, messageChars),
       ...defined({ callId, inputBlob }),
       iteration: iterations,
-      sinceIteration: before?.sinceIteration ?? iterations,
       atMs,
     };
   });
@@ -164,15 +160,13 @@ function withHelper<State extends LearningRun>(
 
 /** The run ends, and every open error with it. A run that reached its goal resolved them, by another tool where one worked. */
 function closeObservations<State extends LearningRun>(state: State, isCompleted: boolean): State {
-  const { learning, counters } = state;
+  const { learning } = state;
   if (learning.open.length === 0) return state;
   const last = learning.open.map((open) => {
     const fixedBy = open.helper?.by ?? 'model';
-    if (!isCompleted) return ended(open, { fixedBy: 'none' }, counters.iterations);
-    if (open.other !== undefined)
-      return ended(open, { fixedBy, fix: open.other }, counters.iterations);
-    const isOver = isResolvedByAny(open);
-    return ended(open, { fixedBy: isOver ? fixedBy : 'none' }, counters.iterations);
+    if (!isCompleted) return ended(open, { fixedBy: 'none' });
+    if (open.other !== undefined) return ended(open, { fixedBy, fix: open.other });
+    return ended(open, { fixedBy: isResolvedByAny(open) ? fixedBy : 'none' });
   });
   const waiting = [...learning.waiting, ...last].slice(-mostWaiting);
   return { ...state, learning: { open: [], waiting, sent: 0 } };

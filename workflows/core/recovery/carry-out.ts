@@ -23,10 +23,9 @@ import { addNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
-import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
-import { activePolicy, currentStage, recoveryStage } from './state';
+import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
 import {
   actionSummary,
   gaveUpMessage,
@@ -37,7 +36,10 @@ import {
 } from './text';
 import { startTrial } from './trial';
 import type { RecoveringState } from './waits';
-import { startAsking, startBackoff, startEscalation } from './waits';
+import { personWaitMs, startEscalation, startWait } from './waits';
+
+/** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
+const firstBackoffMs = 2_000;
 
 /** What carrying out a plan reads and changes. */
 export type ActingState = RecoveringState &
@@ -60,26 +62,6 @@ function goOn<State extends ActingState>(
   return goTo('begin-iteration', { ...state, phase: { type: 'ready' } }, ...commands);
 }
 
-/** Takes the plan in flight. */
-export function onRecoveryPlanned<State extends ActingState>(
-  state: State,
-  stage: Planning,
-  result: PlanRecoveryResult,
-  atMs: number,
-): Move<State> {
-  if (stage.purpose === 'plan') return carryOut(state, result, stage.trouble, atMs);
-  const { estimate } = result;
-  const { steps } = state.progress;
-  const modelEstimate = estimate === undefined ? undefined : { ...estimate, afterStep: steps };
-  const progress = { ...state.progress, ...defined({ modelEstimate }) };
-  return goOn(estimated({ ...state, progress }));
-}
-
-function estimated<State extends RecoverySlice>(state: State): State {
-  const estimatedStep = state.progress.steps;
-  return { ...state, recovery: { ...state.recovery, estimatedStep } };
-}
-
 /** Takes the failure of the plan in flight: no reason to fail, so the heuristic decides. */
 export function onRecoveryPlanFailed<State extends ActingState>(
   state: State,
@@ -87,7 +69,6 @@ export function onRecoveryPlanFailed<State extends ActingState>(
   failure: InfraError,
   atMs: number,
 ): Move<State> {
-  if (stage.purpose === 'estimate') return goOn(estimated(state));
   const plan: Plan = {
     action: stage.fallback,
     source: 'heuristic',
@@ -109,7 +90,8 @@ function countTry<State extends RecoverySlice>(
   return { ...state, recovery: { ...state.recovery, retries: { [toolName]: before + 1 } } };
 }
 
-function carryOut<State extends ActingState>(
+/** Takes a plan. */
+export function carryOut<State extends ActingState>(
   state: State,
   planned: Plan,
   trouble: RecoveryTrouble,
@@ -155,14 +137,32 @@ function follow<State extends ActingState>(
     case 'observes':
       return goOn(state);
     case 'asks':
-      return startAsking(state, plan, trouble, atMs);
+      return startWait(
+        state,
+        (timed) => ({
+          type: 'asking',
+          approvalId: `recovery-${state.recovery.count}`,
+          plan,
+          trouble,
+          ...timed,
+        }),
+        personWaitMs(state),
+        `approval of ${actionSummary(action)}`,
+        atMs,
+      );
     case 'escalates':
       return startEscalation(state, action, trouble, atMs);
     case 'gives up':
       return giveUp(state, gaveUpMessage(action, trouble));
     case 'acts':
       return action.strategy === 'retry' && runnableCall(state, plan) !== undefined
-        ? startBackoff(state, plan, trouble, atMs)
+        ? startWait(
+            state,
+            (timed) => ({ type: 'backing-off', plan, trouble, ...timed }),
+            firstBackoffMs * 2 ** (state.recovery.retries[action.action.toolName] ?? 0),
+            `a pause before ${actionSummary(action)}`,
+            atMs,
+          )
         : act(state, plan, trouble);
   }
 }
@@ -217,7 +217,7 @@ export function settleRuntimeCall<State extends ActingState>(
 ): Move<State> {
   const settled: State = {
     ...forgetLoop(state),
-    progress: { ...state.progress, underWay: { gains: [], failed: [] } },
+    progress: { ...state.progress, underWay: freshStep },
     next: { ...state.next, runtimeResults: [{ pending, introduction }] },
   };
   // The text of a failed call may ask for more rights, also after a call of the runtime.
