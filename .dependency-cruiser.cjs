@@ -28,7 +28,7 @@ const coreRooms = [
 ];
 const coreEntries = '^workflows/core/activities\\.ts$';
 const contracts =
-  '^workflows/core/([^/]+/(ports|state)|run/(account|outcome|phases|protocol|step|tool-call-counts|waiting)|budget/(cost|spend)|context/(compaction-thresholds|measure|token-factors)|recovery/action|model-call/next-request)\\.ts$';
+  '^workflows/core/([^/]+/(ports|state)|run/(account|outcome|phases|protocol|move|tool-call-counts|waiting)|budget/spend|context/(compaction-thresholds|measure|token-factors)|recovery/action|model-call/next-request)\\.ts$';
 /** Files that compose the core's rooms: `run/` with the event table and the state, and the shell. */
 const coreComposition = '^workflows/(core/(run/|activities\\.ts$)|[^/]+\\.ts$)';
 
@@ -57,8 +57,7 @@ const features = [
   {
     name: 'learning',
     room: '^activities/learning/',
-    composedBy:
-      '^(activities/(index|record-observations|extract-patterns|plan-recovery)\\.ts$|workers/cli/)',
+    composedBy: '^(activities/(index|extract-patterns|plan-recovery)\\.ts$|workers/cli/)',
   },
   {
     name: 'notifiers',

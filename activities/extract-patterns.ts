@@ -51,12 +51,10 @@ function gatherFixes(observations: readonly Observation[]): ReadonlyMap<string, 
 }
 
 function evidenceOf({ observations }: FixEvidence, nowMs: number): Evidence {
-  let { successes, failures } = noEvidence(nowMs);
-  for (const { fixedBy, atMs } of observations) {
-    if (fixedBy === 'none') failures += weightAt(nowMs - atMs);
-    else successes += weightAt(nowMs - atMs);
-  }
-  return { successes, failures, atMs: nowMs };
+  const evidence = { ...noEvidence(nowMs) };
+  for (const { fixedBy, atMs } of observations)
+    evidence[fixedBy === 'none' ? 'failures' : 'successes'] += weightAt(nowMs - atMs);
+  return evidence;
 }
 
 /** A pattern with its current evidence; a demoted one gets another chance if runs without it keep proving it. */
@@ -93,6 +91,17 @@ function newPattern(id: string, found: FixEvidence, nowMs: number): Pattern | un
   return judged(pattern, nowMs);
 }
 
+/** A pattern with what its tenant's observations say now; undefined if nothing is to be kept. */
+function updated(
+  id: string,
+  known: Pattern | undefined,
+  found: FixEvidence | undefined,
+  nowMs: number,
+): Pattern | undefined {
+  if (found === undefined) return known && judged(known, nowMs);
+  return known === undefined ? newPattern(id, found, nowMs) : renewed(known, found, nowMs);
+}
+
 async function extractForTenant(
   store: PatternStore,
   tenant: string,
@@ -100,26 +109,17 @@ async function extractForTenant(
 ): Promise<{ observations: number; patterns: readonly Pattern[] }> {
   const observations = await store.observations(tenant);
   const fixes = gatherFixes(observations);
-  const known = await store.patterns({ tenant });
-  const knownIds = new Set(known.map(({ id }) => id));
-  const gone = known.filter(({ id }) => !fixes.has(id));
+  const known = new Set((await store.patterns(tenant)).map(({ id }) => id));
+  const boundOf = (found: FixEvidence): number => lowerBound(evidenceOf(found, nowMs));
+  const bestFirst = [...fixes]
+    .filter(([id]) => !known.has(id))
+    .sort(([, left], [, right]) => boundOf(right) - boundOf(left))
+    .slice(0, Math.max(keptPatterns - known.size, 0));
   const patterns: Pattern[] = [];
-  const keep = async (id: string, change: (known: Pattern | undefined) => Pattern | undefined) => {
+  for (const id of [...known, ...bestFirst.map(([id]) => id)]) {
+    const change = (pattern: Pattern | undefined) => updated(id, pattern, fixes.get(id), nowMs);
     const kept = await store.updatePattern(id, change);
     if (kept !== undefined) patterns.push(kept);
-  };
-  for (const { id } of gone)
-    await keep(id, (pattern) => (pattern === undefined ? undefined : judged(pattern, nowMs)));
-  const bestFirst = [...fixes].sort(
-    ([, left], [, right]) =>
-      lowerBound(evidenceOf(right, nowMs)) - lowerBound(evidenceOf(left, nowMs)),
-  );
-  let room = keptPatterns - known.length;
-  for (const [id, found] of bestFirst) {
-    if (!knownIds.has(id) && room-- <= 0) continue;
-    await keep(id, (pattern) =>
-      pattern === undefined ? newPattern(id, found, nowMs) : renewed(pattern, found, nowMs),
-    );
   }
   return { observations: observations.length, patterns };
 }

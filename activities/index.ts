@@ -11,8 +11,8 @@ import { learning } from './learning/learning';
 import { withQueueTime } from './lifecycle/activity-lifecycle';
 import { applicationFailure, boundaryFailure } from './lifecycle/error-mapping';
 import { notifiers } from './notifiers/notifiers';
+import { recoveryPlanner } from './plan-recovery';
 import { prepareRun } from './prepare-run';
-import { recoveryPlanner } from './recovery/recovery-planner';
 import { runTool } from './run-tool';
 import { subagents } from './subagents/subagents';
 
@@ -58,7 +58,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
     (all, { hooks }) => ({ ...all, ...hooks?.(config) }),
     { store: config.store, catalog, clock: config.clock ?? Date.now, definitions: new Map() },
   );
-  deps.subagents?.check(catalog.agents, catalog.agent);
+  deps.subagents?.check(catalog.agents);
   const activities: Activities = {
     prepareRun: (input) => crossing(() => prepareRun(deps, input)),
     callModel: (input) => withQueueTime(deps.clock, () => callModel(deps, input)),

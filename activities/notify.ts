@@ -2,11 +2,12 @@
 import { Context } from '@temporalio/activity';
 import type { NotifyInput, NotifyResult } from '../workflows/core/notifications/ports';
 import { defined } from '../workflows/core/json';
+import type { ActivitiesConfig } from './definitions/activities-config';
 import type { ActivityDeps } from './definitions/activity-deps';
 import { storeOf } from './definitions/activity-deps';
 import { interruption, withHeartbeat } from './lifecycle/activity-lifecycle';
 import { applicationFailure } from './lifecycle/error-mapping';
-import type { Notification, Notifier, NotifierOptions } from './definitions/notifier';
+import type { Notification, Notifier } from './definitions/notifier';
 import { NotifierError } from './definitions/notifier';
 import { sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
@@ -128,7 +129,7 @@ function pauseMs(errors: readonly NotifierError[], attempt: number): number {
  */
 export async function notify(
   deps: ActivityDeps,
-  { notifiers = [], webUiUrl }: NotifierOptions,
+  { notifiers = [], webUiUrl }: Pick<ActivitiesConfig, 'notifiers' | 'webUiUrl'>,
   input: NotifyInput,
 ): Promise<NotifyResult> {
   return withHeartbeat(

@@ -4,12 +4,11 @@ import type { Message } from '../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/recovery/ports';
 import type { ProposedToolCall } from '../workflows/core/tools/ports';
 import type { RecoveryAction, RecoverySource } from '../workflows/core/recovery/action';
-import type { CallSpend } from '../workflows/core/budget/spend';
 import { defined } from '../workflows/core/json';
-import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
+import type { ActivityDeps, Feature, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { LearnedAction } from './definitions/feature-hooks';
-import { withHeartbeat } from './lifecycle/activity-lifecycle';
+import { withHeartbeat, withQueueTime } from './lifecycle/activity-lifecycle';
 import { resultBlock } from './model-call/pending-results';
 import { boundText, sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
@@ -18,9 +17,8 @@ import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
 import { hasCodeFor } from './tool-call/tool-of-run';
 import type { PlannerReply } from './recovery/ask-planner';
 import { askPlanner } from './recovery/ask-planner';
-import { actionFormat, estimateFormat, readAction, readEstimate } from './recovery/planner-answer';
-import { estimateSystem, plannerPrompt, planSystem } from './recovery/planner-prompt';
-import { transcriptTail } from './recovery/transcript-tail';
+import { readAction } from './recovery/planner-answer';
+import { plannerInstructions, plannerPrompt } from './recovery/planner-prompt';
 
 interface Place {
   readonly deps: ActivityDeps;
@@ -109,16 +107,15 @@ async function ask(place: Place): Promise<PlannerReply> {
   const { config } = definition;
   const route = input.routeIndex === undefined ? undefined : config.chain[input.routeIndex];
   if (route === undefined) return { problem: 'every route of the chain is cooling down' };
-  const provider = deps.catalog.provider(route.provider);
+  const provider = deps.catalog.providers.get(route.provider);
   if (provider === undefined) return { problem: `no provider "${route.provider}" on this worker` };
   return askPlanner({
     store,
     provider,
     route,
     limits: config.limits,
-    system: input.purpose === 'plan' ? planSystem : estimateSystem,
-    prompt: plannerPrompt(input.context, config, transcriptTail(place.messages)),
-    output: input.purpose === 'plan' ? actionFormat : estimateFormat,
+    system: plannerInstructions(input.thresholds),
+    prompt: plannerPrompt(input.context, config.tools, place.messages),
     isProbe: input.probe === true,
     holder: `${input.idPrefix}/${input.iteration}/recovery`,
     clock: deps.clock,
@@ -129,77 +126,65 @@ async function ask(place: Place): Promise<PlannerReply> {
 function resultOf(
   plan: CheckedPlan,
   source: RecoverySource,
-  more: { patternId?: string; problem?: string; spend?: CallSpend | undefined },
+  more: Pick<PlanRecoveryResult, 'patternId' | 'problem' | 'spend'>,
 ): PlanRecoveryResult {
-  const { patternId, problem, spend } = more;
-  return {
-    ...plan,
-    source,
-    digest: contentHash(canonicalJson(plan.action)),
-    ...defined({ patternId }),
-    ...(problem === undefined
-      ? {}
-      : { problem: boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300) }),
-    ...defined({ spend }),
-  };
+  return { ...plan, source, digest: contentHash(canonicalJson(plan.action)), ...more };
 }
 
 async function fallBack(
   place: Place,
   problem: string,
-  spend: CallSpend | undefined,
+  spent: Pick<PlanRecoveryResult, 'spend'>,
 ): Promise<PlanRecoveryResult> {
   const { fallback } = place.input;
   const checked = await check(place, fallback);
   const { parameters: _unusable, ...inWords } = fallback.action;
   const plan = typeof checked === 'string' ? { action: { ...fallback, action: inWords } } : checked;
-  return resultOf(plan, 'heuristic', { problem, spend });
+  const shown = boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300);
+  return resultOf(plan, 'heuristic', { problem: shown, ...spent });
+}
+
+/** The plan in a model's answer; a text if there is none that can be used. */
+async function answered(place: Place, text: string): Promise<CheckedPlan | string> {
+  const action = readAction(text);
+  if (action === undefined) return "the planner's answer contains no valid plan";
+  const checked = await check(place, action);
+  return typeof checked === 'string' ? `the plan cannot be used: ${checked}` : checked;
 }
 
 async function plan(place: Place): Promise<PlanRecoveryResult> {
   const known = await learned(place);
-  const fitting = known === undefined ? undefined : await check(place, known);
-  if (known !== undefined && fitting !== undefined && typeof fitting !== 'string')
+  const fitting = known && (await check(place, known));
+  if (known !== undefined && typeof fitting === 'object')
     return resultOf(fitting, 'pattern', { patternId: known.patternId });
-  const { text, problem, spend } = await ask(place);
-  if (text === undefined) return fallBack(place, problem ?? 'the planner gave no answer', spend);
-  const action = readAction(text);
-  if (action === undefined)
-    return fallBack(place, "the planner's answer contains no valid plan", spend);
-  const checked = await check(place, action);
-  if (typeof checked === 'string')
-    return fallBack(place, `the plan cannot be used: ${checked}`, spend);
-  return resultOf(checked, 'model', { spend });
-}
-
-async function estimate(place: Place): Promise<PlanRecoveryResult> {
-  const { text, problem, spend } = await ask(place);
-  const found = text === undefined ? undefined : readEstimate(text);
-  const kept = resultOf({ action: place.input.fallback }, 'model', {
-    spend,
-    ...defined({ problem }),
-  });
-  return found === undefined ? kept : { ...kept, estimate: found };
+  const { spend, ...reply } = await ask(place);
+  const spent = defined({ spend });
+  const planned = 'text' in reply ? await answered(place, reply.text) : reply.problem;
+  return typeof planned === 'string'
+    ? fallBack(place, planned, spent)
+    : resultOf(planned, 'model', spent);
 }
 
 /**
- * Plans a recovery of a stuck run, or estimates the progress.
+ * Plans a recovery of a stuck run.
  *
  * Contract: resolves with the fallback if the planner's provider fails or its answer is unusable.
  * Errors: ApplicationFailure such as `store_unavailable`; the core then uses its heuristic.
  */
-export async function planRecovery(
-  deps: ActivityDeps,
-  input: PlanRecoveryInput,
-): Promise<PlanRecoveryResult> {
+function planRecovery(deps: ActivityDeps, input: PlanRecoveryInput): Promise<PlanRecoveryResult> {
   return withHeartbeat(
-    () => input.purpose,
+    () => undefined,
     async () => {
       const store = storeOf(deps, input.storeId);
       const definition = await loadDefinition(deps, input.definition);
-      const messages = await messagesOf(store, input);
-      const place: Place = { deps, store, definition, input, messages };
-      return input.purpose === 'plan' ? plan(place) : estimate(place);
+      return plan({ deps, store, definition, input, messages: await messagesOf(store, input) });
     },
   );
 }
+
+/** The feature recovery planner. Without it the core's own heuristic plans recoveries. */
+export const recoveryPlanner: Feature = {
+  activities: (deps) => ({
+    planRecovery: (input) => withQueueTime(deps.clock, () => planRecovery(deps, input)),
+  }),
+};

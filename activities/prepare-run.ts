@@ -4,15 +4,14 @@ import { isAbsolute, resolve } from 'node:path';
 import type { HandedLimits, Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/run/ports';
-import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
+import type { Allowance } from '../workflows/core/budget/spend';
 import { usdOf } from '../workflows/core/budget/spend';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
-import { storeOf } from './definitions/activity-deps';
+import { agentNames, storeOf } from './definitions/activity-deps';
 import type { ResolvedAgent } from './definitions/agent-catalog';
 import { InfraException } from './lifecycle/infra-exception';
-import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { defined } from '../workflows/core/json';
@@ -23,15 +22,12 @@ import { isJsonObject } from './tools/input-schema';
 import { UserError } from './lifecycle/user-error';
 
 async function checkWorkspace(workspace: string): Promise<string> {
-  const problem = async (): Promise<string | undefined> => {
-    if (!isAbsolute(workspace)) return 'is not an absolute path';
-    try {
-      return (await stat(workspace)).isDirectory() ? undefined : 'is not a directory';
-    } catch {
-      return "does not exist on this worker's machine";
-    }
-  };
-  const found = await problem();
+  const found = isAbsolute(workspace)
+    ? await stat(workspace).then(
+        (stats) => (stats.isDirectory() ? undefined : 'is not a directory'),
+        () => "does not exist on this worker's machine",
+      )
+    : 'is not an absolute path';
   if (found === undefined) return resolve(workspace);
   throw new InfraException({
     code: 'workspace_missing',
@@ -44,24 +40,29 @@ function configInvalid(message: string): InfraException {
 }
 
 function agentOf(deps: ActivityDeps, input: PrepareRunInput): ResolvedAgent {
-  const agent = deps.catalog.agent(input.agent);
+  const agent = deps.catalog.agents.get(input.agent);
   if (agent !== undefined) return agent;
   throw new InfraException({
     code: 'agent_unknown',
-    message: `No agent is called "${input.agent}"; this worker has ${deps.catalog.agentNames().join(', ') || 'none'}.`,
+    message: `No agent is called "${input.agent}"; this worker has ${agentNames(deps)}.`,
   });
+}
+
+/** The limits or the budget of a run, checked as those of an agent are. */
+function checkedForRun<Checked>(check: () => Checked): Checked {
+  try {
+    return check();
+  } catch (thrown) {
+    if (thrown instanceof UserError) throw configInvalid(thrown.message);
+    throw thrown;
+  }
 }
 
 function limitsOf(agent: ResolvedAgent, input: PrepareRunInput): Limits {
   const wanted = input.limits ?? {};
   const cooldownMs = { ...agent.limits.cooldownMs, ...wanted.cooldownMs };
-  try {
-    const limits = { ...agent.limits, ...wanted, cooldownMs };
-    return checkLimits('This run', withinParent(limits, input.parent?.limits));
-  } catch (thrown) {
-    if (thrown instanceof UserError) throw configInvalid(thrown.message);
-    throw thrown;
-  }
+  const limits = { ...agent.limits, ...wanted, cooldownMs };
+  return checkLimits('This run', withinParent(limits, input.parent?.limits));
 }
 
 /** A subagent may use what its parent run has left, never more. */
@@ -102,22 +103,12 @@ function budgetOf(
   agent: ResolvedAgent,
   input: PrepareRunInput,
 ): Allowance | undefined {
-  try {
-    const wanted = input.budget === undefined ? {} : checkBudget('This run', input.budget);
-    const budget = { ...agent.budget, ...wanted };
-    const allowance = allowanceOf(budget, input.parent?.allowance);
-    const isInMoney = allowance?.nanoUsd !== undefined;
-    const usd = isInMoney ? { usd: usdOf(allowance.nanoUsd) } : {};
-    checkPriced(
-      'This run',
-      usd,
-      deps.subagents?.chainsBelow(agent, deps.catalog.agent) ?? agent.chain,
-    );
-    return allowance;
-  } catch (thrown) {
-    if (thrown instanceof UserError) throw configInvalid(thrown.message);
-    throw thrown;
-  }
+  const wanted = input.budget && checkBudget('This run', input.budget);
+  const allowance = allowanceOf({ ...agent.budget, ...wanted }, input.parent?.allowance);
+  const isInMoney = allowance?.nanoUsd !== undefined;
+  const chains = deps.subagents?.chainsBelow(agent, deps.catalog.agents) ?? agent.chain;
+  checkPriced('This run', isInMoney ? { usd: usdOf(allowance.nanoUsd) } : {}, chains);
+  return allowance;
 }
 
 /** Whose run it is; absent for the default. */
@@ -172,19 +163,6 @@ async function firstHead(store: Store, given: PrepareRunInput): Promise<Head> {
   ]);
 }
 
-/** A failure after something was spent reports it, so that it is charged. */
-async function withSpend<Result>(
-  spend: CallSpend | undefined,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await work();
-  } catch (thrown) {
-    if (spend === undefined || !(thrown instanceof InfraException)) throw thrown;
-    throw new InfraException({ ...thrown.failure, spend });
-  }
-}
-
 /**
  * Prepares a run.
  *
@@ -196,46 +174,40 @@ export async function prepareRun(
 ): Promise<PrepareRunResult> {
   const store = storeOf(deps, input.storeId ?? deps.store.id);
   const agent = agentOf(deps, input);
-  const limits = limitsOf(agent, input);
-  const budget = budgetOf(deps, agent, input);
+  const limits = checkedForRun(() => limitsOf(agent, input));
+  const budget = checkedForRun(() => budgetOf(deps, agent, input));
   const goal = checkGoal(await goalOf(store, input));
   const workspace =
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
   const head = await firstHead(store, { ...input, goal });
-  const { knowledge, spend } = await knowledgeOfAgent(deps, agent, budget);
-  const policies = withAlternatives(agent.policies, knowledge);
-  const definition = await withSpend(spend, () =>
-    store.putBlob(
-      runConfigJson({
-        agent: agent.name,
-        system: agent.system,
-        tools: agent.tools,
-        completion: agent.completion,
-        chain: agent.chain,
-        limits,
-        compaction: agent.compaction,
-        workspace,
-        tenant,
-        learns: agent.learns,
-        knowledge,
-      }),
-    ),
+  const { policies, completion, chain, compaction } = agent;
+  const definition = await store.putBlob(
+    runConfigJson({
+      agent: agent.name,
+      system: agent.system,
+      tools: agent.tools,
+      completion,
+      chain,
+      limits,
+      compaction,
+      workspace,
+      tenant,
+    }),
   );
   return {
     head,
-    ...defined({ spend }),
     snapshot: {
       agent: agent.name,
       flags: input.flags,
       definition,
       storeId: store.id,
-      completion: agent.completion,
-      chain: agent.chain,
-      tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agent) ?? policies,
+      completion,
+      chain,
+      tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,
       limits,
       ...defined({ budget }),
-      compaction: agent.compaction,
+      compaction,
       recovery: agent.recovery,
       ...defined({ workspace, approvals: agent.approvals, questions: agent.questions }),
       ...(agent.learns ? { learns: true } : {}),

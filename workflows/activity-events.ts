@@ -1,65 +1,12 @@
-/** What the result and the failure of each activity become: one table for the workflow and for the client's fold of history. */
-import type { InfraError } from './core/failure';
-import type { ActivityCommand, ActivityResults, UnstampedEvent } from './core/run/protocol';
-import { modelCallEvent, prepareCallId } from './core/run/protocol';
+/** What the result and the failure of each activity become: for the workflow and for the client's fold of history. */
+import type { ModelCallHeldBack } from './core/model-call/ports';
+import type { ActivityCommand, UnstampedEvent } from './core/run/protocol';
+import { activityTable, prepareCallId } from './core/run/protocol';
 import { failureFromActivity } from './failure-from-activity';
-
-type CommandType = ActivityCommand['type'];
-type CommandOf<Type extends CommandType> = Extract<ActivityCommand, { type: Type }>;
-
-/** The events of one activity. */
-interface Row<Type extends CommandType> {
-  readonly completed: (command: CommandOf<Type>, result: ActivityResults[Type]) => UnstampedEvent;
-  readonly failed: (command: CommandOf<Type>, failure: InfraError) => UnstampedEvent;
-  /** Code of a failure that carries none, such as a lost worker's. */
-  readonly lost: 'timeout' | 'tool_infrastructure' | 'worker_lost';
-}
-
-const rows: { readonly [Type in CommandType]: Row<Type> } = {
-  'prepare-run': {
-    completed: (_command, result) => ({ type: 'run-prepared', result }),
-    failed: (_command, failure) => ({ type: 'run-preparation-failed', failure }),
-    lost: 'worker_lost',
-  },
-  'call-model': {
-    completed: ({ callId }, result) => modelCallEvent(callId, result),
-    failed: ({ callId }, failure) => ({ type: 'model-call-failed', callId, failure }),
-    lost: 'timeout',
-  },
-  compact: {
-    completed: ({ callId }, result) => ({ type: 'compaction-completed', callId, result }),
-    failed: ({ callId }, failure) => ({ type: 'compaction-failed', callId, failure }),
-    lost: 'worker_lost',
-  },
-  'run-tool': {
-    completed: ({ toolCallId }, result) => ({ type: 'tool-call-completed', toolCallId, result }),
-    failed: ({ toolCallId }, failure) => ({ type: 'tool-call-failed', toolCallId, failure }),
-    lost: 'tool_infrastructure',
-  },
-  'check-edit': {
-    completed: ({ callId }, result) => ({ type: 'edit-checked', callId, result }),
-    failed: ({ callId }, failure) => ({ type: 'edit-check-failed', callId, failure }),
-    lost: 'tool_infrastructure',
-  },
-  notify: {
-    completed: ({ callId }, result) => ({ type: 'notification-completed', callId, result }),
-    failed: ({ callId }, failure) => ({ type: 'notification-failed', callId, failure }),
-    lost: 'tool_infrastructure',
-  },
-  'plan-recovery': {
-    completed: ({ callId }, result) => ({ type: 'recovery-planned', callId, result }),
-    failed: ({ callId }, failure) => ({ type: 'recovery-plan-failed', callId, failure }),
-    lost: 'timeout',
-  },
-};
-
-function rowOf<Type extends CommandType>(command: CommandOf<Type>): Row<Type> {
-  return rows[command.type];
-}
 
 /** Whether an activity carries out the command. */
 export function isActivityCommand(command: { readonly type: string }): command is ActivityCommand {
-  return Object.hasOwn(rows, command.type);
+  return Object.hasOwn(activityTable, command.type);
 }
 
 /** The activity id of a command. */
@@ -67,19 +14,24 @@ export function activityIdOf(command: ActivityCommand): string {
   return command.type === 'prepare-run' ? prepareCallId : command.callId;
 }
 
+/** What names the activity in its events. */
+function identityOf(command: ActivityCommand): object {
+  if (command.type === 'prepare-run') return {};
+  const { callId } = command;
+  return command.type === 'run-tool' ? { toolCallId: command.toolCallId } : { callId };
+}
+
 /** The event of an activity's result. Contract: `result` is what the activity of this command returned. */
-export function completedEvent<Type extends CommandType>(
-  command: CommandOf<Type>,
-  result: unknown,
-): UnstampedEvent {
-  return rowOf(command).completed(command, result as ActivityResults[Type]);
+export function completedEvent(command: ActivityCommand, result: unknown): UnstampedEvent {
+  const { completed } = activityTable[command.type];
+  const isHeldBack = (result as Partial<ModelCallHeldBack> | undefined)?.heldBack !== undefined;
+  const type = isHeldBack ? 'model-call-held-back' : completed;
+  return { type, ...identityOf(command), result } as UnstampedEvent;
 }
 
 /** The event of an activity's failure. */
-export function failedEvent<Type extends CommandType>(
-  command: CommandOf<Type>,
-  thrown: unknown,
-): UnstampedEvent {
-  const { failed, lost } = rowOf(command);
-  return failed(command, failureFromActivity(thrown, lost));
+export function failedEvent(command: ActivityCommand, thrown: unknown): UnstampedEvent {
+  const { failed, lost } = activityTable[command.type];
+  const failure = failureFromActivity(thrown, lost);
+  return { type: failed, ...identityOf(command), failure } as UnstampedEvent;
 }

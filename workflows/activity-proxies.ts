@@ -9,6 +9,7 @@ import { activityIdOf } from './activity-events';
 import type { Activities } from './core/activities';
 import type { RecordObservationsInput } from './core/learning/ports';
 import type { ActivityCommand } from './core/run/protocol';
+import { activityTable } from './core/run/protocol';
 import { flagNames } from './flags';
 
 /**
@@ -34,16 +35,6 @@ const activities = proxyActivities<Activities>({
     maximumAttempts,
   },
 });
-
-const names = {
-  'prepare-run': 'prepareRun',
-  'call-model': 'callModel',
-  compact: 'compact',
-  'run-tool': 'runTool',
-  'check-edit': 'checkEdit',
-  notify: 'notify',
-  'plan-recovery': 'planRecovery',
-} as const satisfies Record<ActivityCommand['type'], keyof Activities>;
 
 /** The limits of one activity, beside those that apply to all. */
 function limitsOf(command: ActivityCommand): ActivityOptions {
@@ -95,7 +86,7 @@ interface AnyActivity {
 /** Starts the activity of a command. */
 export function startActivity(command: ActivityCommand): Promise<unknown> {
   // The table pairs each command with its activity, which TypeScript cannot follow over a union.
-  const activity = activities[names[command.type]] as AnyActivity;
+  const activity = activities[activityTable[command.type].name] as AnyActivity;
   const input =
     command.type === 'prepare-run' ? { ...command.input, flags: flagNames } : command.input;
   return activity.executeWithOptions(

@@ -87,7 +87,7 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
     events.push(event);
   };
   const execute = createCommandExecutor(emit);
-  const visibility = createRunVisibility();
+  const show = createRunVisibility();
   let state: RunState;
   let rollOver = false;
 
@@ -95,7 +95,7 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
     state = next;
     rollOver = wantsRollOver(rollOver, commands);
     for (const command of commands) execute(command);
-    visibility.show(state);
+    show(state);
   }
 
   async function loop(): Promise<RunOutcome> {

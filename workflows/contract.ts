@@ -1,6 +1,6 @@
 /** Names and types that a client and the workflow `agentRun` share. Plain data, so that both sides may import it. */
-import type { JsonObject } from './core/json';
 import type { RunOutcome } from './core/run/outcome';
+import type { UnstampedEvent } from './core/run/protocol';
 import type { RunRequest } from './core/run/ports';
 import type { RunState } from './core/run/state';
 
@@ -46,37 +46,26 @@ export const queryNames = {
   pending: 'pending',
 } as const;
 
+/** An event without its type: what the sender gives. */
+type Argument<Type extends UnstampedEvent['type']> = Omit<
+  Extract<UnstampedEvent, { type: Type }>,
+  'type'
+>;
+
 /** Argument of `escalate` and `stop`. */
-export interface ReasonSignal {
-  readonly reason: string;
-  readonly by?: string;
-}
+export type ReasonSignal = Argument<'stop-requested'>;
 
 /** Argument of `addMessage`. */
-export interface MessageSignal {
-  readonly text: string;
-  readonly by?: string;
-}
+export type MessageSignal = Argument<'message-added'>;
 
 /**
  * Argument of `resolveApproval`. `digest` binds the decision to the action that the person saw. `input`, with `approve` only:
  * the whole arguments that the call is to run with instead, at most `editedInputChars` of JSON.
  */
-export interface ResolveApproval {
-  readonly approvalId: string;
-  readonly digest: string;
-  readonly decision: 'approve' | 'reject';
-  readonly input?: JsonObject;
-  readonly reason?: string;
-  readonly by?: string;
-}
+export type ResolveApproval = Argument<'approval-resolved'> & { readonly digest: string };
 
 /** Argument of `answer`. */
-export interface AnswerQuestion {
-  readonly questionId: string;
-  readonly answer: string;
-  readonly by?: string;
-}
+export type AnswerQuestion = Argument<'question-answered'>;
 
 /** Result of an update. */
 export interface UpdateAccepted {

@@ -1,27 +1,75 @@
 /** Turns each command of the core into an activity, a timer, a subagent, or nothing; what returns becomes an event. */
-import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  ChildWorkflowCancellationType,
+  executeChild,
+  isCancellation,
+  ParentClosePolicy,
+  sleep,
+} from '@temporalio/workflow';
 import { activityIdOf, completedEvent, failedEvent, isActivityCommand } from './activity-events';
 import { startActivity } from './activity-proxies';
 import { endOfFailure, endOfResult } from './child-outcome';
+import type { AgentRunWorkflow } from './contract';
+import { agentRunWorkflow } from './contract';
+import type { RunOutcome } from './core/run/outcome';
 import type { RunCommand, UnstampedEvent } from './core/run/protocol';
-import { runSubagent } from './subagent-run';
+import { shownText } from './core/secrets/shown-text';
+import { escapeMarkdown } from './core/view/markdown';
+import { inheritedSearchAttributes } from './run-visibility';
 
-/** Cancellable work in flight, by the id of its command. */
-interface WorkInFlight {
-  start<Result>(
-    id: string,
-    run: () => Promise<Result>,
-    completed: (result: Result) => UnstampedEvent,
-    failed: (thrown: unknown) => UnstampedEvent,
-  ): void;
-  timer(id: string, delayMs: number, summary: string): void;
-  cancel(id: string): void;
+/** Characters of the task that a page shows. */
+const taskChars = 500;
+
+/** Characters of a summary: Temporal takes 400 bytes, and a character has four at most. */
+const summaryChars = 100;
+
+/**
+ * Runs a subagent to its end.
+ *
+ * Contract: a cancel is passed on and awaited, so that nothing of the subagent is lost; a subagent never outlives its parent run.
+ */
+function runSubagent({
+  request,
+  runId,
+}: Extract<RunCommand, { type: 'run-subagent' }>): Promise<RunOutcome> {
+  const task = shownText(request.goal, taskChars).replace(/\s+/g, ' ').trim();
+  return executeChild<AgentRunWorkflow>(agentRunWorkflow, {
+    workflowId: runId,
+    args: [{ request }],
+    cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+    parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+    staticSummary: `${request.agent}: ${task}`.slice(0, summaryChars),
+    staticDetails: `### Subagent of ${escapeMarkdown(request.parent?.runId ?? '')}\n\n> ${escapeMarkdown(task)}`,
+    ...inheritedSearchAttributes(request.agent),
+  });
 }
 
-function createWorkInFlight(emit: (event: UnstampedEvent) => void): WorkInFlight {
+/** Waits for a timer; says nothing if it is cancelled. */
+async function fireTimer(
+  { timerId, delayMs, summary }: Extract<RunCommand, { type: 'start-timer' }>,
+  emit: (event: UnstampedEvent) => void,
+): Promise<void> {
+  try {
+    await sleep(delayMs, { summary });
+    emit({ type: 'timer-fired', timerId });
+  } catch (thrown) {
+    if (!isCancellation(thrown)) throw thrown;
+  }
+}
+
+/**
+ * Makes the executor of one segment.
+ *
+ * Contract: `emit` only appends to the event queue. Each activity and timer has its own cancellation scope.
+ */
+export function createCommandExecutor(
+  emit: (event: UnstampedEvent) => void,
+): (command: RunCommand) => void {
+  /** Of what is in flight, by the id of its command. */
   const scopes = new Map<string, CancellationScope>();
 
-  function inScope(id: string, work: () => Promise<void>): void {
+  function start(id: string, work: () => Promise<void>): void {
     const scope = new CancellationScope();
     scopes.set(id, scope);
     void scope.run(work).finally(() => {
@@ -29,65 +77,33 @@ function createWorkInFlight(emit: (event: UnstampedEvent) => void): WorkInFlight
     });
   }
 
-  return {
-    start(id, run, completed, failed) {
-      inScope(id, () => run().then(completed, failed).then(emit));
-    },
-    timer(id, delayMs, summary) {
-      inScope(id, async () => {
-        try {
-          await sleep(delayMs, { summary });
-          emit({ type: 'timer-fired', timerId: id });
-        } catch (thrown) {
-          if (!isCancellation(thrown)) throw thrown;
-        }
-      });
-    },
-    cancel(id) {
-      scopes.get(id)?.cancel();
-    },
-  };
-}
-
-/** Carries out one command of the core. */
-export type CommandExecutor = (command: RunCommand) => void;
-
-/**
- * Makes the executor of one segment.
- *
- * Contract: `emit` only appends to the event queue. Each activity and timer has its own cancellation scope.
- */
-export function createCommandExecutor(emit: (event: UnstampedEvent) => void): CommandExecutor {
-  const work = createWorkInFlight(emit);
   return (command) => {
     if (isActivityCommand(command)) {
-      work.start(
-        activityIdOf(command),
-        () => startActivity(command),
-        (result) => completedEvent(command, result),
-        (thrown) => failedEvent(command, thrown),
-      );
+      const completed = (result: unknown): UnstampedEvent => completedEvent(command, result);
+      const failed = (thrown: unknown): UnstampedEvent => failedEvent(command, thrown);
+      start(activityIdOf(command), () => startActivity(command).then(completed, failed).then(emit));
       return;
     }
     switch (command.type) {
       case 'run-subagent': {
         const { callId, toolCallId } = command;
-        work.start(
-          callId,
-          () => runSubagent(command),
-          (result) => ({ type: 'subagent-ended', toolCallId, end: endOfResult(result) }),
-          (thrown) => ({ type: 'subagent-ended', toolCallId, end: endOfFailure(thrown) }),
+        start(callId, () =>
+          runSubagent(command)
+            .then(endOfResult, endOfFailure)
+            .then((end) => {
+              emit({ type: 'subagent-ended', toolCallId, end });
+            }),
         );
         return;
       }
       case 'start-timer':
-        work.timer(command.timerId, command.delayMs, command.summary);
+        start(command.timerId, () => fireTimer(command, emit));
         return;
       case 'cancel-timer':
-        work.cancel(command.timerId);
+        scopes.get(command.timerId)?.cancel();
         return;
       case 'cancel-activities':
-        for (const id of command.callIds) work.cancel(id);
+        for (const id of command.callIds) scopes.get(id)?.cancel();
         return;
       case 'publish':
       case 'roll-over':

@@ -40,22 +40,16 @@ function isRegistered(): boolean {
     .some(({ key }) => key.name === searchAttributes.agent);
 }
 
-/** Shows the state of the run after each step. */
-export interface RunVisibility {
-  show(state: RunState): void;
-}
-
 /**
- * Makes the view of one segment.
+ * Makes what shows the state of the run after each step of one segment.
  *
  * Contract: search attributes are written only if the run was started with them, since a namespace that does not know
  * them would refuse the whole workflow task.
  */
-export function createRunVisibility(): RunVisibility {
+export function createRunVisibility(): (state: RunState) => void {
   const registered = isRegistered();
   let shown = '';
-
-  function show(state: RunState): void {
+  return (state) => {
     const view = statusView(state);
     setCurrentDetails(statusMarkdown(view, pendingItems(state)));
     if (!registered) return;
@@ -70,7 +64,5 @@ export function createRunVisibility(): RunVisibility {
       { key: keys.reason, value: reason === '' ? null : reason },
       { key: keys.iteration, value: view.iteration },
     ]);
-  }
-
-  return { show };
+  };
 }

@@ -46,6 +46,11 @@ export function storeOf(deps: ActivityDeps, storeId: string): Store {
   });
 }
 
+/** Names of the worker's agents, for messages. */
+export function agentNames({ catalog }: ActivityDeps): string {
+  return [...catalog.agents.keys()].join(', ') || 'none';
+}
+
 /** Definitions kept in memory per worker. */
 const keptDefinitions = 256;
 
@@ -68,11 +73,11 @@ export async function loadDefinition(
   hash: ContentHash,
 ): Promise<RunDefinition> {
   const config = await loadConfig(deps, hash);
-  const agent = deps.catalog.agent(config.agent);
+  const agent = deps.catalog.agents.get(config.agent);
   if (agent === undefined)
     throw new InfraException({
       code: 'worker_mismatch',
-      message: `${thisWorker()} lacks this run's agent "${config.agent}"; it has ${deps.catalog.agentNames().join(', ') || 'none'}. Deploy a worker that has it.`,
+      message: `${thisWorker()} lacks this run's agent "${config.agent}"; it has ${agentNames(deps)}. Deploy a worker that has it.`,
     });
   return { config, agent };
 }

@@ -7,7 +7,7 @@ import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Budget } from '../../workflows/core/budget/spend';
-import type { AgentDefinition, KnowledgeSource, RouteDefinition } from './agent';
+import type { AgentDefinition, RouteDefinition } from './agent';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';
 import { checkAgentShape } from './check-definition';
 import { checkCompaction, checkLimits } from './check-limits';
@@ -25,43 +25,43 @@ import { readOutput } from '../tools/read-output';
 import type { Tool } from '../tools/tool';
 import { UserError } from '../lifecycle/user-error';
 import { checkToolName } from '../tools/define-tool';
+import { alternativesOf } from './tool-purpose';
 
 /** Tools that OpenAI accepts in one request; more get 400 (`array_above_max_length`). Two belong to the runtime. */
 const maxTools = 128 - reservedToolNames.length;
 
-/** Finds tools by name. */
-export interface ToolRegistry {
-  get(name: string): Tool | undefined;
-  list(): readonly Tool[];
+/** Entries by name. Errors: `UserError` for a name that is given twice. */
+function byName<Named extends { readonly name: string }>(
+  what: string,
+  entries: readonly Named[],
+): ReadonlyMap<string, Named> {
+  const map = new Map<string, Named>();
+  for (const entry of entries) {
+    if (map.has(entry.name))
+      throw new UserError(`${what} "${entry.name}" is given twice; names must be unique.`);
+    map.set(entry.name, entry);
+  }
+  return map;
 }
 
 /**
- * Makes a registry.
+ * An agent's tools by name.
  *
  * Errors: `UserError` for a duplicate or reserved name, a name that vendors refuse, or more tools than they accept.
  */
-export function createToolRegistry(tools: readonly Tool[]): ToolRegistry {
-  const byName = new Map<string, Tool>();
-  for (const tool of tools) {
-    checkToolName(tool.name);
-    if (reservedToolNames.includes(tool.name)) {
+export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
+  for (const { name } of tools) {
+    checkToolName(name);
+    if (reservedToolNames.includes(name))
       throw new UserError(
-        `Tool name "${tool.name}" belongs to the runtime; give your tool another name.`,
+        `Tool name "${name}" belongs to the runtime; give your tool another name.`,
       );
-    }
-    if (byName.has(tool.name)) {
-      throw new UserError(
-        `Two tools are named "${tool.name}"; names must differ, since the model calls tools by name.`,
-      );
-    }
-    byName.set(tool.name, tool);
   }
-  if (byName.size > maxTools) {
+  if (tools.length > maxTools)
     throw new UserError(
-      `${byName.size} tools are more than the ${maxTools} that OpenAI accepts; give the agent fewer.`,
+      `${tools.length} tools are more than the ${maxTools} that OpenAI accepts; give the agent fewer.`,
     );
-  }
-  return { get: (name) => byName.get(name), list: () => [...byName.values()] };
+  return byName('Tool', tools);
 }
 
 /** An agent with every default filled in. */
@@ -76,10 +76,9 @@ export interface ResolvedAgent {
   readonly questions: DecisionPolicy | undefined;
   readonly compaction: CompactionConfig;
   readonly recovery: RecoveryPolicy;
-  readonly registry: ToolRegistry;
+  readonly registry: ReadonlyMap<string, Tool>;
   /** Whether its runs learn. */
   readonly learns: boolean;
-  readonly knowledge: KnowledgeSource;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
   /** Instructions for the model. */
@@ -89,10 +88,8 @@ export interface ResolvedAgent {
 
 /** Agents and providers by name. */
 export interface AgentCatalog {
-  readonly agents: readonly ResolvedAgent[];
-  readonly agent: (name: string) => ResolvedAgent | undefined;
-  readonly agentNames: () => readonly string[];
-  readonly provider: (name: string) => Provider | undefined;
+  readonly agents: ReadonlyMap<string, ResolvedAgent>;
+  readonly providers: ReadonlyMap<string, Provider>;
 }
 
 /** Default limit of one reply in tokens (ADR 0009). */
@@ -113,7 +110,8 @@ function toolSpec({ name, description, inputSchema }: Tool): ToolSpec {
   return { name, description, inputSchema };
 }
 
-function toolPolicy(tool: Tool): ToolPolicy {
+function toolPolicy(tool: Tool, tools: readonly Tool[]): ToolPolicy {
+  const alternatives = alternativesOf(tool, tools);
   return {
     name: tool.name,
     effect: tool.effect,
@@ -125,13 +123,8 @@ function toolPolicy(tool: Tool): ToolPolicy {
       approvals: tool.approvals,
       subagent: tool.subagent && { ...tool.subagent, tools: [] },
     }),
+    ...(alternatives.length === 0 ? {} : { alternatives }),
   };
-}
-
-function checkWholeNumber(where: string, name: string, value: number): number {
-  if (!Number.isInteger(value) || value < 1)
-    throw new UserError(`${where}: ${name} is ${value}; give a whole number of at least 1.`);
-  return value;
 }
 
 /** What agents are resolved with. */
@@ -154,7 +147,6 @@ function resolveRoute(
     );
   const problem = provider.problem();
   if (problem !== undefined) throw new UserError(`${where}: ${problem}`);
-  if (route.model.trim() === '') throw new UserError(`${where}: the model's name is empty.`);
   const windowTokens = route.windowTokens ?? windowOf(route.provider, route.model, windows);
   if (windowTokens === undefined)
     throw new UserError(
@@ -168,49 +160,23 @@ function resolveRoute(
     provider: route.provider,
     model: route.model,
     toolProtocol: route.toolProtocol ?? 'native',
-    maxOutputTokens: checkWholeNumber(
-      where,
-      'maxOutputTokens',
-      route.maxOutputTokens ?? defaultMaxOutputTokens,
-    ),
-    windowTokens: checkWholeNumber(where, 'windowTokens', windowTokens),
+    maxOutputTokens: route.maxOutputTokens ?? defaultMaxOutputTokens,
+    windowTokens,
     ...defined({ temperature: route.temperature, price }),
   };
 }
 
-function policyOf(
-  agent: string,
-  option: 'approvals' | 'questions',
-  policy: DecisionPolicy | undefined,
-): DecisionPolicy | undefined {
-  return policy && checkDecisionPolicy(`Agent "${agent}": ${option}`, policy);
-}
-
-function resolveBudget(
-  definition: AgentDefinition,
-  chain: readonly RouteConfig[],
-): { budget?: Budget } {
-  if (definition.budget === undefined) return {};
-  const where = `Agent "${definition.name}"`;
-  const budget = checkBudget(where, definition.budget);
-  checkPriced(where, budget, chain);
-  return { budget };
-}
-
 function resolveAgent(definition: AgentDefinition, parts: CatalogParts): ResolvedAgent {
   checkAgentShape(definition);
-  const { name, completion = 'text' } = definition;
-  if (!/^[\w.-]{1,100}$/.test(name))
-    throw new UserError(
-      `Agent name ${JSON.stringify(name)} is not usable; use 1 to 100 letters, digits, "_", "-" and ".".`,
-    );
-  if (definition.instructions.trim() === '')
-    throw new UserError(`Agent "${name}" has no instructions; say what it is for.`);
+  const { name, completion = 'text', approvals, questions } = definition;
+  const where = `Agent "${name}"`;
   if (definition.output !== undefined && completion === 'text')
     throw new UserError(
-      `Agent "${name}" has an output schema but completion "text"; set completion: "tool".`,
+      `${where} has an output schema but completion "text"; set completion: "tool".`,
     );
   const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
+  const budget = definition.budget && checkBudget(where, definition.budget);
+  checkPriced(where, budget, chain);
   const tools = definition.tools.length > 0 ? [...definition.tools, readOutput] : [];
   const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
   const iterations =
@@ -219,40 +185,26 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     name,
     completion,
     chain,
-    policies: tools.map(toolPolicy),
-    limits: checkLimits(`Agent "${name}"`, {
+    policies: tools.map((tool) => toolPolicy(tool, tools)),
+    limits: checkLimits(where, {
       ...defaultLimits,
       ...iterations,
       ...definition.limits,
     }),
-    ...resolveBudget(definition, chain),
-    approvals: policyOf(name, 'approvals', definition.approvals),
-    questions: policyOf(name, 'questions', definition.questions),
-    compaction: checkCompaction(`Agent "${name}"`, {
+    ...defined({ budget }),
+    approvals: approvals && checkDecisionPolicy(`${where}: approvals`, approvals),
+    questions: questions && checkDecisionPolicy(`${where}: questions`, questions),
+    compaction: checkCompaction(where, {
       ...defaultCompaction,
       ...definition.compaction,
     }),
-    recovery: resolveRecovery(name, definition.recovery),
-    registry: createToolRegistry(tools),
+    recovery: resolveRecovery(where, definition.recovery),
+    registry: toolsByName(tools),
     learns: definition.patterns !== 'off',
-    knowledge: definition.knowledge ?? 'rules',
     coreTools,
     system: systemPrompt(definition, completion),
     tools: [...tools, ...coreTools].map(toolSpec),
   };
-}
-
-function byName<Named extends { readonly name: string }>(
-  what: string,
-  entries: readonly Named[],
-): ReadonlyMap<string, Named> {
-  const map = new Map<string, Named>();
-  for (const entry of entries) {
-    if (map.has(entry.name))
-      throw new UserError(`${what} "${entry.name}" is given twice; names must be unique.`);
-    map.set(entry.name, entry);
-  }
-  return map;
 }
 
 /**
@@ -268,16 +220,13 @@ export function createAgentCatalog(
   prices: PriceTable = {},
   windows: WindowTable = {},
 ): AgentCatalog {
-  const parts = { prices, windows: checkWindows(windows) };
   const providerByName = byName('Provider', providers);
-  const resolved = byName(
-    'Agent',
-    agents.map((agent) => resolveAgent(agent, { providers: providerByName, ...parts })),
-  );
+  const parts = { providers: providerByName, prices, windows: checkWindows(windows) };
   return {
-    agents: [...resolved.values()],
-    agent: (name) => resolved.get(name),
-    agentNames: () => [...resolved.keys()],
-    provider: (name) => providerByName.get(name),
+    agents: byName(
+      'Agent',
+      agents.map((agent) => resolveAgent(agent, parts)),
+    ),
+    providers: providerByName,
   };
 }

@@ -5,8 +5,8 @@ import type { Limits } from '../../workflows/core/limits';
 import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
+import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { PriceDefinition } from '../models/model-tables';
-import type { RecoveryOptions } from './recovery-policy';
 import type { Tool } from '../tools/tool';
 
 /** One route of a chain, as people write it. */
@@ -23,9 +23,6 @@ export interface RouteDefinition {
   /** What the model costs; needed under a budget in money for models that the price table does not know. */
   readonly prices?: PriceDefinition;
 }
-
-/** How knowledge of tools is made: by rules alone, which costs nothing, or also by one call of the agent's first route. */
-export type KnowledgeSource = 'rules' | 'model';
 
 /** An agent as its author writes it. Resolved once at the start of a run; a later deploy changes new runs only. */
 export interface AgentDefinition {
@@ -47,13 +44,8 @@ export interface AgentDefinition {
   readonly questions?: DecisionPolicy;
   /** Whether its runs record their errors and use learned patterns. Default `on`. */
   readonly patterns?: 'on' | 'off';
-  /**
-   * Source of hints and alternatives for tools whose authors wrote none: rules, which cost nothing (default), or also one call
-   * of the first route, made once per set of tools and stored.
-   */
-  readonly knowledge?: KnowledgeSource;
   /** When and how a long conversation is compacted. */
   readonly compaction?: Partial<CompactionConfig>;
   /** How its runs recover when they are stuck. */
-  readonly recovery?: RecoveryOptions;
+  readonly recovery?: Partial<RecoveryPolicy>;
 }

@@ -3,7 +3,13 @@ import { z } from 'zod';
 import { UserError } from '../lifecycle/user-error';
 
 const text = z.string({ error: 'give a text' });
+const filledText = text.refine((value) => value.trim() !== '', 'give a text that is not empty');
 const anything = z.unknown().optional();
+const tokens = z
+  .custom<number>((value) => Number.isInteger(value) && Number(value) >= 1, {
+    error: ({ input }) => `${String(input)} is no whole number of at least 1`,
+  })
+  .optional();
 
 function fn(what: string): z.ZodType {
   return z.custom((value) => typeof value === 'function', `give ${what}`);
@@ -42,10 +48,10 @@ const toolShape = z.strictObject({
 
 const routeShape = z.strictObject({
   provider: text,
-  model: text,
+  model: filledText,
   toolProtocol: oneOf('native', 'text').optional(),
-  maxOutputTokens: anything,
-  windowTokens: anything,
+  maxOutputTokens: tokens,
+  windowTokens: tokens,
   temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
   prices: anything,
 });
@@ -56,8 +62,8 @@ const madeTool = z.custom(
 );
 
 const agentShape = z.strictObject({
-  name: text,
-  instructions: text,
+  name: text.regex(/^[\w.-]{1,100}$/, 'use 1 to 100 letters, digits, "_", "-" and "."'),
+  instructions: filledText,
   chain: z
     .array(routeShape, { error: 'give an array of { provider, model }' })
     .min(1, 'give at least one { provider, model }'),
@@ -69,7 +75,6 @@ const agentShape = z.strictObject({
   approvals: anything,
   questions: anything,
   patterns: oneOf('on', 'off').optional(),
-  knowledge: oneOf('rules', 'model').optional(),
   compaction: anything,
   recovery: anything,
 });

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { CompactionConfig } from '../../workflows/core/context/compaction-thresholds';
 import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
-import type { Limits } from '../../workflows/core/limits';
+import type { FailoverReason, Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import { checkOptions } from '../lifecycle/check-options';
 
@@ -15,6 +15,9 @@ const maxTimerMs = 2_147_483_647;
 const timer = z.number().int().min(1).max(maxTimerMs);
 const rest = z.number().int().min(0).max(maxMs);
 const count = z.number().int().min(1).max(10_000_000);
+
+/** Every reason has a cooldown. */
+const reasons = Object.keys(defaultLimits.cooldownMs) as FailoverReason[];
 
 const limitsSchema = z.strictObject({
   maxIterations: count,
@@ -36,19 +39,7 @@ const limitsSchema = z.strictObject({
   probeLeadMs: rest,
   probeLeaseMs: duration,
   recoveryPlanTimeoutMs: timer,
-  cooldownMs: z.strictObject({
-    auth: rest,
-    rate_limit: rest,
-    billing: rest,
-    timeout: rest,
-    overloaded: rest,
-    model_not_found: rest,
-    format: rest,
-    network: rest,
-    context_overflow: rest,
-    content_filter: rest,
-    unknown: rest,
-  }),
+  cooldownMs: z.record(z.enum(reasons), rest),
 });
 
 /**

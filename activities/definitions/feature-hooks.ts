@@ -15,8 +15,8 @@ export interface LearnedAction extends RecoveryAction {
 }
 
 /** The error that a run is stuck on, and where to look for a fix. */
-interface LearnedQuestion {
-  readonly config: RunConfig;
+export interface LearnedQuestion {
+  readonly config: Pick<RunConfig, 'tenant' | 'tools'>;
   readonly trouble: RecoveryTrouble;
   readonly messages: readonly Message[];
   readonly nowMs: number;
@@ -35,17 +35,17 @@ export interface LearningHooks {
   suggest(store: Store, question: LearnedQuestion): Promise<LearnedAction | undefined>;
 }
 
-/** Finds an agent of the worker by name. */
-export type FindAgent = (name: string) => ResolvedAgent | undefined;
+/** The agents of a worker by name. */
+export type Agents = ReadonlyMap<string, ResolvedAgent>;
 
 /** What subagents add to agents and tool calls. */
 interface SubagentHooks {
   /** Errors: `UserError` for a subagent whose agent the worker does not have, or whose models have no known price. */
-  check(agents: readonly ResolvedAgent[], find: FindAgent): void;
+  check(agents: Agents): void;
   /** Routes of an agent and of every agent below it. */
-  chainsBelow(agent: ResolvedAgent, find: FindAgent): readonly RouteConfig[];
+  chainsBelow(agent: ResolvedAgent, agents: Agents): readonly RouteConfig[];
   /** The policies with the tools that each subagent has. */
-  withToolsBelow(policies: readonly ToolPolicy[], find: FindAgent): readonly ToolPolicy[];
+  withToolsBelow(policies: readonly ToolPolicy[], agents: Agents): readonly ToolPolicy[];
   /** The text of a subagent's answer. */
   readAnswer(store: Store, answer: SubagentAnswer): Promise<string>;
 }

@@ -44,13 +44,3 @@ export class NotifierError extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 }
-
-/** Which notifiers a worker has, and what they are used for. */
-export interface NotifierOptions {
-  /** Default: none. */
-  readonly notifiers?: readonly Notifier[];
-  /** Kinds of waits to notify about. Default: all. */
-  readonly notifyOn?: readonly PersonNotice['kind'][];
-  /** Address of Temporal's Web UI, such as `https://temporal.example.com`, for links to runs. */
-  readonly webUiUrl?: string;
-}

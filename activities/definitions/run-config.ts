@@ -1,33 +1,21 @@
 /** The config snapshot of a run as it is stored: everything that the activities need, so that history holds only its hash. */
 import { z } from 'zod';
-import type { CompactionConfig } from '../../workflows/core/context/compaction-thresholds';
 import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
-import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
-import type { Completion } from '../../workflows/core/run/ports';
-import type { RouteConfig } from '../../workflows/core/failover/state';
+import type { ResolvedAgent } from './agent-catalog';
 import { checkCompaction, checkLimits } from './check-limits';
 import { InfraException } from '../lifecycle/infra-exception';
-import type { ToolKnowledge } from './tool-knowledge';
-import { toolKnowledgeSchema } from './tool-knowledge';
-import type { ToolSpec } from '../providers/provider';
 import { canonicalJson } from '../stores/content-hash';
 
 /** What was resolved at the start of a run. A later deploy changes new runs only. */
-export interface RunConfig {
+export interface RunConfig extends Pick<
+  ResolvedAgent,
+  'system' | 'tools' | 'completion' | 'chain' | 'limits' | 'compaction'
+> {
   readonly agent: string;
-  readonly system: string;
-  readonly tools: readonly ToolSpec[];
-  readonly completion: Completion;
-  readonly chain: readonly RouteConfig[];
-  readonly limits: Limits;
-  readonly compaction: CompactionConfig;
   readonly workspace?: string | undefined;
   /** Absent = `default`. */
   readonly tenant?: string | undefined;
-  /** Learned patterns are used; absent = not. */
-  readonly learns?: boolean | undefined;
-  readonly knowledge?: ToolKnowledge | undefined;
 }
 
 const prices = {
@@ -68,8 +56,6 @@ const configSchema = z.object({
   compaction: z.record(z.string(), z.unknown()).optional(),
   workspace: z.string().optional(),
   tenant: z.string().optional(),
-  learns: z.boolean().optional(),
-  knowledge: toolKnowledgeSchema.optional(),
 });
 
 /** JSON text of a config; equal configs give equal text. */
@@ -77,15 +63,13 @@ export function runConfigJson(config: RunConfig): string {
   return canonicalJson(config);
 }
 
-function knownLimits(stored: Readonly<Record<string, unknown>>): Limits {
-  const known = Object.entries(stored).filter(([name]) => Object.hasOwn(defaultLimits, name));
-  return checkLimits('The stored config', { ...defaultLimits, ...Object.fromEntries(known) });
-}
-
-function knownCompaction(stored: Readonly<Record<string, unknown>>): CompactionConfig {
-  const known = Object.entries(stored).filter(([name]) => Object.hasOwn(defaultCompaction, name));
-  const whole = { ...defaultCompaction, ...Object.fromEntries(known) };
-  return checkCompaction('The stored config', whole);
+/** The defaults with what a stored config says of them: another version may have had other fields. */
+function filledUp<Defaults extends object>(
+  defaults: Defaults,
+  stored: Readonly<Record<string, unknown>> = {},
+): Defaults {
+  const known = Object.entries(stored).filter(([name]) => Object.hasOwn(defaults, name));
+  return { ...defaults, ...Object.fromEntries(known) };
 }
 
 /**
@@ -94,13 +78,14 @@ function knownCompaction(stored: Readonly<Record<string, unknown>>): CompactionC
  * Errors: `store_corrupt` that names the hash.
  */
 export function parseRunConfig(hash: string, json: string): RunConfig {
+  const stored = 'The stored config';
   const parsed = configSchema.safeParse(JSON.parse(json));
   if (parsed.success) {
-    const { limits, compaction = {} } = parsed.data;
+    const { limits, compaction } = parsed.data;
     return {
       ...parsed.data,
-      limits: knownLimits(limits),
-      compaction: knownCompaction(compaction),
+      limits: checkLimits(stored, filledUp(defaultLimits, limits)),
+      compaction: checkCompaction(stored, filledUp(defaultCompaction, compaction)),
     };
   }
   throw new InfraException({

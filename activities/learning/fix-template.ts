@@ -1,7 +1,7 @@
 /** Describes what made a failed call work as a template without values, and makes a call of such a template again. */
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { isJsonObject } from '../tools/input-schema';
-import type { Fix, InputField, ParameterChange } from '../stores/patterns/pattern-shape';
+import type { Fix, ParameterChange } from '../stores/patterns/pattern-shape';
 import {
   applyTransform,
   holdsValue,
@@ -21,11 +21,6 @@ export interface ReadResult {
 export interface CallWithInput {
   readonly tool: string;
   readonly input: JsonObject;
-}
-
-/** Names and kinds of a call's parameters. */
-export function inputFields(input: JsonObject): readonly InputField[] {
-  return Object.entries(input).map(([name, value]) => ({ name, shape: shapeOf(value) }));
 }
 
 function equal(left: JsonValue | undefined, right: JsonValue | undefined): boolean {

@@ -9,8 +9,8 @@ import type { Fix, Observation } from '../stores/patterns/pattern-shape';
 import type { Store } from '../stores/store';
 import { isJsonObject } from '../tools/input-schema';
 import type { CallWithInput, ReadResult } from './fix-template';
-import { fixBetween, inputFields } from './fix-template';
-import { reportPatternUse } from './use-patterns';
+import { fixBetween } from './fix-template';
+import { afterUse } from './evidence';
 
 /** Tenant of runs without one. */
 export const defaultTenant = 'default';
@@ -62,50 +62,23 @@ function workedCall(
   return callId === undefined ? undefined : calls.get(callId);
 }
 
-function fixOf(
-  config: RunConfig,
-  transcript: Transcript,
-  error: ObservedError,
-  input: JsonObject | undefined,
-): Fix | undefined {
-  const { fix, tool } = error;
-  if (fix === undefined || input === undefined) return undefined;
-  const worked = workedCall(transcript, fix);
-  if (worked === undefined) return undefined;
-  const spec = config.tools.find(({ name }) => name === worked.tool);
-  const results = transcript.results.filter(({ place }) => place < worked.place);
-  return fixBetween(
-    { tool, input },
-    worked,
-    spec?.inputSchema ?? {},
-    results.slice(-searchedResults),
-  );
-}
-
-async function observationOf(
+async function fixOf(
   store: Store,
   config: RunConfig,
   transcript: Transcript,
   error: ObservedError,
-): Promise<Observation> {
-  const { key, tool, code, message, fixedBy, steps, patternId, atMs } = error;
+): Promise<Fix | undefined> {
   const input = await failedInput(store, transcript, error);
-  const fix = fixOf(config, transcript, error, input);
-  return {
-    key,
-    tenant: config.tenant ?? defaultTenant,
-    agent: config.agent,
-    tool,
-    errorCode: code,
-    errorFingerprint: errorFingerprint(code, message),
-    errorText: errorKindText(message),
-    input: input === undefined ? [] : inputFields(input),
-    fixedBy,
-    ...defined({ fix }),
-    steps,
-    ...defined({ patternId }),
-    atMs,
-  };
+  const worked = error.fix && workedCall(transcript, error.fix);
+  if (input === undefined || worked === undefined) return undefined;
+  const spec = config.tools.find(({ name }) => name === worked.tool);
+  const results = transcript.results.filter(({ place }) => place < worked.place);
+  return fixBetween(
+    { tool: error.tool, input },
+    worked,
+    spec?.inputSchema ?? {},
+    results.slice(-searchedResults),
+  );
 }
 
 /**
@@ -121,12 +94,26 @@ export async function recordErrors(
 ): Promise<void> {
   const transcript = readTranscript(messages);
   const observations: Observation[] = [];
-  for (const error of errors)
-    observations.push(await observationOf(store, config, transcript, error));
+  for (const error of errors) {
+    const { key, tool, code, message, fixedBy, patternId, atMs } = error;
+    const fix = await fixOf(store, config, transcript, error);
+    observations.push({
+      key,
+      tenant: config.tenant ?? defaultTenant,
+      agent: config.agent,
+      tool,
+      errorCode: code,
+      errorFingerprint: errorFingerprint(code, message),
+      errorText: errorKindText(message),
+      fixedBy,
+      ...defined({ fix, patternId }),
+      atMs,
+    });
+  }
   await store.patterns.recordObservations(observations);
   for (const { patternId, key, fixedBy, atMs } of observations)
     if (patternId !== undefined) {
       const use = { key, helped: fixedBy !== 'none' };
-      await reportPatternUse(store.patterns, patternId, use, atMs);
+      await store.patterns.updatePattern(patternId, (known) => known && afterUse(known, use, atMs));
     }
 }

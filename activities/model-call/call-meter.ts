@@ -1,9 +1,8 @@
 /** Counts what the attempts of one model call consume, however they end. */
-
 import type { InfraError } from '../../workflows/core/failure';
-import { InfraException } from '../lifecycle/infra-exception';
-import type { Allowance, CallSpend, ModelPrice, Usage } from '../../workflows/core/budget/spend';
+import type { Allowance, CallSpend, Usage } from '../../workflows/core/budget/spend';
 import { addSpend, noUsage, spendOf, totalTokens } from '../../workflows/core/budget/spend';
+import { InfraException } from '../lifecycle/infra-exception';
 import { countAllTokens } from '../measure/count-tokens';
 import type { BrokenReply, ModelReply } from '../providers/provider';
 import type { PaidRequest } from './allowance';
@@ -52,19 +51,6 @@ export class CallMeter {
    * Errors: `budget_exhausted`; nothing was sent then.
    */
   admit(request: PaidRequest): number {
-    const limit = this.tryAdmit(request);
-    if (typeof limit === 'number') return limit;
-    throw new InfraException({ code: 'budget_exhausted', message: limit });
-  }
-
-  /** Admits a request if its whole reply can be paid; returns false otherwise. */
-  affords(text: string, price: ModelPrice | undefined, maxOutputTokens: number): boolean {
-    const measure = { tokens: countAllTokens(text), countedTokens: 0 };
-    const limit = this.tryAdmit({ measure, price, maxOutputTokens });
-    return typeof limit === 'number' && limit >= maxOutputTokens;
-  }
-
-  private tryAdmit(request: PaidRequest): number | string {
     for (let lost = 0; lost < this.start.lostAttempts; lost += 1) {
       // An attempt that could not be paid was never sent.
       const sent = limitWithin(request, this.left());
@@ -72,7 +58,9 @@ export class CallMeter {
         this.total = addSpend(this.total, worstSpend({ ...request, maxOutputTokens: sent }));
     }
     const limit = limitWithin(request, this.left());
-    if (typeof limit === 'number') this.request = { ...request, maxOutputTokens: limit };
+    if (typeof limit !== 'number')
+      throw new InfraException({ code: 'budget_exhausted', message: limit });
+    this.request = { ...request, maxOutputTokens: limit };
     return limit;
   }
 

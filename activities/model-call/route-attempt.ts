@@ -29,7 +29,7 @@ import { thisWorker } from '../lifecycle/worker-identity';
  * Errors: `worker_mismatch` if this worker does not have it; another worker takes the task.
  */
 export function providerOf(deps: ActivityDeps, name: string): Provider {
-  const provider = deps.catalog.provider(name);
+  const provider = deps.catalog.providers.get(name);
   if (provider !== undefined) return provider;
   throw new InfraException({
     code: 'worker_mismatch',

@@ -1,7 +1,8 @@
 /** The feature notifiers: people are notified when a run waits for one of them. */
 import type { PersonNotice } from '../../workflows/core/notifications/ports';
+import type { ActivitiesConfig } from '../definitions/activities-config';
 import type { Feature } from '../definitions/activity-deps';
-import type { NotifierOptions } from '../definitions/notifier';
+
 import { UserError } from '../lifecycle/user-error';
 import { notify } from '../notify';
 
@@ -17,7 +18,7 @@ function checkedNames({
   notifiers = [],
   notifyOn = noticeKinds,
   webUiUrl,
-}: NotifierOptions): readonly string[] {
+}: ActivitiesConfig): readonly string[] {
   const names = notifiers.map(({ name }) => name);
   for (const [index, name] of names.entries()) {
     if (!/^[\w.-]{1,40}$/.test(name))

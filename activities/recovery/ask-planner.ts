@@ -9,18 +9,14 @@ import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import { InfraException } from '../lifecycle/infra-exception';
-import type {
-  BrokenReply,
-  ModelReply,
-  ModelRequest,
-  OutputSchema,
-  Provider,
-} from '../providers/provider';
+import type { BrokenReply, ModelReply, ModelRequest, Provider } from '../providers/provider';
 import type { RouteCall } from '../model-call/shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall } from '../model-call/shared-health';
+import { countAllTokens } from '../measure/count-tokens';
 import { CallMeter } from '../model-call/call-meter';
 import { replyText } from '../model-call/reply-text';
 import type { Store } from '../stores/store';
+import { actionFormat } from './planner-answer';
 
 /** Token limit and temperature of a plan (R-REC-3). */
 const planTokens = 600;
@@ -34,7 +30,6 @@ export interface PlannerQuestion {
   readonly limits: Limits;
   readonly system: string;
   readonly prompt: string;
-  readonly output: OutputSchema;
   readonly isProbe: boolean;
   readonly allowance?: Allowance;
   /** Stable over attempts: who probes a recovering route. */
@@ -43,24 +38,10 @@ export interface PlannerQuestion {
 }
 
 /** The reply: a text, or why there is none. */
-export interface PlannerReply {
-  readonly text?: string;
-  readonly problem?: string;
-  readonly spend?: CallSpend;
-}
+type PlannerAnswer = { readonly text: string } | { readonly problem: string };
 
-function requestOf(question: PlannerQuestion, isStructured: boolean): ModelRequest {
-  const { route, system, prompt, output } = question;
-  return {
-    model: route.model,
-    system,
-    messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
-    tools: [],
-    maxOutputTokens: planTokens,
-    temperature: planTemperature,
-    ...(isStructured ? { output } : {}),
-  };
-}
+/** The answer, and what asking consumed, if anything. */
+export type PlannerReply = PlannerAnswer & { readonly spend?: CallSpend };
 
 /** Sends until there is an answer, or retries or the budget are exhausted. The meter counts each request. */
 async function sendWithRetries(
@@ -68,17 +49,25 @@ async function sendWithRetries(
   meter: CallMeter,
   signal: AbortSignal,
   retries: number,
-): Promise<ModelReply | { readonly problem: string }> {
-  const { provider, limits, route } = question;
-  const { system, prompt, output } = question;
-  const asked = [system, prompt, JSON.stringify(output.schema)].join('\n');
+): Promise<ModelReply> {
+  const { provider, limits, route, system, prompt } = question;
+  const { price } = route;
+  const asked = [system, prompt, JSON.stringify(actionFormat.schema)].join('\n');
+  const measure = { tokens: countAllTokens(asked), countedTokens: 0 };
   let isStructured = route.toolProtocol === 'native';
   for (let failures = 0; ; failures += 1) {
-    if (!meter.affords(asked, route.price, planTokens))
-      return { problem: 'the budget leaves too little for a plan' };
     let broken: BrokenReply | undefined;
+    const request: ModelRequest = {
+      model: route.model,
+      system,
+      messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
+      tools: [],
+      maxOutputTokens: meter.admit({ measure, price, maxOutputTokens: planTokens }),
+      temperature: planTemperature,
+      ...(isStructured ? { output: actionFormat } : {}),
+    };
     try {
-      const reply = await provider.send(requestOf(question, isStructured), {
+      const reply = await provider.send(request, {
         signal,
         firstByteMs: limits.firstByteMs,
         betweenBytesMs: limits.betweenBytesMs,
@@ -111,12 +100,12 @@ async function sendReported(
   meter: CallMeter,
   signal: AbortSignal,
   { call, isProbe }: { readonly call: RouteCall; readonly isProbe: boolean },
-): Promise<ModelReply | { readonly problem: string }> {
+): Promise<ModelReply> {
   const { store, provider, limits, clock } = question;
   const retries = isProbe || question.isProbe ? 0 : limits.streamRetries;
   try {
     const reply = await sendWithRetries(question, meter, signal, retries);
-    if (!('problem' in reply)) await reportAnsweredCall(store, call, clock());
+    await reportAnsweredCall(store, call, clock());
     return reply;
   } catch (thrown) {
     if (!signal.aborted) await reportFailedCall(store, call, failureOf(provider, thrown), clock());
@@ -126,11 +115,6 @@ async function sendReported(
 
 function failureOf(provider: Provider, thrown: unknown): InfraError {
   return thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
-}
-
-/** What all requests of the question consumed, if any. */
-function spendOfQuestion({ spend }: CallMeter): Pick<PlannerReply, 'spend'> {
-  return totalTokens(spend.usage) === 0 ? {} : { spend };
 }
 
 /**
@@ -152,21 +136,21 @@ export async function askPlanner(question: PlannerQuestion): Promise<PlannerRepl
   };
   const deadline = AbortSignal.timeout(limits.recoveryPlanTimeoutMs);
   const signal = AbortSignal.any([cancellationSignal, deadline]);
-  try {
-    const reply = await admitted(store, call, (admission) =>
-      sendReported(question, meter, signal, { call, isProbe: admission === 'probe' }),
-    );
-    const spend = spendOfQuestion(meter);
-    if ('problem' in reply) return { ...reply, ...spend };
-    if (reply.stopReason !== 'end')
-      return { problem: `the planner's reply ended as ${reply.stopReason}`, ...spend };
-    return { text: replyText(reply), ...spend };
-  } catch (thrown) {
-    if (cancellationSignal.aborted) throw thrown;
-    const spend = spendOfQuestion(meter);
-    if (deadline.aborted)
-      return { problem: `no plan within ${limits.recoveryPlanTimeoutMs} ms`, ...spend };
-    const failure = failureOf(provider, thrown);
-    return { problem: `${failure.code}: ${failure.message}`, ...spend };
-  }
+  const answer = async (): Promise<PlannerAnswer> => {
+    try {
+      const reply = await admitted(store, call, (admission) =>
+        sendReported(question, meter, signal, { call, isProbe: admission === 'probe' }),
+      );
+      return reply.stopReason === 'end'
+        ? { text: replyText(reply) }
+        : { problem: `the planner's reply ended as ${reply.stopReason}` };
+    } catch (thrown) {
+      if (cancellationSignal.aborted) throw thrown;
+      if (deadline.aborted) return { problem: `no plan within ${limits.recoveryPlanTimeoutMs} ms` };
+      const failure = failureOf(provider, thrown);
+      return { problem: `${failure.code}: ${failure.message}` };
+    }
+  };
+  const answered = await answer();
+  return totalTokens(meter.spend.usage) === 0 ? answered : { ...answered, spend: meter.spend };
 }

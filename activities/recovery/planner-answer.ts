@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
-import type { ProgressEstimate, RecoveryAction } from '../../workflows/core/recovery/action';
+import type { RecoveryAction } from '../../workflows/core/recovery/action';
 import { recoveryStrategies } from '../../workflows/core/recovery/action';
 import type { OutputSchema } from '../providers/provider';
 import { objectsInText } from '../untrusted/json-in-text';
@@ -38,14 +38,6 @@ const actionSchema = z.object({
   confidence: z.number().min(0).max(1),
 });
 
-const estimateSchema = z.object({
-  progressPercent: z.number().min(0).max(100),
-  reasoning: text,
-  nextMilestone: text,
-  blockers: z.array(text).max(10),
-  isStuck: z.boolean(),
-});
-
 const textProperty = { type: 'string' } as const;
 
 function closedObject(properties: JsonObject): JsonObject {
@@ -76,29 +68,11 @@ export const actionFormat: OutputSchema = {
   }),
 };
 
-/** Output schema of an estimate. */
-export const estimateFormat: OutputSchema = {
-  name: 'progress_estimate',
-  schema: closedObject({
-    progressPercent: { type: 'number', description: '0 to 100' },
-    reasoning: textProperty,
-    nextMilestone: textProperty,
-    blockers: { type: 'array', items: textProperty },
-    isStuck: { type: 'boolean' },
-  }),
-};
-
-function read<Output>(schema: z.ZodType<Output>, source: string): Output | undefined {
-  for (const value of objectsInText(source)) {
-    const checked = schema.safeParse(value);
-    if (checked.success) return checked.data;
-  }
-  return undefined;
-}
-
 /** The action in the text; undefined if it has none of the right shape. */
 export function readAction(source: string): RecoveryAction | undefined {
-  const plan = read(actionSchema, source);
+  const [plan] = [...objectsInText(source)].flatMap(
+    (value) => actionSchema.safeParse(value).data ?? [],
+  );
   if (plan === undefined) return undefined;
   const { toolName, parameters: given, parametersJson, escalationMessage } = plan.action;
   const wanted = given ?? parametersJson ?? undefined;
@@ -113,9 +87,4 @@ export function readAction(source: string): RecoveryAction | undefined {
     expectedOutcome: plan.expectedOutcome ?? '',
     confidence: plan.confidence,
   };
-}
-
-/** The estimate in the text; undefined if it has none of the right shape. */
-export function readEstimate(source: string): ProgressEstimate | undefined {
-  return read(estimateSchema, source);
 }

@@ -6,48 +6,48 @@ import { completeTaskTool } from '../../workflows/core/tools/ports';
 import type { Feature } from '../definitions/activity-deps';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { checkPriced } from '../definitions/check-budget';
-import type { FindAgent } from '../definitions/feature-hooks';
+import type { Agents } from '../definitions/feature-hooks';
 import { UserError } from '../lifecycle/user-error';
 import { canonicalJson } from '../stores/content-hash';
 import type { Store } from '../stores/store';
 
 /** An agent and every agent below it, each once. */
-function agentsFrom(agent: ResolvedAgent | undefined, find: FindAgent): readonly ResolvedAgent[] {
+function agentsFrom(agent: ResolvedAgent | undefined, agents: Agents): readonly ResolvedAgent[] {
   const seen = new Set<ResolvedAgent>();
   const visit = (one: ResolvedAgent | undefined): void => {
     if (one === undefined || seen.has(one)) return;
     seen.add(one);
     for (const { subagent } of one.policies)
-      if (subagent !== undefined) visit(find(subagent.agent));
+      if (subagent !== undefined) visit(agents.get(subagent.agent));
   };
   visit(agent);
   return [...seen];
 }
 
-function chainsBelow(agent: ResolvedAgent, find: FindAgent): readonly RouteConfig[] {
-  return agentsFrom(agent, find).flatMap(({ chain }) => chain);
+function chainsBelow(agent: ResolvedAgent, agents: Agents): readonly RouteConfig[] {
+  return agentsFrom(agent, agents).flatMap(({ chain }) => chain);
 }
 
 /** Caps are divided among those who can use them up, so a policy lists the tools of every agent below it. */
-function withToolsBelow(policies: readonly ToolPolicy[], find: FindAgent): readonly ToolPolicy[] {
+function withToolsBelow(policies: readonly ToolPolicy[], agents: Agents): readonly ToolPolicy[] {
   return policies.map((policy) => {
     if (policy.subagent === undefined) return policy;
-    const below = agentsFrom(find(policy.subagent.agent), find);
+    const below = agentsFrom(agents.get(policy.subagent.agent), agents);
     const names = below.flatMap((agent) => agent.policies.map(({ name }) => name));
     return { ...policy, subagent: { ...policy.subagent, tools: [...new Set(names)] } };
   });
 }
 
-function check(agents: readonly ResolvedAgent[], find: FindAgent): void {
-  for (const agent of agents) {
+function check(agents: Agents): void {
+  for (const agent of agents.values()) {
     for (const { name, subagent } of agent.policies) {
-      if (subagent !== undefined && find(subagent.agent) === undefined)
+      if (subagent !== undefined && !agents.has(subagent.agent))
         throw new UserError(
-          `Agent "${agent.name}", subagent "${name}": no agent is called "${subagent.agent}"; this worker has ${agents.map((one) => one.name).join(', ')}. Give createActivities that agent, or change the name.`,
+          `Agent "${agent.name}", subagent "${name}": no agent is called "${subagent.agent}"; this worker has ${[...agents.keys()].join(', ')}. Give createActivities that agent, or change the name.`,
         );
     }
     const where = `Agent "${agent.name}" with its subagents`;
-    checkPriced(where, agent.budget, chainsBelow(agent, find));
+    checkPriced(where, agent.budget, chainsBelow(agent, agents));
   }
 }
 

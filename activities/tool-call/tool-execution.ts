@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { AgentError } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
-import { recoveryInstructions } from '../../workflows/core/errors/recovery-message';
+import { recoveryInstructions } from '../../workflows/core/failure';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';

@@ -90,9 +90,17 @@ const messages: readonly Message[] = [
   },
 ];
 
+interface Planned {
+  readonly plan: PlanRecoveryResult;
+  readonly prompt: string;
+  readonly system: string | undefined;
+  readonly maxOutputTokens: number | undefined;
+}
+
 async function planned(
   parameters: object,
-): Promise<{ readonly plan: PlanRecoveryResult; readonly prompt: string }> {
+  more: Pick<PlanRecoveryInput, 'allowance'> = {},
+): Promise<Planned> {
   const action = { toolName: 'save_file', parametersJson: JSON.stringify(parameters) };
   const text = JSON.stringify({
     strategy: 'parameter-adjustment',
@@ -125,19 +133,26 @@ async function planned(
     storeId: snapshot.storeId,
     definition: snapshot.definition,
     head: await stored.store.appendNode(undefined, messages),
-    purpose: 'plan',
     context,
+    thresholds: { actAt: 0.9, askAt: 0.4 },
     routeIndex: 0,
     iteration: 4,
     idPrefix: 'run',
     callIdPrefix: 'run_r0',
     fallback,
+    ...more,
   };
   const environment = new MockActivityEnvironment();
   const plan: PlanRecoveryResult = await environment.run(() => activities.planRecovery(input));
-  const sent = provider.requests[0]?.messages[0];
+  const [request] = provider.requests;
+  const sent = request?.messages[0];
   const [block] = sent?.role === 'user' ? sent.blocks : [];
-  return { plan, prompt: block?.type === 'text' ? block.text : '' };
+  return {
+    plan,
+    prompt: block?.type === 'text' ? block.text : '',
+    system: request?.system,
+    maxOutputTokens: request?.maxOutputTokens,
+  };
 }
 
 test('a planned call meets the approval rule and the guard of edits in the workspace of the run', async () => {
@@ -163,6 +178,21 @@ test('nothing that the run has read can end the data of a planner, or speak for 
   expect(lines.filter((line) => line.startsWith('---'))).toEqual(['--- data', '--- end of data']);
   expect(lines.filter((line) => line.startsWith('USER:'))).toEqual(['USER: Save it.']);
   expect(lines.filter((line) => line.startsWith('Tools of the agent'))).toHaveLength(1);
+});
+
+test("a planner is told the thresholds of the run's own policy", async () => {
+  const { system } = await planned({ path: 'a' });
+  expect(system).toContain('at 0.9 or more it runs at once, at 0.4 or more a person is asked');
+});
+
+test('a planner is asked for what the run can pay, and not at all where that is too little', async () => {
+  expect((await planned({ path: 'a' })).maxOutputTokens).toBe(600);
+  const poor = await planned({ path: 'a' }, { allowance: { tokens: 100 } });
+  expect(poor.maxOutputTokens).toBeUndefined();
+  expect(poor.plan).toMatchObject({
+    source: 'heuristic',
+    problem: expect.stringContaining('budget_exhausted') as string,
+  });
 });
 
 test('quotes the error that a run is stuck on in the notes of the runtime', () => {

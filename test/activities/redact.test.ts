@@ -1,6 +1,6 @@
 /** Secrets of common shapes never pass; what only looks like one stays readable. */
 import { redactText } from '../../workflows/core/secrets/redact';
-import { redactionMark } from '../../workflows/core/secrets/redaction-mark';
+import { redactionMark } from '../../workflows/core/secrets/own-secret-rules';
 import { fc } from '../support/properties';
 
 const hex = (length: number): string => '0123456789abcdef'.repeat(20).slice(0, length);

@@ -30,7 +30,7 @@ function worker(): ToolsOfRun {
     ],
     [anthropicProvider({ apiKey: 'test-key' })],
   );
-  const agent = catalog.agent('worker');
+  const agent = catalog.agents.get('worker');
   if (agent === undefined) throw new Error('the agent is in its catalog');
   return { agent, config: agent };
 }

@@ -3,7 +3,6 @@ import type { CircuitBreakerState } from '../../workflows/core/errors/circuit-br
 import {
   initialCircuitBreaker,
   isTripped,
-  resetErrors,
   trackError,
 } from '../../workflows/core/errors/circuit-breaker';
 import { aLimits, aSnapshot, anAgentError, anInfraError } from '../support/builders';
@@ -56,7 +55,7 @@ describe('TestErrorTracking', () => {
   });
 
   test('ResetsAfterSuccessfulIteration', () => {
-    expect(resetErrors().ring).toEqual([]);
+    expect(initialCircuitBreaker.ring).toEqual([]);
     const four = Array.from({ length: 4 }, () => fails('division by zero'));
     const run = runWith([...four, { output: 'ok' }, ...four]);
     expect(run.outcome).toMatchObject({ status: 'completed', report: { iterations: 10 } });

@@ -1,9 +1,7 @@
 /** The fixed texts of R-ERR-2, R-ERR-3, and R-TOOL-3. */
 import type { AgentErrorCode } from '../../workflows/core/failure';
-import {
-  buildErrorRecoveryMessage,
-  recoveryInstructions,
-} from '../../workflows/core/errors/recovery-message';
+import { recoveryInstructions } from '../../workflows/core/failure';
+import { buildErrorRecoveryMessage } from '../../workflows/core/errors/recovery-message';
 import { defaultHint, toToolResponse } from '../../workflows/core/errors/tool-response';
 import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import { anAgentError } from '../support/builders';

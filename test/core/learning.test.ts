@@ -1,5 +1,5 @@
 /** Which errors a run follows, what ends them, and how they reach the corpus. */
-import { step } from '../../workflows/core/run/step';
+import { stay } from '../../workflows/core/run/move';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { ObservedError } from '../../workflows/core/learning/ports';
 import { learn } from '../../workflows/core/learning/observations';
@@ -42,7 +42,6 @@ test('an error that the next try of its tool mends is told with both calls', () 
     code: 'tool_execution_failed',
     fixedBy: 'model',
     fix: { tool: 'read' },
-    steps: 2,
   });
   expect(first?.callId).toMatch(/_1_0$/);
   expect(first?.fix?.callId).toMatch(/_3_0$/);
@@ -55,14 +54,14 @@ test('an output in the form of an error mends nothing, so that no fix is learned
   expect(told(driver)[0]).not.toHaveProperty('fix');
 });
 
-test('each try in vain is told as one, and the row of errors keeps its beginning', () => {
+test('each try in vain is told as one', () => {
   const driver = run(
     [calls('read'), calls('read'), calls('read'), { text: 'done' }],
     [fails, fails],
   );
   expect(told(driver)).toMatchObject([
-    { fixedBy: 'none', fix: { tool: 'read' }, steps: 1 },
-    { fixedBy: 'model', steps: 2 },
+    { fixedBy: 'none', fix: { tool: 'read' } },
+    { fixedBy: 'model' },
   ]);
 });
 
@@ -127,7 +126,7 @@ test('what a recovery action mends, by its own tool too, is told as its doing, w
     action: { toolName: 'fetch', patternId: 'p1' },
   } as const;
   const acted = { ...state, recovery: { ...state.recovery, trial } };
-  const learned = learn(state, step(acted), { type: 'begin-iteration' }, state.startedAtMs);
+  const learned = learn(state, stay(acted), { type: 'begin-iteration' }, state.startedAtMs);
   state = { ...learned.state, recovery: state.recovery };
   for (const event of driver.events.slice(before + 1, -1)) [state] = transition(state, event);
   expect(state.learning.waiting).toMatchObject([

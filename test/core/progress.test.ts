@@ -5,7 +5,7 @@ import {
   pathsIn,
   rememberSuccess,
 } from '../../workflows/core/recovery/memory';
-import { emptyMemory, initialProgress } from '../../workflows/core/recovery/state';
+import { initialProgress } from '../../workflows/core/recovery/state';
 import type { ProgressState } from '../../workflows/core/recovery/state';
 import {
   endStep,
@@ -107,7 +107,7 @@ test('a run that gets something new at least every second step is never stuck, a
 });
 
 test('memory stays bounded and finds the one full path that a short name means', () => {
-  let memory = emptyMemory;
+  let { memory } = initialProgress;
   for (let index = 0; index < 500; index += 1) {
     const preview = `src/f${index}/file${index}.ts:1: x\n`.repeat(5);
     const success = { tool: 'search', summary: 's'.repeat(50), preview, fingerprint: `${index}` };

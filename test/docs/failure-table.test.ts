@@ -1,7 +1,7 @@
 /** The tables of failures in docs/architecture.md say what the policy table in the code says. */
 import type { InfraPolicy } from '../../workflows/core/errors/failure-policy';
 import { infraPolicies } from '../../workflows/core/errors/failure-policy';
-import { recoveryInstructions } from '../../workflows/core/errors/recovery-message';
+import { recoveryInstructions } from '../../workflows/core/failure';
 import { defaultLimits } from '../../workflows/core/limits';
 import { sourceText, tableUnder } from './documents';
 

@@ -62,7 +62,7 @@ function without(file: string): string {
   const mentions = (node: ts.Node): boolean =>
     (ts.isIdentifier(node) && names.has(node.text)) ||
     (ts.forEachChild(node, (child) => mentions(child) || undefined) ?? false);
-  const ignored = ts.factory.createIdentifier('(state) => step(state)');
+  const ignored = ts.factory.createIdentifier('(state) => stay(state)');
   const visitor =
     (context: ts.TransformationContext): ts.Visitor =>
     (node) => {

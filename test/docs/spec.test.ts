@@ -3,11 +3,9 @@ import { windowOf } from '../../activities/models/model-catalog';
 import { resolveRecovery } from '../../activities/definitions/recovery-policy';
 import { defaultCallCaps } from '../../activities/tools/default-call-caps';
 import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
-import {
-  buildErrorRecoveryMessage,
-  recoveryInstructions,
-} from '../../workflows/core/errors/recovery-message';
-import { forcedStopMessage } from '../../workflows/core/guard/hard-limits';
+import { recoveryInstructions } from '../../workflows/core/failure';
+import { buildErrorRecoveryMessage } from '../../workflows/core/errors/recovery-message';
+import { forcedStop } from '../../workflows/core/guard/hard-limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import { aPreparedRun } from '../support/builders';
 import { sourceText, specRules, tableAfter, tableUnder } from './documents';
@@ -103,9 +101,12 @@ test('gives the frame of the recovery message', () => {
 });
 
 test('gives the form of a forced stop', () => {
-  const counters = { ...aPreparedRun().counters, events: 1_247, toolCalls: 400 };
+  const run = aPreparedRun();
+  const counters = { ...run.counters, events: 1_247, toolCalls: 400 };
+  const counted = { ...run, counters, activeMs: 443_000 };
   const what = 'reached maximum of 400 tool invocations';
-  expect(block(`Forced stop: ${what}.`)).toBe(forcedStopMessage(what, counters, 443_000));
+  const { message } = forcedStop(counted, 'guard_tool_calls', what);
+  expect(block(`Forced stop: ${what}.`)).toBe(message);
 });
 
 /** Ways in which a rule may write a number: plain, as a duration, or as a share. */

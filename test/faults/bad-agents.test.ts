@@ -90,7 +90,7 @@ const cases: readonly (readonly [what: string, attempt: Attempt, words: readonly
     () => {
       create([agent({ tools: [look(), look()] })]);
     },
-    ['"look"', 'names must differ'],
+    ['"look"', 'names must be unique'],
   ],
   ['a schema that is no object', () => look('look', z.string()), ['"look"', 'object']],
   [
@@ -151,7 +151,7 @@ const cases: readonly (readonly [what: string, attempt: Attempt, words: readonly
     () => {
       create([agent({ chain: [{ provider: 'anthropic', model: ' ' }] })]);
     },
-    ['"looker"', 'name is empty'],
+    ['"looker"', 'model: give a text that is not empty'],
   ],
   [
     'an output limit of nothing',
@@ -160,7 +160,7 @@ const cases: readonly (readonly [what: string, attempt: Attempt, words: readonly
         agent({ chain: [{ provider: 'anthropic', model: 'claude-sonnet-5', maxOutputTokens: 0 }] }),
       ]);
     },
-    ['maxOutputTokens is 0', 'at least 1'],
+    ['maxOutputTokens: 0', 'at least 1'],
   ],
   [
     'a limit out of range',

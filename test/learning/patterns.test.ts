@@ -2,8 +2,10 @@
 import { afterUse, judged, lowerBound, trustIn } from '../../activities/learning/evidence';
 import { extractPatterns } from '../../activities/extract-patterns';
 import { describeFix, fixBetween, parametersFrom } from '../../activities/learning/fix-template';
+import type { LearnedQuestion } from '../../activities/definitions/feature-hooks';
 import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-shape';
-import { lookupPattern, reportPatternUse } from '../../activities/learning/use-patterns';
+import { lookupPattern } from '../../activities/learning/use-patterns';
+import type { PatternStore } from '../../activities/stores/patterns/pattern-store';
 import { errorFingerprint, errorKindText } from '../../workflows/core/errors/error-fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { anObservation, aPattern } from '../store/pattern-store-contract';
@@ -205,31 +207,53 @@ describe('patterns in a store', () => {
     });
   }
 
-  const context = {
-    tenant: 'default',
-    tool: 'read_file',
-    errorCode: 'tool_execution_failed' as const,
-    errorMessage: "ENOENT: no such file or directory, open 'render.js'",
-    input: { path: 'render.js' },
-    results: [{ tool: 'search_files', text: 'src/report/render.js:4: x' }],
-    tools: ['read_file', 'search_files'],
+  const tool = (name: string) => ({ name, description: '', inputSchema: {} });
+  const context: LearnedQuestion = {
+    config: { tools: [tool('read_file'), tool('search_files')] },
+    trouble: {
+      tool: 'read_file',
+      code: 'tool_execution_failed',
+      message: "ENOENT: no such file or directory, open 'render.js'",
+      input: { path: 'render.js' },
+    },
+    messages: [
+      {
+        role: 'tool',
+        results: [
+          {
+            type: 'tool-result',
+            toolCallId: 'run_1_0',
+            name: 'search_files',
+            content: 'src/report/render.js:4: x',
+            isError: false,
+          },
+        ],
+      },
+    ],
+    nowMs,
   };
+
+  function failedWith(patterns: PatternStore, id: string, key: string, atMs: number) {
+    const use = { key, helped: false };
+    return patterns.updatePattern(id, (known) => known && afterUse(known, use, atMs));
+  }
 
   it('are used after three verified successes, with the value of the new case', async () => {
     const { patterns } = stored.store;
     await patterns.recordObservations([healed(1), healed(2)]);
     expect(await extractPatterns(patterns, nowMs)).toMatchObject({ patterns: 1, active: 0 });
-    expect(await lookupPattern(patterns, context, nowMs)).toBeUndefined();
+    expect(await lookupPattern(patterns, context)).toBeUndefined();
     await patterns.recordObservations([healed(3)]);
     expect(await extractPatterns(patterns, nowMs)).toMatchObject({ patterns: 1, active: 1 });
-    const advice = await lookupPattern(patterns, context, nowMs);
+    const advice = await lookupPattern(patterns, context);
     expect(advice).toMatchObject({
       strategy: 'parameter-adjustment',
       action: { toolName: 'read_file', parameters: { path: 'src/report/render.js' } },
     });
     expect(advice?.confidence).toBeCloseTo(0.646, 2);
-    expect(await lookupPattern(patterns, { ...context, tenant: 'other' }, nowMs)).toBeUndefined();
-    expect(await lookupPattern(patterns, { ...context, tools: [] }, nowMs)).toBeUndefined();
+    const { tools } = context.config;
+    for (const config of [{ tenant: 'other', tools }, { tools: [] }])
+      expect(await lookupPattern(patterns, { ...context, config })).toBeUndefined();
   });
 
   it('that a person disabled stay disabled', async () => {
@@ -243,7 +267,7 @@ describe('patterns in a store', () => {
     await patterns.recordObservations([healed(4), healed(5), healed(6)]);
     await extractPatterns(patterns, nowMs);
     expect((await patterns.patterns())[0]?.status).toBe('disabled');
-    expect(await lookupPattern(patterns, context, nowMs)).toBeUndefined();
+    expect(await lookupPattern(patterns, context)).toBeUndefined();
   });
 
   it('that are bad are demoted within three uses, and only new proof brings them back', async () => {
@@ -252,8 +276,8 @@ describe('patterns in a store', () => {
       aPattern({ id: 'bad', errorFingerprint: kind, observed: evidence(20, 0) }),
     );
     let uses = 0;
-    for (; (await lookupPattern(patterns, context, nowMs)) !== undefined; uses += 1)
-      await reportPatternUse(patterns, 'bad', { key: `use-${uses}`, helped: false }, nowMs);
+    for (; (await lookupPattern(patterns, context)) !== undefined; uses += 1)
+      await failedWith(patterns, 'bad', `use-${uses}`, nowMs);
     expect(uses).toBeLessThanOrEqual(3);
     await extractPatterns(patterns, nowMs + 1);
     expect((await patterns.pattern('bad'))?.status).toBe('demoted');
@@ -264,8 +288,7 @@ describe('patterns in a store', () => {
     await patterns.recordObservations([healed(1), healed(2), healed(3)]);
     await extractPatterns(patterns, nowMs);
     const id = (await patterns.patterns())[0]?.id ?? '';
-    for (const key of ['a', 'b'])
-      await reportPatternUse(patterns, id, { key, helped: false }, nowMs + 10);
+    for (const key of ['a', 'b']) await failedWith(patterns, id, key, nowMs + 10);
     expect((await patterns.pattern(id))?.status).toBe('demoted');
     await patterns.recordObservations([20, 21, 22].map((index) => healed(index)));
     await extractPatterns(patterns, nowMs + 30);
@@ -286,7 +309,7 @@ describe('patterns in a store', () => {
       status: 'candidate',
       observed: { failures: expect.closeTo(3, 3) as number },
     });
-    expect((await lookupPattern(patterns, context, nowMs))?.strategy).toBe('parameter-adjustment');
+    expect((await lookupPattern(patterns, context))?.strategy).toBe('parameter-adjustment');
   });
 
   it("turn a person's answers into the advice to ask", async () => {
@@ -295,7 +318,7 @@ describe('patterns in a store', () => {
       [1, 2, 3].map((index) => healed(index, { fixedBy: 'person' })),
     );
     await extractPatterns(patterns, nowMs);
-    expect(await lookupPattern(patterns, context, nowMs)).toMatchObject({
+    expect(await lookupPattern(patterns, context)).toMatchObject({
       strategy: 'escalate',
       action: { escalationMessage: expect.stringContaining('ENOENT') as string },
     });

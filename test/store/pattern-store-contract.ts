@@ -1,9 +1,7 @@
 /** What learning asks of every store, whatever database keeps it. Run by one test file per engine. */
 import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-shape';
 import type { Store } from '../../activities/stores/store';
-import { CheckedPatternStore } from '../../activities/stores/patterns/checked-pattern-store';
 import { openStore } from '../../activities/stores/open-store';
-import type { PatternRows } from '../../activities/stores/sql/pattern-rows';
 import type { ContractEngine } from './store-contract';
 
 /** An observation of a path that was corrected. */
@@ -16,7 +14,6 @@ export function anObservation(changes: Partial<Observation> = {}): Observation {
     errorCode: 'tool_execution_failed',
     errorFingerprint: 'kind-1',
     errorText: 'ENOENT: no such file or directory, open <value>',
-    input: [{ name: 'path', shape: 'bare file name' }],
     fixedBy: 'model',
     fix: {
       strategy: 'parameter-adjustment',
@@ -31,7 +28,6 @@ export function anObservation(changes: Partial<Observation> = {}): Observation {
         },
       ],
     },
-    steps: 2,
     atMs: 1_700_000_000_000,
     ...changes,
   };
@@ -92,19 +88,21 @@ export function describePatternStore(name: string, engine: ContractEngine): void
         anObservation({ tenant: 'acme' }),
       ]);
       await store.patterns.updatePattern('p', () => aPattern({ id: 'p', tenant: 'acme' }));
-      const cluster = { tool: 'read_file', errorFingerprint: 'kind-1' };
-      expect(await store.patterns.patterns({ tenant: 'zeta', ...cluster })).toEqual([]);
-      expect(await store.patterns.patterns({ tenant: 'acme', ...cluster })).toHaveLength(1);
+      const kind = { tool: 'read_file', errorFingerprint: 'kind-1' };
+      expect(await store.patterns.patterns('zeta', kind)).toEqual([]);
+      expect(await store.patterns.patterns('acme', kind)).toHaveLength(1);
     });
 
     it('forgets the oldest observations of a tenant, and no other', async () => {
-      const few = new CheckedPatternStore(rowsOf(store), 3);
-      await few.recordObservations([anObservation({ tenant: 'quiet', atMs: 1 })]);
-      for (let index = 0; index < 6; index += 1)
-        await few.recordObservations([anObservation({ key: `k${index}`, atMs: 1_000 + index })]);
-      const kept = await few.observations('default');
+      const { patterns } = store;
+      await patterns.recordObservations([anObservation({ tenant: 'quiet', atMs: 1 })], 3);
+      for (let index = 0; index < 6; index += 1) {
+        const observation = anObservation({ key: `k${index}`, atMs: 1_000 + index });
+        await patterns.recordObservations([observation], 3);
+      }
+      const kept = await patterns.observations('default');
       expect(kept.map(({ key }) => key)).toEqual(['k5', 'k4', 'k3']);
-      expect(await few.observations('quiet')).toHaveLength(1);
+      expect(await patterns.observations('quiet')).toHaveLength(1);
     });
 
     it('lets no secret in, whatever field it hides in', async () => {
@@ -113,7 +111,6 @@ export function describePatternStore(name: string, engine: ContractEngine): void
         anObservation({
           tool: secret,
           errorText: `401 for Authorization: Bearer ${secret}`,
-          input: [{ name: `x ${secret}`, shape: 'text' }],
           fix: {
             strategy: 'parameter-adjustment',
             toolName: secret,
@@ -169,18 +166,5 @@ export function describePatternStore(name: string, engine: ContractEngine): void
       expect(await store.patterns.patterns()).toEqual([]);
       expect(await store.patterns.observations('default')).toEqual([]);
     });
-
-    it("keeps the first knowledge of a tools' definition", async () => {
-      expect(await store.patterns.knowledge('digest')).toBeUndefined();
-      await store.patterns.keepKnowledge('digest', '{"first":true}');
-      await store.patterns.keepKnowledge('digest', '{"first":false}');
-      expect(await store.patterns.knowledge('digest')).toBe('{"first":true}');
-    });
   });
-}
-
-/** The rows behind a store, to bound them more tightly than the product does. */
-function rowsOf({ patterns }: Store): PatternRows {
-  if (patterns instanceof CheckedPatternStore) return patterns.rows;
-  throw new Error('the store keeps its patterns otherwise');
 }

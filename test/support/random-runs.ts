@@ -1,7 +1,7 @@
 /** Random worlds for the driver: every outcome of every activity, and people who say anything at any time. */
 import type { AgentErrorCode, InfraError } from '../../workflows/core/failure';
 import { infraPolicies } from '../../workflows/core/errors/failure-policy';
-import { recoveryInstructions } from '../../workflows/core/errors/recovery-message';
+import { recoveryInstructions } from '../../workflows/core/failure';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { Limits, HandedLimits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';

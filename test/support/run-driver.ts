@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { tailStart } from '../../activities/context/stripped-messages';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
-import { prepareCallId, modelCallEvent } from '../../workflows/core/run/protocol';
+import { prepareCallId } from '../../workflows/core/run/protocol';
+import { completedEvent } from '../../workflows/activity-events';
 import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import type {
   CallModelInput,
@@ -27,7 +28,7 @@ import type { RunState } from '../../workflows/core/run/state';
 import { pendingItems } from '../../workflows/core/view/pending';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import { routeName } from '../../workflows/core/failover/provider-health';
-import { activityIndex, toolCallActivityId } from '../../workflows/core/tools/state';
+import { activityIdAt } from '../../workflows/core/tools/state';
 import type { Transition } from '../../workflows/core/run/transition';
 import { initialTransition, transition } from '../../workflows/core/run/transition';
 import type { UnstampedEvent } from './builders';
@@ -283,7 +284,7 @@ export class RunDriver {
         const reply = stopped ?? this.callModel(command.input);
         return isInfra(reply)
           ? { type: 'model-call-failed', callId, failure: reply }
-          : modelCallEvent(callId, reply);
+          : completedEvent(command, reply);
       }
       case 'compact':
       case 'check-edit':
@@ -586,7 +587,7 @@ export class RunDriver {
 
 /** Ids that the phase waits for: each must be in flight. */
 function awaited(state: RunState): readonly string[] {
-  const { phase, counters } = state;
+  const { phase } = state;
   switch (phase.type) {
     case 'preparing':
       return [prepareCallId];
@@ -599,8 +600,7 @@ function awaited(state: RunState): readonly string[] {
       return phase.timerId === undefined ? [] : [phase.timerId];
     case 'running-tools':
       return phase.calls.flatMap(({ status }, index) => {
-        if (status.type === 'running')
-          return [toolCallActivityId(counters.iterations, activityIndex(phase, index))];
+        if (status.type === 'running') return [activityIdAt(state, index)];
         if (status.type === 'checking-edit') return [status.callId];
         if (status.type === 'paused') return [status.timerId];
         return 'expiry' in status ? [status.expiry.timerId] : [];

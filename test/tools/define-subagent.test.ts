@@ -44,7 +44,7 @@ test('a definition becomes a tool whose input is the task, and a policy for the 
   });
   expect(tool.inputSchema).toMatchObject({ required: ['task'] });
   const catalog = createAgentCatalog([lead, researcher], providers);
-  expect(catalog.agent('lead')?.policies[0]).toMatchObject({
+  expect(catalog.agents.get('lead')?.policies[0]).toMatchObject({
     name: 'research',
     subagent: { agent: 'researcher' },
   });
@@ -79,5 +79,5 @@ test('a budget in money needs the prices of the whole tree', () => {
   const prices = { 'chat/home': { input: 0, output: 0 } };
   createActivities({ store, agents, providers, prices });
   const priced = createAgentCatalog(agents, providers, prices);
-  expect(priced.agent('researcher')?.chain[0]?.price).toMatchObject({ input: 0, output: 0 });
+  expect(priced.agents.get('researcher')?.chain[0]?.price).toMatchObject({ input: 0, output: 0 });
 });

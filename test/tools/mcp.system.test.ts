@@ -8,7 +8,7 @@ import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { connectMcp } from '../../activities/tools/mcp/connect-mcp';
 import type { McpTools } from '../../activities/tools/mcp/connect-mcp';
 import { mcpToolNames } from '../../activities/tools/mcp/mcp-tool-names';
-import { createToolRegistry } from '../../activities/definitions/agent-catalog';
+import { toolsByName } from '../../activities/definitions/agent-catalog';
 import type { Tool, ToolContext } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
 import { callTool, toolContext, toolErrorOf } from './tool-context';
@@ -48,7 +48,7 @@ describe('over stdio', () => {
       ]),
     );
     expect(rows.filter((row) => row.startsWith('fix_odd_name__'))).toHaveLength(2);
-    expect(createToolRegistry(mcp.tools).list()).toHaveLength(13);
+    expect(toolsByName(mcp.tools).size).toBe(13);
     expect(named(mcp, 'fix_put').description).toBe('Tool put of the MCP server fix.');
   });
 

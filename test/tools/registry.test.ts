@@ -2,36 +2,36 @@
 import { z } from 'zod';
 import { askUserSpec, completeTaskSpec } from '../../activities/tools/built-in-tools';
 import { defineTool } from '../../activities/tools/define-tool';
-import { createToolRegistry } from '../../activities/definitions/agent-catalog';
+import { toolsByName } from '../../activities/definitions/agent-catalog';
 import type { Tool } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
 
 const named = (name: string): Tool =>
   defineTool({ name, description: 'Does.', input: z.object({}), execute: () => 'ok' });
 
-describe('createToolRegistry', () => {
+describe('toolsByName', () => {
   test('finds tools by name, in the order given', () => {
-    const registry = createToolRegistry([named('b'), named('a')]);
-    expect(registry.list().map((tool) => tool.name)).toEqual(['b', 'a']);
+    const registry = toolsByName([named('b'), named('a')]);
+    expect([...registry.keys()]).toEqual(['b', 'a']);
     expect(registry.get('a')?.name).toBe('a');
     expect(registry.get('constructor')).toBeUndefined();
   });
 
   test('refuses a name twice', () => {
-    expect(() => createToolRegistry([named('a'), named('a')])).toThrow(/Two tools are named "a"/);
+    expect(() => toolsByName([named('a'), named('a')])).toThrow(/Tool "a" is given twice/);
   });
 
   test.each(['complete_task', 'ask_user'])('refuses the reserved name %s', (name) => {
-    expect(() => createToolRegistry([named(name)])).toThrow(UserError);
+    expect(() => toolsByName([named(name)])).toThrow(UserError);
   });
 
   test('refuses a hand-made tool with a name that vendors refuse', () => {
-    expect(() => createToolRegistry([{ ...named('a'), name: 'a b' }])).toThrow(/"a b"/);
+    expect(() => toolsByName([{ ...named('a'), name: 'a b' }])).toThrow(/"a b"/);
   });
 
   test('refuses more tools than vendors accept', () => {
     const many = Array.from({ length: 127 }, (_, index) => named(`tool_${index}`));
-    expect(() => createToolRegistry(many)).toThrow(/127 tools/);
+    expect(() => toolsByName(many)).toThrow(/127 tools/);
   });
 });
 

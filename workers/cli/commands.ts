@@ -1,7 +1,6 @@
 /** Every command of the command line: its options, and the module that does the work, which is loaded when it runs. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { RunStatusWord } from '../../workflows/core/view/status';
-import type { PatternStatus } from '../../activities/stores/patterns/pattern-shape';
 import type { CommandContext } from './command-context';
 
 /** Does the work of a command, given its arguments and then its options. */
@@ -73,7 +72,6 @@ const statuses: readonly RunStatusWord[] = [
   'failed',
   'cancelled',
 ];
-const patternStatuses: readonly PatternStatus[] = ['candidate', 'active', 'demoted', 'disabled'];
 
 const running: readonly CommandSpec[] = [
   {
@@ -238,11 +236,7 @@ const patterns: readonly CommandSpec[] = [
   {
     name: 'list',
     about: 'list patterns, oldest first',
-    options: [
-      option('--tenant <name>', 'only patterns of this tenant'),
-      option('--tool <name>', "only patterns for this tool's errors"),
-      option('--status <status>', 'only patterns with this status').choices(patternStatuses),
-    ],
+    options: [option('--tenant <name>', 'only patterns of this tenant')],
     action: async () => (await import('./commands/patterns.ts')).listPatterns,
   },
   {
@@ -255,14 +249,13 @@ const patterns: readonly CommandSpec[] = [
     name: 'disable',
     about: 'never use a pattern again, whatever its evidence',
     args: patternId,
-    action: async () =>
-      (await import('./commands/patterns.ts')).switchPattern.bind(null, 'disable'),
+    action: async () => (await import('./commands/patterns.ts')).disablePattern,
   },
   {
     name: 'enable',
     about: 'let its evidence decide about a pattern again',
     args: patternId,
-    action: async () => (await import('./commands/patterns.ts')).switchPattern.bind(null, 'enable'),
+    action: async () => (await import('./commands/patterns.ts')).enablePattern,
   },
 ];
 

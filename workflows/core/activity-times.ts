@@ -1,6 +1,6 @@
-/** What every long activity reports about its time in the task queue. */
+/** Beside its result, every long activity says how long it waited. */
 
-/** What every long activity reports with its result. */
+/** Time that an activity did not work. */
 export interface ActivityTimes {
   /** Milliseconds that its last attempt waited in the task queue, if that was long; not active time. */
   readonly queuedMs?: number;

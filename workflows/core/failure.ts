@@ -1,24 +1,35 @@
-/** Every failure of a run as plain data, and one row of policy per code: who must act, and how. */
+/** Every failure of a run as plain data, with what the model is told about those that it can correct. */
 import type { CallSpend } from './budget/spend';
 import type { FailoverReason } from './limits';
+import { failureMessageChars } from './limits';
 import type { ContextMeasure } from './context/measure';
 
+/**
+ * What the recovery message tells the model to do about each agent error.
+ *
+ * Source: R-ERR-3 fixes four of them; the others follow their form. `{tools}` is replaced by the tools' names.
+ */
+export const recoveryInstructions = {
+  no_tool_call: 'You must provide a tool call in your response.',
+  empty_reply: 'Your reply was empty. Answer, or call a tool.',
+  invalid_json: 'Ensure your tool call JSON is properly formatted.',
+  missing_tool_name:
+    'Name the tool in the field "tool_name". Use one of the available tools: [{tools}]',
+  invalid_tool: 'Use one of the available tools: [{tools}]',
+  invalid_params: 'Correct the parameters so that they fit the schema of the tool.',
+  tool_execution_failed: 'The error was: {message}',
+  tool_timeout: 'The error was: {message}',
+  rate_limit: 'The error was: {message}',
+  auth_failed: 'The error was: {message}',
+  tool_denied: 'The error was: {message}',
+  outcome_unknown: 'The error was: {message}',
+  output_truncated:
+    'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
+  subagent_failed: 'The error was: {message}',
+} as const;
+
 /** Codes that the model can see and act on. */
-export type AgentErrorCode =
-  | 'no_tool_call'
-  | 'empty_reply'
-  | 'invalid_json'
-  | 'missing_tool_name'
-  | 'invalid_tool'
-  | 'invalid_params'
-  | 'tool_execution_failed'
-  | 'tool_timeout'
-  | 'rate_limit'
-  | 'auth_failed'
-  | 'tool_denied'
-  | 'outcome_unknown'
-  | 'output_truncated'
-  | 'subagent_failed';
+export type AgentErrorCode = keyof typeof recoveryInstructions;
 
 /** Failures of Holdfast's own surroundings. */
 export type SystemFailureCode =
@@ -57,6 +68,16 @@ export interface AgentError {
   readonly hint?: string;
   readonly recoverable: boolean;
   readonly toolName?: string;
+}
+
+/** An error that the model may correct. */
+export function agentError(
+  code: AgentErrorCode,
+  message: string,
+  more: Partial<Pick<AgentError, 'hint' | 'recoverable' | 'toolName'>> = {},
+): AgentError {
+  const bounded = message.slice(0, failureMessageChars);
+  return { kind: 'agent', code, message: bounded, recoverable: true, ...more };
 }
 
 /** People see it; the model never does. */

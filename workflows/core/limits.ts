@@ -1,18 +1,22 @@
 /** Every limit of a run, with unit, default and source. Resolved at start into RunState, so a new default changes new runs only. */
 
+/** Default cooldown of a route in milliseconds, by the reason of its failure (R-FAIL-1). */
+const cooldownMs = {
+  auth: 600_000,
+  rate_limit: 60_000,
+  billing: 1_800_000,
+  timeout: 30_000,
+  overloaded: 120_000,
+  model_not_found: 3_600_000,
+  format: 0,
+  network: 30_000,
+  context_overflow: 0,
+  content_filter: 0,
+  unknown: 30_000,
+};
+
 /** Why a provider could not answer; decides cooldown and failover. */
-export type FailoverReason =
-  | 'auth'
-  | 'rate_limit'
-  | 'billing'
-  | 'timeout'
-  | 'overloaded'
-  | 'model_not_found'
-  | 'format'
-  | 'network'
-  | 'context_overflow'
-  | 'content_filter'
-  | 'unknown';
+export type FailoverReason = keyof typeof cooldownMs;
 
 /** Limits of one run. People set them; nothing that a model says can. */
 export interface Limits {
@@ -101,19 +105,7 @@ export const defaultLimits: Limits = {
   probeLeadMs: 30_000,
   probeLeaseMs: 30_000,
   recoveryPlanTimeoutMs: 60_000,
-  cooldownMs: {
-    auth: 600_000,
-    rate_limit: 60_000,
-    billing: 1_800_000,
-    timeout: 30_000,
-    overloaded: 120_000,
-    model_not_found: 3_600_000,
-    format: 0,
-    network: 30_000,
-    context_overflow: 0,
-    content_filter: 0,
-    unknown: 30_000,
-  },
+  cooldownMs,
 };
 
 /** Iterations of a run that ends by its tool `complete_task` (ADR 0006). */

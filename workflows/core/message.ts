@@ -4,6 +4,12 @@ import type { JsonObject } from './json';
 /** Content hash of a transcript node or blob: base64url SHA-256, 43 characters. */
 export type ContentHash = string;
 
+/** Where an agent's definition is stored, as its run has it. */
+export interface DefinitionReference {
+  readonly storeId: string;
+  readonly definition: ContentHash;
+}
+
 /** Identity of a transcript: the hash of its last node. */
 export type Head = ContentHash;
 

@@ -6,7 +6,7 @@ import { failureMessageChars } from '../../../workflows/core/limits';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { redactText } from '../../../workflows/core/secrets/redact';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
-import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
+import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
 import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
 import { overflowNumbers } from './overflow-numbers';

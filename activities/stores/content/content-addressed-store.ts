@@ -2,8 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
 import { InfraException } from '../../lifecycle/infra-exception';
-import { CheckedPatternStore } from '../patterns/checked-pattern-store';
-import type { PatternStore } from '../patterns/pattern-store';
+import { PatternStore } from '../patterns/pattern-store';
 import type {
   BlobSlice,
   ProbeRequest,
@@ -27,7 +26,6 @@ import {
 import { canonicalJson, contentHash, isContentHash, maxJsonDepth, nodeHash } from '../content-hash';
 import { ContentRows, type NodeRow, type ToolRow } from '../sql/content-rows';
 import { GarbageRows } from '../sql/garbage-rows';
-import { PatternRows } from '../sql/pattern-rows';
 import { recordRow, type RecordChange, type RecordRow } from '../sql/record-row';
 import type { SqlDatabase } from '../sql/sql-database';
 import {
@@ -58,7 +56,7 @@ export class ContentAddressedStore implements Store {
   readonly #limits: StoreLimits;
 
   constructor(database: SqlDatabase, limits: StoreLimits) {
-    this.patterns = new CheckedPatternStore(new PatternRows(database));
+    this.patterns = new PatternStore(database);
     this.#database = database;
     this.#rows = new ContentRows(database);
     this.#limits = limits;

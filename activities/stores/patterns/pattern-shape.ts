@@ -89,20 +89,14 @@ const errorKind = {
   errorText: text,
 };
 
-const inputField = z.object({ name: text, shape: valueShape });
-export type InputField = Readonly<z.infer<typeof inputField>>;
-
 const observation = z.object({
   ...errorKind,
   /** Stable over attempts; recording it twice is recording it once. */
   key: text,
   agent: text,
-  input: z.array(inputField).readonly(),
   fixedBy: z.enum(['model', 'action', 'person', 'none']),
   /** What worked; with `fixedBy` `none`, the attempt that did not help. */
   fix: fix.exactOptional(),
-  /** Iterations from the error to its end. */
-  steps: z.number(),
   /** The pattern that proposed the fix, whose uses are counted apart. */
   patternId: text.exactOptional(),
   atMs: z.number(),

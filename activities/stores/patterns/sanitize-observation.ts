@@ -2,10 +2,9 @@
 import { sanitizeText } from '../../untrusted/sanitizer';
 import type { Fix, Observation, ParameterChange } from './pattern-shape';
 
-/** Characters of the error's text and of a name; parameters, changes and fields of one observation (ADR 0027). */
+/** Characters of the error's text and of a name; parameters and changes of one observation (ADR 0027). */
 const errorTextChars = 300;
 const nameChars = 64;
-const mostFields = 32;
 const mostChanges = 8;
 const constantChars = 100;
 
@@ -45,9 +44,6 @@ export function sanitizeObservation(observation: Observation): Observation {
     ...observation,
     tool: clean(observation.tool, nameChars),
     errorText: clean(observation.errorText, errorTextChars),
-    input: observation.input
-      .slice(0, mostFields)
-      .map(({ name, shape }) => ({ name: clean(name, nameChars), shape })),
     ...(fix === undefined ? {} : { fix: sanitizeFix(fix) }),
   };
 }

@@ -1,6 +1,6 @@
 /** Tool `edit_file`: replaces a text that occurs exactly once in a file. */
 import { z } from 'zod';
-import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
+import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
 import { defineTool } from '../define-tool';
 import type { ProbeAnswer, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';

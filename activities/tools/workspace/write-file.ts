@@ -1,6 +1,6 @@
 /** Tool `write_file`: writes a whole file, new or existing. */
 import { z } from 'zod';
-import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
+import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
 import { defineTool } from '../define-tool';
 import type { ProbeAnswer, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';

@@ -56,7 +56,7 @@ function agentOf(trace: CallTrace): ResolvedAgent {
     ],
     [scriptedProvider('scripted', [])],
   );
-  const agent = catalog.agent(name);
+  const agent = catalog.agents.get(name);
   if (agent === undefined) throw new Error('a catalog has the agent that it was made of');
   return agent;
 }

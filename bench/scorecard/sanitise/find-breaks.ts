@@ -18,16 +18,8 @@ function fenceProblem(text: string): string | undefined {
   return inside.includes(opened) ? 'holds its own code inside' : undefined;
 }
 
-/** Hints that the runtime makes of the tools' own definitions (activities/knowledge). */
-const definitionHints =
-  /^(?:Other tools for the same purpose: [\w, ]+\.|"place" is [\w ]+\.|Always pass "place"\.)$/;
-
 function isTrustedHint(hint: unknown): boolean {
-  return (
-    hint === authorHint ||
-    hint === defaultHint ||
-    (typeof hint === 'string' && definitionHints.test(hint))
-  );
+  return hint === authorHint || hint === defaultHint;
 }
 
 function isErrorJson(line: string): boolean {

@@ -1,8 +1,7 @@
 /** The kept rules come first; our own are only there for what those lack. */
 import { redactByKeptRules } from '../../../workflows/core/secrets/kept-secret-rules';
-import { ownSecretRules } from '../../../workflows/core/secrets/own-secret-rules';
+import { ownSecretRules, redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
 import { redactText } from '../../../workflows/core/secrets/redact';
-import { redactionMark } from '../../../workflows/core/secrets/redaction-mark';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { secretShapes } from '../../../bench/scorecard/sanitise/secret-shapes';
 import { re2ToJavascript } from './re2-to-javascript';

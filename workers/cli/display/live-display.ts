@@ -1,6 +1,5 @@
 /** Shows a run in progress: redrawn in place on a terminal, plain lines in a pipe, JSON lines for programs. */
-import { costText } from '../../../workflows/core/budget/cost';
-import { cachedText } from '../../../workflows/core/budget/spend';
+import { cachedText, costText } from '../../../workflows/core/budget/spend';
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import type { RunStatusView } from '../../../workflows/core/view/status';
 import type { RunMoment } from '../../../client/run-handle';

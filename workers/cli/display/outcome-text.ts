@@ -1,7 +1,6 @@
 /** A run's end as people read it: the answer or the reason, then what worked and what did not. */
-import { costText } from '../../../workflows/core/budget/cost';
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
-import { cachedText } from '../../../workflows/core/budget/spend';
+import { cachedText, costText } from '../../../workflows/core/budget/spend';
 import type { Paint } from './terminal-text';
 import { duration, printable, printableLines, shortNumber } from './terminal-text';
 

@@ -5,45 +5,27 @@
  */
 import type { InfraError } from '../failure';
 import type { ActiveTimeSlice } from '../guard/state';
-import { forcedStopMessage } from '../guard/hard-limits';
+import { forcedStop } from '../guard/hard-limits';
 import { defined } from '../json';
-import type { CallModelResult } from '../model-call/ports';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import type { RunCost } from './cost';
-import type { Allowance, CallSpend, ModelPrice } from './spend';
-import { addUsage, noSpend, noUsage, spendOf, totalTokens, usdOf, usdText } from './spend';
+import type { Allowance, CallSpend, RunCost } from './spend';
+import { addUsage, noSpend, noUsage, totalTokens, usdOf, usdText } from './spend';
 import type { BudgetSlice } from './state';
-
-/** What is left of a limit; undefined without one. */
-function left(
-  limit: number | undefined,
-  spent: number,
-  reserved: readonly number[],
-): number | undefined {
-  if (limit === undefined) return undefined;
-  return limit - reserved.reduce((sum, amount) => sum + amount, spent);
-}
 
 /** What can still be reserved: never below zero; an absent field has no limit. */
 export function budgetLeft(state: BudgetSlice & SnapshotSlice): Allowance {
-  const limit = state.snapshot?.budget;
+  const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
   const held = Object.values(state.budget.reserved);
-  const nanoUsd = left(
-    limit?.nanoUsd,
-    state.budget.spentNanoUsd,
-    held.map((each) => each.nanoUsd ?? 0),
-  );
-  const tokens = left(
-    limit?.tokens,
-    totalTokens(state.usage),
-    held.map((each) => each.tokens ?? 0),
-  );
-  return defined({
-    nanoUsd: nanoUsd === undefined ? undefined : Math.max(nanoUsd, 0),
-    tokens: tokens === undefined ? undefined : Math.max(tokens, 0),
-  });
+  const left = (of: keyof Allowance, limit: number, spent: number): number =>
+    Math.max(limit - held.reduce((sum, each) => sum + (each[of] ?? 0), spent), 0);
+  return {
+    ...(nanoUsd === undefined
+      ? {}
+      : { nanoUsd: left('nanoUsd', nanoUsd, state.budget.spentNanoUsd) }),
+    ...(tokens === undefined ? {} : { tokens: left('tokens', tokens, totalTokens(state.usage)) }),
+  };
 }
 
 type Stoppable = BudgetSlice & SnapshotSlice & CountersSlice & ActiveTimeSlice;
@@ -52,15 +34,7 @@ type Stoppable = BudgetSlice & SnapshotSlice & CountersSlice & ActiveTimeSlice;
 export function budgetStop(state: Stoppable): Stop | undefined {
   const { nanoUsd, tokens } = budgetLeft(state);
   if ((nanoUsd ?? 1) > 0 && (tokens ?? 1) > 0) return undefined;
-  return exhausted(state, `reached ${budgetText(state)}`);
-}
-
-/** The end of a run that cannot pay for its next call. */
-export function exhausted(state: CountersSlice & ActiveTimeSlice, what: string): Stop {
-  return {
-    reason: 'guard_budget',
-    message: forcedStopMessage(what, state.counters, state.activeMs),
-  };
+  return forcedStop(state, 'guard_budget', `reached ${budgetText(state)}`);
 }
 
 /** The budget and what is spent of it, in words. */
@@ -99,26 +73,19 @@ function lowest(one: number | undefined, other: number | undefined): number | un
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** Releases what was held for a call that consumed nothing. */
-export function release<State extends BudgetSlice>(state: State, callId: string): State {
-  const { [callId]: _released, ...reserved } = state.budget.reserved;
-  return { ...state, budget: { ...state.budget, reserved } };
-}
-
 /** Charges what a call consumed and releases what was held for it. */
 export function charge<State extends BudgetSlice>(
-  before: State,
+  state: State,
   callId: string,
-  spend: CallSpend,
+  { usage, nanoUsd, estimated }: CallSpend,
 ): State {
-  const state = release(before, callId);
+  const { [callId]: _released, ...reserved } = state.budget.reserved;
   const { spentNanoUsd, estimatedNanoUsd, estimatedTokens, unpricedCalls } = state.budget;
-  const { usage, nanoUsd, estimated } = spend;
   return {
     ...state,
     usage: addUsage(state.usage, usage),
     budget: {
-      ...state.budget,
+      reserved,
       spentNanoUsd: spentNanoUsd + (nanoUsd ?? 0),
       estimatedNanoUsd: estimatedNanoUsd + (estimated?.nanoUsd ?? 0),
       estimatedTokens: estimatedTokens + (estimated?.tokens ?? 0),
@@ -137,16 +104,6 @@ export function chargeReservation<State extends BudgetSlice>(state: State, callI
     nanoUsd,
     estimated: { nanoUsd, tokens },
   });
-}
-
-/** Charges a call that was answered. */
-export function chargeReply<State extends BudgetSlice>(
-  state: State,
-  callId: string,
-  { spend, usage }: Pick<CallModelResult, 'spend' | 'usage'>,
-  price: ModelPrice | undefined,
-): State {
-  return charge(state, callId, spend ?? spendOf(usage, price));
 }
 
 /** Charges a failed call for what its attempts consumed. */

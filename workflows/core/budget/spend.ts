@@ -19,7 +19,7 @@ export const noUsage: Usage = {
 
 /** Share of the input tokens that came from the vendor's prompt cache, in four decimals; undefined if nothing was sent. */
 export function cachedShareOf(usage: Usage): number | undefined {
-  const sent = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const sent = promptTokens(usage);
   return sent > 0 ? Math.round((usage.cacheReadTokens / sent) * 10_000) / 10_000 : undefined;
 }
 
@@ -198,4 +198,29 @@ export function spendOf(
       ? {}
       : { estimated: { nanoUsd: nanoUsd ?? 0, tokens } }),
   };
+}
+
+/** What a run has cost, for its report, the queries and people. */
+export interface RunCost {
+  /** US dollars; absent if a model without a known price was called. */
+  readonly usd?: number;
+  /** US dollars of it that are an estimate: the vendor did not report what a broken call consumed. */
+  readonly estimatedUsd?: number;
+  /** Calls of models without a known price; `pricedUsd` is then what the others cost. */
+  readonly unpricedCalls?: number;
+  readonly pricedUsd?: number;
+  readonly budgetUsd?: number;
+  readonly budgetTokens?: number;
+}
+
+/** The cost in words: what was spent, of how much, and what of it is not certain. */
+export function costText(cost: RunCost): string {
+  const { usd, pricedUsd = 0, unpricedCalls, estimatedUsd, budgetUsd } = cost;
+  const text = (amount: number): string => usdText(nanoUsdOf(amount));
+  const spent =
+    usd === undefined
+      ? `unknown (${unpricedCalls ?? 0} calls without a known price${pricedUsd === 0 ? '' : `, the others ${text(pricedUsd)}`})`
+      : text(usd);
+  const of = budgetUsd === undefined ? '' : ` of ${text(budgetUsd)}`;
+  return `${spent}${of}${estimatedUsd === undefined ? '' : `, ${text(estimatedUsd)} of it estimated`}`;
 }

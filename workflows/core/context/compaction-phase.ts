@@ -12,8 +12,8 @@ import { defined, without } from '../json';
 import type { PeopleSlice } from '../people/state';
 import { prepared } from '../run/ports';
 import type { SnapshotSlice } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, goTo, publish } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, goTo, publish } from '../run/move';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { storeAnswered, waitForStore } from '../run/waiting';
 import type { NextRequestSlice } from '../model-call/next-request';
@@ -57,14 +57,22 @@ export function onCompacted<State extends CompactingState>(
   phase: Compacting,
   result: CompactResult,
   atMs: number,
-): Step<State> {
-  const charged = chargeSummary(state, phase, result, atMs);
+): Move<State> {
+  const charged = charge(state, phase.callId, result.spend ?? noSpend);
   if (result.failure !== undefined)
-    return andThen(recordInfraError(charged, result.failure, atMs), (noted) =>
+    return andThen(recordInfraError(charged, result.failure), (noted) =>
       goTo('call-model', denySummary(noted, phase)),
     );
-  const taken = takeAppended(charged, result.head, 0);
-  if (result.isNeedless === true) return goTo('call-model', forgetForeseen(taken));
+  const route = summaryRoute(state, phase);
+  const health =
+    route === undefined ? state.health : recordRouteSuccess(state.health, routeName(route), atMs);
+  const taken = takeAppended({ ...charged, health }, result.head, 0);
+  // What is stored fits after all. The call itself is measured next, with texts that are not stored yet; nothing is foreseen of
+  // it again, or the same compaction would be requested without end.
+  if (result.isNeedless === true) {
+    const context = { ...without(without(taken.context, 'due'), 'prepared'), pendingChars: 0 };
+    return goTo('call-model', { ...taken, context });
+  }
   const { tier, tokensBefore, trimmedTail, measure } = result;
   const tokensAfter = measure.tokens;
   const done = { tier, ...defined({ trimmedTail }), tokensBefore, tokensAfter };
@@ -79,7 +87,7 @@ export function onCompacted<State extends CompactingState>(
       compactions: taken.context.compactions + 1,
     },
   };
-  const entry = publish(compacted, atMs, {
+  const entry = publish({
     type: 'CompactionEvent',
     tier,
     tokensBefore,
@@ -89,17 +97,6 @@ export function onCompacted<State extends CompactingState>(
     why: phase.why,
   });
   return goTo('call-model', compacted, entry);
-}
-
-/**
- * What is stored fits after all. The call itself is measured next, with texts that are not stored yet; nothing is foreseen of it
- * again, or the same compaction would be requested without end.
- */
-function forgetForeseen<State extends ContextSlice>(state: State): State {
-  return {
-    ...state,
-    context: { ...without(without(state.context, 'due'), 'prepared'), pendingChars: 0 },
-  };
 }
 
 /** The measure of a smaller request, scaled as the vendor counted the one that it refused. */
@@ -122,18 +119,6 @@ export function keepCompaction<State extends Appending & BudgetSlice>(
   return takeAppended(charge(state, callId, result.spend ?? noSpend), result.head, 0);
 }
 
-function chargeSummary<State extends CompactingState>(
-  state: State,
-  phase: Compacting,
-  result: CompactResult,
-  atMs: number,
-): State {
-  const charged = charge(state, phase.callId, result.spend ?? noSpend);
-  const route = summaryRoute(state, phase);
-  if (route === undefined || result.failure !== undefined) return charged;
-  return { ...charged, health: recordRouteSuccess(state.health, routeName(route), atMs) };
-}
-
 /** The route that failed to summarize is not asked again before the model has replied. */
 function denySummary<State extends CompactingState>(state: State, phase: Compacting): State {
   const route = summaryRoute(state, phase);
@@ -152,9 +137,9 @@ export function onCompactionFailed<State extends CompactingState>(
   phase: Compacting,
   failure: InfraError,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const charged = chargeFailure(state, phase.callId, failure);
-  return andThen(recordInfraError(charged, failure, atMs), (noted) => {
+  return andThen(recordInfraError(charged, failure), (noted) => {
     if (infraPolicy(failure).action === 'wait-for-store')
       return waitForStore(noted, failure.message, 'call-model', atMs);
     const reason = failoverReason(failure);

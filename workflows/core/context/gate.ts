@@ -9,8 +9,8 @@ import type { PeopleSlice } from '../people/state';
 import type { AccountSlice } from '../run/account';
 import { count } from '../run/account';
 import type { AgentSnapshot, RequestSlice } from '../run/ports';
-import type { Step } from '../run/step';
-import { fail, goTo, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { fail, goTo, publish, stay } from '../run/move';
 import type { PhaseSlice } from '../run/phases';
 import type { CompactionDecision } from './compaction-policy';
 import type { CompactionTier, ContextBounds, ContextMeasure } from './measure';
@@ -33,8 +33,8 @@ export type GateState = Sized &
 /** What becomes of a model call that is about to start. */
 export type GateDecision<State> =
   | { readonly type: 'send'; readonly state: State }
-  /** The call does not start now: the step says what happens instead. */
-  | { readonly type: 'instead'; readonly step: Step<State> };
+  /** The call does not start now: the move says what happens instead. */
+  | { readonly type: 'instead'; readonly move: Move<State> };
 
 /** A test of whether the conversation has outgrown a route. */
 export function skipsRoute(
@@ -69,7 +69,7 @@ export function gateCall<State extends GateState>(
   const candidate = { snapshot, head, route, routeIndex, bounds, measure };
   const decision = decide(state, candidate, atMs);
   if (decision.type === 'send') return { type: 'send', state: settled(state) };
-  return { type: 'instead', step: act(state, candidate, decision, matters, atMs) };
+  return { type: 'instead', move: act(state, candidate, decision, matters, atMs) };
 }
 
 /** The state whose due measure was decided about. */
@@ -153,7 +153,7 @@ function act<State extends GateState>(
   decision: Exclude<CompactionDecision, { type: 'send' }>,
   matters: (state: State) => OpenMatters,
   atMs: number,
-): Step<State> {
+): Move<State> {
   switch (decision.type) {
     case 'compact':
       return startCompaction(state, candidate, decision, matters, atMs);
@@ -162,7 +162,7 @@ function act<State extends GateState>(
       return goTo('call-model', withContext(settled(state), { lowered, refused: false }));
     }
     case 'use-larger-window':
-      return changeRoute(state, candidate, decision.routeIndex, atMs);
+      return changeRoute(state, candidate, decision.routeIndex);
     case 'stop':
       return stopTooLarge(state, candidate);
   }
@@ -172,15 +172,14 @@ function changeRoute<State extends GateState>(
   state: State,
   { snapshot, route }: Candidate,
   toIndex: number,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const from = routeName(route);
   const next = snapshot.chain[toIndex];
   const tooSmall = [...state.context.tooSmall, from];
   const changed = count(withContext(settled(state), { tooSmall, refused: false }), {
     failovers: state.counters.failovers + 1,
   });
-  const entry = publish(changed, atMs, {
+  const entry = publish({
     type: 'FailoverEvent',
     from,
     to: next === undefined ? from : routeName(next),
@@ -192,7 +191,7 @@ function changeRoute<State extends GateState>(
 function stopTooLarge<State extends GateState>(
   state: State,
   { measure, bounds, route }: Candidate,
-): Step<State> {
+): Move<State> {
   const { done, overflows } = state.context;
   const message =
     `The conversation does not fit ${routeName(route)}: the next request has about ${measure.tokens} tokens ` +
@@ -226,7 +225,7 @@ function startCompaction<State extends GateState>(
   decision: { readonly tier: CompactionTier; readonly trimTail: boolean },
   matters: (state: State) => OpenMatters,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { snapshot, measure } = candidate;
   const { tier } = decision;
   const { iterations } = state.counters;
@@ -250,7 +249,7 @@ function startCompaction<State extends GateState>(
     }),
     phase,
   };
-  return step(compacting, {
+  return stay(compacting, {
     type: 'compact',
     callId,
     summary: `compact the conversation, tier ${tier}`,

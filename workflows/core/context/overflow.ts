@@ -1,10 +1,12 @@
 /** What the core does when a vendor refuses a request as too long: corrects its bounds, asks for less, or compacts. */
 import { noteFailover } from '../failover/state';
 import type { FailoverSlice, RouteConfig } from '../failover/state';
+import type { FailingState } from '../failover/provider-failure';
+import { failInfra } from '../failover/provider-failure';
 import { routeName } from '../failover/provider-health';
 import type { ContextOverflow, InfraError } from '../failure';
-import type { Step } from '../run/step';
-import { fail, goTo } from '../run/step';
+import type { Move } from '../run/move';
+import { goTo } from '../run/move';
 import type { ContextMeasure } from './measure';
 import { scaledMeasure } from './measure';
 import type { Sized } from './size';
@@ -20,19 +22,15 @@ const correctionShare = 0.9;
  * smaller conversation, else a larger window, else a readable end. At most `maxCompactions` refusals without a reply.
  * Source: R-CTX-7, R-CTX-9.
  */
-export function onContextOverflow<State extends Sized & FailoverSlice>(
+export function onContextOverflow<State extends Sized & FailoverSlice & FailingState>(
   before: State,
   routeIndex: number,
   failure: InfraError,
-): Step<State> {
+): Move<State> {
   const route = before.snapshot?.chain[routeIndex];
   const overflows = before.context.overflows + 1;
   if (route === undefined || overflows > compactionOf(before).maxCompactions)
-    return fail(
-      before,
-      { reason: 'context_overflow', message: `System error: ${failure.message}` },
-      failure,
-    );
+    return failInfra(before, failure);
   const wanted = before.next.maxOutputTokens ?? route.maxOutputTokens;
   const reported = withInput(failure.overflow ?? {}, wanted);
   const state = withContext(noteFailover(before, 'context_overflow'), { overflows });

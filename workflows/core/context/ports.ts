@@ -2,7 +2,7 @@
 import type { ActivityTimes } from '../activity-times';
 import type { Allowance, CallSpend } from '../budget/spend';
 import type { InfraError } from '../failure';
-import type { ContentHash, Head } from '../message';
+import type { DefinitionReference, Head } from '../message';
 import type { PendingResult, RuntimeResult } from '../tools/ports';
 import type { CompactionTier, ContextBounds, ContextMeasure } from './measure';
 import type { CountedContext, TokenFactors } from './token-factors';
@@ -18,9 +18,7 @@ export interface OpenMatters {
 }
 
 /** Input of a compaction. */
-export interface CompactInput {
-  readonly storeId: string;
-  readonly definition: ContentHash;
+export interface CompactInput extends DefinitionReference {
   readonly head: Head;
   readonly pendingResults?: readonly PendingResult[];
   readonly runtimeResults?: readonly RuntimeResult[];

@@ -11,7 +11,6 @@ import { defaultCompaction } from './compaction-thresholds';
 import type { ContextBounds } from './measure';
 import type { ContextSlice, ContextState } from './state';
 import type { CountedContext } from './token-factors';
-import { weighTextTokens } from './token-factors';
 
 /** What the bounds of a request depend on. */
 export type Sized = ContextSlice & SnapshotSlice & NextRequestSlice;
@@ -92,11 +91,7 @@ export function probableTokens(state: Foreseeing, route: string): number | undef
   if (counted === undefined) return undefined;
   const texts = state.inbox.reduce((chars, text) => chars + text.length, 0);
   const words = (state.context.pendingChars + texts) / charactersPerToken;
-  const factors = state.context.factors[route];
-  const newTokens = { words, marks: 0, scripts: 0 };
-  return (
-    counted.tokens + Math.ceil(factors === undefined ? words : weighTextTokens(newTokens, factors))
-  );
+  return counted.tokens + Math.ceil(words * (state.context.factors[route]?.words ?? 1));
 }
 
 /** Takes what a reply says about the conversation's size. */

@@ -6,12 +6,12 @@ import type { AccountSlice } from '../run/account';
 import { addFailureLine } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import type { Step } from '../run/step';
-import { publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import { addNote } from '../model-call/next-request';
-import { isTripped, resetErrors, ringSize, trackError } from './circuit-breaker';
+import { initialCircuitBreaker, isTripped, ringSize, trackError } from './circuit-breaker';
 import { buildErrorRecoveryMessage, shownToolName } from './recovery-message';
 import { normalizeText } from './fingerprint';
 import type { ErrorsSlice } from './state';
@@ -36,14 +36,11 @@ function availableTools({ snapshot }: SnapshotSlice): readonly string[] {
 /** A tool call or the run succeeded: the errors before it are healed, and the ring is empty again. */
 export function healErrors<State extends ErrorsSlice & AccountSlice>(
   state: State,
-  atMs: number,
   how = 'the model corrected itself after the error note',
-): Step<State> {
-  const entries = state.unhealed.map((code) =>
-    publish(state, atMs, { type: 'HealedEvent', code, how }),
-  );
+): Move<State> {
+  const entries = state.unhealed.map((code) => publish({ type: 'HealedEvent', code, how }));
   const healed = countHealed(state, state.unhealed);
-  return step({ ...healed, unhealed: [], breaker: resetErrors() }, ...entries);
+  return stay({ ...healed, unhealed: [], breaker: initialCircuitBreaker }, ...entries);
 }
 
 type ErrorTaker = ErrorsSlice & AccountSlice & NextRequestSlice & ApprovalsSlice & SnapshotSlice;
@@ -58,10 +55,9 @@ export function takeAgentErrors<State extends ErrorTaker>(
   state: State,
   errors: readonly AgentError[],
   anySucceeded: boolean,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const [first] = errors;
-  if (first === undefined) return step(state);
+  if (first === undefined) return stay(state);
   const distinct = [
     ...new Map(errors.map((error) => [normalizeText(errorLine(error)), error])).values(),
   ];
@@ -79,10 +75,7 @@ export function takeAgentErrors<State extends ErrorTaker>(
   };
   const note = buildErrorRecoveryMessage(errors, availableTools(state));
   const noted = addNote(requireNewPrivileges(tracked), note);
-  return step(
-    noted,
-    ...errors.map((error) => publish(noted, atMs, { type: 'ErrorEvent', failure: error })),
-  );
+  return stay(noted, ...errors.map((error) => publish({ type: 'ErrorEvent', failure: error })));
 }
 
 /** Why a run whose ring is full of one error must end; undefined if it need not. Source: R-BREAKER-1. */

@@ -21,11 +21,6 @@ export function trackError(state: CircuitBreakerState, message: string): Circuit
   return { ring: [...state.ring, normalizeText(message)].slice(-ringSize) };
 }
 
-/** Forgets every error: a tool call succeeded. */
-export function resetErrors(): CircuitBreakerState {
-  return initialCircuitBreaker;
-}
-
 /** True when all slots are filled and identical. */
 export function isTripped(state: CircuitBreakerState): boolean {
   const [first] = state.ring;

@@ -1,5 +1,4 @@
 /** Names the kind of an error: what is left of it without names, numbers and quoted parts. Learning clusters by it. */
-import type { AgentErrorCode } from '../failure';
 import { normalizeText, shortHash } from './fingerprint';
 
 /** Characters of an error's text that determine its kind (ADR 0027). */
@@ -31,6 +30,6 @@ export function errorKindText(message: string): string {
 }
 
 /** Equal for errors of the same code and kind, whichever file, id or number they name. */
-export function errorFingerprint(code: AgentErrorCode, message: string): string {
+export function errorFingerprint(code: string, message: string): string {
   return shortHash(`${code} ${errorKindText(message).toLowerCase()}`);
 }

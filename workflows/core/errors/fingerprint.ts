@@ -19,89 +19,62 @@ const zone = raw`(?: ?(?:z|utc|gmt|[+-]\d{2}:?\d{2})\b)?`;
 /** One row of a table: what it finds, how, and the replacement. */
 type VolatilePart = readonly [what: string, pattern: RegExp, placeholder: string];
 
+/** Rows that have the same replacement, by what each finds. */
+function rows(placeholder: string, patterns: Readonly<Record<string, RegExp>>): VolatilePart[] {
+  return Object.entries(patterns).map(([what, pattern]) => [what, pattern, placeholder]);
+}
+
 const insensitive = (pattern: string): RegExp => new RegExp(pattern, 'gi');
 
-const times: readonly VolatilePart[] = [
-  [
-    'ISO date, with or without time',
-    insensitive(raw`\b\d{4}[-/]\d{2}[-/]\d{2}(?:[t ]${clock}|[t ]\d{2}:\d{2})?${zone}`),
-    '<time>',
-  ],
-  [
-    'day, month, year',
-    insensitive(raw`\b${weekday}\d{1,2}[ -]${month}[ -]\d{4}(?:,? ${clock})?${zone}`),
-    '<time>',
-  ],
-  [
-    'month, day, year',
-    insensitive(
-      raw`\b${weekday}${month} \d{1,2},? (?:${clock}${zone} )?\d{4}(?:,? ${clock})?${zone}`,
-    ),
-    '<time>',
-  ],
-  ['date with slashes', insensitive(raw`\b\d{1,2}/\d{1,2}/\d{4}(?:,? ${clock})?`), '<time>'],
-  ['time with seconds', insensitive(raw`\b${clock}(?: ?[ap]m\b)?${zone}`), '<time>'],
-  ['time with am or pm', /\b\d{1,2}:\d{2} ?[ap]m\b/gi, '<time>'],
-  ['time after "at"', /(?<=\bat )\d{1,2}:\d{2}\b(?!:)/gi, '<time>'],
-];
+const times = rows('<time>', {
+  'ISO date, with or without time': insensitive(
+    raw`\b\d{4}[-/]\d{2}[-/]\d{2}(?:[t ]${clock}|[t ]\d{2}:\d{2})?${zone}`,
+  ),
+  'day, month, year': insensitive(
+    raw`\b${weekday}\d{1,2}[ -]${month}[ -]\d{4}(?:,? ${clock})?${zone}`,
+  ),
+  'month, day, year': insensitive(
+    raw`\b${weekday}${month} \d{1,2},? (?:${clock}${zone} )?\d{4}(?:,? ${clock})?${zone}`,
+  ),
+  'date with slashes': insensitive(raw`\b\d{1,2}/\d{1,2}/\d{4}(?:,? ${clock})?`),
+  'time with seconds': insensitive(raw`\b${clock}(?: ?[ap]m\b)?${zone}`),
+  'time with am or pm': /\b\d{1,2}:\d{2} ?[ap]m\b/gi,
+  'time after "at"': /(?<=\bat )\d{1,2}:\d{2}\b(?!:)/gi,
+});
 
 /** Temporary directories: the first name below them is random, deeper ones are not. */
-const temporaryPaths: readonly VolatilePart[] = [
-  [
-    'temporary folder of macOS',
+const temporaryPaths = rows('<tmp>', {
+  'temporary folder of macOS':
     /(?:\/private)?\/var\/folders\/[^\s/'"`]{1,100}\/[^\s/'"`]{1,100}\/T\/[^\s/'"`:]{1,200}/g,
-    '<tmp>',
-  ],
-  ['folder in /tmp', /(?<![\w.])(?:\/private|\/var)?\/tmp\/[^\s/'"`:]{1,200}(?=\/)/g, '<tmp>'],
-  [
-    'random file in /tmp',
+  'folder in /tmp': /(?<![\w.])(?:\/private|\/var)?\/tmp\/[^\s/'"`:]{1,200}(?=\/)/g,
+  'random file in /tmp':
     /(?<![\w.])(?:\/private|\/var)?\/tmp\/(?=[^\s/'"`:]{0,100}(?:\d|[-_.][A-Za-z0-9]{6}\b))[^\s/'"`:]{1,200}/g,
-    '<tmp>',
-  ],
-  [
-    'temporary folder of Windows',
+  'temporary folder of Windows':
     /\b[A-Za-z]:\\(?:[^\s\\'"`]{1,100}\\){1,8}Te?mp\\[^\s\\'"`:]{1,200}/g,
-    '<tmp>',
-  ],
-];
+});
 
-const uuid: VolatilePart = [
-  'UUID',
-  /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
-  '<id>',
-];
+const uuid = rows('<id>', {
+  UUID: /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi,
+});
 
-const ids: readonly VolatilePart[] = [
-  uuid,
-  [
-    'id with a prefix: a name, then at least 8 characters with a digit and a letter',
+const ids = rows('<id>', {
+  'id with a prefix: a name, then at least 8 characters with a digit and a letter':
     /\b[a-z]{1,20}[_-](?=[a-z]{0,80}\d)(?=\d{0,80}[a-z])[0-9a-z]{8,80}\b/gi,
-    '<id>',
-  ],
-  [
-    'base62: a digit and letters of both cases',
+  'base62: a digit and letters of both cases':
     /\b(?=[A-Za-z]{0,64}\d)(?=[0-9a-z]{0,64}[A-Z])(?=[0-9A-Z]{0,64}[a-z])[0-9A-Za-z]{16,64}\b/g,
-    '<id>',
-  ],
-  ['ULID: digits and capitals', /\b(?=[A-Z]{0,26}\d)[0-9A-Z]{26}\b/g, '<id>'],
-  ['hash in hexadecimal', /\b(?=\d{0,128}[a-f])(?=[a-f]{0,128}\d)[0-9a-f]{7,128}\b/gi, '<id>'],
-];
+  'ULID: digits and capitals': /\b(?=[A-Z]{0,26}\d)[0-9A-Z]{26}\b/g,
+  'hash in hexadecimal': /\b(?=\d{0,128}[a-f])(?=[a-f]{0,128}\d)[0-9a-f]{7,128}\b/gi,
+});
 
-const addresses: readonly VolatilePart[] = [
-  [
-    'address in memory, unless it is an error code',
-    insensitive(raw`(?<!\b${codeWord}[ :=#(]{1,3})\b0x[0-9a-f]{1,16}\b`),
-    '<address>',
-  ],
-  ['IPv4', /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g, '<address>'],
-  ['IPv6', /(?<![\w:])(?=[a-f:]{0,40}\d)(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4}\b/gi, '<address>'],
-  [
-    'shortened IPv6',
-    /(?<![\w:])(?=[a-f:]{0,40}\d)[0-9a-f]{0,4}::(?:[0-9a-f]{1,4}:?){1,6}(?!\w)/gi,
-    '<address>',
-  ],
-  ['identity of an object', /(?<=@)[0-9a-f]{6,16}\b/gi, '<address>'],
-];
+const addresses = rows('<address>', {
+  'address in memory, unless it is an error code': insensitive(
+    raw`(?<!\b${codeWord}[ :=#(]{1,3})\b0x[0-9a-f]{1,16}\b`,
+  ),
+  IPv4: /\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g,
+  IPv6: /(?<![\w:])(?=[a-f:]{0,40}\d)(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{1,4}\b/gi,
+  'shortened IPv6': /(?<![\w:])(?=[a-f:]{0,40}\d)[0-9a-f]{0,4}::(?:[0-9a-f]{1,4}:?){1,6}(?!\w)/gi,
+  'identity of an object': /(?<=@)[0-9a-f]{6,16}\b/gi,
+});
 
 /** Separate numbers: not part of a name, path, version, or decimal. */
 const alone = raw`(?<![\w./-])`;
@@ -118,33 +91,23 @@ const duration: VolatilePart = [
 
 const counters: readonly VolatilePart[] = [
   ['port of localhost', /(?<=\blocalhost):\d{1,5}\b/gi, ':<n>'],
-  [
-    // RFC 6335 from 49152, Linux from 32768.
-    'port that the system hands out',
-    /(?<=\bport )(?:3[2-9]\d{3}|[456]\d{4})\b/gi,
-    '<n>',
-  ],
+  // RFC 6335 from 49152, Linux from 32768.
+  ['port that the system hands out', /(?<=\bport )(?:3[2-9]\d{3}|[456]\d{4})\b/gi, '<n>'],
   duration,
   ['percentage', new RegExp(raw`${alone}${number} ?%`, 'g'), '<n>%'],
   ['fraction', new RegExp(raw`${alone}\d{1,20} ?/ ?\d{1,20}${aloneEnd}`, 'g'), '<n>/<n>'],
   ['n of m', insensitive(raw`${alone}\d{1,20} of \d{1,20}${aloneEnd}`), '<n> of <n>'],
-  [
-    'number of attempts',
-    insensitive(raw`${alone}\d{1,20}(?:st|nd|rd|th)?(?= (?:times?|attempts?|tries|retries)\b)`),
-    '<n>',
-  ],
-  [
-    'number after a word that counts',
-    insensitive(
+  ...rows('<n>', {
+    'number of attempts': insensitive(
+      raw`${alone}\d{1,20}(?:st|nd|rd|th)?(?= (?:times?|attempts?|tries|retries)\b)`,
+    ),
+    'number after a word that counts': insensitive(
       raw`(?<=\b(?:${counterWord})(?: ?[-_]?(?:id|no\.?|number))?["']?[ :=#(]{1,3})\d{1,20}${aloneEnd}`,
     ),
-    '<n>',
-  ],
-  [
-    'delay of a retry',
-    insensitive(raw`(?<=\bretry(?:ing)?[ -](?:in|after)[ :=]{1,3})\d{1,20}${aloneEnd}`),
-    '<n>',
-  ],
+    'delay of a retry': insensitive(
+      raw`(?<=\bretry(?:ing)?[ -](?:in|after)[ :=]{1,3})\d{1,20}${aloneEnd}`,
+    ),
+  }),
   ['number after #', new RegExp(raw`#\d{1,20}${aloneEnd}`, 'g'), '#<n>'],
   ['process id in brackets', /(?<=\w)\[\d{3,20}\]/g, '[<n>]'],
   [
@@ -158,6 +121,7 @@ const counters: readonly VolatilePart[] = [
 export const volatileInErrors: readonly VolatilePart[] = [
   ...times,
   ...temporaryPaths,
+  ...uuid,
   ...ids,
   ...addresses,
   ...counters,
@@ -186,7 +150,7 @@ export function normalizeText(text: string): string {
 export const volatileInResults: readonly VolatilePart[] = [
   ...times,
   ...temporaryPaths,
-  uuid,
+  ...uuid,
   [
     'id after a word that names a request',
     /(?<=\b(?:req|request|trace|span|call|correlation|session|conn|connection|msg|evt)[\w-]{0,12}["']?[ :=_-]{1,3}["']?)(?=[\w-]{0,80}\d)[\w-]{8,80}/gi,

@@ -1,5 +1,6 @@
 /** The recovery message: what the model reads about the errors of the iteration before. Sent once, never stored (R-ERR-1). */
-import type { AgentError, AgentErrorCode } from '../failure';
+import type { AgentError } from '../failure';
+import { recoveryInstructions } from '../failure';
 import { noteProvenance } from '../model-call/next-request';
 
 /**
@@ -9,30 +10,6 @@ import { noteProvenance } from '../model-call/next-request';
 function oneLine(message: string): string {
   return message.trim().replace(/\s*[\r\n\u2028\u2029]\s*/g, ' | ');
 }
-
-/**
- * What the recovery message tells the model to do about each agent error.
- *
- * Source: R-ERR-3 fixes four of them; the others follow their form. `{tools}` is replaced by the tools' names.
- */
-export const recoveryInstructions = {
-  no_tool_call: 'You must provide a tool call in your response.',
-  empty_reply: 'Your reply was empty. Answer, or call a tool.',
-  invalid_json: 'Ensure your tool call JSON is properly formatted.',
-  missing_tool_name:
-    'Name the tool in the field "tool_name". Use one of the available tools: [{tools}]',
-  invalid_tool: 'Use one of the available tools: [{tools}]',
-  invalid_params: 'Correct the parameters so that they fit the schema of the tool.',
-  tool_execution_failed: 'The error was: {message}',
-  tool_timeout: 'The error was: {message}',
-  rate_limit: 'The error was: {message}',
-  auth_failed: 'The error was: {message}',
-  tool_denied: 'The error was: {message}',
-  outcome_unknown: 'The error was: {message}',
-  output_truncated:
-    'Your reply was cut off at the output token limit, so nothing of it was run. Write less at once, in smaller parts.',
-  subagent_failed: 'The error was: {message}',
-} as const satisfies Record<AgentErrorCode, string>;
 
 function instruction(error: AgentError, toolNames: readonly string[]): string {
   return recoveryInstructions[error.code]

@@ -1,8 +1,9 @@
 /** What the core does about failures that the model never sees: records them, moves to another route, or ends the run. */
-import { budgetText, exhausted } from '../budget/budget';
+import { budgetText } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { failoverReason } from '../errors/failure-policy';
 import type { InfraError } from '../failure';
+import { forcedStop } from '../guard/hard-limits';
 import type { ActiveTimeSlice } from '../guard/state';
 import { invariant } from '../invariant';
 import type { RouteConfig, FailoverSlice } from './state';
@@ -10,8 +11,8 @@ import type { AccountSlice } from '../run/account';
 import { addFailureLine, count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { fail, goTo, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { fail, goTo, publish, stay } from '../run/move';
 import { decideRoute, recordRouteFailure, routeName } from './provider-health';
 import { noteFailover } from './state';
 
@@ -22,24 +23,23 @@ export type FailingState = AccountSlice & ActiveTimeSlice & BudgetSlice & Snapsh
 export function recordInfraError<State extends AccountSlice>(
   state: State,
   failure: InfraError,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const noted: State = {
     ...addFailureLine(state, `${failure.route ?? failure.code}: ${failure.message}`),
     lastError: `${failure.code}: ${failure.message}`,
   };
-  return step(noted, publish(noted, atMs, { type: 'ErrorEvent', failure }));
+  return stay(noted, publish({ type: 'ErrorEvent', failure }));
 }
 
 /** Ends the run with the cause that people must fix. */
 export function failInfra<State extends FailingState>(
   state: State,
   failure: InfraError,
-): Step<State> {
+): Move<State> {
   const { code } = failure;
   if (code === 'budget_exhausted') {
     const what = `${failure.message}; it has ${budgetText(state)}`;
-    return fail(state, exhausted(state, what), failure);
+    return fail(state, forcedStop(state, 'guard_budget', what), failure);
   }
   const reason = code === 'context_overflow' || code === 'content_filter' ? code : 'infra';
   return fail(state, { reason, message: `System error: ${failure.message}` }, failure);
@@ -52,7 +52,7 @@ export function failOver<State extends FailingState & FailoverSlice>(
   failure: InfraError,
   skips: (route: RouteConfig) => boolean,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { chain, limits } = prepared(state).snapshot;
   const route = chain[routeIndex];
   const reason = failoverReason(failure);
@@ -69,7 +69,7 @@ export function failOver<State extends FailingState & FailoverSlice>(
   const next = decision.type === 'wait' ? undefined : chain[decision.routeIndex];
   if (next === undefined) return goTo('call-model', cooled);
   const counted = count(cooled, { failovers: cooled.counters.failovers + 1 });
-  const entry = publish(counted, atMs, {
+  const entry = publish({
     type: 'FailoverEvent',
     from,
     to: routeName(next),

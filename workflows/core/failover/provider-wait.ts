@@ -3,8 +3,8 @@ import { infraPolicies } from '../errors/failure-policy';
 import type { CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { fail } from '../run/step';
+import type { Move } from '../run/move';
+import { fail } from '../run/move';
 import { startWait } from '../run/waiting';
 import type { PhaseSlice } from '../run/phases';
 import { routeName } from './provider-health';
@@ -27,7 +27,7 @@ export function waitForProviders<State extends WaitingState>(
   state: State,
   untilMs: number,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { chain, limits } = prepared(state).snapshot;
   const delayMs = Math.max(untilMs - atMs, 1);
   const curable = chain.some((route) => {

@@ -6,15 +6,14 @@ import type { CountersSlice } from '../run/account';
 import { count } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import type { ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { ToolCallProgress } from '../tools/state';
 import type { Cap, CappedState } from './handed-caps';
 import { fileCap, toolCap } from './handed-caps';
-import { forcedStopMessage, guardBeforeTools } from './hard-limits';
+import { forcedStop, guardBeforeTools } from './hard-limits';
 import type { GuardSlice } from './state';
 import { countOf, tally, withGuard } from './state';
 
@@ -48,16 +47,12 @@ function filesOf(calls: readonly ProposedToolCall[]): readonly string[] {
 
 type Guarded = CappedState & GuardSlice & CountersSlice;
 
-function stopFor(state: Guarded, reason: Stop['reason'], what: string): Stop {
-  return { reason, message: forcedStopMessage(what, state.counters, state.activeMs) };
-}
-
 function passedCap(state: Guarded, calls: readonly ProposedToolCall[]): Stop | undefined {
   for (const tool of namesOf(calls)) {
     const cap = toolCap(state, tool);
     const wanted = calls.filter(({ name }) => name === tool).length;
     if (cap !== undefined && (countOf(state.guard.toolRuns, tool) ?? 0) + wanted > cap.most)
-      return stopFor(state, 'guard_tool_cap', maximum(cap, `${tool} invocations`));
+      return forcedStop(state, 'guard_tool_cap', maximum(cap, `${tool} invocations`));
   }
   return undefined;
 }
@@ -68,7 +63,7 @@ function passedEdits(state: Guarded, calls: readonly ProposedToolCall[]): Stop |
     const hash = shortHash(file);
     const cap = fileCap(state, hash);
     if ((countOf(state.guard.fileEdits, hash) ?? 0) + wanted > cap.most)
-      return stopFor(state, 'guard_file_edits', maximum(cap, `edits of the file ${file}`));
+      return forcedStop(state, 'guard_file_edits', maximum(cap, `edits of the file ${file}`));
   }
   return undefined;
 }
@@ -84,11 +79,8 @@ export function stopBeforeTools(
   state: Guarded,
   calls: readonly ProposedToolCall[],
 ): Stop | undefined {
-  const { limits } = prepared(state).snapshot;
   return (
-    guardBeforeTools(limits, state.counters, state.activeMs, calls.length) ??
-    passedCap(state, calls) ??
-    passedEdits(state, calls)
+    guardBeforeTools(state, calls.length) ?? passedCap(state, calls) ?? passedEdits(state, calls)
   );
 }
 
@@ -97,24 +89,16 @@ function tookEffect({ status }: ToolCallProgress): boolean {
   return status.error === undefined || mayHaveTakenEffect(status.error.code);
 }
 
-function warn<State extends Guarded & NextRequestSlice>(
-  state: State,
-  what: string,
-  atMs: number,
-): Step<State> {
+function warn<State extends Guarded & NextRequestSlice>(state: State, what: string): Move<State> {
   const text = `${noteProvenance}\n${what} A further one ends the run. Finish with what you have.`;
-  return step(
-    addNote(state, text),
-    publish(state, atMs, { type: 'GuardWarnedEvent', message: what }),
-  );
+  return stay(addNote(state, text), publish({ type: 'GuardWarnedEvent', message: what }));
 }
 
 /** Counts the edits of a settled reply, and warns the model where it has just used up a cap. */
 export function countReply<State extends Guarded & NextRequestSlice & SnapshotSlice>(
   state: State,
   settled: readonly ToolCallProgress[],
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const edits = settled.filter(tookEffect).map(({ call }) => call);
   const edited = edits.flatMap(({ editedFile }) =>
     editedFile === undefined ? [] : [shortHash(editedFile)],
@@ -139,8 +123,8 @@ export function countReply<State extends Guarded & NextRequestSlice & SnapshotSl
         : [];
     }),
   ];
-  return warnings.reduce<Step<State>>(
-    (before, what) => andThen(before, (after) => warn(after, what, atMs)),
-    step(counted),
+  return warnings.reduce<Move<State>>(
+    (before, what) => andThen(before, (after) => warn(after, what)),
+    stay(counted),
   );
 }

@@ -1,11 +1,11 @@
 /** The clock of active time: counts the time that a run works, and ends its limit also in the middle of an activity. */
-import { without } from '../json';
+import { defined, without } from '../json';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
 import type { RunCommand, RunEvent } from '../run/protocol';
-import type { Step } from '../run/step';
+import type { Move } from '../run/move';
 import { guardActiveTime } from './hard-limits';
 import type { GuardSlice } from './state';
 import { withGuard } from './state';
@@ -55,7 +55,10 @@ function withoutTimer<State extends GuardSlice>(state: State): State {
   return { ...state, guard: without(state.guard, 'activeTimer') };
 }
 
-function startTimer<State extends Clocked>({ state, commands }: Step<State>): Step<State> {
+function startTimer<State extends Clocked>({
+  state,
+  commands,
+}: Move<State, RunCommand>): Move<State, RunCommand> {
   const { maxActiveMs } = prepared(state).snapshot.limits;
   const activeTimers = state.guard.activeTimers + 1;
   const activeTimer = `active-${activeTimers}`;
@@ -73,9 +76,9 @@ function startTimer<State extends Clocked>({ state, commands }: Step<State>): St
 
 /** Cancels the timer before the segment or the run ends. */
 function stopTimer<State extends GuardSlice>(
-  { state, commands }: Step<State>,
+  { state, commands }: Move<State, RunCommand>,
   timerId: string,
-): Step<State> {
+): Move<State, RunCommand> {
   const last = commands.findIndex(({ type }) => type === 'end-run' || type === 'roll-over');
   const place = last < 0 ? commands.length : last;
   const cancel: RunCommand = { type: 'cancel-timer', timerId };
@@ -91,10 +94,10 @@ function stopTimer<State extends GuardSlice>(
  * Contract: two events per stretch of work and none per activity; a timer of an earlier segment is gone with it.
  */
 export function keepActiveTimer<State extends Clocked>(
-  decided: Step<State>,
+  decided: Move<State, RunCommand>,
   event: RunEvent,
   wantsTimer: boolean,
-): Step<State> {
+): Move<State, RunCommand> {
   if (decided.state.snapshot === undefined) return decided;
   const isNewSegment = event.type === 'segment-started';
   const current = isNewSegment ? { ...decided, state: withoutTimer(decided.state) } : decided;
@@ -111,7 +114,5 @@ export function takeActiveTimer<State extends Clocked & CountersSlice>(
 ): { readonly state: State; readonly stop?: Stop } | undefined {
   if (state.guard.activeTimer !== timerId) return undefined;
   const fired = withoutTimer(state);
-  const { limits } = prepared(fired).snapshot;
-  const stop = guardActiveTime(limits, fired.counters, fired.activeMs);
-  return { state: fired, ...(stop === undefined ? {} : { stop }) };
+  return { state: fired, ...defined({ stop: guardActiveTime(fired) }) };
 }

@@ -5,13 +5,14 @@ import { normalizeText, shortHash } from '../errors/fingerprint';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
+import { defined, without } from '../json';
 import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { publish, stay } from '../run/move';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { SettledStatus, ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
-import { forcedStopMessage } from './hard-limits';
+import { forcedStop } from './hard-limits';
 import type { DetectedLoop } from './loop-detector';
 import { addEvidence, findLoop } from './loop-detector';
 import type { CallEvidence, GuardSlice, GuardState } from './state';
@@ -34,8 +35,7 @@ function resultOf({
 }: SettledStatus): Pick<CallEvidence, 'result' | 'sketch' | 'failed'> {
   return {
     result: identity?.fingerprint ?? shortHash(normalizeText(error?.message ?? '')),
-    ...(identity?.sketch === undefined ? {} : { sketch: identity.sketch }),
-    ...(error === undefined ? {} : { failed: error.code }),
+    ...defined({ sketch: identity?.sketch, failed: error?.code }),
   };
 }
 
@@ -45,7 +45,7 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
   return [
     {
       call: call.fingerprint,
-      ...(alike === undefined ? {} : { alike }),
+      ...defined({ alike }),
       ...resultOf(status),
       summary: callSummary(call).slice(0, summaryChars),
       reply,
@@ -54,26 +54,27 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
   ];
 }
 
+function withoutEvidence(guard: GuardState): GuardState {
+  return { ...without(without(guard, 'waited'), 'warnedLoop'), evidence: [] };
+}
+
 /** The guard's record after the settled calls of one reply. */
 function recordReply(
   guard: GuardState,
   calls: readonly ToolCallProgress[],
   reply: number,
 ): GuardState {
-  const { waited: waitedBefore, warnedLoop: _warned, ...rest } = guard;
-  if (calls.some(breaksLoop)) return { ...rest, evidence: [] };
-  const waits = waitedBefore === true || calls.some(({ call }) => call.alike?.idle === 'waits');
+  if (calls.some(breaksLoop)) return withoutEvidence(guard);
+  const waits = guard.waited === true || calls.some(({ call }) => call.alike?.idle === 'waits');
   const fresh = calls.flatMap((call) => evidenceOf(call, reply));
   if (fresh.length === 0) return waits ? { ...guard, waited: true } : guard;
   const spaced = waits ? fresh.map((call): CallEvidence => ({ ...call, waited: true })) : fresh;
-  const { waited: _spent, ...unspaced } = guard;
-  return { ...unspaced, evidence: addEvidence(guard.evidence, spaced) };
+  return { ...without(guard, 'waited'), evidence: addEvidence(guard.evidence, spaced) };
 }
 
 /** Forgets the evidence, because recovery or a person acted. */
 export function forgetLoop<State extends GuardSlice>(state: State): State {
-  const { waited: _waited, warnedLoop: _warned, ...rest } = state.guard;
-  return { ...state, guard: { ...rest, evidence: [] } };
+  return { ...state, guard: withoutEvidence(state.guard) };
 }
 
 function loopText({ period, repeats, description }: DetectedLoop): string {
@@ -96,17 +97,16 @@ type Watched = GuardSlice & SnapshotSlice & CountersSlice;
 export function watchForLoops<State extends Watched & NextRequestSlice>(
   state: State,
   calls: readonly ToolCallProgress[],
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const { maxSameCalls } = prepared(state).snapshot.limits;
   const { warnedLoop, ...guard } = recordReply(state.guard, calls, state.counters.iterations);
   const loop = findLoop(guard.evidence, Math.max(maxSameCalls - 1, 2));
-  if (loop === undefined) return step({ ...state, guard });
+  if (loop === undefined) return stay({ ...state, guard });
   const watched: State = { ...state, guard: { ...guard, warnedLoop: loop.identity } };
-  if (warnedLoop === loop.identity) return step(watched);
-  return step(
+  if (warnedLoop === loop.identity) return stay(watched);
+  return stay(
     addNote(watched, warning(loop)),
-    publish(watched, atMs, { type: 'GuardWarnedEvent', message: `loop: ${loopText(loop)}` }),
+    publish({ type: 'GuardWarnedEvent', message: `loop: ${loopText(loop)}` }),
   );
 }
 
@@ -121,9 +121,5 @@ export function loopStop(state: Watched): Stop | undefined {
   const loop = findLoop(state.guard.evidence, limits.maxSameCalls);
   if (loop === undefined) return undefined;
   if (loop.fails && loop.period === 1 && loop.repeats <= ringSize) return undefined;
-  const what = `detected a tool loop, ${loopText(loop)}`;
-  return {
-    reason: 'guard_loop',
-    message: forcedStopMessage(what, state.counters, state.activeMs),
-  };
+  return forcedStop(state, 'guard_loop', `detected a tool loop, ${loopText(loop)}`);
 }

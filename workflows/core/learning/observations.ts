@@ -8,8 +8,8 @@ import { callingModel } from '../model-call/state';
 import type { RecoverySlice } from '../recovery/state';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
-import type { RunCommand, RunEvent } from '../run/protocol';
-import type { NextStage, Step } from '../run/step';
+import type { RunEvent } from '../run/protocol';
+import type { NextPart, Move, UnstampedCommand } from '../run/move';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import { endedStatus } from '../run/outcome';
@@ -44,7 +44,7 @@ interface SeenCall {
 
 type Ended = Pick<ObservedError, 'fixedBy' | 'fix'>;
 
-function ended(open: OpenError, end: Ended, iteration: number): ObservedError {
+function ended(open: OpenError, end: Ended): ObservedError {
   const { key, tool, code, message, callId, inputBlob, atMs, helper } = open;
   return {
     key,
@@ -53,7 +53,6 @@ function ended(open: OpenError, end: Ended, iteration: number): ObservedError {
     message,
     ...defined({ callId, inputBlob }),
     ...end,
-    steps: Math.max(iteration - open.sinceIteration, 0),
     ...defined({ patternId: helper?.patternId }),
     atMs,
   };
@@ -81,16 +80,16 @@ function follow(
   const worked = calls.filter(({ error }) => error === undefined);
   const resolved = worked.find((call) => isResolvedBy(open, call));
   const fixedBy = open.helper?.by ?? 'model';
-  if (resolved !== undefined) return ended(open, { fixedBy, fix: fixOf(resolved) }, iteration);
+  if (resolved !== undefined) return ended(open, { fixedBy, fix: fixOf(resolved) });
   const again = calls.find((call) => call.error !== undefined && isResolvedBy(open, call));
-  if (again !== undefined) return ended(open, { fixedBy: 'none', fix: fixOf(again) }, iteration);
+  if (again !== undefined) return ended(open, { fixedBy: 'none', fix: fixOf(again) });
   const instead = worked.find(({ tool }) => tool !== askUserTool && tool !== completeTaskTool);
   const seen =
     open.other === undefined && instead?.callId !== undefined
       ? { ...open, other: { tool: instead.tool, callId: instead.callId } }
       : open;
   if (seen.other !== undefined && iteration - seen.iteration >= patienceIterations)
-    return ended(seen, { fixedBy, fix: seen.other }, iteration);
+    return ended(seen, { fixedBy, fix: seen.other });
   return seen;
 }
 
@@ -104,11 +103,9 @@ function opened(
   atMs: number,
 ): readonly OpenError[] {
   const { iterations } = state.counters;
-  const { open } = state.learning;
   return calls.flatMap((call, index) => {
     const { tool, callId, inputBlob, error } = call;
     if (error === undefined) return [];
-    const before = open.find((known) => known.tool === tool);
     return {
       key: callId ?? `${shortHash(state.runKey)}_${iterations}_r${index}`,
       tool,
@@ -116,7 +113,6 @@ function opened(
       message: error.message.slice(0, messageChars),
       ...defined({ callId, inputBlob }),
       iteration: iterations,
-      sinceIteration: before?.sinceIteration ?? iterations,
       atMs,
     };
   });
@@ -164,27 +160,25 @@ function withHelper<State extends LearningRun>(
 
 /** The run ends, and every open error with it. A run that reached its goal resolved them, by another tool where one worked. */
 function closeObservations<State extends LearningRun>(state: State, isCompleted: boolean): State {
-  const { learning, counters } = state;
+  const { learning } = state;
   if (learning.open.length === 0) return state;
   const last = learning.open.map((open) => {
     const fixedBy = open.helper?.by ?? 'model';
-    if (!isCompleted) return ended(open, { fixedBy: 'none' }, counters.iterations);
-    if (open.other !== undefined)
-      return ended(open, { fixedBy, fix: open.other }, counters.iterations);
-    const isOver = isResolvedByAny(open);
-    return ended(open, { fixedBy: isOver ? fixedBy : 'none' }, counters.iterations);
+    if (!isCompleted) return ended(open, { fixedBy: 'none' });
+    if (open.other !== undefined) return ended(open, { fixedBy, fix: open.other });
+    return ended(open, { fixedBy: isResolvedByAny(open) ? fixedBy : 'none' });
   });
   const waiting = [...learning.waiting, ...last].slice(-mostWaiting);
   return { ...state, learning: { open: [], waiting, sent: 0 } };
 }
 
 /** Adds what waits to the model call that starts. */
-function sendObservations<State extends LearningRun>(decided: Step<State>): Step<State> {
+function sendObservations<State extends LearningRun>(decided: Move<State>): Move<State> {
   const { learning } = decided.state;
   const { waiting } = learning;
   const starts = decided.commands.some(({ type }) => type === 'call-model');
   if (!starts || waiting.length === 0) return decided;
-  const commands = decided.commands.map((command): RunCommand =>
+  const commands = decided.commands.map((command): UnstampedCommand =>
     command.type === 'call-model'
       ? { ...command, input: { ...command.input, endedErrors: waiting } }
       : command,
@@ -243,7 +237,7 @@ function refusedCalls(
 function seenIn(
   before: PhaseSlice,
   after: PhaseSlice,
-  cause: RunEvent | NextStage,
+  cause: RunEvent | NextPart,
 ): readonly SeenCall[] | undefined {
   if (cause.type === 'reject-reply') return refusedCalls(cause.errors, cause.calls);
   const tools = cause.type === 'settle' ? runningTools(before) : undefined;
@@ -272,10 +266,10 @@ function noteRecoveryAction<State extends LearningRun & RecoverySlice>(
  */
 export function learn<State extends LearningRun & RecoverySlice & PhaseSlice>(
   before: State,
-  decided: Step<State>,
-  cause: RunEvent | NextStage,
+  decided: Move<State>,
+  cause: RunEvent | NextPart,
   atMs: number,
-): Step<State> {
+): Move<State> {
   if (!learns(decided.state)) return decided;
   const recorded =
     cause.type === 'model-call-completed' && callingModel(before)?.callId === cause.callId

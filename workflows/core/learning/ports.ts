@@ -23,8 +23,6 @@ export interface ObservedError {
     /** Of a call that the runtime issued, which is not in the transcript; short ones only. */
     readonly input?: JsonObject;
   };
-  /** Iterations from the error to its end. */
-  readonly steps: number;
   /** Learned pattern that the recovery action came from. */
   readonly patternId?: string;
   readonly atMs: number;

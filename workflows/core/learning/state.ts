@@ -15,8 +15,6 @@ export interface OpenError extends Pick<
   'key' | 'tool' | 'code' | 'message' | 'callId' | 'inputBlob' | 'atMs'
 > {
   readonly iteration: number;
-  /** Iteration of the first error in a row of the same tool. */
-  readonly sinceIteration: number;
   readonly helper?: Helper;
   /** The first call of another tool that worked since. */
   readonly other?: { readonly tool: string; readonly callId: string };

@@ -4,10 +4,11 @@ import type { PendingResult, RuntimeResult } from '../tools/ports';
 /** What the next model call sends beside the transcript. */
 export interface NextRequest {
   readonly pendingResults: readonly PendingResult[];
-  /** Results of the runtime's own calls. */
+  /** What the runtime itself ran since the last call, to append behind the results. */
   readonly runtimeResults?: readonly RuntimeResult[];
-  /** Ephemeral: sent once, never stored. */
+  /** Ephemeral: the last user message of this request only, never stored. */
   readonly note?: string;
+  /** Replaces the route's `maxOutputTokens` for this call. */
   readonly maxOutputTokens?: number;
 }
 

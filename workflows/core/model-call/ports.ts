@@ -5,13 +5,12 @@ import type { ContextBounds, ContextMeasure } from '../context/measure';
 import type { CountedContext, TokenFactors } from '../context/token-factors';
 import type { AgentError } from '../failure';
 import type { ObservedError } from '../learning/ports';
-import type { ContentHash, Head } from '../message';
-import type { PendingResult, ProposedToolCall, RuntimeResult } from '../tools/ports';
+import type { DefinitionReference, Head } from '../message';
+import type { ProposedToolCall } from '../tools/ports';
+import type { NextRequest } from './next-request';
 
 /** Input of a model call. */
-export interface CallModelInput {
-  readonly storeId: string;
-  readonly definition: ContentHash;
+export interface CallModelInput extends DefinitionReference, Partial<NextRequest> {
   readonly head: Head;
   /** Place of the route in the run's chain. */
   readonly routeIndex: number;
@@ -20,13 +19,8 @@ export interface CallModelInput {
   readonly iteration: number;
   /** Prefix of the ids of the tool calls in this reply: `<prefix>_<iteration>_<index>`. */
   readonly idPrefix: string;
-  readonly pendingResults?: readonly PendingResult[];
   /** Texts of people that join the transcript before this call. */
   readonly userTexts?: readonly string[];
-  /** Ephemeral: the last user message of this request only, never stored. */
-  readonly note?: string;
-  /** Replaces the route's `maxOutputTokens` for this call. */
-  readonly maxOutputTokens?: number;
   /** Errors that ended since the last call, to be recorded. */
   readonly endedErrors?: readonly ObservedError[];
   /** What this call, all its attempts together, may spend. */
@@ -37,8 +31,6 @@ export interface CallModelInput {
   readonly tokenFactors?: TokenFactors;
   /** The request is measured and held back where it exceeds them; absent for runs under older rules. */
   readonly bounds?: ContextBounds;
-  /** What the runtime itself ran since the last call, to append behind the results. */
-  readonly runtimeResults?: readonly RuntimeResult[];
 }
 
 /** Why the model stopped, in neutral words. A cut stream is a failure, never a stop reason. */

@@ -1,6 +1,6 @@
 /** Takes a reply that arrived whole: charges it, appends it, and reads what it asks for. */
-import { chargeReply } from '../budget/budget';
-import type { ModelPrice, Usage } from '../budget/spend';
+import { charge } from '../budget/budget';
+import type { CallSpend, Usage } from '../budget/spend';
 import { cachedShareOf, spendOf, usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import { takeAppended } from '../context/compaction-phase';
@@ -9,12 +9,13 @@ import { contextBounds, noteContext } from '../context/size';
 import { countHealed } from '../errors/state';
 import type { ErrorsSlice } from '../errors/state';
 import { recordRouteSuccess, routeName } from '../failover/provider-health';
-import type { AgentError, InfraError } from '../failure';
+import type { InfraError } from '../failure';
+import { agentError } from '../failure';
 import { defined } from '../json';
 import type { AccountSlice } from '../run/account';
 import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import { nothingPending } from './next-request';
 import type { CallModelResult } from './ports';
@@ -30,10 +31,10 @@ export function takeReply<State extends ReplyState>(
   call: CallingModel,
   result: CallModelResult,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const route = prepared(state).snapshot.chain[call.routeIndex];
   const retries = result.healedRetries ?? [];
-  const charged = chargeReply(state, call.callId, result, route?.price);
+  const charged = charge(state, call.callId, spendOfReply(result, route));
   const appended = takeAppended(charged, result.headBefore, call.sentTexts);
   const taken: State = {
     ...countHealed(appended, [...state.failedOver, ...retries]),
@@ -47,30 +48,22 @@ export function takeReply<State extends ReplyState>(
     failedOver: [],
     lastText: result.textPreview === '' ? state.lastText : result.textPreview,
   };
-  const warned = warnOfContext(taken, route, atMs);
-  return step(
+  const answered = route === undefined ? 'a later call' : routeName(route);
+  const healed = [
+    ...retries.map((code) => [code, 'the call was retried on the same route'] as const),
+    ...state.failedOver.map((code) => [code, `${answered} answered`] as const),
+  ];
+  const warned = warnOfContext(taken, route);
+  return stay(
     warned.state,
     ...warned.commands,
-    ...retries.map((code) =>
-      publish(taken, atMs, {
-        type: 'HealedEvent',
-        code,
-        how: 'the call was retried on the same route',
-      }),
-    ),
-    ...state.failedOver.map((code) =>
-      publish(taken, atMs, {
-        type: 'HealedEvent',
-        code,
-        how: `${route === undefined ? 'a later call' : routeName(route)} answered`,
-      }),
-    ),
-    publish(taken, atMs, {
+    ...healed.map(([code, how]) => publish({ type: 'HealedEvent', code, how })),
+    publish({
       type: 'ModelRepliedEvent',
       text: result.textPreview,
       toolCalls: result.toolCalls.map(({ name }) => name),
       tokens: result.contextTokens + result.usage.outputTokens,
-      ...defined({ cachedShare: cachedPart(result.usage), usd: replyUsd(result, route?.price) }),
+      ...defined({ cachedShare: cachedPart(result.usage), usd: replyUsd(result, route) }),
     }),
   );
 }
@@ -84,7 +77,7 @@ export function keepReply<State extends CompactingState & AccountSlice & BudgetS
   const { headBefore, textPreview } = result;
   const route = state.snapshot?.chain[state.lastRouteIndex ?? -1];
   return {
-    ...takeAppended(chargeReply(state, callId, result, route?.price), headBefore, 0),
+    ...takeAppended(charge(state, callId, spendOfReply(result, route)), headBefore, 0),
     lastText: textPreview === '' ? state.lastText : textPreview,
   };
 }
@@ -95,12 +88,17 @@ function cachedPart(usage: Usage): number | undefined {
   return cachedShare === 0 ? undefined : cachedShare;
 }
 
-/** US dollars of the call with its failed attempts; undefined if that is unknown or nothing. */
-function replyUsd(
+/** What the call with its failed attempts consumed. */
+function spendOfReply(
   { spend, usage }: CallModelResult,
-  price: ModelPrice | undefined,
-): number | undefined {
-  const { nanoUsd = 0 } = spend ?? spendOf(usage, price);
+  route: RouteConfig | undefined,
+): CallSpend {
+  return spend ?? spendOf(usage, route?.price);
+}
+
+/** US dollars of that; undefined if they are unknown or none. */
+function replyUsd(result: CallModelResult, route: RouteConfig | undefined): number | undefined {
+  const { nanoUsd = 0 } = spendOfReply(result, route);
   return nanoUsd === 0 ? undefined : usdOf(nanoUsd);
 }
 
@@ -108,16 +106,15 @@ function replyUsd(
 function warnOfContext<State extends ReplyState>(
   state: State,
   route: RouteConfig | undefined,
-  atMs: number,
-): Step<State> {
-  if (route === undefined) return step(state);
+): Move<State> {
+  if (route === undefined) return stay(state);
   const { warnTokens, windowTokens } = contextBounds(state, route);
   const isNear = state.contextTokens >= warnTokens;
-  if (isNear === state.context.warned) return step(state);
+  if (isNear === state.context.warned) return stay(state);
   const noted: State = { ...state, context: { ...state.context, warned: isNear } };
-  if (!isNear) return step(noted);
+  if (!isNear) return stay(noted);
   const tokens = state.contextTokens;
-  return step(noted, publish(noted, atMs, { type: 'ContextWarningEvent', tokens, windowTokens }));
+  return stay(noted, publish({ type: 'ContextWarningEvent', tokens, windowTokens }));
 }
 
 /** Share of the window below which a vendor's report of a full window is not believed (ADR 0024). */
@@ -160,39 +157,28 @@ export function raiseOutput<State extends ReplyState>(state: State): State {
 }
 
 /** Nothing of a cut reply runs. */
-export const truncatedReply: AgentError = {
-  kind: 'agent',
-  code: 'output_truncated',
-  message: 'The reply was cut off at the output token limit before it was complete.',
-  recoverable: true,
-};
+export const truncatedReply = agentError(
+  'output_truncated',
+  'The reply was cut off at the output token limit before it was complete.',
+);
 
 /** The reply held nothing at all. */
-export const emptyReply: AgentError = {
-  kind: 'agent',
-  code: 'empty_reply',
-  message: 'The reply held neither text nor a tool call.',
-  recoverable: true,
-};
+export const emptyReply = agentError('empty_reply', 'The reply held neither text nor a tool call.');
 
 /** A text where the agent ends its work by a tool. */
-export const noToolCall: AgentError = {
-  kind: 'agent',
-  code: 'no_tool_call',
-  message: 'No tool call was found in the reply.',
+export const noToolCall = agentError('no_tool_call', 'No tool call was found in the reply.', {
   hint: `When the task is done call ${completeTaskTool}; to ask the user call ${askUserTool}.`,
-  recoverable: true,
-};
+});
 
 /** The result of a run travels in its history, so it is bounded. */
-export const resultTooLong: AgentError = {
-  kind: 'agent',
-  code: 'invalid_params',
-  message: `The input of ${completeTaskTool} is too long, so the run did not end.`,
-  hint: `Call ${completeTaskTool} again with a shorter summary; put long material into a file.`,
-  recoverable: true,
-  toolName: completeTaskTool,
-};
+export const resultTooLong = agentError(
+  'invalid_params',
+  `The input of ${completeTaskTool} is too long, so the run did not end.`,
+  {
+    hint: `Call ${completeTaskTool} again with a shorter summary; put long material into a file.`,
+    toolName: completeTaskTool,
+  },
+);
 
 /** What follows a paused turn in the transcript, so that no two replies are adjacent. */
 export const continueText = '(The agent runtime asks you to continue.)';

@@ -5,8 +5,8 @@ import { defined } from '../json';
 import type { Limits } from '../limits';
 import type { AccountSlice } from '../run/account';
 import type { RunCommand, RunEvent } from '../run/protocol';
-import type { NextStage, Step } from '../run/step';
-import { publish, step } from '../run/step';
+import type { NextPart, Move, UnstampedCommand } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import { waitingPhase } from '../run/waiting';
 import type { GoalSlice } from '../secrets/shown-text';
 import { goalForPeople } from '../secrets/shown-text';
@@ -82,12 +82,12 @@ function send<State extends NotifyingState>(
   state: State,
   item: PendingItem,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { snapshot, notifications } = state;
-  if (snapshot?.notifiers === undefined) return step(state);
+  if (snapshot?.notifiers === undefined) return stay(state);
   const notice = noticeOf(state, item, atMs);
-  if (!snapshot.notifiers.on.includes(notice.kind)) return step(state);
-  if (notifications.inFlight.length >= mostInFlight) return step(state);
+  if (!snapshot.notifiers.on.includes(notice.kind)) return stay(state);
+  if (notifications.inFlight.length >= mostInFlight) return stay(state);
   const count = notifications.count + 1;
   const callId = `n${count}`;
   const flying: NotificationInFlight = {
@@ -101,7 +101,7 @@ function send<State extends NotifyingState>(
       notice,
     },
   };
-  return step(
+  return stay(
     { ...state, notifications: { count, inFlight: [...notifications.inFlight, flying] } },
     notifyCommand(flying, snapshot.limits),
   );
@@ -111,12 +111,12 @@ function send<State extends NotifyingState>(
 function cancelMoot<State extends NotifyingState>(
   state: State,
   waiting: ReadonlySet<string>,
-): Step<State> {
+): Move<State> {
   const { notifications } = state;
   const moot = notifications.inFlight.filter(({ about }) => !waiting.has(about));
-  if (moot.length === 0) return step(state);
+  if (moot.length === 0) return stay(state);
   const inFlight = notifications.inFlight.filter(({ about }) => waiting.has(about));
-  return step(
+  return stay(
     { ...state, notifications: { ...notifications, inFlight } },
     { type: 'cancel-activities', callIds: moot.map(({ callId }) => callId) },
   );
@@ -130,10 +130,10 @@ function cancelMoot<State extends NotifyingState>(
  */
 export function notifyAboutWaits<State extends NotifyingState>(
   before: State,
-  decided: Step<State>,
-  cause: RunEvent | NextStage,
+  decided: Move<State>,
+  cause: RunEvent | NextPart,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { state, commands } = decided;
   const { snapshot } = state;
   if (snapshot?.notifiers === undefined || state.phase.type === 'ended') return decided;
@@ -143,54 +143,44 @@ export function notifyAboutWaits<State extends NotifyingState>(
       : [];
   const known = new Set(pendingItems(before).map((item) => identityOf(item, before)));
   const items = pendingItems(state);
-  let sent = cancelMoot(state, new Set(items.map((item) => identityOf(item, state))));
-  for (const item of items) {
-    if (known.has(identityOf(item, state))) continue;
-    const begun = send(sent.state, item, atMs);
-    sent = { state: begun.state, commands: [...sent.commands, ...begun.commands] };
-  }
-  return {
-    ...decided,
-    state: sent.state,
-    commands: [...commands, ...again, ...sent.commands],
-  };
+  const waiting = new Set(items.map((item) => identityOf(item, state)));
+  const sent = items
+    .filter((item) => !known.has(identityOf(item, state)))
+    .reduce(
+      (sending, item) => andThen(sending, (after) => send(after, item, atMs)),
+      cancelMoot(state, waiting),
+    );
+  return { ...decided, state: sent.state, commands: [...commands, ...again, ...sent.commands] };
 }
 
 /** Takes the result of a notification: the timeline shows who was notified, and who could not be. */
 export function onNotified<State extends NotifyingState>(
   state: State,
   event: Extract<RunEvent, { type: 'notification-completed' | 'notification-failed' }>,
-): Step<State> {
+): Move<State> {
   const { notifications } = state;
-  const { callId, atMs } = event;
+  const { callId } = event;
   const flying = notifications.inFlight.find((candidate) => candidate.callId === callId);
-  if (flying === undefined) return step(state);
+  if (flying === undefined) return stay(state);
   const inFlight = notifications.inFlight.filter((candidate) => candidate !== flying);
-  const landed: State = { ...state, notifications: { ...notifications, inFlight } };
-  const about = flying.input.notice.kind;
+  const returned: State = { ...state, notifications: { ...notifications, inFlight } };
+  const { notifiers, notice } = flying.input;
+  const about = notice.kind;
+  const failed = (names: readonly string[], message: string): UnstampedCommand =>
+    publish({
+      type: 'NotificationFailedEvent',
+      about,
+      notifiers: names,
+      message: message.slice(0, lineChars),
+    });
   if (event.type === 'notification-failed')
-    return step(
-      landed,
-      publish(landed, atMs, {
-        type: 'NotificationFailedEvent',
-        about,
-        notifiers: flying.input.notifiers,
-        message: event.failure.message.slice(0, lineChars),
-      }),
-    );
-  const { delivered, failed } = event.result;
-  return step(
-    landed,
+    return stay(returned, failed(notifiers, event.failure.message));
+  const { delivered } = event.result;
+  return stay(
+    returned,
     ...(delivered.length === 0
       ? []
-      : [publish(landed, atMs, { type: 'NotifiedEvent', about, notifiers: delivered })]),
-    ...failed.map(({ notifier, message }) =>
-      publish(landed, atMs, {
-        type: 'NotificationFailedEvent',
-        about,
-        notifiers: [notifier],
-        message: message.slice(0, lineChars),
-      }),
-    ),
+      : [publish({ type: 'NotifiedEvent', about, notifiers: delivered })]),
+    ...event.result.failed.map(({ notifier, message }) => failed([notifier], message)),
   );
 }

@@ -1,5 +1,5 @@
 /** The activity `notify` as the core sees it. */
-import type { ContentHash } from '../message';
+import type { DefinitionReference } from '../message';
 
 /** The notice that a run waits for a person. All of it is bounded and sanitized. */
 export interface PersonNotice {
@@ -20,9 +20,7 @@ export interface PersonNotice {
 }
 
 /** Input of the activity that notifies people. */
-export interface NotifyInput {
-  readonly storeId: string;
-  readonly definition: ContentHash;
+export interface NotifyInput extends DefinitionReference {
   /** Names of the worker's notifiers. */
   readonly notifiers: readonly string[];
   /** Stable over attempts, workers and segments, so that receivers recognize repeats. */

@@ -1,11 +1,12 @@
 /** How long a decision may take: starts, restarts, and ends the timers of approvals and questions. */
 import type { CountersSlice } from '../run/account';
+import { without } from '../json';
 import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
-import type { Step } from '../run/step';
-import { andThen, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, stay } from '../run/move';
 import type { DecisionPolicy, ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
 import type { DecisionWait, ToolCallProgress } from '../tools/state';
@@ -59,28 +60,25 @@ type Waits = PhaseSlice & SnapshotSlice & CountersSlice;
 /** Starts the expiry timer of one waiting call, where its policy has a limit. */
 export function armWait<State extends Waits>(
   state: State,
-  toolCallId: string,
+  progress: ToolCallProgress,
   atMs: number,
-): Step<State> {
-  const progress = callsOf(state).find(({ call }) => call.toolCallId === toolCallId);
-  const status = progress?.status;
-  if (status?.type !== 'awaiting-approval' && status?.type !== 'awaiting-answer')
-    return step(state);
-  if (progress === undefined) return step(state);
+): Move<State> {
+  const { call, status } = progress;
+  if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer') return stay(state);
   const policy = policyOf(state, progress);
   const delayMs = policy === undefined ? undefined : periodMs(policy, status.reminders ?? 0);
-  if (delayMs === undefined) return step(state);
+  if (delayMs === undefined) return stay(state);
   const timers = state.counters.timers + 1;
   const expiry = { timerId: `decision-${timers}`, atMs: atMs + delayMs };
-  const armed: ToolCallProgress = { call: progress.call, status: { ...status, expiry } };
-  return step(count(replaceCall(state, armed), { timers }), expiryTimer(progress, expiry, atMs));
+  const armed: ToolCallProgress = { call, status: { ...status, expiry } };
+  return stay(count(replaceCall(state, armed), { timers }), expiryTimer(progress, expiry, atMs));
 }
 
 /** Starts the expiry timer of every waiting call. */
-export function armWaits<State extends Waits>(state: State, atMs: number): Step<State> {
-  return callsOf(state).reduce<Step<State>>(
-    (before, { call }) => andThen(before, (after) => armWait(after, call.toolCallId, atMs)),
-    step(state),
+export function armWaits<State extends Waits>(state: State, atMs: number): Move<State> {
+  return callsOf(state).reduce<Move<State>>(
+    (before, progress) => andThen(before, (after) => armWait(after, progress, atMs)),
+    stay(state),
   );
 }
 
@@ -105,9 +103,7 @@ export function callOfTimer(state: PhaseSlice, timerId: string): ToolCallProgres
 
 /** The call without its expiry: the timer was stopped. */
 export function withoutExpiry({ call, status }: ToolCallProgress): ToolCallProgress {
-  if (!('expiry' in status)) return { call, status };
-  const { expiry: _stopped, ...rest } = status;
-  return { call, status: rest };
+  return 'expiry' in status ? { call, status: without(status, 'expiry') } : { call, status };
 }
 
 /** Activity ids of edit checks in flight. */

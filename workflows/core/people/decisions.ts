@@ -1,13 +1,15 @@
 /** Decisions of people on waiting calls and questions: each takes effect once, and a policy says what happens without one. */
 import { toToolResponse } from '../errors/tool-response';
 import type { AgentError } from '../failure';
-import { failureMessageChars, personTextChars, previewChars } from '../limits';
+import { agentError } from '../failure';
+import { without } from '../json';
+import { personTextChars, previewChars } from '../limits';
 import { shownText } from '../secrets/shown-text';
 import type { AccountSlice, CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import type { RunEvent } from '../run/protocol';
-import type { Step } from '../run/step';
-import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, cancelTimers, goTo, publish, stay } from '../run/move';
 import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
@@ -38,8 +40,7 @@ function record<State extends ApprovalsSlice>(
   decided: Decided,
   atMs: number,
 ): State {
-  const made = { id: call.toolCallId, digest: digestOf(call), ...decided, atMs };
-  return { ...state, approvals: recordDecision(state.approvals, made) };
+  return recordDecision(state, { id: call.toolCallId, digest: digestOf(call), ...decided, atMs });
 }
 
 /** Ends a wait: stops its timer, and publishes how it ended. */
@@ -47,13 +48,12 @@ function endDecisionWait<State extends CountersSlice>(
   state: State,
   progress: ToolCallProgress,
   how: string,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const waitedFor = `${waitText(progress)}${how}`;
-  return step(
+  return stay(
     state,
     ...cancelTimers(timersOfCall(progress)),
-    publish(state, atMs, { type: 'WaitEndedEvent', waitedFor }),
+    publish({ type: 'WaitEndedEvent', waitedFor }),
   );
 }
 
@@ -64,14 +64,14 @@ export function runApproved<State extends DecidingState>(
   call: ProposedToolCall,
   decided: Decided,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const how = call === progress.call ? ': approve' : ': approve with changed arguments';
   const recorded = record(state, progress.call, decided, atMs);
   const ready = replaceCall(rememberPrivileges(recorded, [call]), {
     call,
     status: { type: 'ready' },
   });
-  return andThen(endDecisionWait(ready, progress, how, atMs), (after) => goTo('run-calls', after));
+  return andThen(endDecisionWait(ready, progress, how), (after) => goTo('run-calls', after));
 }
 
 /** Settles a call that never runs; the model reads why. */
@@ -79,27 +79,19 @@ function denyCall<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   denial: { message: string; shown?: string; hint: string; how: string },
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const { call } = progress;
-  const error: AgentError = {
-    kind: 'agent',
-    code: 'tool_denied',
-    message: denial.message.slice(0, failureMessageChars),
-    hint: denial.hint,
-    recoverable: true,
-    toolName: call.name,
-  };
+  const denied = (message: string): AgentError =>
+    agentError('tool_denied', message, { hint: denial.hint, toolName: call.name });
+  const error = denied(denial.message);
   // The model reads a person's reason as it was given; everybody else reads it without secrets.
-  const shown: AgentError =
-    denial.shown === undefined
-      ? error
-      : { ...error, message: denial.shown.slice(0, failureMessageChars) };
-  const denied = replaceCall(state, settle(call, toToolResponse(error), shown, false));
-  const noted = andThen(endDecisionWait(denied, progress, denial.how, atMs), (after) =>
-    noteFailure(after, call, shown, atMs),
+  const shown = denied(denial.shown ?? denial.message);
+  const settled = replaceCall(state, settle(call, toToolResponse(error), shown, false));
+  return andThen(
+    endDecisionWait(settled, progress, denial.how),
+    (after) => noteFailure(after, call, shown),
+    (after) => goTo('settle', after),
   );
-  return andThen(noted, (after) => goTo('settle', after));
 }
 
 /** Takes a decision on a waiting approval that changes no arguments. */
@@ -107,24 +99,19 @@ export function onDecided<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   event: ApprovalResolved,
-): Step<State> {
+): Move<State> {
   const { atMs, reason } = event;
   const decided = { decision: event.decision, by: event.by };
   if (event.decision === 'approve')
     return runApproved(state, progress, progress.call, decided, atMs);
   const denied = (why: string | undefined): string =>
     `A person did not approve this call${why === undefined ? '.' : `: ${quotedText(why, reasonChars)}`}`;
-  return denyCall(
-    record(state, progress.call, decided, atMs),
-    progress,
-    {
-      message: denied(reason),
-      shown: denied(reason === undefined ? undefined : shownText(reason, reasonChars)),
-      hint: 'Do not repeat the call. Find another way, or ask what to do.',
-      how: ': reject',
-    },
-    atMs,
-  );
+  return denyCall(record(state, progress.call, decided, atMs), progress, {
+    message: denied(reason),
+    shown: denied(reason === undefined ? undefined : shownText(reason, reasonChars)),
+    hint: 'Do not repeat the call. Find another way, or ask what to do.',
+    how: ': reject',
+  });
 }
 
 /** Characters that each answer may have, so that all answers of one reply together stay bounded. */
@@ -148,7 +135,7 @@ function onQuestionAnswered<State extends DecidingState>(
   progress: ToolCallProgress,
   event: { readonly answer: string; readonly by?: string },
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { call } = progress;
   const { answer } = event;
   const isEmpty = answer.trim() === '';
@@ -156,19 +143,20 @@ function onQuestionAnswered<State extends DecidingState>(
   const given = isEmpty ? emptyAnswer : personText(answer, answerRoomChars(state));
   const recorded = recordAnswer(state, call.toolCallId, event, atMs);
   const answered = replaceCall(recorded, settle(call, answerText(call, given), undefined, true));
-  const noted = andThen(endDecisionWait(answered, progress, '', atMs), (after) =>
-    noteSuccess(after, call, answerText(call, shown), atMs),
+  return andThen(
+    endDecisionWait(answered, progress, ''),
+    (after) => noteSuccess(after, call, answerText(call, shown)),
+    (after) => goTo('settle', after),
   );
-  return andThen(noted, (after) => goTo('settle', after));
 }
 
 /** Takes the answer to a question; it changes nothing if no call asks it. */
 export function onCallAnswered<State extends DecidingState>(
   state: State,
   event: Extract<RunEvent, { type: 'question-answered' }>,
-): Step<State> {
+): Move<State> {
   const call = findCall(state, event.questionId, 'awaiting-answer');
-  return call === undefined ? step(state) : onQuestionAnswered(state, call, event, event.atMs);
+  return call === undefined ? stay(state) : onQuestionAnswered(state, call, event, event.atMs);
 }
 
 /** A duration in words. */
@@ -189,11 +177,11 @@ export function onDecisionTimer<State extends DecidingState>(
   state: State,
   timerId: string,
   atMs: number,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const progress = callOfTimer(state, timerId);
   if (progress === undefined) return undefined;
   // A person is deciding right now; if that has no result, the limit applies then.
-  if (progress.status.type === 'checking-edit') return step(state);
+  if (progress.status.type === 'checking-edit') return stay(state);
   return expireWait(state, progress, atMs);
 }
 
@@ -202,15 +190,15 @@ export function expireWait<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const policy = policyOf(state, progress);
-  if (policy === undefined) return step(state);
+  if (policy === undefined) return stay(state);
   const afterMs = policy.expiresAfterMs ?? 0;
   switch (policy.onExpiry) {
     case 'reject':
       return rejectExpired(state, progress, afterMs, atMs);
     case 'escalate':
-      return escalateWait(state, progress, afterMs, atMs);
+      return escalateWait(state, progress, afterMs);
     case 'wait':
       return remind(state, progress, afterMs, atMs);
   }
@@ -221,46 +209,41 @@ function rejectExpired<State extends DecidingState>(
   progress: ToolCallProgress,
   afterMs: number,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const isQuestion = progress.status.type === 'awaiting-answer';
   const within = `within ${durationText(afterMs)}`;
-  return denyCall(
-    record(state, progress.call, { decision: 'expired' }, atMs),
-    progress,
-    {
-      message: isQuestion
-        ? `Nobody answered ${within}.`
-        : `Nobody decided about this call ${within}, so it was not run.`,
-      hint: isQuestion
-        ? 'Go on with what you know, or end the task and say what is missing.'
-        : 'Do not repeat the call. Find another way, or end the task and say what is missing.',
-      how: `: nobody decided ${within}`,
-    },
-    atMs,
-  );
+  return denyCall(record(state, progress.call, { decision: 'expired' }, atMs), progress, {
+    message: isQuestion
+      ? `Nobody answered ${within}.`
+      : `Nobody decided about this call ${within}, so it was not run.`,
+    hint: isQuestion
+      ? 'Go on with what you know, or end the task and say what is missing.'
+      : 'Do not repeat the call. Find another way, or end the task and say what is missing.',
+    how: `: nobody decided ${within}`,
+  });
 }
 
 /** The call's wait with other fields, and without its expiry. */
-function changeWait<State extends PhaseSlice>(
-  state: State,
+function changedWait(
   { call, status }: ToolCallProgress,
   changes: { readonly escalated?: true; readonly reminders?: number },
-): State {
-  if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer') return state;
-  const { expiry: _over, ...rest } = status;
-  return replaceCall(state, { call, status: { ...rest, ...changes } });
+): ToolCallProgress {
+  if (status.type !== 'awaiting-approval' && status.type !== 'awaiting-answer')
+    return { call, status };
+  return { call, status: { ...without(status, 'expiry'), ...changes } };
 }
 
 function escalateWait<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
   afterMs: number,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const reason = `nobody decided within ${durationText(afterMs)}: ${waitText(progress)}`;
-  const escalated = changeWait(state, progress, { escalated: true });
   const approvalId = progress.call.toolCallId;
-  return step(escalated, publish(escalated, atMs, { type: 'EscalatedEvent', reason, approvalId }));
+  return stay(
+    replaceCall(state, changedWait(progress, { escalated: true })),
+    publish({ type: 'EscalatedEvent', reason, approvalId }),
+  );
 }
 
 function remind<State extends DecidingState>(
@@ -268,14 +251,13 @@ function remind<State extends DecidingState>(
   progress: ToolCallProgress,
   afterMs: number,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { status } = progress;
   const before = 'reminders' in status ? (status.reminders ?? 0) : 0;
-  const reminded = changeWait(state, progress, { reminders: before + 1 });
-  const entry = publish(reminded, atMs, {
-    type: 'ReminderEvent',
-    waitingFor: waitText(progress),
-    waitedMs: afterMs * (2 ** (Math.min(before, 30) + 1) - 1),
-  });
-  return andThen(step(reminded, entry), (after) => armWait(after, progress.call.toolCallId, atMs));
+  const reminded = changedWait(progress, { reminders: before + 1 });
+  const waitedMs = afterMs * (2 ** (Math.min(before, 30) + 1) - 1);
+  const entry = publish({ type: 'ReminderEvent', waitingFor: waitText(progress), waitedMs });
+  return andThen(stay(replaceCall(state, reminded), entry), (after) =>
+    armWait(after, reminded, atMs),
+  );
 }

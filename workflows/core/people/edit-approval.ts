@@ -3,8 +3,8 @@ import type { InfraError } from '../failure';
 import type { JsonObject } from '../json';
 import { defined } from '../json';
 import { prepared } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, cancelTimers, goTo, precededBy, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, cancelTimers, goTo, precededBy, publish, stay } from '../run/move';
 import type { ProposedToolCall } from '../tools/ports';
 import type { ToolCallProgress } from '../tools/state';
 import {
@@ -34,9 +34,9 @@ function onEditApproved<State extends DecidingState>(
   progress: ToolCallProgress,
   input: JsonObject,
   { by }: ApprovalResolved,
-): Step<State> {
+): Move<State> {
   const { call, status } = progress;
-  if (status.type !== 'awaiting-approval') return step(state);
+  if (status.type !== 'awaiting-approval') return stay(state);
   const { storeId, definition } = prepared(state).snapshot;
   const checks = status.checks ?? 0;
   const callId = checkId(state, progress, checks);
@@ -51,7 +51,7 @@ function onEditApproved<State extends DecidingState>(
       checks: checks + 1,
     },
   });
-  return step(checking, {
+  return stay(checking, {
     type: 'check-edit',
     callId,
     summary: `check changed arguments of ${callSummary(call)}`,
@@ -89,17 +89,14 @@ function waitAgain<State extends DecidingState>(
   status: Checking,
   problems: string,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { callId: _done, decision, by: _who, ...wait } = status;
   const refused = { id: call.toolCallId, decision, problems };
   const waiting: ToolCallProgress = { call, status: { ...wait, type: 'awaiting-approval' } };
-  const after = replaceCall(
-    { ...state, approvals: recordRefusedEdit(state.approvals, refused) },
-    waiting,
-  );
-  const published = step(
+  const after = replaceCall(recordRefusedEdit(state, refused), waiting);
+  const published = stay(
     after,
-    publish(after, atMs, {
+    publish({
       type: 'EditRefusedEvent',
       approvalId: call.toolCallId,
       summary: callSummary(call),
@@ -120,11 +117,11 @@ export function onEditChecked<State extends DecidingState>(
   callId: string,
   result: CheckEditResult,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const progress = callsOf(state).find(
     ({ status }) => status.type === 'checking-edit' && status.callId === callId,
   );
-  if (progress?.status.type !== 'checking-edit') return step(state);
+  if (progress?.status.type !== 'checking-edit') return stay(state);
   const { call, status } = progress;
   if (runningTools(state)?.failure !== undefined)
     return goTo('settle', replaceCall(state, abandoned(call)));
@@ -137,9 +134,9 @@ export function onEditChecked<State extends DecidingState>(
 export function onCallDecided<State extends DecidingState>(
   state: State,
   event: ApprovalResolved,
-): Step<State> {
+): Move<State> {
   const call = findCall(state, event.approvalId, 'awaiting-approval');
-  if (call === undefined) return step(state);
+  if (call === undefined) return stay(state);
   return event.input === undefined || event.decision === 'reject'
     ? onDecided(state, call, event)
     : onEditApproved(state, call, event.input, event);

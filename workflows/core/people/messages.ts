@@ -2,8 +2,8 @@
 import { inboxChars, personTextChars } from '../limits';
 import type { AccountSlice } from '../run/account';
 import type { RunEvent } from '../run/protocol';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import { endWait, waitingPhase } from '../run/waiting';
 import { shownText } from '../secrets/shown-text';
 import type { PhaseSlice } from '../run/phases';
@@ -18,49 +18,36 @@ type Listening = PeopleSlice & AccountSlice;
 export function onMessageAdded<State extends Listening>(
   state: State,
   text: string,
-  atMs: number,
-): Step<State> {
-  return takeText(state, text, inboxChars, atMs);
-}
-
-function takeText<State extends Listening>(
-  state: State,
-  text: string,
-  roomChars: number,
-  atMs: number,
-): Step<State> {
+  roomChars: number = inboxChars,
+): Move<State> {
   const kept = personText(text);
-  if (kept.trim() === '') return step(state);
+  if (kept.trim() === '') return stay(state);
   const waiting = state.inbox.reduce((chars, other) => chars + other.length, 0);
-  if (waiting + kept.length > roomChars) return refuseMessage(state, kept, atMs);
-  return step(
+  if (waiting + kept.length > roomChars) return refuseMessage(state, kept);
+  return stay(
     { ...state, inbox: [...state.inbox, kept] },
-    publish(state, atMs, { type: 'MessageAddedEvent', text: shownText(text, 200) }),
+    publish({ type: 'MessageAddedEvent', text: shownText(text, 200) }),
   );
 }
 
 /** Refuses a text where people can see it: the state must stay small enough for a roll-over. */
-function refuseMessage<State extends Listening>(
-  state: State,
-  text: string,
-  atMs: number,
-): Step<State> {
+function refuseMessage<State extends Listening>(state: State, text: string): Move<State> {
   const message = `A message of ${text.length} characters was refused: more than ${inboxChars} characters of messages wait for the next model call. Send it again later.`;
   const failure = { kind: 'infra', code: 'payload_too_large', message } as const;
-  return step(
+  return stay(
     { ...state, lastError: `${failure.code}: ${message}` },
-    publish(state, atMs, { type: 'ErrorEvent', failure }),
+    publish({ type: 'ErrorEvent', failure }),
   );
 }
 
 /** Publishes that a signal cannot be used: signals have no answer. */
 export function onSignalDropped<State extends AccountSlice>(
   state: State,
-  { signal, problem, atMs }: Extract<RunEvent, { type: 'signal-dropped' }>,
-): Step<State> {
-  return step(
+  { signal, problem }: Extract<RunEvent, { type: 'signal-dropped' }>,
+): Move<State> {
+  return stay(
     { ...state, lastError: `signal dropped: ${problem}` },
-    publish(state, atMs, { type: 'SignalDroppedEvent', signal, problem }),
+    publish({ type: 'SignalDroppedEvent', signal, problem }),
   );
 }
 
@@ -68,20 +55,20 @@ export function onSignalDropped<State extends AccountSlice>(
 export function takeAnswer<State extends Listening>(
   state: State,
   event: QuestionAnswered,
-): Step<State> {
+): Move<State> {
   const text = event.answer.trim() === '' ? emptyAnswer : event.answer;
   const recorded = recordAnswer(state, event.questionId, event, event.atMs);
   // An answer finds room where a flood of messages has left none.
-  return takeText(recorded, text, inboxChars + personTextChars, event.atMs);
+  return onMessageAdded(recorded, text, inboxChars + personTextChars);
 }
 
 /** Takes the answer to an escalated run; undefined if the answer is to another question. */
 export function onEscalationAnswered<State extends Listening & PhaseSlice>(
   state: State,
   event: QuestionAnswered,
-): Step<State> | undefined {
+): Move<State> | undefined {
   if (event.questionId !== escalationQuestionId) return undefined;
   const wait = waitingPhase(state);
-  if (wait?.on !== 'person') return step(state);
-  return andThen(takeAnswer(state, event), (after) => endWait(after, wait, event.atMs));
+  if (wait?.on !== 'person') return stay(state);
+  return andThen(takeAnswer(state, event), (after) => endWait(after, wait));
 }

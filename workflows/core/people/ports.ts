@@ -1,12 +1,10 @@
 /** The activity `checkEdit` as the core sees it. */
 import type { JsonObject } from '../json';
-import type { ContentHash } from '../message';
+import type { ContentHash, DefinitionReference } from '../message';
 import type { ProposedToolCall } from '../tools/ports';
 
 /** Input of the check of arguments that a person changed before approving. */
-export interface CheckEditInput {
-  readonly storeId: string;
-  readonly definition: ContentHash;
+export interface CheckEditInput extends DefinitionReference {
   readonly toolCallId: string;
   readonly name: string;
   /** What the person wants to run. */
@@ -21,16 +19,5 @@ export type CheckEditResult =
   | { readonly type: 'refused'; readonly problems: string }
   | {
       readonly type: 'accepted';
-      readonly call: Pick<
-        ProposedToolCall,
-        | 'label'
-        | 'input'
-        | 'inputBlob'
-        | 'fingerprint'
-        | 'alike'
-        | 'editedFile'
-        | 'privileged'
-        | 'editNotice'
-        | 'approvalDigest'
-      >;
+      readonly call: Omit<ProposedToolCall, 'toolCallId' | 'name' | 'error' | 'answer'>;
     };

@@ -1,6 +1,7 @@
 /** The slices of people: decisions that took effect, texts that wait for the model, and a run that a person takes over. */
 import { shortHash } from '../errors/fingerprint';
 import type { JsonObject } from '../json';
+import { defined } from '../json';
 
 /** One decision that took effect. */
 export interface DecisionMade {
@@ -74,24 +75,22 @@ export function answerKey(answer: string): string {
 }
 
 /** Records a decision that took effect. */
-export function recordDecision(
-  approvals: ApprovalsState,
-  made: Omit<DecisionMade, 'by'> & { readonly by?: string | undefined },
-): ApprovalsState {
-  const { by, ...rest } = made;
-  const record: DecisionMade = {
-    ...rest,
-    ...(by === undefined ? {} : { by: by.slice(0, nameChars) }),
-  };
-  return { ...approvals, made: [...approvals.made, record].slice(-rememberedDecisions) };
+export function recordDecision<State extends ApprovalsSlice>(
+  state: State,
+  { by, ...rest }: Omit<DecisionMade, 'by'> & { readonly by?: string | undefined },
+): State {
+  const record: DecisionMade = { ...rest, ...defined({ by: by?.slice(0, nameChars) }) };
+  const made = [...state.approvals.made, record].slice(-rememberedDecisions);
+  return { ...state, approvals: { ...state.approvals, made } };
 }
 
 /** Records why an edit cannot run. */
-export function recordRefusedEdit(approvals: ApprovalsState, refused: RefusedEdit): ApprovalsState {
-  return {
-    ...approvals,
-    refusedEdits: [...approvals.refusedEdits, refused].slice(-rememberedRefusals),
-  };
+export function recordRefusedEdit<State extends ApprovalsSlice>(
+  state: State,
+  refused: RefusedEdit,
+): State {
+  const refusedEdits = [...state.approvals.refusedEdits, refused].slice(-rememberedRefusals);
+  return { ...state, approvals: { ...state.approvals, refusedEdits } };
 }
 
 /** The newest decision on this approval or question. */
@@ -125,6 +124,5 @@ export function recordAnswer<State extends ApprovalsSlice>(
   { answer, by }: { readonly answer: string; readonly by?: string },
   atMs: number,
 ): State {
-  const made = { id, decision: answerKey(answer), by, atMs };
-  return { ...state, approvals: recordDecision(state.approvals, made) };
+  return recordDecision(state, { id, decision: answerKey(answer), by, atMs });
 }

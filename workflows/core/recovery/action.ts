@@ -65,6 +65,14 @@ export interface FailedCall {
   readonly lastStep: number;
 }
 
+/** The newest call, as a plan reads it. */
+export interface LatestStep {
+  readonly tool: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly success: boolean;
+}
+
 /** Everything that a plan is made from. Bounded: it travels in an activity's input. */
 export interface StuckContext {
   readonly goal: string;
@@ -74,12 +82,7 @@ export interface StuckContext {
   /** The last successful calls, newest last. */
   readonly completedSteps: readonly string[];
   readonly facts: readonly string[];
-  readonly latest?: {
-    readonly tool: string;
-    readonly action: string;
-    readonly outcome: string;
-    readonly success: boolean;
-  };
+  readonly latest?: LatestStep;
   /** Unhealed failures, newest last. */
   readonly failures: readonly FailedCall[];
   /** What to look a pattern up by: the newest failure's code, else what the run is stuck on. */
@@ -106,18 +109,16 @@ export type RecoveryExpiry = 'give-up' | 'continue';
 
 /** How a run recovers, resolved at its start. */
 export interface RecoveryPolicy {
-  /** `observe` plans and publishes, and executes nothing. */
+  /** `auto` runs actions, `observe` only plans and publishes, `off` does neither. Default `auto`. */
   readonly mode: 'off' | 'observe' | 'auto';
-  /** Confidence from which an action is carried out (R-REC-4). */
+  /** Confidence from which an action runs at once. Default 0.8 (R-REC-4). */
   readonly actAt: number;
-  /** Confidence from which a person is asked to approve; below, a person takes over (R-REC-4). */
+  /** Confidence from which a person is asked first; below it a person takes over. Default 0.5 (R-REC-4). */
   readonly askAt: number;
-  /** Plans per run; a person's answer restarts the count. */
+  /** Plans per run; a person's answer restarts the count. Default 5 (ADR 0026). */
   readonly maxPerRun: number;
-  /** Steps after which a model estimates the progress; absent: never. */
-  readonly estimateEvery?: number;
-  /** Milliseconds that a question or an approval of recovery waits for a person. */
+  /** Milliseconds that a question or an approval of recovery waits for a person. Default 86,400,000 (ADR 0026). */
   readonly waitMs: number;
-  /** What is done when nobody answers in time. */
+  /** What is done when nobody answers in time. Default `give-up`. */
   readonly onExpiry: RecoveryExpiry;
 }

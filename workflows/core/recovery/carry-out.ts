@@ -1,11 +1,9 @@
 /** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
-import { charge, chargeFailure } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { healErrors } from '../errors/agent-errors';
-import { resetErrors } from '../errors/circuit-breaker';
+import { initialCircuitBreaker } from '../errors/circuit-breaker';
 import type { ErrorsSlice } from '../errors/state';
 import type { InfraError } from '../failure';
-import { noSpend } from '../budget/spend';
 import { forgetLoop } from '../guard/loop-guard';
 import type { GuardSlice } from '../guard/state';
 import { defined } from '../json';
@@ -14,9 +12,9 @@ import type { PeopleSlice } from '../people/state';
 import { decisionKey, recordDecision, requireNewPrivileges } from '../people/state';
 import type { AccountSlice } from '../run/account';
 import { prepared, toolPolicy } from '../run/ports';
-import type { RunCommand, RunEvent } from '../run/protocol';
-import type { Step } from '../run/step';
-import { andThen, cancelTimers, fail, goTo, precededBy, publish, step } from '../run/step';
+import type { RunEvent } from '../run/protocol';
+import type { Move, UnstampedCommand } from '../run/move';
+import { andThen, cancelTimers, fail, goTo, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
@@ -25,10 +23,9 @@ import { addNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
-import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
-import { activePolicy, currentStage, recoveryStage } from './state';
+import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
 import {
   actionSummary,
   gaveUpMessage,
@@ -39,7 +36,10 @@ import {
 } from './text';
 import { startTrial } from './trial';
 import type { RecoveringState } from './waits';
-import { startAsking, startBackoff, startEscalation } from './waits';
+import { personWaitMs, startEscalation, startWait } from './waits';
+
+/** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
+const firstBackoffMs = 2_000;
 
 /** What carrying out a plan reads and changes. */
 export type ActingState = RecoveringState &
@@ -51,45 +51,15 @@ export type ActingState = RecoveringState &
   NextRequestSlice &
   PeopleSlice;
 
-type Planning = Extract<RecoveryStage, { type: 'planning' }>;
+/** A plan is in flight. */
+export type Planning = Extract<RecoveryStage, { type: 'planning' }>;
 
 /** The step is handled: the iteration starts. */
 function goOn<State extends ActingState>(
   state: State,
-  ...commands: readonly RunCommand[]
-): Step<State> {
+  ...commands: readonly UnstampedCommand[]
+): Move<State> {
   return goTo('begin-iteration', { ...state, phase: { type: 'ready' } }, ...commands);
-}
-
-/** Charges what a plan cost, also one that failed. */
-export function chargePlan<State extends BudgetSlice>(
-  state: State,
-  callId: string,
-  returned: { readonly result: PlanRecoveryResult } | { readonly failure: InfraError },
-): State {
-  return 'result' in returned
-    ? charge(state, callId, returned.result.spend ?? noSpend)
-    : chargeFailure(state, callId, returned.failure);
-}
-
-/** Takes the plan in flight. */
-export function onRecoveryPlanned<State extends ActingState>(
-  state: State,
-  stage: Planning,
-  result: PlanRecoveryResult,
-  atMs: number,
-): Step<State> {
-  if (stage.purpose === 'plan') return carryOut(state, result, stage.trouble, atMs);
-  const { estimate } = result;
-  const { steps } = state.progress;
-  const modelEstimate = estimate === undefined ? undefined : { ...estimate, afterStep: steps };
-  const progress = { ...state.progress, ...defined({ modelEstimate }) };
-  return goOn(estimated({ ...state, progress }));
-}
-
-function estimated<State extends RecoverySlice>(state: State): State {
-  const estimatedStep = state.progress.steps;
-  return { ...state, recovery: { ...state.recovery, estimatedStep } };
 }
 
 /** Takes the failure of the plan in flight: no reason to fail, so the heuristic decides. */
@@ -98,8 +68,7 @@ export function onRecoveryPlanFailed<State extends ActingState>(
   stage: Planning,
   failure: InfraError,
   atMs: number,
-): Step<State> {
-  if (stage.purpose === 'estimate') return goOn(estimated(state));
+): Move<State> {
   const plan: Plan = {
     action: stage.fallback,
     source: 'heuristic',
@@ -121,12 +90,13 @@ function countTry<State extends RecoverySlice>(
   return { ...state, recovery: { ...state.recovery, retries: { [toolName]: before + 1 } } };
 }
 
-function carryOut<State extends ActingState>(
+/** Takes a plan. */
+export function carryOut<State extends ActingState>(
   state: State,
   planned: Plan,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const plan = withinBounds(state, planned, trouble);
   const decision = decideByConfidence(activePolicy(state), plan);
   const { action, source, problem } = plan;
@@ -142,7 +112,7 @@ function carryOut<State extends ActingState>(
       last: { strategy, source, confidence, reasoning, toolName: action.action.toolName },
     },
   };
-  const entry = publish(noted, atMs, {
+  const entry = publish({
     type: 'RecoveryEvent',
     strategy,
     reasoning,
@@ -161,25 +131,43 @@ function follow<State extends ActingState>(
   plan: Plan,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const { action } = plan;
   switch (decision) {
     case 'observes':
       return goOn(state);
     case 'asks':
-      return startAsking(state, plan, trouble, atMs);
+      return startWait(
+        state,
+        (timed) => ({
+          type: 'asking',
+          approvalId: `recovery-${state.recovery.count}`,
+          plan,
+          trouble,
+          ...timed,
+        }),
+        personWaitMs(state),
+        `approval of ${actionSummary(action)}`,
+        atMs,
+      );
     case 'escalates':
       return startEscalation(state, action, trouble, atMs);
     case 'gives up':
       return giveUp(state, gaveUpMessage(action, trouble));
     case 'acts':
       return action.strategy === 'retry' && runnableCall(state, plan) !== undefined
-        ? startBackoff(state, plan, trouble, atMs)
+        ? startWait(
+            state,
+            (timed) => ({ type: 'backing-off', plan, trouble, ...timed }),
+            firstBackoffMs * 2 ** (state.recovery.retries[action.action.toolName] ?? 0),
+            `a pause before ${actionSummary(action)}`,
+            atMs,
+          )
         : act(state, plan, trouble);
   }
 }
 
-function giveUp<State>(state: State, message: string): Step<State> {
+function giveUp<State>(state: State, message: string): Move<State> {
   return fail(state, { reason: 'gave_up', message });
 }
 
@@ -195,7 +183,7 @@ function act<State extends ActingState>(
   state: State,
   plan: Plan,
   trouble: RecoveryTrouble,
-): Step<State> {
+): Move<State> {
   const { action, source, patternId } = plan;
   const { toolName } = action.action;
   const tried = startTrial(countTry(state, action), {
@@ -226,38 +214,37 @@ export function settleRuntimeCall<State extends ActingState>(
   state: State,
   pending: PendingResult,
   { introduction }: RuntimeCall,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const settled: State = {
     ...forgetLoop(state),
-    progress: { ...state.progress, underWay: { gains: [], failed: [] } },
+    progress: { ...state.progress, underWay: freshStep },
     next: { ...state.next, runtimeResults: [{ pending, introduction }] },
   };
   // The text of a failed call may ask for more rights, also after a call of the runtime.
   const taken = pending.isError
-    ? step(requireNewPrivileges(settled))
-    : healErrors(settled, atMs, 'the runtime ran a recovery action');
+    ? stay(requireNewPrivileges(settled))
+    : healErrors(settled, 'the runtime ran a recovery action');
   return andThen(taken, (after) => goOn(after));
 }
 
-function waitEnded(state: ActingState, waitedFor: string, atMs: number): RunCommand {
-  return publish(state, atMs, { type: 'WaitEndedEvent', waitedFor });
+function waitEnded(waitedFor: string): UnstampedCommand {
+  return publish({ type: 'WaitEndedEvent', waitedFor });
 }
 
 /** Takes a person's decision on an action; undefined if the approval is another's. */
 export function onRecoveryApproval<State extends ActingState>(
   state: State,
   event: Extract<RunEvent, { type: 'approval-resolved' }>,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const asking = recoveryStage(state, 'asking');
   if (asking?.approvalId !== event.approvalId) return undefined;
   const { plan, trouble, timerId } = asking;
   const { action, digest } = plan;
   const { decision, by, atMs, reason } = event;
   const made = { id: asking.approvalId, digest, decision: decisionKey(decision), by, atMs };
-  const approvals = recordDecision(state.approvals, made);
-  const answered: State = { ...state, approvals, progress: restartIdleCount(state.progress) };
-  const ended = waitEnded(answered, `approval of ${actionSummary(action)}: ${decision}`, atMs);
+  const recorded = recordDecision(state, made);
+  const answered: State = { ...recorded, progress: restartIdleCount(state.progress) };
+  const ended = waitEnded(`approval of ${actionSummary(action)}: ${decision}`);
   const commands = [...cancelTimers([timerId]), ended];
   if (decision === 'reject')
     return goOn(addNote(answered, refusedNote(action, reason)), ...commands);
@@ -273,7 +260,7 @@ export function onRecoveryApproval<State extends ActingState>(
 export function onRecoveryAnswer<State extends ActingState>(
   state: State,
   event: Extract<RunEvent, { type: 'question-answered' }>,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const escalated = recoveryStage(state, 'escalated');
   if (escalated?.questionId !== event.questionId) return undefined;
   const { trouble, question, timerId } = escalated;
@@ -281,11 +268,11 @@ export function onRecoveryAnswer<State extends ActingState>(
   const renewed: State = {
     ...forgetLoop(answered.state),
     progress: restartIdleCount(state.progress),
-    breaker: resetErrors(),
+    breaker: initialCircuitBreaker,
     recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });
-  const ended = waitEnded(tried, `person: ${question}`, event.atMs);
+  const ended = waitEnded(`person: ${question}`);
   return goOn(tried, ...cancelTimers([timerId]), ...answered.commands, ended);
 }
 
@@ -293,7 +280,7 @@ export function onRecoveryAnswer<State extends ActingState>(
 function onExpired<State extends ActingState>(
   state: State,
   { message }: RecoveryTrouble,
-): Step<State> {
+): Move<State> {
   const policy = activePolicy(state);
   if (policy?.onExpiry === 'continue') return goOn(addNote(state, unansweredNote));
   const seconds = Math.round((policy?.waitMs ?? 0) / 1_000);
@@ -307,18 +294,11 @@ function onExpired<State extends ActingState>(
 export function onRecoveryTimer<State extends ActingState>(
   state: State,
   timerId: string,
-  atMs: number,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const stage = currentStage(state);
   if (stage === undefined || stage.type === 'planning' || stage.timerId !== timerId)
     return undefined;
   return stage.type === 'backing-off'
-    ? precededBy(
-        [waitEnded(state, 'a pause before a retry', atMs)],
-        act(state, stage.plan, stage.trouble),
-      )
-    : precededBy(
-        [waitEnded(state, 'person: nobody answered in time', atMs)],
-        onExpired(state, stage.trouble),
-      );
+    ? precededBy([waitEnded('a pause before a retry')], act(state, stage.plan, stage.trouble))
+    : precededBy([waitEnded('person: nobody answered in time')], onExpired(state, stage.trouble));
 }

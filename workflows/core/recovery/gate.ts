@@ -7,8 +7,9 @@ import type { FailoverSlice } from '../failover/state';
 import { findLoop } from '../guard/loop-detector';
 import type { GuardSlice } from '../guard/state';
 import { defined } from '../json';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import { prepared } from '../run/ports';
+import type { Move } from '../run/move';
+import { andThen, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './action';
@@ -34,38 +35,38 @@ export type GateState = RecoveringState &
   GuardSlice &
   NextRequestSlice;
 
-/** What the remedy that just proved useless was for; undefined where none did. */
-function refutedTrouble({ recovery, progress }: RecoverySlice): string | undefined {
-  return recovery.refutedStep === progress.steps ? recovery.refutedTrouble : undefined;
+/** Whether the last remedy just proved useless. */
+function isRefuted({ recovery, progress }: RecoverySlice): boolean {
+  return recovery.refutedStep === progress.steps;
 }
 
 /** The newest failure, if it belongs to the steps in which the run got stuck: an older one is not what stops it now. */
 function failureOf(
-  state: RecoverySlice,
-  stuck: StuckReason | undefined,
+  { progress: { memory, steps } }: RecoverySlice,
+  stuck: StuckReason,
   loop: LoopSeen | undefined,
 ): FailedCall | undefined {
-  const { memory, steps } = state.progress;
   const newest = memory.failures.at(-1);
-  if (newest === undefined) return undefined;
-  const span = stuck?.code === 'loop' ? (loop?.period ?? 1) : stuckSteps;
-  return newest.lastStep > steps - span ? newest : undefined;
+  const span = stuck.code === 'loop' ? (loop?.period ?? 1) : stuckSteps;
+  return newest !== undefined && newest.lastStep > steps - span ? newest : undefined;
 }
 
 function troubleOf(
   state: GateState,
-  stuck: StuckReason | undefined,
+  stuck: StuckReason,
   loop: LoopSeen | undefined,
 ): RecoveryTrouble {
+  const { progress, recovery } = state;
   const failure = failureOf(state, stuck, loop);
   if (failure !== undefined) {
     const { tool, code, message, input } = failure;
-    return { tool, code, message, ...(input === undefined ? {} : { input }) };
+    return { tool, code, message, ...defined({ input }) };
   }
   return {
-    tool: state.progress.latest?.tool ?? '',
-    code: stuck?.code ?? 'no_progress',
-    message: refutedTrouble(state) ?? stuck?.reason ?? 'The progress is estimated.',
+    tool: progress.latest?.tool ?? '',
+    code: stuck.code,
+    // A remedy that just proved useless was for some trouble, which persists.
+    message: (isRefuted(state) ? recovery.refutedTrouble : undefined) ?? stuck.reason,
   };
 }
 
@@ -82,7 +83,7 @@ function contextOf(
     steps: progress.steps,
     completedSteps: memory.completedSteps,
     facts: memory.facts,
-    ...(latest === undefined ? {} : { latest }),
+    ...defined({ latest }),
     failures: memory.failures,
     trouble,
     tried: recovery.tried,
@@ -101,68 +102,52 @@ function routeOf(state: GateState, atMs: number): Pick<PlanRecoveryInput, 'route
   };
 }
 
-function planInput(
-  state: GateState,
-  purpose: 'plan' | 'estimate',
-  context: StuckContext,
-  atMs: number,
-): PlanRecoveryInput | undefined {
-  const { snapshot, head, next, recovery, counters } = state;
-  if (snapshot === undefined || head === undefined) return undefined;
-  const idPrefix = shortHash(state.runKey);
-  return {
-    storeId: snapshot.storeId,
-    definition: snapshot.definition,
-    head,
-    purpose,
-    context,
-    ...routeOf(state, atMs),
-    iteration: counters.iterations,
-    idPrefix,
-    ...(next.pendingResults.length === 0 ? {} : { pendingResults: next.pendingResults }),
-    callIdPrefix: `${idPrefix}_r${recovery.count}`,
-    fallback: heuristicAction(state, context.trouble, context.exhaustedTools),
-  };
-}
-
 function startPlanning<State extends GateState>(
   state: State,
-  purpose: 'plan' | 'estimate',
+  { actAt, askAt }: RecoveryPolicy,
   context: StuckContext,
   atMs: number,
-): Step<State> | undefined {
-  const input = planInput(state, purpose, context, atMs);
-  const { snapshot, counters } = state;
-  if (input === undefined || snapshot === undefined) return undefined;
-  const callId = purpose === 'plan' ? `r${counters.iterations}` : `r${counters.iterations}.1`;
+): Move<State> {
+  const { next, recovery, counters } = state;
+  const { snapshot, head } = prepared(state);
+  const idPrefix = shortHash(state.runKey);
+  const callId = `r${counters.iterations}`;
+  const fallback = heuristicAction(state, context.trouble, context.exhaustedTools);
   const { state: paid, allowance } = reserve(state, callId);
-  const { fallback } = input;
   const phase: Recovering = {
     type: 'recovering',
-    stage: { type: 'planning', callId, purpose, fallback, trouble: context.trouble },
+    stage: { type: 'planning', callId, fallback, trouble: context.trouble },
   };
-  return step(
+  return stay(
     { ...paid, phase },
     {
       type: 'plan-recovery',
       callId,
-      summary: purpose === 'plan' ? 'plan a recovery' : 'estimate the progress',
-      input: { ...input, ...defined({ allowance }) },
+      summary: 'plan a recovery',
+      input: {
+        storeId: snapshot.storeId,
+        definition: snapshot.definition,
+        head,
+        context,
+        thresholds: { actAt, askAt },
+        ...routeOf(state, atMs),
+        iteration: counters.iterations,
+        idPrefix,
+        ...(next.pendingResults.length === 0 ? {} : { pendingResults: next.pendingResults }),
+        callIdPrefix: `${idPrefix}_r${recovery.count}`,
+        fallback,
+        ...defined({ allowance }),
+      },
       limits: snapshot.limits,
     },
   );
 }
 
 /** The last remedy proved useless: the next one is tried at once, before a hard limit ends the run. */
-function refuted({ recovery, progress }: RecoverySlice): StuckReason | undefined {
-  if (recovery.refutedStep !== progress.steps) return undefined;
-  const tried = recovery.tried.at(-1) ?? '';
+function refuted(state: RecoverySlice): StuckReason | undefined {
+  if (!isRefuted(state)) return undefined;
+  const tried = state.recovery.tried.at(-1) ?? '';
   return { code: 'no_progress', reason: `The last recovery did not help: ${tried}` };
-}
-
-function estimateIsDue(state: GateState, { estimateEvery }: RecoveryPolicy): boolean {
-  const { steps } = state.progress;
-  return estimateEvery !== undefined && steps - state.recovery.estimatedStep >= estimateEvery;
 }
 
 /**
@@ -173,41 +158,29 @@ function estimateIsDue(state: GateState, { estimateEvery }: RecoveryPolicy): boo
 export function recoveryGate<State extends GateState>(
   state: State,
   atMs: number,
-): Step<State> | undefined {
+): Move<State> | undefined {
   const policy = activePolicy(state);
   if (policy === undefined || state.recovery.handledStep === state.progress.steps) return undefined;
   const loop = findLoop(state.guard.evidence);
   const stuck = refuted(state) ?? stuckReason(state.progress, loop);
-  if (stuck === undefined)
-    return estimateIsDue(state, policy)
-      ? startPlanning(
-          state,
-          'estimate',
-          contextOf(state, loop, troubleOf(state, stuck, loop)),
-          atMs,
-        )
-      : undefined;
+  if (stuck === undefined) return undefined;
   const isSpent = state.recovery.plans >= policy.maxPerRun;
   if (isSpent && policy.mode === 'observe') return undefined;
-  const context = contextOf(state, loop, troubleOf(state, stuck, loop));
-  const announced = andThen(closeTrial(state, false, atMs), (closed) =>
-    step(
-      closed,
-      publish(closed, atMs, {
-        type: 'StuckEvent',
-        reason: stuck.reason,
-        progressPercent: context.estimate.progressPercent,
-        blockers: context.estimate.blockers,
-      }),
-    ),
-  );
-  return andThen(announced, (stuckState) => {
-    if (isSpent) {
-      const why = `${policy.maxPerRun} recoveries are spent (recovery.maxPerRun).`;
-      const action = escalateAction(stuckState, context.trouble, why);
-      return startEscalation(stuckState, action, context.trouble, atMs);
-    }
-    const tried = contextOf(stuckState, loop, context.trouble);
-    return startPlanning(stuckState, 'plan', tried, atMs) ?? step(stuckState);
+  return andThen(closeTrial(state, false), (closed) => {
+    const context = contextOf(closed, loop, troubleOf(closed, stuck, loop));
+    const { trouble, estimate } = context;
+    const announced = publish({
+      type: 'StuckEvent',
+      reason: stuck.reason,
+      progressPercent: estimate.progressPercent,
+      blockers: estimate.blockers,
+    });
+    const why = `${policy.maxPerRun} recoveries are spent (recovery.maxPerRun).`;
+    return precededBy(
+      [announced],
+      isSpent
+        ? startEscalation(closed, escalateAction(closed, trouble, why), trouble, atMs)
+        : startPlanning(closed, policy, context, atMs),
+    );
   });
 }

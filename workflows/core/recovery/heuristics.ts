@@ -2,6 +2,7 @@
 import type { CorrectedPath } from './memory';
 import { correctPath } from './memory';
 import type { FailedCall, RecoveryAction, RecoveryTrouble } from './action';
+import { defined } from '../json';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
 import type { GoalSlice } from '../secrets/shown-text';
@@ -58,10 +59,7 @@ function retried(failure: FailedCall): RecoveryAction {
   return {
     strategy: 'retry',
     reasoning: `${failure.tool} failed with ${failure.code}, which may pass by itself.`,
-    action: {
-      toolName: failure.tool,
-      ...(failure.input === undefined ? {} : { parameters: failure.input }),
-    },
+    action: { toolName: failure.tool, ...defined({ parameters: failure.input }) },
     expectedOutcome: `${failure.tool} answers again.`,
     confidence: adviceConfidence,
   };

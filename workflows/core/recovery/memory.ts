@@ -1,6 +1,7 @@
 /** What a run has learned so far: facts, files, completed steps and unhealed failures. Bounded, so that it survives a roll-over. */
 import type { AgentError } from '../failure';
 import { normalizeText, shortHash } from '../errors/fingerprint';
+import { defined } from '../json';
 import type { JsonObject } from '../json';
 import type { FailedCall } from './action';
 import type { ExecutionMemory } from './state';
@@ -127,11 +128,6 @@ function isSame(failure: FailedCall, error: AgentError): boolean {
   );
 }
 
-function shortInput(input: JsonObject | undefined): { input?: JsonObject } {
-  if (input === undefined || JSON.stringify(input).length > inputChars) return {};
-  return { input };
-}
-
 /** Memory after a failure, which is counted once a step. */
 export function rememberFailure(
   memory: ExecutionMemory,
@@ -145,8 +141,10 @@ export function rememberFailure(
     tool: (error.toolName ?? '').slice(0, 64),
     code: error.code,
     message: error.message.slice(0, messageChars),
-    ...(error.hint === undefined ? {} : { hint: error.hint.slice(0, messageChars) }),
-    ...shortInput(input),
+    ...defined({
+      hint: error.hint?.slice(0, messageChars),
+      input: JSON.stringify(input ?? {}).length <= inputChars ? input : undefined,
+    }),
     times,
     lastStep: stepNumber,
   };

@@ -3,15 +3,16 @@ import type { ActivityTimes } from '../activity-times';
 import type { Allowance, CallSpend } from '../budget/spend';
 import type { ContentHash, Head } from '../message';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
-import type { ProgressEstimate, RecoveryAction, RecoverySource, StuckContext } from './action';
+import type { RecoveryAction, RecoveryPolicy, RecoverySource, StuckContext } from './action';
 
-/** Input of a recovery plan, or of a progress estimate by a model. */
+/** Input of a recovery plan. */
 export interface PlanRecoveryInput {
   readonly storeId: string;
   readonly definition: ContentHash;
   readonly head: Head;
-  readonly purpose: 'plan' | 'estimate';
   readonly context: StuckContext;
+  /** The run's thresholds, which the planner is told. */
+  readonly thresholds: Pick<RecoveryPolicy, 'actAt' | 'askAt'>;
   /** Place of the route in the run's chain; absent where every route is cooling: then no model is asked. */
   readonly routeIndex?: number;
   readonly probe?: true;
@@ -36,8 +37,6 @@ export interface PlanRecoveryResult extends ActivityTimes {
   readonly call?: ProposedToolCall;
   /** Binds a person's decision to this action. */
   readonly digest: ContentHash;
-  /** Only for the purpose `estimate`, where the model gave one. */
-  readonly estimate?: ProgressEstimate;
   /** Why the model's plan was not used. */
   readonly problem?: string;
   /** What the planner's model consumed; absent where none was asked. */

@@ -2,9 +2,10 @@
 import type { Success } from './memory';
 import { recount, rememberFailure, rememberSuccess } from './memory';
 import type { AgentError } from '../failure';
+import { defined } from '../json';
 import type { JsonObject } from '../json';
-import type { FailedCall, ProgressEstimate, StuckCode } from './action';
-import type { LatestStep, ProgressState } from './state';
+import type { FailedCall, LatestStep, ProgressEstimate, StuckCode } from './action';
+import type { ProgressState } from './state';
 import { freshStep } from './state';
 
 /** Steps without progress after which a run is stuck (R-PROG-2). */
@@ -48,13 +49,11 @@ export function noteFailure(
     outcome: `${error.code}: ${error.message}`.slice(0, outcomeChars),
     success: false,
   };
-  const failed = { error, ...(input === undefined ? {} : { input }) };
   return {
     ...state,
     memory: rememberFailure(state.memory, error, input, state.steps + 1),
     underWay: {
       ...state.underWay,
-      failed: [...state.underWay.failed, failed].slice(-8),
       last: state.underWay.last?.success === true ? state.underWay.last : last,
     },
   };
@@ -69,17 +68,16 @@ export function restartIdleCount(state: ProgressState): ProgressState {
 export function endStep(state: ProgressState, isNeutral = false): ProgressState {
   const { underWay } = state;
   const gained = underWay.gains.length > 0 ? 1 : 0;
-  const { latest: _before, ...rest } = state;
   const latest = underWay.last ?? state.latest;
   return {
-    ...rest,
+    ...state,
     steps: state.steps + 1,
     gainingSteps: state.gainingSteps + gained,
     idleSteps: gained === 1 ? 0 : state.idleSteps + (isNeutral ? 0 : 1),
     recentSteps: state.recentSteps + (isNeutral ? 0 : 1),
     recentGains: state.recentGains + gained,
     underWay: freshStep,
-    ...(latest === undefined ? {} : { latest }),
+    ...defined({ latest }),
   };
 }
 
@@ -138,9 +136,6 @@ export function stuckReason(
       code: 'low_progress',
       reason: `Only ${state.recentGains} of the last ${state.recentSteps} steps brought something new.`,
     };
-  const { modelEstimate } = state;
-  if (modelEstimate?.isStuck === true && modelEstimate.afterStep === state.steps)
-    return { code: 'no_progress', reason: modelEstimate.reasoning };
   return undefined;
 }
 
@@ -161,17 +156,16 @@ export function estimateProgress(
   const stuck = stuckReason(state, loop);
   const blockers = state.memory.failures.map(blockerText);
   const [newest] = blockers.slice(-1);
-  const byModel = state.modelEstimate;
   const counted = `${state.gainingSteps} of ${state.steps} steps brought something new.`;
   return {
-    progressPercent: byModel?.progressPercent ?? percentOf(state),
-    reasoning: stuck?.reason ?? byModel?.reasoning ?? counted,
+    progressPercent: percentOf(state),
+    reasoning: stuck?.reason ?? counted,
     nextMilestone:
       loop !== undefined
         ? 'Break the loop.'
         : newest !== undefined
           ? `Get past the blocker: ${newest}`
-          : (byModel?.nextMilestone ?? 'The next new result, or the answer.'),
+          : 'The next new result, or the answer.',
     blockers: loop === undefined ? blockers : [...blockers, loop.description],
     isStuck: stuck !== undefined,
   };

@@ -1,11 +1,9 @@
 /** The slices that recovery owns: progress, what was planned and tried, and what is on trial. */
 import type { SnapshotSlice } from '../run/ports';
 import type { PhaseSlice } from '../run/phases';
-import type { AgentError } from '../failure';
-import type { JsonObject } from '../json';
 import type {
   FailedCall,
-  ProgressEstimate,
+  LatestStep,
   RecoveryAction,
   RecoveryPolicy,
   RecoverySource,
@@ -28,29 +26,10 @@ export interface ExecutionMemory {
   readonly failures: readonly FailedCall[];
 }
 
-/** Nothing known yet. */
-export const emptyMemory: ExecutionMemory = {
-  facts: [],
-  files: [],
-  seen: [],
-  effects: [],
-  completedSteps: [],
-  failures: [],
-};
-
 /** What happened in the step that is under way. */
 interface StepUnderWay {
   readonly gains: readonly string[];
-  readonly failed: readonly { readonly error: AgentError; readonly input?: JsonObject }[];
   readonly last?: LatestStep;
-}
-
-/** The newest call, as a plan reads it. */
-export interface LatestStep {
-  readonly tool: string;
-  readonly action: string;
-  readonly outcome: string;
-  readonly success: boolean;
 }
 
 /** Progress of a run. */
@@ -67,16 +46,14 @@ export interface ProgressState {
   readonly recentGains: number;
   readonly underWay: StepUnderWay;
   readonly latest?: LatestStep;
-  /** The last estimate of a model, and after which step. */
-  readonly modelEstimate?: ProgressEstimate & { readonly afterStep: number };
 }
 
 /** A step that has just started. */
-export const freshStep: StepUnderWay = { gains: [], failed: [] };
+export const freshStep: StepUnderWay = { gains: [] };
 
 /** A run that has done nothing yet. */
 export const initialProgress: ProgressState = {
-  memory: emptyMemory,
+  memory: { facts: [], files: [], seen: [], effects: [], completedSteps: [], failures: [] },
   steps: 0,
   gainingSteps: 0,
   idleSteps: 0,
@@ -111,8 +88,6 @@ export interface RecoveryState {
   readonly refutedStep: number;
   /** What that action was for: people and planners must read that the trouble persists. */
   readonly refutedTrouble?: string;
-  /** Step after which a model last estimated the progress. */
-  readonly estimatedStep: number;
   /** Plans since the start, or since a person's last answer. */
   readonly plans: number;
   /** All plans and waits, for ids. */
@@ -127,11 +102,8 @@ export interface RecoveryState {
   readonly failed: number;
   readonly trial?: RecoveryTrial;
   /** The newest plan, for people. */
-  readonly last?: {
-    readonly strategy: RecoveryAction['strategy'];
+  readonly last?: Pick<RecoveryAction, 'strategy' | 'confidence' | 'reasoning'> & {
     readonly source: RecoverySource;
-    readonly confidence: number;
-    readonly reasoning: string;
     readonly toolName: string;
   };
 }
@@ -148,7 +120,6 @@ export const initialRecovery: RecoverySlice = {
   recovery: {
     handledStep: -1,
     refutedStep: -1,
-    estimatedStep: 0,
     plans: 0,
     count: 0,
     retries: {},
@@ -172,34 +143,19 @@ export interface TimedWait {
 }
 
 /** A stage of recovery: part of the state, so that it survives a worker's death. */
-export type RecoveryStage =
-  | {
-      readonly type: 'planning';
-      readonly callId: string;
-      readonly purpose: 'plan' | 'estimate';
-      readonly fallback: RecoveryAction;
-      readonly trouble: RecoveryTrouble;
-    }
+export type RecoveryStage = { readonly trouble: RecoveryTrouble } & (
+  | { readonly type: 'planning'; readonly callId: string; readonly fallback: RecoveryAction }
   /** A retry waits a little first. */
-  | ({
-      readonly type: 'backing-off';
-      readonly plan: Plan;
-      readonly trouble: RecoveryTrouble;
-    } & TimedWait)
+  | ({ readonly type: 'backing-off'; readonly plan: Plan } & TimedWait)
   /** A person decides whether the action is carried out. */
-  | ({
-      readonly type: 'asking';
-      readonly approvalId: string;
-      readonly plan: Plan;
-      readonly trouble: RecoveryTrouble;
-    } & TimedWait)
+  | ({ readonly type: 'asking'; readonly approvalId: string; readonly plan: Plan } & TimedWait)
   /** A person answers a question. */
   | ({
       readonly type: 'escalated';
       readonly questionId: string;
       readonly question: string;
-      readonly trouble: RecoveryTrouble;
-    } & TimedWait);
+    } & TimedWait)
+);
 
 /** The phase in which a stuck run recovers. */
 export interface Recovering {

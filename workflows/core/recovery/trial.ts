@@ -6,8 +6,8 @@ import type { GuardSlice } from '../guard/state';
 import type { CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import type { ProposedToolCall, RunToolResult, ToolPolicy } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
@@ -43,10 +43,9 @@ export function startTrial<State extends RecoverySlice>(
 export function closeTrial<State extends RecoverySlice & CountersSlice>(
   state: State,
   healed: boolean,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const { trial, ...rest } = state.recovery;
-  if (trial === undefined) return step(state);
+  if (trial === undefined) return stay(state);
   const closed: State = {
     ...state,
     recovery: {
@@ -57,7 +56,7 @@ export function closeTrial<State extends RecoverySlice & CountersSlice>(
     },
   };
   const { summary } = trial;
-  return step(closed, publish(closed, atMs, { type: 'RecoveryOutcomeEvent', summary, healed }));
+  return stay(closed, publish({ type: 'RecoveryOutcomeEvent', summary, healed }));
 }
 
 type StepState = RecoverySlice & NextRequestSlice & SnapshotSlice & CountersSlice;
@@ -93,15 +92,11 @@ function isRefuted({ progress }: RecoverySlice, { trouble, stuckAction }: Recove
  *
  * Contract: called once per iteration, when all its results are there or its reply was refused.
  */
-function endProgressStep<State extends StepState>(
-  state: State,
-  atMs: number,
-  isNeutral = false,
-): Step<State> {
+function endProgressStep<State extends StepState>(state: State, isNeutral = false): Move<State> {
   const progress = endStep(state.progress, isNeutral);
   const ended = hintPath({ ...state, progress });
   const { trial } = ended.recovery;
-  if (trial === undefined) return step(ended);
+  if (trial === undefined) return stay(ended);
   const gained = !isNeutral && progress.idleSteps === 0;
   if (!gained && isRefuted(ended, trial))
     return closeTrial(
@@ -114,12 +109,11 @@ function endProgressStep<State extends StepState>(
         },
       },
       false,
-      atMs,
     );
-  if (isNeutral) return step(ended);
-  if (gained) return closeTrial(ended, true, atMs);
-  if (trial.stepsLeft <= 1) return closeTrial(ended, false, atMs);
-  return step({
+  if (isNeutral) return stay(ended);
+  if (gained) return closeTrial(ended, true);
+  if (trial.stepsLeft <= 1) return closeTrial(ended, false);
+  return stay({
     ...ended,
     recovery: { ...ended.recovery, trial: { ...trial, stepsLeft: trial.stepsLeft - 1 } },
   });
@@ -129,10 +123,9 @@ function endProgressStep<State extends StepState>(
 export function endRefusedStep<State extends StepState>(
   state: State,
   errors: readonly AgentError[],
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const progress = errors.reduce((before, error) => noteFailure(before, error), state.progress);
-  return endProgressStep({ ...state, progress }, atMs);
+  return endProgressStep({ ...state, progress });
 }
 
 function fileOf(call: ProposedToolCall, policy: ToolPolicy | undefined): { file?: string } {
@@ -203,8 +196,7 @@ function followedWait({ guard, counters }: GuardSlice & CountersSlice): boolean 
 export function endToolStep<State extends StepState & GuardSlice>(
   state: State,
   calls: readonly ToolCallProgress[],
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const refused = calls.reduce(
     (before, { call, status }) =>
       status.type === 'settled' && !status.ran && status.error !== undefined
@@ -213,8 +205,8 @@ export function endToolStep<State extends StepState & GuardSlice>(
     state.progress,
   );
   const isIdle = followedWait(state) || calls.every(isNeutral);
-  return andThen(endProgressStep({ ...state, progress: refused }, atMs, isIdle), (ended) =>
-    step(
+  return andThen(endProgressStep({ ...state, progress: refused }, isIdle), (ended) =>
+    stay(
       calls.some(hearsPerson) ? { ...ended, progress: restartIdleCount(ended.progress) } : ended,
     ),
   );

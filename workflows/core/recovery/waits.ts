@@ -3,16 +3,13 @@ import type { CountersSlice } from '../run/account';
 import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
-import type { Step } from '../run/step';
-import { precededBy, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { precededBy, publish, stay } from '../run/move';
 import { shownText } from '../secrets/shown-text';
 import type { PhaseSlice } from '../run/phases';
 import type { RecoveryAction, RecoveryTrouble } from './action';
-import type { Plan, Recovering, RecoverySlice, RecoveryStage, TimedWait } from './state';
-import { actionSummary, escalationQuestion } from './text';
-
-/** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
-const firstBackoffMs = 2_000;
+import type { Recovering, RecoverySlice, RecoveryStage, TimedWait } from './state';
+import { escalationQuestion } from './text';
 
 /** The state of a run that recovers. */
 export type RecoveringState = RecoverySlice & PhaseSlice & SnapshotSlice & CountersSlice;
@@ -31,30 +28,28 @@ export function stageTimer(
   };
 }
 
-function startWait<State extends RecoveringState>(
+/** Enters a stage that a timer ends. */
+export function startWait<State extends RecoveringState>(
   state: State,
   stage: (timed: TimedWait) => RecoveryStage,
   delayMs: number,
   waitingFor: string,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const timers = state.counters.timers + 1;
-  const timed: TimedWait = {
-    timerId: `recovery-${timers}`,
-    untilMs: atMs + delayMs,
-    sinceMs: atMs,
-  };
+  const timed = { timerId: `recovery-${timers}`, untilMs: atMs + delayMs, sinceMs: atMs };
   const phase: Recovering = { type: 'recovering', stage: stage(timed) };
   const recovery = { ...state.recovery, count: state.recovery.count + 1 };
   const waiting = count({ ...state, phase, recovery }, { timers });
-  return step(
+  return stay(
     waiting,
-    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor }),
+    publish({ type: 'WaitStartedEvent', waitingFor }),
     stageTimer(timed, waitingFor, atMs),
   );
 }
 
-function personWaitMs({ snapshot }: SnapshotSlice): number {
+/** Milliseconds that recovery waits for a person. */
+export function personWaitMs({ snapshot }: SnapshotSlice): number {
   return snapshot?.recovery?.waitMs ?? 0;
 }
 
@@ -64,12 +59,12 @@ export function startEscalation<State extends RecoveringState>(
   action: RecoveryAction,
   trouble: RecoveryTrouble,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const asked = escalationQuestion(action, trouble, state.recovery.tried);
   // It may hold the goal, and what a person said when rejecting a call.
   const question = shownText(asked, asked.length);
   const questionId = `recovery-${state.recovery.count}`;
-  const escalated = publish(state, atMs, { type: 'EscalatedEvent', reason: question });
+  const escalated = publish({ type: 'EscalatedEvent', reason: question });
   return precededBy(
     [escalated],
     startWait(
@@ -79,39 +74,5 @@ export function startEscalation<State extends RecoveringState>(
       `person: ${question}`,
       atMs,
     ),
-  );
-}
-
-/** Asks a person whether to carry out the action. */
-export function startAsking<State extends RecoveringState>(
-  state: State,
-  plan: Plan,
-  trouble: RecoveryTrouble,
-  atMs: number,
-): Step<State> {
-  const approvalId = `recovery-${state.recovery.count}`;
-  return startWait(
-    state,
-    (timed) => ({ type: 'asking', approvalId, plan, trouble, ...timed }),
-    personWaitMs(state),
-    `approval of ${actionSummary(plan.action)}`,
-    atMs,
-  );
-}
-
-/** Pauses before a retry. */
-export function startBackoff<State extends RecoveringState>(
-  state: State,
-  plan: Plan,
-  trouble: RecoveryTrouble,
-  atMs: number,
-): Step<State> {
-  const earlier = state.recovery.retries[plan.action.action.toolName] ?? 0;
-  return startWait(
-    state,
-    (timed) => ({ type: 'backing-off', plan, trouble, ...timed }),
-    firstBackoffMs * 2 ** earlier,
-    `a pause before ${actionSummary(plan.action)}`,
-    atMs,
   );
 }

@@ -1,45 +1,45 @@
 /** Ends a run: the one place that builds its outcome. What is in flight is asked to stop, and returns first. */
-import { costOf } from '../budget/budget';
-import { cachedShareOf } from '../budget/spend';
-import type { Failure, InfraError } from '../failure';
+import { charge, chargeFailure, costOf } from '../budget/budget';
+import { cachedShareOf, noSpend } from '../budget/spend';
+import { keepCompaction, takeAppended } from '../context/compaction-phase';
+import type { Failure } from '../failure';
 import { guardCounts } from '../guard/state';
 import type { JsonValue } from '../json';
 import { defined, without } from '../json';
 import { answerChars } from '../limits';
+import { keepReply } from '../model-call/reply';
 import { checksInFlight, timersOfCall } from '../people/decision-wait';
 import { currentStage } from '../recovery/state';
 import { closeTrial } from '../recovery/trial';
+import { keepSubagent } from '../subagents/return';
 import { subagentsReport } from '../subagents/state';
 import type { ProposedToolCall, RunToolResult } from '../tools/ports';
 import { activityIdAt, callSummary, callsOf, pendingResult, runningTools } from '../tools/state';
 import { stoppedLine } from '../tools/unknown-outcome';
 import { addFailureLine, addSuccess, countFailure } from './account';
-import type { EndingPlan, LandingCall } from './phases';
+import type { CallInFlight, Ending, EndingPlan } from './phases';
 import type { RunOutcome, RunReport, Stop } from './outcome';
+import type { RunEvent } from './protocol';
 import { prepareCallId } from './protocol';
 import type { RunState } from './state';
-import type { Step } from './step';
-import { andThen, cancelTimers, publish, step } from './step';
+import type { Move } from './move';
+import { andThen, cancelTimers, publish, stay } from './move';
 
 /** The report as of now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
-  const { counters, context } = state;
+  const { context, worked, didNotWork, healed, usage, activeMs, lastText } = state;
+  const { toolCalls, segments, timers, callsThisIteration, ...counters } = state.counters;
   return {
     agent: state.request.agent,
-    iterations: counters.iterations,
-    modelCalls: counters.modelCalls,
-    toolCallsSucceeded: counters.toolCallsSucceeded,
-    toolCallsFailed: counters.toolCallsFailed,
-    worked: state.worked,
-    didNotWork: state.didNotWork,
-    healed: state.healed,
-    failovers: counters.failovers,
-    usage: state.usage,
+    ...counters,
+    worked,
+    didNotWork,
+    healed,
+    usage,
+    activeMs,
+    lastText,
     cost: costOf(state),
     elapsedMs: atMs - state.startedAtMs,
-    activeMs: state.activeMs,
-    events: counters.events,
-    lastText: state.lastText,
     ...defined({
       compactions: context.compactions === 0 ? undefined : context.compactions,
       cachedShare: cachedShareOf(state.usage),
@@ -51,18 +51,12 @@ export function reportOf(state: RunState, atMs: number): RunReport {
   };
 }
 
-function endWith(
-  state: RunState,
-  atMs: number,
-  outcome: RunOutcome,
-  message: string,
-): Step<RunState> {
+function endWith(state: RunState, outcome: RunOutcome, message: string): Move<RunState> {
   const ended: RunState = { ...state, phase: { type: 'ended', outcome } };
-  return step(
-    ended,
-    publish(state, atMs, { type: 'RunEndedEvent', status: outcome.status, message }),
-    { type: 'end-run', outcome },
-  );
+  return stay(ended, publish({ type: 'RunEndedEvent', status: outcome.status, message }), {
+    type: 'end-run',
+    outcome,
+  });
 }
 
 /** Ends a run that reached its goal. */
@@ -71,7 +65,7 @@ export function endCompleted(
   answer: string,
   output: JsonValue | undefined,
   atMs: number,
-): Step<RunState> {
+): Move<RunState> {
   const outcome: RunOutcome = {
     status: 'completed',
     answer: answer.slice(0, answerChars),
@@ -79,8 +73,8 @@ export function endCompleted(
     report: reportOf(state, atMs),
   };
   // A run that reaches its goal is no longer stuck.
-  return andThen(closeTrial(state, true, atMs), (closed) =>
-    endWith(closed, atMs, outcome, answer.slice(0, 200)),
+  return andThen(closeTrial(state, true), (closed) =>
+    endWith(closed, outcome, answer.slice(0, 200)),
   );
 }
 
@@ -90,7 +84,7 @@ export function endFailed(
   { reason, message }: Stop,
   failure: Failure | undefined,
   atMs: number,
-): Step<RunState> {
+): Move<RunState> {
   const report = reportOf(state, atMs);
   const outcome: RunOutcome = {
     status: 'failed',
@@ -99,19 +93,19 @@ export function endFailed(
     ...defined({ failure }),
     report,
   };
-  return endWith(state, atMs, outcome, message);
+  return endWith(state, outcome, message);
 }
 
 /** Ends a run in which nothing is in flight any more. */
-function endNow(state: RunState, plan: EndingPlan, atMs: number): Step<RunState> {
+function endNow(state: RunState, plan: EndingPlan, atMs: number): Move<RunState> {
   const { status, reason, failureReason } = plan;
   if (status === 'failed')
     return endFailed(state, { reason: failureReason ?? 'infra', message: reason }, undefined, atMs);
-  return endWith(state, atMs, { status, reason, report: reportOf(state, atMs) }, reason);
+  return endWith(state, { status, reason, report: reportOf(state, atMs) }, reason);
 }
 
 /** Tool calls and subagents in flight. */
-function landingCalls(state: RunState): readonly LandingCall[] {
+function callsInFlight(state: RunState): readonly CallInFlight[] {
   return callsOf(state).flatMap(({ call, status }, index) => {
     if (status.type !== 'running' && status.type !== 'delegated') return [];
     const runId = status.type === 'delegated' ? status.runId : undefined;
@@ -120,13 +114,13 @@ function landingCalls(state: RunState): readonly LandingCall[] {
 }
 
 /** Ids of the activities and subagents in flight. */
-function outstandingIds(state: RunState, landing: readonly LandingCall[]): readonly string[] {
+function outstandingIds(state: RunState, calls: readonly CallInFlight[]): readonly string[] {
   const { phase } = state;
   if (phase.type === 'calling-model' || phase.type === 'compacting') return [phase.callId];
   if (phase.type === 'preparing') return [prepareCallId];
   const stage = currentStage(state);
   if (stage?.type === 'planning') return [stage.callId];
-  return [...landing.map(({ callId }) => callId), ...checksInFlight(state)];
+  return [...calls.map(({ callId }) => callId), ...checksInFlight(state)];
 }
 
 /** Timers that the phase waits for. */
@@ -152,47 +146,99 @@ function withSettledResults(state: RunState): RunState {
  * Ends the run as a person or the guard wants: what is in flight is asked to stop and returns first, so that nothing is lost. Of a
  * run that is already ending, only a cancel changes how.
  */
-export function endAfterLanding(before: RunState, plan: EndingPlan, atMs: number): Step<RunState> {
+export function endOnceIdle(before: RunState, plan: EndingPlan, atMs: number): Move<RunState> {
   const { phase } = before;
   if (phase.type === 'ending') {
-    if (plan.status !== 'cancelled') return step(before);
-    return step({ ...before, phase: { ...without(phase, 'failureReason'), ...plan } });
+    if (plan.status !== 'cancelled') return stay(before);
+    return stay({ ...before, phase: { ...without(phase, 'failureReason'), ...plan } });
   }
   const state = withSettledResults(before);
   const timers = cancelTimers(timersOf(state));
-  const landing = landingCalls(state);
-  const outstanding = outstandingIds(state, landing);
+  const calls = callsInFlight(state);
+  const outstanding = outstandingIds(state, calls);
   if (outstanding.length === 0)
-    return andThen(step(state, ...timers), (after) => endNow(after, plan, atMs));
-  return step({ ...state, phase: { type: 'ending', ...plan, outstanding, landing } }, ...timers, {
+    return andThen(stay(state, ...timers), (after) => endNow(after, plan, atMs));
+  return stay({ ...state, phase: { type: 'ending', ...plan, outstanding, calls } }, ...timers, {
     type: 'cancel-activities',
     callIds: outstanding,
   });
 }
 
-/** Something in flight has returned; after the last one, the run ends. */
-export function returned(state: RunState, callId: string, atMs: number): Step<RunState> {
-  const { phase } = state;
-  if (phase.type !== 'ending' || !phase.outstanding.includes(callId)) return step(state);
-  const outstanding = phase.outstanding.filter((id) => id !== callId);
-  if (outstanding.length > 0) return step({ ...state, phase: { ...phase, outstanding } });
-  return endNow(state, phase, atMs);
+/**
+ * Takes what returns while the run ends: result and cost are kept. After the last one, the run ends. Undefined for an event of
+ * which the ending changes nothing.
+ */
+export function onReturned(
+  state: RunState,
+  ending: Ending,
+  event: RunEvent,
+): Move<RunState> | undefined {
+  if (event.type === 'escalation-requested') return stay(state);
+  const inFlight =
+    'toolCallId' in event
+      ? ending.calls.find(({ call }) => call.toolCallId === event.toolCallId)
+      : undefined;
+  const callId = inFlight?.callId ?? activityOf(event);
+  if (callId === undefined || !ending.outstanding.includes(callId)) return undefined;
+  const kept =
+    'toolCallId' in event && inFlight !== undefined
+      ? keepCall(state, inFlight, event)
+      : stay(keepResult(state, callId, event));
+  const outstanding = ending.outstanding.filter((id) => id !== callId);
+  return andThen(kept, (after) =>
+    outstanding.length > 0
+      ? stay({ ...after, phase: { ...ending, outstanding } })
+      : endNow(after, ending, event.atMs),
+  );
 }
 
-/** The call that a run waits for while it ends; undefined if it waits for no such call. */
-export function awaitedCall({ phase }: RunState, toolCallId: string): LandingCall | undefined {
-  if (phase.type !== 'ending') return undefined;
-  const landing = phase.landing.find(({ call }) => call.toolCallId === toolCallId);
-  return landing !== undefined && phase.outstanding.includes(landing.callId) ? landing : undefined;
+/** The activity, beside a tool's, that an event comes from. */
+function activityOf(event: RunEvent): string | undefined {
+  if ('callId' in event) return event.callId;
+  const isPreparation = event.type === 'run-prepared' || event.type === 'run-preparation-failed';
+  return isPreparation ? prepareCallId : undefined;
 }
 
-/** Records a tool call that returned while the run ends, and keeps its result for a run that continues the transcript. */
-export function landTool(
+/** Keeps what a model call, a compaction, a plan, or the preparation gave and cost. */
+function keepResult(state: RunState, callId: string, event: RunEvent): RunState {
+  if ('failure' in event) return chargeFailure(state, callId, event.failure);
+  const { type } = event;
+  if (type === 'model-call-completed') return keepReply(state, callId, event.result);
+  if (type === 'model-call-held-back') return takeAppended(state, event.result.headBefore, 0);
+  if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
+  if (type === 'recovery-planned') return charge(state, callId, event.result.spend ?? noSpend);
+  return state;
+}
+
+type CallEvent = Extract<RunEvent, { toolCallId: string }>;
+type CallEventOf<Type extends CallEvent['type']> = Extract<CallEvent, { type: Type }>;
+type CallKeeper<Type extends CallEvent['type']> = (
+  state: RunState,
+  inFlight: CallInFlight,
+  event: CallEventOf<Type>,
+) => Move<RunState>;
+
+const callKeepers: { readonly [Type in CallEvent['type']]: CallKeeper<Type> } = {
+  'tool-call-completed': (state, { call }, { result }) => stay(keepToolCall(state, call, result)),
+  'tool-call-failed': (state, { call }) => stay(keepToolCall(state, call, undefined)),
+  'subagent-ended': (state, inFlight, { end }) => keepSubagent(state, inFlight, end),
+};
+
+function keepCall<Type extends CallEvent['type']>(
+  state: RunState,
+  inFlight: CallInFlight,
+  event: CallEventOf<Type>,
+): Move<RunState> {
+  const keeper: CallKeeper<Type> = callKeepers[event.type];
+  return keeper(state, inFlight, event);
+}
+
+/** Keeps what a tool did, for people and for a run that continues the transcript. */
+function keepToolCall(
   state: RunState,
   call: ProposedToolCall,
-  returnedWith: { readonly result: RunToolResult } | { readonly failure: InfraError },
+  result: RunToolResult | undefined,
 ): RunState {
-  const result = 'result' in returnedWith ? returnedWith.result : undefined;
   const pendingResults = [
     ...state.next.pendingResults,
     ...(result === undefined ? [] : [pendingResult(call, result)]),

@@ -1,10 +1,10 @@
 /**
  * The loop of a run, from top to bottom: prepare, begin, call, reply, admit, run, settle, and again.
  *
- * A decision names the stage to run next (`Step.next`); if it names none, the run waits for the next event. What an activity
- * returns comes back as an event, and `handlers` in `transition.ts` finds the function that takes it: the reply of a model call
- * is taken by `reply` below. Each room of the core decides from its own slice of the state; this file puts the decisions in
- * order.
+ * A move names the part of the loop that comes next (`next`); if it names none, the run waits for the next event. What an
+ * activity returns comes back as an event, and `handlers` in `transition.ts` finds the function that takes it: the reply of a
+ * model call is taken by `reply` below. Each room of the core decides from its own slice of the state; this file puts the
+ * moves in order.
  */
 import { budgetStop, reserve } from '../budget/budget';
 import type { GateDecision } from '../context/gate';
@@ -12,7 +12,7 @@ import { gateCall, skipsRoute } from '../context/gate';
 import { onContextOverflow } from '../context/overflow';
 import { breakerStop, healErrors, takeAgentErrors } from '../errors/agent-errors';
 import { decideRoute, routeName } from '../failover/provider-health';
-import { recordInfraError } from '../failover/provider-failure';
+import { failInfra, recordInfraError } from '../failover/provider-failure';
 import { waitForProviders } from '../failover/provider-wait';
 import { countReply, countToolRuns, stopBeforeTools } from '../guard/call-and-edit-caps';
 import { guardBeforeCall, guardBeforeIteration } from '../guard/hard-limits';
@@ -52,32 +52,31 @@ import { count } from './account';
 import { endCompleted, endFailed } from './ending';
 import type { Stop } from './outcome';
 import { prepared } from './ports';
-import type { RunEvent } from './protocol';
+import type { RunCommand, RunEvent } from './protocol';
 import type { RunState } from './state';
-import type { Moment, NextStage, Step } from './step';
-import { andThen, fail, goTo, precededBy, publish, step } from './step';
+import type { Moment, NextPart, Move } from './move';
+import { andThen, fail, goTo, publish, stay } from './move';
 import { storeAnswered, waitForPerson } from './waiting';
 
-type StageOf<Type extends NextStage['type']> = Extract<NextStage, { type: Type }>;
+type PartOf<Type extends NextPart['type']> = Extract<NextPart, { type: Type }>;
 
-type Stage<Type extends NextStage['type']> = (
+type Part<Type extends NextPart['type']> = (
   state: RunState,
-  next: StageOf<Type>,
+  next: PartOf<Type>,
   moment: Moment,
-) => Step<RunState>;
+) => Move<RunState>;
 
 /** Asks for the agent's definition. */
-const prepare: Stage<'prepare'> = (state) =>
-  step({ ...state, phase: { type: 'preparing' } }, { type: 'prepare-run', input: state.request });
+const prepare: Part<'prepare'> = (state) =>
+  stay({ ...state, phase: { type: 'preparing' } }, { type: 'prepare-run', input: state.request });
 
 /** Begins the next iteration, unless a person takes over, a limit is reached, the server suggests a roll-over, or the run is stuck. */
-const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
-  const { limits } = prepared(state).snapshot;
+const begin: Part<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
   if (state.escalation !== undefined) return waitForPerson(state, state.escalation, atMs);
-  const stop = guardBeforeIteration(limits, state.counters, state.activeMs);
+  const stop = guardBeforeIteration(state);
   if (stop !== undefined) return fail(state, stop);
   if (rollOverSuggested === true)
-    return step({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
+    return stay({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
   const recovering = recoveryGate(state, atMs);
   if (recovering !== undefined) return recovering;
   const iterations = state.counters.iterations + 1;
@@ -88,19 +87,18 @@ const begin: Stage<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested
 };
 
 /** Calls the model on the first route that is not cooling down and can take the request, compacting first if needed; waits or fails if there is none. */
-const call: Stage<'call-model'> = (state, _next, { atMs }) => {
+const call: Part<'call-model'> = (state, _next, { atMs }) => {
   const { snapshot } = prepared(state);
-  const stop =
-    guardBeforeCall(snapshot.limits, state.counters, state.activeMs) ?? budgetStop(state);
+  const stop = guardBeforeCall(state) ?? budgetStop(state);
   if (stop !== undefined) return fail(state, stop);
   const decision = decideRoute(state.health, snapshot.chain, atMs, skipsRoute(state));
   if (decision.type === 'wait') return waitForProviders(state, decision.untilMs, atMs);
   const { routeIndex } = decision;
   const gate: GateDecision<RunState> = gateCall(state, routeIndex, openMatters, atMs);
-  return gate.type === 'send' ? callRoute(gate.state, routeIndex, atMs) : gate.step;
+  return gate.type === 'send' ? callRoute(gate.state, routeIndex) : gate.move;
 };
 
-function callRoute(state: RunState, routeIndex: number, atMs: number): Step<RunState> {
+function callRoute(state: RunState, routeIndex: number): Move<RunState> {
   const { limits, chain } = prepared(state).snapshot;
   const route = chain[routeIndex];
   invariant(route !== undefined, 'a decided route is in the chain');
@@ -120,9 +118,9 @@ function callRoute(state: RunState, routeIndex: number, atMs: number): Step<RunS
     },
   );
   const name = routeName(route);
-  return step(
+  return stay(
     called,
-    publish(called, atMs, {
+    publish({
       type: 'IterationStartedEvent',
       route: name,
       isFallback: routeIndex > 0,
@@ -144,20 +142,18 @@ export function reply(
   calling: CallingModel,
   result: CallModelResult,
   atMs: number,
-): Step<RunState> {
-  return andThen(takeReply(state, calling, result, atMs), (taken) =>
-    readReply(taken, result, atMs),
-  );
+): Move<RunState> {
+  return andThen(takeReply(state, calling, result, atMs), (taken) => readReply(taken, result));
 }
 
-function readReply(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+function readReply(state: RunState, result: CallModelResult): Move<RunState> {
   const { stopReason, textPreview } = result;
   switch (stopReason) {
     case 'context-full':
     case 'truncated': {
       const failure = stopReason === 'truncated' ? undefined : windowFull(state, result);
       if (failure === undefined) return rejectReply(raiseOutput(state), [truncatedReply]);
-      return andThen(recordInfraError(state, failure, atMs), (noted) =>
+      return andThen(recordInfraError(state, failure), (noted) =>
         onContextOverflow(noted, state.lastRouteIndex ?? 0, failure),
       );
     }
@@ -173,14 +169,12 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Step
       });
     case 'pause':
       return result.toolCalls.length > 0
-        ? readCalls(state, result, atMs)
+        ? readCalls(state, result)
         : continuePausedReply(state, result);
     case 'end':
     case 'tool-use':
       if (result.error !== undefined) return rejectReply(state, [result.error]);
-      return result.toolCalls.length > 0
-        ? readCalls(state, result, atMs)
-        : readAnswer(state, result, atMs);
+      return result.toolCalls.length > 0 ? readCalls(state, result) : readAnswer(state, result);
   }
 }
 
@@ -188,7 +182,7 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Step
 function continuePausedReply(
   state: RunState,
   { head, headBefore }: CallModelResult,
-): Step<RunState> {
+): Move<RunState> {
   const nothingKept = head === headBefore;
   const inbox = nothingKept || state.inbox.length > 0 ? state.inbox : [continueText];
   return goTo('begin-iteration', { ...state, head, inbox });
@@ -199,17 +193,17 @@ function personIsWaiting(state: RunState): boolean {
   return state.inbox.length > 0 || state.escalation !== undefined;
 }
 
-function readAnswer(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+function readAnswer(state: RunState, result: CallModelResult): Move<RunState> {
   const { answer = '', head } = result;
   if (answer.trim() === '') return rejectReply(state, [emptyReply]);
   if (prepared(state).snapshot.completion === 'tool') return rejectReply(state, [noToolCall]);
   const answered: RunState = { ...state, head };
   return personIsWaiting(answered)
     ? goTo('begin-iteration', answered)
-    : andThen(healErrors(answered, atMs), (healed) => complete(healed, answer));
+    : andThen(healErrors(answered), (healed) => complete(healed, answer));
 }
 
-function complete(state: RunState, answer: string, output?: JsonValue): Step<RunState> {
+function complete(state: RunState, answer: string, output?: JsonValue): Move<RunState> {
   return { state, commands: [], next: { type: 'complete', answer, ...defined({ output }) } };
 }
 
@@ -217,11 +211,11 @@ function rejectReply(
   state: RunState,
   errors: readonly AgentError[],
   calls: readonly ProposedToolCall[] = [],
-): Step<RunState> {
+): Move<RunState> {
   return { state, commands: [], next: { type: 'reject-reply', errors, calls } };
 }
 
-function readCalls(state: RunState, result: CallModelResult, atMs: number): Step<RunState> {
+function readCalls(state: RunState, result: CallModelResult): Move<RunState> {
   const { toolCalls, head } = result;
   const errors = toolCalls.flatMap(({ error }) => (error === undefined ? [] : [error]));
   if (errors.length === toolCalls.length) return rejectReply(state, errors, toolCalls);
@@ -231,30 +225,31 @@ function readCalls(state: RunState, result: CallModelResult, atMs: number): Step
   if (only.input === undefined) return rejectReply(state, [resultTooLong]);
   const { summary, result: output } = only.input;
   const answer = typeof summary === 'string' ? summary : '';
-  return andThen<RunState>(healErrors({ ...state, head }, atMs), (healed) =>
+  return andThen<RunState>(healErrors({ ...state, head }), (healed) =>
     complete(healed, answer, output),
   );
 }
 
 /** Leaves a reply with nothing that can run out of the transcript; only the next request tells the model why (R-ERR-5). */
-const reject: Stage<'reject-reply'> = (state, { errors }, { atMs }) => {
+const reject: Part<'reject-reply'> = (state, { errors }) => {
   const entries = errors
     .filter(({ code }) => code === 'no_tool_call')
-    .map((error) => publish(state, atMs, { type: 'NoToolCallEvent', error }));
-  const taken = andThen(step(state, ...entries), (before) =>
-    takeAgentErrors(before, errors, false, atMs),
+    .map((error) => publish({ type: 'NoToolCallEvent', error }));
+  return andThen(
+    stay(state, ...entries),
+    (after) => takeAgentErrors(after, errors, false),
+    (after) => endRefusedStep(after, errors),
+    (after) => again(after, breakerStop(after)),
   );
-  const ended = andThen(taken, (after) => endRefusedStep(after, errors, atMs));
-  return andThen(ended, (after) => again(after, breakerStop(after)));
 };
 
 /** Continues with the next iteration, unless the run must end. */
-function again(state: RunState, stop: Stop | undefined): Step<RunState> {
+function again(state: RunState, stop: Stop | undefined): Move<RunState> {
   return stop === undefined ? goTo('begin-iteration', state) : fail(state, stop);
 }
 
 /** Admits the calls of a reply. If the guard stops the run, none of them runs and the reply is not added to the transcript. */
-const admit: Stage<'admit-calls'> = (state, { calls, head, recovery }, { atMs }) => {
+const admit: Part<'admit-calls'> = (state, { calls, head, recovery }, { atMs }) => {
   const admitted = calls.map((proposed) => admitCall(proposed, state));
   const ofType = (type: string): readonly ProposedToolCall[] =>
     admitted.flatMap((progress) => (progress.status.type === type ? [progress.call] : []));
@@ -266,17 +261,17 @@ const admit: Stage<'admit-calls'> = (state, { calls, head, recovery }, { atMs })
     head,
     phase: { type: 'running-tools', calls: admitted, ...defined({ recovery }) },
   };
-  return andThen(startReady(entered, atMs), (after) => {
+  return andThen(startReady(entered), (after) => {
     const armed = armWaits(after, atMs);
-    return goTo('settle', armed.state, ...announceWaits(after, atMs), ...armed.commands);
+    return goTo('settle', armed.state, ...announceWaits(after), ...armed.commands);
   });
 };
 
 /** Runs calls that became ready: approved, resumed, or answered by a subagent. */
-const run: Stage<'run-calls'> = (state, _next, { atMs }) =>
-  andThen(startReady(state, atMs), (after) => goTo('settle', after));
+const run: Part<'run-calls'> = (state) =>
+  andThen(startReady(state), (after) => goTo('settle', after));
 
-type Starter = (state: RunState, atMs: number) => Step<RunState>;
+type Starter = (state: RunState) => Move<RunState>;
 
 /** What starts ready calls, in this order; a call that one of them started is no longer ready. */
 const starters: readonly Starter[] = [
@@ -287,50 +282,45 @@ const starters: readonly Starter[] = [
 ];
 
 /** Starts every ready call. A call counts toward the caps when it first starts, not when it resumes. */
-function startReady(state: RunState, atMs: number): Step<RunState> {
+function startReady(state: RunState): Move<RunState> {
   const fresh = readyCalls(state).flatMap(({ call: each, isResumed }) => (isResumed ? [] : [each]));
-  return starters.reduce<Step<RunState>>(
-    (before, start) => andThen(before, (after) => start(after, atMs)),
-    step(countToolRuns(state, fresh)),
+  return starters.reduce<Move<RunState>>(
+    (before, start) => andThen(before, (after) => start(after)),
+    stay(countToolRuns(state, fresh)),
   );
 }
 
 /** Once every call has its result, reports errors to the model and begins the next iteration; until then, does nothing. */
-const settle: Stage<'settle'> = (state, _next, { atMs }) => {
+const settle: Part<'settle'> = (state) => {
   const tools = runningTools(state);
   const settled = callsOf(state).flatMap(({ status }) =>
     status.type === 'settled' ? [status] : [],
   );
-  if (tools === undefined || settled.length < tools.calls.length) return step(state);
+  if (tools === undefined || settled.length < tools.calls.length) return stay(state);
   const { calls, failure, recovery } = tools;
   const ready: RunState = { ...storeAnswered(state), phase: { type: 'ready' } };
   const [own] = settled;
   if (recovery !== undefined && own !== undefined && failure === undefined)
-    return settleRuntimeCall(ready, own.pending, recovery, atMs);
+    return settleRuntimeCall(ready, own.pending, recovery);
   const gathered: RunState = {
     ...ready,
     next: { ...state.next, pendingResults: settled.map(({ pending }) => pending) },
   };
-  if (failure !== undefined)
-    return fail(
-      gathered,
-      { reason: 'infra', message: `System error: ${failure.message}` },
-      failure,
-    );
+  if (failure !== undefined) return failInfra(gathered, failure);
   const errors = settled.flatMap(({ error }) => (error === undefined ? [] : [error]));
   const succeeded = settled.some(({ ran, error }) => ran && error === undefined);
-  const steps: readonly ((after: RunState) => Step<RunState>)[] = [
-    (after) => (succeeded ? healErrors(after, atMs) : step(after)),
-    (after) => takeAgentErrors(after, errors, succeeded, atMs),
-    (after) => countReply(after, calls, atMs),
-    (after) => watchForLoops(after, calls, atMs),
-    (after) => endToolStep(after, calls, atMs),
+  return andThen(
+    stay(gathered),
+    (after) => (succeeded ? healErrors(after) : stay(after)),
+    (after) => takeAgentErrors(after, errors, succeeded),
+    (after) => countReply(after, calls),
+    (after) => watchForLoops(after, calls),
+    (after) => endToolStep(after, calls),
     (after) => again(after, breakerStop(after) ?? loopStop(after)),
-  ];
-  return steps.reduce(andThen, step(gathered));
+  );
 };
 
-const stages: { readonly [Type in NextStage['type']]: Stage<Type> } = {
+const parts: { readonly [Type in NextPart['type']]: Part<Type> } = {
   prepare,
   'begin-iteration': begin,
   'call-model': call,
@@ -342,21 +332,21 @@ const stages: { readonly [Type in NextStage['type']]: Stage<Type> } = {
   fail: (state, { failure, ...stop }, { atMs }) => endFailed(state, stop, failure, atMs),
 };
 
-function runStage<Type extends NextStage['type']>(
+function runPart<Type extends NextPart['type']>(
   state: RunState,
-  next: StageOf<Type>,
+  next: PartOf<Type>,
   moment: Moment,
-): Step<RunState> {
-  const stage: Stage<Type> = stages[next.type];
-  return stage(state, next, moment);
+): Move<RunState> {
+  const part: Part<Type> = parts[next.type];
+  return part(state, next, moment);
 }
 
 type Feature = (
   before: RunState,
-  decided: Step<RunState>,
-  cause: RunEvent | NextStage,
+  decided: Move<RunState>,
+  cause: RunEvent | NextPart,
   atMs: number,
-) => Step<RunState>;
+) => Move<RunState>;
 
 /** Features that follow every decision; each owns one slice, and the loop works without it. */
 const features: readonly Feature[] = [
@@ -370,17 +360,28 @@ const features: readonly Feature[] = [
 const followed: Feature = (before, decided, cause, atMs) =>
   features.reduce((after, feature) => feature(before, after, cause, atMs), decided);
 
-/** Runs stage after stage, until the run has to wait for the next event. */
+/** Runs part after part, until the run has to wait for the next event. */
 export function runLoop(
   before: RunState,
-  decided: Step<RunState>,
+  decided: Move<RunState>,
   event: RunEvent,
-): Step<RunState> {
+): Move<RunState, RunCommand> {
   let current = followed(before, decided, event, event.atMs);
+  const commands = stamped(current, event.atMs);
   while (current.next !== undefined) {
-    const { next, state, commands } = current;
-    const after = followed(state, runStage(state, next, event), next, event.atMs);
-    current = precededBy(commands, after);
+    const { next, state } = current;
+    current = followed(state, runPart(state, next, event), next, event.atMs);
+    commands.push(...stamped(current, event.atMs));
   }
-  return current;
+  return { state: current.state, commands };
+}
+
+/** The commands of a decision, with time and iteration in what they publish. */
+function stamped({ state, commands }: Move<RunState>, atMs: number): RunCommand[] {
+  const { iterations: iteration } = state.counters;
+  return commands.map((command) =>
+    command.type === 'publish'
+      ? { ...command, entry: { ...command.entry, atMs, iteration } }
+      : command,
+  );
 }

@@ -1,11 +1,10 @@
 /** How a run ended, in a form that a person can read and a program can switch on. */
-import type { RunCost } from '../budget/cost';
-import type { CallSpend } from '../budget/spend';
+import type { CallSpend, RunCost, Usage } from '../budget/spend';
 import type { Failure } from '../failure';
-import type { GuardCounts } from '../limits';
+import type { Counts, GuardCounts } from '../limits';
 import type { JsonValue } from '../json';
 import type { Head } from '../message';
-import type { Usage } from '../budget/spend';
+import type { AccountSlice, RunCounters } from './account';
 
 /** Why a run was ended by the runtime. */
 export type FailureReason =
@@ -43,19 +42,13 @@ export interface SubagentRecord {
 }
 
 /** What worked and what did not: part of every outcome. */
-export interface RunReport {
+export interface RunReport
+  extends
+    Omit<RunCounters, 'toolCalls' | 'segments' | 'timers' | 'callsThisIteration'>,
+    Pick<AccountSlice, 'worked' | 'didNotWork' | 'lastText'> {
   readonly agent: string;
-  readonly iterations: number;
-  readonly modelCalls: number;
-  readonly toolCallsSucceeded: number;
-  readonly toolCallsFailed: number;
-  /** The last successful tool calls, newest last, at most 20 lines. */
-  readonly worked: readonly string[];
-  /** The last failures, newest last, at most 20 lines. */
-  readonly didNotWork: readonly string[];
   /** Failures that were healed, by code. */
-  readonly healed: { readonly [code: string]: number };
-  readonly failovers: number;
+  readonly healed: Counts;
   /** How often the conversation was compacted; absent if it never was. */
   readonly compactions?: number;
   readonly usage: Usage;
@@ -66,11 +59,9 @@ export interface RunReport {
   /** Milliseconds from start to end, and of them at work. */
   readonly elapsedMs: number;
   readonly activeMs: number;
-  readonly events: number;
   /** Transcript as it was at the end. */
   readonly head?: Head;
   readonly storeId?: string;
-  readonly lastText: string;
   /** Only of a subagent: what it used of the caps that hold for the tree of runs. */
   readonly guard?: GuardCounts;
   /** The last subagents, newest last, at most 20. */

@@ -9,14 +9,14 @@ import { pendingItems } from '../view/pending';
 import { timersOf } from './ending';
 import type { RunEvent } from './protocol';
 import type { RunState } from './state';
-import type { Step } from './step';
-import { cancelTimers, precededBy, publish, step } from './step';
+import type { Move } from './move';
+import { cancelTimers, precededBy, publish, stay } from './move';
 import { waitForPerson } from './waiting';
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { type: Type }>;
 
 /** Takes an answer: to an escalated run, to a question of recovery, or to the question of a call. */
-export function onAnswer(state: RunState, event: EventOf<'question-answered'>): Step<RunState> {
+export function onAnswer(state: RunState, event: EventOf<'question-answered'>): Move<RunState> {
   return (
     onEscalationAnswered(state, event) ??
     onRecoveryAnswer(state, event) ??
@@ -25,7 +25,7 @@ export function onAnswer(state: RunState, event: EventOf<'question-answered'>): 
 }
 
 /** Takes a decision on a recovery action or on a call. */
-export function onApproval(state: RunState, event: EventOf<'approval-resolved'>): Step<RunState> {
+export function onApproval(state: RunState, event: EventOf<'approval-resolved'>): Move<RunState> {
   return onRecoveryApproval(state, event) ?? onCallDecided(state, event);
 }
 
@@ -41,9 +41,9 @@ function isIdle(state: RunState): boolean {
 export function onEscalationRequested(
   state: RunState,
   { reason, atMs }: EventOf<'escalation-requested'>,
-): Step<RunState> {
-  const announced = publish(state, atMs, { type: 'EscalatedEvent', reason });
-  if (!isIdle(state)) return step({ ...state, escalation: reason }, announced);
+): Move<RunState> {
+  const announced = publish({ type: 'EscalatedEvent', reason });
+  if (!isIdle(state)) return stay({ ...state, escalation: reason }, announced);
   return precededBy(
     [announced, ...cancelTimers(timersOf(state))],
     waitForPerson(state, reason, atMs),

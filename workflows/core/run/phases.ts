@@ -17,7 +17,7 @@ export interface EndingPlan {
 }
 
 /** A tool call in flight when the end was requested. */
-export interface LandingCall {
+export interface CallInFlight {
   readonly call: ProposedToolCall;
   readonly callId: string;
   /** Of a subagent. */
@@ -29,7 +29,7 @@ export interface Ending extends EndingPlan {
   readonly type: 'ending';
   /** Ids of what is in flight. */
   readonly outstanding: readonly string[];
-  readonly landing: readonly LandingCall[];
+  readonly calls: readonly CallInFlight[];
 }
 
 /** The phase in which a run waits. */
@@ -41,7 +41,7 @@ export interface Waiting {
   readonly timerId?: string;
   readonly untilMs?: number;
   readonly sinceMs: number;
-  /** The stage of the loop that follows the wait. */
+  /** The part of the loop that follows the wait. */
   readonly then: 'prepare' | 'call-model' | 'begin-iteration';
   /** Milliseconds of this wait's timer, doubled when the wait did not help. */
   readonly delayMs?: number;

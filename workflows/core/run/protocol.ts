@@ -1,15 +1,12 @@
 /** The core's input (events), its output (commands), and what people read (timeline entries). */
+import type { Activities } from '../activities';
 import type { CompactionTier } from '../context/measure';
 import type { AgentError, Failure, InfraError } from '../failure';
 import type { JsonObject } from '../json';
 import type { Limits } from '../limits';
-import type { CallModelInput, CallModelResult, ModelCallHeldBack } from '../model-call/ports';
-import type { CheckEditInput, CheckEditResult } from '../people/ports';
-import type { NotifyInput, NotifyResult, PersonNotice } from '../notifications/ports';
-import type { CompactInput, CompactResult } from '../context/ports';
-import type { PlanRecoveryInput, PlanRecoveryResult } from '../recovery/ports';
-import type { PrepareRunResult, RunRequest } from './ports';
-import type { RunToolInput, RunToolResult } from '../tools/ports';
+import type { ModelCallHeldBack } from '../model-call/ports';
+import type { PersonNotice } from '../notifications/ports';
+import type { AgentSnapshot, RunRequest } from './ports';
 import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from '../recovery/action';
 import type { RunOutcome, SubagentRecord, SubagentEnd } from './outcome';
 
@@ -21,134 +18,118 @@ interface Stamped {
 }
 
 /** A fact. Everything that can happen to a run. */
-export type RunEvent = Stamped &
-  (
-    | { readonly type: 'run-started'; readonly runKey: string; readonly request: RunRequest }
-    | { readonly type: 'segment-started' }
-    | { readonly type: 'run-prepared'; readonly result: PrepareRunResult }
-    | { readonly type: 'run-preparation-failed'; readonly failure: InfraError }
-    | {
-        readonly type: 'model-call-completed';
-        readonly callId: string;
-        readonly result: CallModelResult;
-      }
-    /** The request was too large to be sent. */
-    | {
-        readonly type: 'model-call-held-back';
-        readonly callId: string;
-        readonly result: ModelCallHeldBack;
-      }
-    | {
-        readonly type: 'compaction-completed';
-        readonly callId: string;
-        readonly result: CompactResult;
-      }
-    | { readonly type: 'compaction-failed'; readonly callId: string; readonly failure: InfraError }
-    | { readonly type: 'model-call-failed'; readonly callId: string; readonly failure: InfraError }
-    | {
-        readonly type: 'tool-call-completed';
-        readonly toolCallId: string;
-        readonly result: RunToolResult;
-      }
-    | {
-        readonly type: 'tool-call-failed';
-        readonly toolCallId: string;
-        readonly failure: InfraError;
-      }
-    | {
-        readonly type: 'notification-completed';
-        readonly callId: string;
-        readonly result: NotifyResult;
-      }
-    | {
-        readonly type: 'notification-failed';
-        readonly callId: string;
-        readonly failure: InfraError;
-      }
-    | {
-        readonly type: 'recovery-planned';
-        readonly callId: string;
-        readonly result: PlanRecoveryResult;
-      }
-    | {
-        readonly type: 'recovery-plan-failed';
-        readonly callId: string;
-        readonly failure: InfraError;
-      }
-    | { readonly type: 'subagent-ended'; readonly toolCallId: string; readonly end: SubagentEnd }
-    | { readonly type: 'timer-fired'; readonly timerId: string }
-    | { readonly type: 'message-added'; readonly text: string; readonly by?: string }
-    | {
-        readonly type: 'approval-resolved';
-        readonly approvalId: string;
-        readonly decision: 'approve' | 'reject';
-        /** Only with `approve`: arguments that the person wants instead of the model's. */
-        readonly input?: JsonObject;
-        readonly reason?: string;
-        readonly by?: string;
-      }
-    | { readonly type: 'edit-checked'; readonly callId: string; readonly result: CheckEditResult }
-    | { readonly type: 'edit-check-failed'; readonly callId: string; readonly failure: InfraError }
-    | {
-        readonly type: 'question-answered';
-        readonly questionId: string;
-        readonly answer: string;
-        readonly by?: string;
-      }
-    /** A signal that says nothing usable. */
-    | { readonly type: 'signal-dropped'; readonly signal: string; readonly problem: string }
-    | { readonly type: 'escalation-requested'; readonly reason: string; readonly by?: string }
-    | { readonly type: 'stop-requested'; readonly reason: string; readonly by?: string }
-    | { readonly type: 'cancel-requested'; readonly reason: string }
-  );
-
-type WithoutStamp<Event> = Event extends unknown
-  ? Omit<Event, 'atMs' | 'rollOverSuggested'>
-  : never;
+export type RunEvent = Stamped & UnstampedEvent;
 
 /** A fact before the shell has stamped it. */
-export type UnstampedEvent = WithoutStamp<RunEvent>;
-
-/** The event of a model call's result. */
-export function modelCallEvent(
-  callId: string,
-  result: CallModelResult | ModelCallHeldBack,
-): UnstampedEvent {
-  return 'heldBack' in result
-    ? { type: 'model-call-held-back', callId, result }
-    : { type: 'model-call-completed', callId, result };
-}
+export type UnstampedEvent =
+  | { readonly type: 'run-started'; readonly runKey: string; readonly request: RunRequest }
+  | { readonly type: 'segment-started' }
+  | ActivityEvent
+  /** The request was too large to be sent. */
+  | {
+      readonly type: 'model-call-held-back';
+      readonly callId: string;
+      readonly result: ModelCallHeldBack;
+    }
+  | { readonly type: 'subagent-ended'; readonly toolCallId: string; readonly end: SubagentEnd }
+  | { readonly type: 'timer-fired'; readonly timerId: string }
+  | { readonly type: 'message-added'; readonly text: string; readonly by?: string }
+  | {
+      readonly type: 'approval-resolved';
+      readonly approvalId: string;
+      readonly decision: 'approve' | 'reject';
+      /** Only with `approve`: arguments that the person wants instead of the model's. */
+      readonly input?: JsonObject;
+      readonly reason?: string;
+      readonly by?: string;
+    }
+  | {
+      readonly type: 'question-answered';
+      readonly questionId: string;
+      readonly answer: string;
+      readonly by?: string;
+    }
+  /** A signal that says nothing usable. */
+  | { readonly type: 'signal-dropped'; readonly signal: string; readonly problem: string }
+  | { readonly type: 'escalation-requested'; readonly reason: string; readonly by?: string }
+  | { readonly type: 'stop-requested'; readonly reason: string; readonly by?: string }
+  | { readonly type: 'cancel-requested'; readonly reason: string };
 
 /** Activity id of the preparation of a run. */
 export const prepareCallId = 'prepare';
 
+type LostCode = 'timeout' | 'tool_infrastructure' | 'worker_lost';
+
+const row = <Name extends keyof Activities, Completed extends string, Failed extends string>(
+  name: Name,
+  completed: Completed,
+  failed: Failed,
+  lost: LostCode,
+) => ({ name, completed, failed, lost });
+
+/** Each activity by its command: its name, the events it comes back as, and the code of a failure that carries none. */
+export const activityTable = {
+  'prepare-run': row('prepareRun', 'run-prepared', 'run-preparation-failed', 'worker_lost'),
+  'call-model': row('callModel', 'model-call-completed', 'model-call-failed', 'timeout'),
+  compact: row('compact', 'compaction-completed', 'compaction-failed', 'worker_lost'),
+  'run-tool': row('runTool', 'tool-call-completed', 'tool-call-failed', 'tool_infrastructure'),
+  'check-edit': row('checkEdit', 'edit-checked', 'edit-check-failed', 'tool_infrastructure'),
+  notify: row('notify', 'notification-completed', 'notification-failed', 'tool_infrastructure'),
+  'plan-recovery': row('planRecovery', 'recovery-planned', 'recovery-plan-failed', 'timeout'),
+};
+
+type ActivityType = keyof typeof activityTable;
+type RowOf<Type extends ActivityType> = (typeof activityTable)[Type];
+type ActivityOf<Type extends ActivityType> = Activities[RowOf<Type>['name']];
+type ResultOf<Type extends ActivityType> = Exclude<
+  Awaited<ReturnType<ActivityOf<Type>>>,
+  ModelCallHeldBack
+>;
+
+/** What names an activity in its events: the model's id of a tool call, else the activity's own. */
+interface Identities extends Record<Exclude<ActivityType, 'prepare-run' | 'run-tool'>, CallId> {
+  readonly 'prepare-run': object;
+  readonly 'run-tool': { readonly toolCallId: string };
+}
+
+interface CallId {
+  /** Short activity id, such as `t3.0`. */
+  readonly callId: string;
+}
+
+/** What each activity comes back as. */
+type ActivityEvent = {
+  readonly [Type in ActivityType]: Identities[Type] &
+    (
+      | { readonly type: RowOf<Type>['completed']; readonly result: ResultOf<Type> }
+      | { readonly type: RowOf<Type>['failed']; readonly failure: InfraError }
+    );
+}[ActivityType];
+
+/** Asks for an activity; `More` is what its time limits depend on. */
+type ActivityRequest<Type extends ActivityType, More = object> = CallId &
+  More & {
+    readonly type: Type;
+    readonly summary: string;
+    readonly input: Parameters<ActivityOf<Type>>[0];
+  };
+
 /** What the shell must do; each activity, timer, and subagent returns as an event. */
 export type RunCommand =
   | { readonly type: 'prepare-run'; readonly input: RunRequest }
-  | {
-      readonly type: 'call-model';
-      readonly callId: string;
-      readonly summary: string;
-      readonly input: CallModelInput;
-      readonly limits: Limits;
-    }
-  | {
-      readonly type: 'compact';
-      readonly callId: string;
-      readonly summary: string;
-      readonly input: CompactInput;
-      readonly limits: Limits;
-    }
-  | {
-      readonly type: 'run-tool';
-      readonly toolCallId: string;
-      /** Short activity id, such as `t3.0`. */
-      readonly callId: string;
-      readonly summary: string;
-      readonly timeoutMs: number;
-      readonly heartbeatTimeoutMs: number;
-      readonly input: RunToolInput;
-    }
+  | ActivityRequest<'call-model', Pick<AgentSnapshot, 'limits'>>
+  | ActivityRequest<'compact', Pick<AgentSnapshot, 'limits'>>
+  | ActivityRequest<'plan-recovery', Pick<AgentSnapshot, 'limits'>>
+  | ActivityRequest<
+      'run-tool',
+      {
+        readonly toolCallId: string;
+        readonly timeoutMs: number;
+        readonly heartbeatTimeoutMs: number;
+      }
+    >
+  | ActivityRequest<'check-edit'>
+  | ActivityRequest<'notify', Pick<Limits, 'heartbeatTimeoutMs'>>
   /** Starts a run of another agent and waits for its end. */
   | {
       readonly type: 'run-subagent';
@@ -157,28 +138,6 @@ export type RunCommand =
       readonly callId: string;
       readonly runId: string;
       readonly request: RunRequest;
-    }
-  | {
-      readonly type: 'check-edit';
-      /** Short activity id, such as `e3.0`. */
-      readonly callId: string;
-      readonly summary: string;
-      readonly input: CheckEditInput;
-    }
-  | {
-      readonly type: 'notify';
-      /** Short activity id, such as `n1`. */
-      readonly callId: string;
-      readonly summary: string;
-      readonly heartbeatTimeoutMs: number;
-      readonly input: NotifyInput;
-    }
-  | {
-      readonly type: 'plan-recovery';
-      readonly callId: string;
-      readonly summary: string;
-      readonly input: PlanRecoveryInput;
-      readonly limits: Limits;
     }
   | {
       readonly type: 'start-timer';
@@ -195,22 +154,14 @@ export type RunCommand =
   | { readonly type: 'roll-over' }
   | { readonly type: 'end-run'; readonly outcome: RunOutcome };
 
-/** The result of each activity, by its command. */
-export interface ActivityResults {
-  readonly 'prepare-run': PrepareRunResult;
-  readonly 'call-model': CallModelResult | ModelCallHeldBack;
-  readonly compact: CompactResult;
-  readonly 'run-tool': RunToolResult;
-  readonly 'check-edit': CheckEditResult;
-  readonly notify: NotifyResult;
-  readonly 'plan-recovery': PlanRecoveryResult;
-}
-
 /** A command that an activity carries out. */
-export type ActivityCommand = Extract<RunCommand, { type: keyof ActivityResults }>;
+export type ActivityCommand = Extract<RunCommand, { type: ActivityType }>;
 
 /** One event of a run's timeline. */
-export type TimelineEntry = { readonly atMs: number; readonly iteration: number } & (
+export type TimelineEntry = UnstampedEntry & { readonly atMs: number; readonly iteration: number };
+
+/** The same before the loop has stamped it. */
+export type UnstampedEntry =
   | { readonly type: 'ErrorEvent'; readonly failure: Failure }
   | { readonly type: 'NoToolCallEvent'; readonly error: AgentError }
   | {
@@ -335,5 +286,4 @@ export type TimelineEntry = { readonly atMs: number; readonly iteration: number 
       readonly type: 'RunEndedEvent';
       readonly status: RunOutcome['status'];
       readonly message: string;
-    }
-);
+    };

@@ -3,8 +3,8 @@ import type { AgentError } from '../failure';
 import { previewChars } from '../limits';
 import type { AccountSlice, CountersSlice } from './account';
 import { addSuccess, countFailure } from './account';
-import type { Step } from './step';
-import { publish, step } from './step';
+import type { Move } from './move';
+import { publish, stay } from './move';
 import type { ProposedToolCall } from '../tools/ports';
 import { callSummary } from '../tools/state';
 
@@ -13,13 +13,12 @@ export function noteSuccess<State extends AccountSlice>(
   state: State,
   call: ProposedToolCall,
   preview: string,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const summary = callSummary(call);
   const noted = addSuccess(state, summary);
-  return step(
+  return stay(
     noted,
-    publish(noted, atMs, {
+    publish({
       type: 'ToolCallSucceededEvent',
       toolCallId: call.toolCallId,
       summary,
@@ -33,8 +32,7 @@ export function noteFailure<State extends CountersSlice>(
   state: State,
   { toolCallId }: ProposedToolCall,
   error: AgentError,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const noted = countFailure(state);
-  return step(noted, publish(noted, atMs, { type: 'ToolResultErrorEvent', toolCallId, error }));
+  return stay(noted, publish({ type: 'ToolResultErrorEvent', toolCallId, error }));
 }

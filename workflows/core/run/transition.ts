@@ -1,12 +1,8 @@
 /** The core: one pure, total, synchronous function that decides everything a run does. */
 import { charge, chargeFailure } from '../budget/budget';
-import {
-  keepCompaction,
-  onCompacted,
-  onCompactionFailed,
-  takeAppended,
-} from '../context/compaction-phase';
+import { onCompacted, onCompactionFailed, takeAppended } from '../context/compaction-phase';
 import { noSpend } from '../budget/spend';
+import type { Compacting } from '../context/state';
 import { skipsRoute } from '../context/gate';
 import { onContextOverflow } from '../context/overflow';
 import { withContext } from '../context/size';
@@ -15,34 +11,29 @@ import { failInfra, failOver, recordInfraError } from '../failover/provider-fail
 import type { InfraError } from '../failure';
 import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '../guard/clock';
 import { without } from '../json';
-import { keepReply } from '../model-call/reply';
-import { callingModel } from '../model-call/state';
+import type { ModelCallHeldBack } from '../model-call/ports';
+import type { CallingModel } from '../model-call/state';
 import { onNotified } from '../notifications/notifications';
 import { onDecisionTimer } from '../people/decisions';
 import { onEditChecked, uncheckable } from '../people/edit-approval';
 import { onMessageAdded, onSignalDropped } from '../people/messages';
-import {
-  chargePlan,
-  onRecoveryPlanFailed,
-  onRecoveryPlanned,
-  onRecoveryTimer,
-} from '../recovery/carry-out';
+import type { Planning } from '../recovery/carry-out';
+import { carryOut, onRecoveryPlanFailed, onRecoveryTimer } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { stageTimer } from '../recovery/waits';
 import { goalForPeople, shownGoalOf, shownText } from '../secrets/shown-text';
-import { landSubagent, onSubagentEnded } from '../subagents/return';
+import { onSubagentEnded } from '../subagents/return';
 import { callTimer, onToolCallCompleted, onToolCallFailed, resumePausedCall } from '../tools/calls';
 import { callsOf, findCall } from '../tools/state';
 import { count } from './account';
-import { awaitedCall, endAfterLanding, landTool, returned } from './ending';
+import { endOnceIdle, onReturned } from './ending';
 import { reply, runLoop } from './loop';
 import { onAnswer, onApproval, onEscalationRequested } from './people-input';
 import type { RunCommand, RunEvent } from './protocol';
-import { prepareCallId } from './protocol';
 import type { RunState } from './state';
 import { initialSlices } from './state';
-import type { Step } from './step';
-import { andThen, goTo, publish, step } from './step';
+import type { Move } from './move';
+import { andThen, goTo, publish, stay } from './move';
 import { endWait, storeAnswered, waitForStore, waitTimer } from './waiting';
 
 /** A new state and what the shell must do, in order. */
@@ -50,7 +41,7 @@ export type Transition = readonly [state: RunState, commands: readonly RunComman
 
 type EventType = RunEvent['type'];
 type EventOf<Type extends EventType> = Extract<RunEvent, { type: Type }>;
-type Handler<Type extends EventType> = (state: RunState, event: EventOf<Type>) => Step<RunState>;
+type Handler<Type extends EventType> = (state: RunState, event: EventOf<Type>) => Move<RunState>;
 
 /** Begins a run. */
 export function initialTransition(event: EventOf<'run-started'>): Transition {
@@ -64,7 +55,7 @@ export function initialTransition(event: EventOf<'run-started'>): Transition {
     activeSinceMs: event.atMs,
     phase: { type: 'preparing' },
   };
-  const announced = publish(state, event.atMs, {
+  const announced = publish({
     type: 'RunStartedEvent',
     agent: event.request.agent,
     goal: goalForPeople(state, 500),
@@ -144,7 +135,10 @@ function isActive(state: RunState): boolean {
  *
  * Contract: timers are still started, since a person's message may still arrive before the segment ends.
  */
-function rollOverIfIdle(decided: Step<RunState>, event: RunEvent): Step<RunState> {
+function rollOverIfIdle(
+  decided: Move<RunState, RunCommand>,
+  event: RunEvent,
+): Move<RunState, RunCommand> {
   const { state, commands } = decided;
   if (event.rollOverSuggested !== true || isActive(state)) return decided;
   const { type } = state.phase;
@@ -156,56 +150,45 @@ function rollOverIfIdle(decided: Step<RunState>, event: RunEvent): Step<RunState
 
 /** What each event leads to. An event that does not belong to the current phase changes nothing. */
 const handlers = {
-  'run-started': (state) => step(state),
+  'run-started': (state) => stay(state),
   'segment-started': onSegmentStarted,
   'run-prepared': onPrepared,
   'run-preparation-failed': onPreparationFailed,
-  'model-call-completed': (state, { callId, result, atMs }) => {
-    const calling = callingModel(state);
-    return calling?.callId === callId ? reply(state, calling, result, atMs) : step(state);
-  },
-  'model-call-held-back': onModelCallHeldBack,
-  'model-call-failed': onModelCallFailed,
-  'compaction-completed': (state, { callId, result, atMs }) => {
-    const { phase } = state;
-    return phase.type === 'compacting' && phase.callId === callId
-      ? onCompacted(state, phase, result, atMs)
-      : step(state);
-  },
-  'compaction-failed': (state, { callId, failure, atMs }) => {
-    const { phase } = state;
-    return phase.type === 'compacting' && phase.callId === callId
-      ? onCompactionFailed(state, phase, failure, atMs)
-      : step(state);
-  },
-  'tool-call-completed': (state, { toolCallId, result, atMs }) => {
-    const progress = findCall(state, toolCallId, 'running');
-    return progress === undefined
-      ? step(state)
-      : onToolCallCompleted(state, progress, result, atMs);
-  },
-  'tool-call-failed': (state, { toolCallId, failure, atMs }) => {
-    const progress = findCall(state, toolCallId, 'running');
-    return progress === undefined ? step(state) : onToolCallFailed(state, progress, failure, atMs);
-  },
+  'model-call-completed': (state, { callId, result, atMs }) =>
+    take(state, callOfModel(state, callId), (call) => reply(state, call, result, atMs)),
+  'model-call-held-back': (state, { callId, result }) =>
+    take(state, callOfModel(state, callId), (call) => onModelCallHeldBack(state, call, result)),
+  'model-call-failed': (state, { callId, failure, atMs }) =>
+    take(state, callOfModel(state, callId), (call) =>
+      onModelCallFailed(state, call, failure, atMs),
+    ),
+  'compaction-completed': (state, { callId, result, atMs }) =>
+    take(state, compacting(state, callId), (phase) => onCompacted(state, phase, result, atMs)),
+  'compaction-failed': (state, { callId, failure, atMs }) =>
+    take(state, compacting(state, callId), (phase) =>
+      onCompactionFailed(state, phase, failure, atMs),
+    ),
+  'tool-call-completed': (state, { toolCallId, result }) =>
+    take(state, findCall(state, toolCallId, 'running'), (progress) =>
+      onToolCallCompleted(state, progress, result),
+    ),
+  'tool-call-failed': (state, { toolCallId, failure, atMs }) =>
+    take(state, findCall(state, toolCallId, 'running'), (progress) =>
+      onToolCallFailed(state, progress, failure, atMs),
+    ),
   'notification-completed': onNotified,
   'notification-failed': onNotified,
-  'recovery-planned': (state, { callId, result, atMs }) => {
-    const stage = recoveryStage(state, 'planning');
-    return stage?.callId === callId
-      ? onRecoveryPlanned(chargePlan(state, callId, { result }), stage, result, atMs)
-      : step(state);
-  },
-  'recovery-plan-failed': (state, { callId, failure, atMs }) => {
-    const stage = recoveryStage(state, 'planning');
-    return stage?.callId === callId
-      ? onRecoveryPlanFailed(chargePlan(state, callId, { failure }), stage, failure, atMs)
-      : step(state);
-  },
-  'subagent-ended': (state, { toolCallId, end, atMs }) =>
-    onSubagentEnded(state, toolCallId, end, atMs),
+  'recovery-planned': (state, { callId, result, atMs }) =>
+    take(state, planning(state, callId), (stage) =>
+      carryOut(charge(state, callId, result.spend ?? noSpend), result, stage.trouble, atMs),
+    ),
+  'recovery-plan-failed': (state, { callId, failure, atMs }) =>
+    take(state, planning(state, callId), (stage) =>
+      onRecoveryPlanFailed(chargeFailure(state, callId, failure), stage, failure, atMs),
+    ),
+  'subagent-ended': (state, { toolCallId, end }) => onSubagentEnded(state, toolCallId, end),
   'timer-fired': onTimerFired,
-  'message-added': (state, { text, atMs }) => onMessageAdded(state, text, atMs),
+  'message-added': (state, { text }) => onMessageAdded(state, text),
   'approval-resolved': onApproval,
   'question-answered': onAnswer,
   'edit-checked': (state, { callId, result, atMs }) => onEditChecked(state, callId, result, atMs),
@@ -214,112 +197,68 @@ const handlers = {
   'signal-dropped': onSignalDropped,
   'escalation-requested': onEscalationRequested,
   'stop-requested': (state, { reason, atMs }) =>
-    endAfterLanding(state, { status: 'stopped', reason }, atMs),
+    endOnceIdle(state, { status: 'stopped', reason }, atMs),
   'cancel-requested': (state, { reason, atMs }) =>
-    endAfterLanding(state, { status: 'cancelled', reason }, atMs),
+    endOnceIdle(state, { status: 'cancelled', reason }, atMs),
 } satisfies { readonly [Type in EventType]: Handler<Type> };
 
-/** Results that arrive while the run is ending (it lands): result and cost are kept. Other events are handled as usual. */
-const landings = {
-  'run-prepared': (state, { result, atMs }) =>
-    returned(charge(state, prepareCallId, result.spend ?? noSpend), prepareCallId, atMs),
-  'run-preparation-failed': (state, { failure, atMs }) =>
-    returned(charge(state, prepareCallId, failure.spend ?? noSpend), prepareCallId, atMs),
-  'model-call-completed': (state, { callId, result, atMs }) =>
-    land(state, callId, atMs, (before) => keepReply(before, callId, result)),
-  'model-call-held-back': (state, { callId, result, atMs }) =>
-    land(state, callId, atMs, (before) => takeAppended(before, result.headBefore, 0)),
-  'model-call-failed': landFailure,
-  'compaction-completed': (state, { callId, result, atMs }) =>
-    land(state, callId, atMs, (before) => keepCompaction(before, callId, result)),
-  'compaction-failed': landFailure,
-  'tool-call-completed': (state, { toolCallId, result, atMs }) =>
-    landCall(state, toolCallId, { result }, atMs),
-  'tool-call-failed': (state, { toolCallId, failure, atMs }) =>
-    landCall(state, toolCallId, { failure }, atMs),
-  'recovery-planned': (state, { callId, result, atMs }) =>
-    land(state, callId, atMs, (before) => chargePlan(before, callId, { result })),
-  'recovery-plan-failed': landFailure,
-  'subagent-ended': (state, { toolCallId, end, atMs }) => {
-    const landed = awaitedCall(state, toolCallId);
-    if (landed?.runId === undefined) return step(state);
-    const { call, callId, runId } = landed;
-    return andThen(landSubagent(state, { call, callId, runId }, end, atMs), (after) =>
-      returned(after, callId, atMs),
-    );
-  },
-  'edit-checked': (state, { callId, atMs }) => returned(state, callId, atMs),
-  'edit-check-failed': (state, { callId, atMs }) => returned(state, callId, atMs),
-  'escalation-requested': (state) => step(state),
-} satisfies { readonly [Type in EventType]?: Handler<Type> };
+/** Takes what the run waits for; nothing changes if it does not wait for it. */
+function take<Awaited>(
+  state: RunState,
+  awaited: Awaited | undefined,
+  handler: (awaited: Awaited) => Move<RunState>,
+): Move<RunState> {
+  return awaited === undefined ? stay(state) : handler(awaited);
+}
 
-function handle<Type extends EventType>(state: RunState, event: EventOf<Type>): Step<RunState> {
-  const landing: { readonly [Each in EventType]?: Handler<Each> } = landings;
+function callOfModel({ phase }: RunState, callId: string): CallingModel | undefined {
+  return phase.type === 'calling-model' && phase.callId === callId ? phase : undefined;
+}
+
+function compacting({ phase }: RunState, callId: string): Compacting | undefined {
+  return phase.type === 'compacting' && phase.callId === callId ? phase : undefined;
+}
+
+function planning(state: RunState, callId: string): Planning | undefined {
+  const stage = recoveryStage(state, 'planning');
+  return stage?.callId === callId ? stage : undefined;
+}
+
+function handle<Type extends EventType>(state: RunState, event: EventOf<Type>): Move<RunState> {
   const table: { readonly [Each in EventType]: Handler<Each> } = handlers;
-  const type = event.type;
-  const handler: Handler<Type> =
-    (state.phase.type === 'ending' ? landing[type] : undefined) ?? table[type];
-  return handler(state, event);
-}
-
-/** Keeps a late result, if the ending run waits for it. */
-function land(
-  state: RunState,
-  callId: string,
-  atMs: number,
-  keep: (state: RunState) => RunState,
-): Step<RunState> {
-  const isAwaited = state.phase.type === 'ending' && state.phase.outstanding.includes(callId);
-  return isAwaited ? returned(keep(state), callId, atMs) : step(state);
-}
-
-function landFailure(
-  state: RunState,
-  { callId, failure, atMs }: { callId: string; failure: InfraError; atMs: number },
-): Step<RunState> {
-  return land(state, callId, atMs, (before) => chargeFailure(before, callId, failure));
-}
-
-/** A tool that returns while the run ends is recorded, so that people know what was done. */
-function landCall(
-  state: RunState,
-  toolCallId: string,
-  outcome: Parameters<typeof landTool>[2],
-  atMs: number,
-): Step<RunState> {
-  const landed = awaitedCall(state, toolCallId);
-  if (landed === undefined) return step(state);
-  return returned(landTool(state, landed.call, outcome), landed.callId, atMs);
+  const handler: Handler<Type> = table[event.type];
+  const { phase } = state;
+  const kept = phase.type === 'ending' ? onReturned(state, phase, event) : undefined;
+  return kept ?? handler(state, event);
 }
 
 /** Continues where the previous segment ended: begins the next iteration, or restarts the timers of a wait. */
-function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>): Step<RunState> {
+function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>): Move<RunState> {
   const segments = before.counters.segments + 1;
   const state = count(before, { segments });
-  const entry = publish(state, atMs, { type: 'SegmentStartedEvent', segment: segments });
+  const entry = publish({ type: 'SegmentStartedEvent', segment: segments });
   const { phase } = state;
   if (phase.type === 'ready') return goTo('begin-iteration', state, entry);
-  if (phase.type === 'waiting') return step(state, entry, ...waitTimer(phase, atMs));
+  if (phase.type === 'waiting') return stay(state, entry, ...waitTimer(phase, atMs));
   const stage = currentStage(state);
   if (stage !== undefined && stage.type !== 'planning')
-    return step(state, entry, stageTimer(stage, stage.type, atMs));
-  return step(state, entry, ...callsOf(state).flatMap((each) => callTimer(each, atMs)));
+    return stay(state, entry, stageTimer(stage, stage.type, atMs));
+  return stay(state, entry, ...callsOf(state).flatMap((each) => callTimer(each, atMs)));
 }
 
-function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Step<RunState> {
-  const { snapshot, head, spend = noSpend } = result;
-  if (state.phase.type !== 'preparing') return step(state);
-  const paid = storeAnswered(charge(state, prepareCallId, spend));
-  return goTo('begin-iteration', { ...paid, snapshot, head, phase: { type: 'ready' } });
+function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Move<RunState> {
+  const { snapshot, head } = result;
+  if (state.phase.type !== 'preparing') return stay(state);
+  const answered = storeAnswered(state);
+  return goTo('begin-iteration', { ...answered, snapshot, head, phase: { type: 'ready' } });
 }
 
 function onPreparationFailed(
   state: RunState,
   { failure, atMs }: EventOf<'run-preparation-failed'>,
-): Step<RunState> {
-  if (state.phase.type !== 'preparing') return step(state);
-  const paid = charge(state, prepareCallId, failure.spend ?? noSpend);
-  return andThen(recordInfraError(paid, failure, atMs), (noted) =>
+): Move<RunState> {
+  if (state.phase.type !== 'preparing') return stay(state);
+  return andThen(recordInfraError(state, failure), (noted) =>
     infraPolicy(failure).action === 'wait-for-store'
       ? waitForStore(noted, failure.message, 'prepare', atMs)
       : failInfra(noted, failure),
@@ -329,26 +268,24 @@ function onPreparationFailed(
 /** The request was measured, did not fit, and was not sent. */
 function onModelCallHeldBack(
   state: RunState,
-  { callId, result }: EventOf<'model-call-held-back'>,
-): Step<RunState> {
-  const calling = callingModel(state);
-  if (calling?.callId !== callId) return step(state);
+  { callId, sentTexts }: CallingModel,
+  { headBefore, heldBack }: ModelCallHeldBack,
+): Move<RunState> {
   const released = charge(state, callId, noSpend);
-  const appended = takeAppended(released, result.headBefore, calling.sentTexts);
-  return goTo('call-model', withContext(appended, { due: result.heldBack, pendingChars: 0 }));
+  const appended = takeAppended(released, headBefore, sentTexts);
+  return goTo('call-model', withContext(appended, { due: heldBack, pendingChars: 0 }));
 }
 
 /** The model call failed after all its retries: fail over, wait, ask for less, or end the run with the cause. */
 function onModelCallFailed(
   before: RunState,
-  { callId, failure, atMs }: EventOf<'model-call-failed'>,
-): Step<RunState> {
-  const calling = callingModel(before);
-  if (calling?.callId !== callId) return step(before);
-  const { routeIndex } = calling;
+  { callId, routeIndex }: CallingModel,
+  failure: InfraError,
+  atMs: number,
+): Move<RunState> {
   const state = chargeFailure(before, callId, failure);
   if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
-  return andThen(recordInfraError(state, failure, atMs), (noted) => {
+  return andThen(recordInfraError(state, failure), (noted) => {
     // The vendor may have refused the larger limit that the core asked for after a cut reply: ask again with the usual limit.
     if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
       return goTo('call-model', { ...noted, next: without(noted.next, 'maxOutputTokens') });
@@ -365,23 +302,23 @@ function onModelCallFailed(
   });
 }
 
-function onTimerFired(state: RunState, { timerId, atMs }: EventOf<'timer-fired'>): Step<RunState> {
+function onTimerFired(state: RunState, { timerId, atMs }: EventOf<'timer-fired'>): Move<RunState> {
   const active = takeActiveTimer(state, timerId);
   if (active !== undefined) {
     const { stop } = active;
-    if (stop === undefined) return step(active.state);
+    if (stop === undefined) return stay(active.state);
     const plan = { status: 'failed', reason: stop.message, failureReason: stop.reason } as const;
-    return endAfterLanding(active.state, plan, atMs);
+    return endOnceIdle(active.state, plan, atMs);
   }
   const { phase } = state;
   if (phase.type === 'waiting' && phase.timerId === timerId) {
     const { delayMs, on } = phase;
     const isStore = on === 'store' && delayMs !== undefined;
-    return endWait(isStore ? { ...state, storeWaitMs: delayMs } : state, phase, atMs);
+    return endWait(isStore ? { ...state, storeWaitMs: delayMs } : state, phase);
   }
   return (
     onDecisionTimer(state, timerId, atMs) ??
-    onRecoveryTimer(state, timerId, atMs) ??
+    onRecoveryTimer(state, timerId) ??
     resumePausedCall(state, timerId)
   );
 }

@@ -5,8 +5,8 @@ import type { RunCommand } from './protocol';
 import type { CountersSlice } from './account';
 import { count } from './account';
 import type { PhaseSlice, StoreWaitSlice, Waiting } from './phases';
-import type { Step } from './step';
-import { goTo, publish, step } from './step';
+import type { Move } from './move';
+import { goTo, publish, stay } from './move';
 
 function isWaiting(phase: PhaseSlice['phase']): phase is Waiting {
   return phase.type === 'waiting';
@@ -33,7 +33,7 @@ export function startWait<State extends PhaseSlice & CountersSlice>(
     readonly on: 'provider' | 'store';
     readonly delayMs: number;
   },
-): Step<State> {
+): Move<State> {
   const timers = state.counters.timers + 1;
   const phase: Waiting = {
     type: 'waiting',
@@ -43,9 +43,9 @@ export function startWait<State extends PhaseSlice & CountersSlice>(
     sinceMs: atMs,
   };
   const waiting = count({ ...state, phase }, { timers });
-  return step(
+  return stay(
     waiting,
-    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `${wait.on}: ${wait.reason}` }),
+    publish({ type: 'WaitStartedEvent', waitingFor: `${wait.on}: ${wait.reason}` }),
     ...waitTimer(phase, atMs),
   );
 }
@@ -53,7 +53,7 @@ export function startWait<State extends PhaseSlice & CountersSlice>(
 /** Hands the run over to a person, and waits durably for the answer. */
 export function waitForPerson<
   State extends PhaseSlice & CountersSlice & Pick<PeopleSlice, 'escalation'>,
->(state: State, reason: string, atMs: number): Step<State> {
+>(state: State, reason: string, atMs: number): Move<State> {
   const phase: Waiting = {
     type: 'waiting',
     on: 'person',
@@ -62,10 +62,7 @@ export function waitForPerson<
     then: 'begin-iteration',
   };
   const waiting = { ...without(state, 'escalation'), phase };
-  return step(
-    waiting,
-    publish(waiting, atMs, { type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }),
-  );
+  return stay(waiting, publish({ type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }));
 }
 
 /** Milliseconds of the first wait for a store, doubled each time up to the longest one (ADR 0008). */
@@ -77,13 +74,13 @@ export function nextStoreWaitMs(beforeMs: number | undefined): number {
   return beforeMs === undefined ? firstStoreWaitMs : Math.min(beforeMs * 2, longestStoreWaitMs);
 }
 
-/** Waits for the store; then the loop continues with a stage. */
+/** Waits for the store; then the loop continues with a part of it. */
 export function waitForStore<State extends PhaseSlice & CountersSlice & StoreWaitSlice>(
   state: State,
   reason: string,
   then: Waiting['then'],
   atMs: number,
-): Step<State> {
+): Move<State> {
   const delayMs = nextStoreWaitMs(state.storeWaitMs);
   return startWait(state, atMs, { on: 'store', reason, delayMs, then });
 }
@@ -97,8 +94,7 @@ export function storeAnswered<State extends StoreWaitSlice>(state: State): State
 export function endWait<State extends PhaseSlice & CountersSlice>(
   state: State,
   { on, reason, then }: Waiting,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const waitedFor = `${on}: ${reason}`;
-  return goTo(then, state, publish(state, atMs, { type: 'WaitEndedEvent', waitedFor }));
+  return goTo(then, state, publish({ type: 'WaitEndedEvent', waitedFor }));
 }

@@ -30,30 +30,16 @@ const rules: readonly KeptRule[] = gitleaks.rules.map((row: TableRow) => ({
   entropy: row.entropy ?? 0,
 }));
 
-interface KeywordSearch {
-  /** Finds, at each place, the longest keyword that begins there: one pass over the text instead of one for each keyword. */
-  readonly longest: RegExp;
-  /** For each keyword, itself and the keywords that it begins with. */
-  readonly implied: ReadonlyMap<string, readonly string[]>;
-}
-
-const keywordSearch = lazily((): KeywordSearch => {
-  const keywords = [...new Set(rules.flatMap((rule) => rule.keywords))].sort(
-    (left, right) => right.length - left.length,
-  );
-  return {
-    longest: new RegExp(`(?=(${keywords.map(literalPattern).join('|')}))`, 'g'),
-    implied: new Map(
-      keywords.map((keyword) => [keyword, keywords.filter((other) => keyword.startsWith(other))]),
-    ),
-  };
+/** Finds, at each place, the longest keyword that begins there: one pass over the text instead of one for each keyword. */
+const longestKeyword = lazily(() => {
+  const keywords = [...new Set(rules.flatMap((rule) => rule.keywords))];
+  const longestFirst = keywords.sort((left, right) => right.length - left.length);
+  return new RegExp(`(?=(${longestFirst.map(literalPattern).join('|')}))`, 'g');
 });
 
-function keywordsIn(text: string): ReadonlySet<string> {
-  const { longest, implied } = keywordSearch();
-  const found = new Set<string>();
-  for (const [, keyword = ''] of text.toLowerCase().matchAll(longest)) found.add(keyword);
-  return new Set([...found].flatMap((keyword) => implied.get(keyword) ?? []));
+function longestKeywordsIn(text: string): readonly string[] {
+  const found = text.toLowerCase().matchAll(longestKeyword());
+  return [...new Set(Array.from(found, ([, keyword = '']) => keyword))];
 }
 
 /** Shannon entropy of a text in bits per character. */
@@ -92,10 +78,8 @@ function redactBy(rule: KeptRule, text: string, mark: string): string {
  * Contract: pure. Source: gitleaks, version in the table; entropy thresholds are its own.
  */
 export function redactByKeptRules(text: string, mark: string): string {
-  const present = keywordsIn(text);
-  let clean = text;
-  for (const rule of rules) {
-    if (rule.keywords.some((keyword) => present.has(keyword))) clean = redactBy(rule, clean, mark);
-  }
-  return clean;
+  const present = longestKeywordsIn(text);
+  const mayApply = ({ keywords }: KeptRule): boolean =>
+    keywords.some((keyword) => present.some((found) => found.startsWith(keyword)));
+  return rules.filter(mayApply).reduce((clean, rule) => redactBy(rule, clean, mark), text);
 }

@@ -1,5 +1,7 @@
 /** Shapes of secrets that the kept rules lack: each is proven to be needed (test/activities/secret-rules.test.ts). */
-import { redactionMark } from './redaction-mark';
+
+/** What replaces a secret in a text. */
+export const redactionMark = '[redacted]';
 
 /** One shape of a secret, and its replacement. */
 export interface RedactionRule {
@@ -15,12 +17,24 @@ const afterPrefix = (pattern: RegExp): RedactionRule => ({
   pattern,
   replacement: `$1${redactionMark}`,
 });
+const inUrl = (pattern: RegExp): RedactionRule => ({
+  pattern,
+  replacement: `$1${redactionMark}$2`,
+  needs: '://',
+});
+const insensitive = (pattern: string): RegExp => new RegExp(pattern, 'gi');
 
-/** Private keys in PEM and PGP armor, whole, or cut off before their last line. */
-const privateKeys: readonly RedactionRule[] = [
-  whole(
-    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----BEGIN)[^]){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g,
-  ),
+/** Private keys in PEM and PGP armor, whole. */
+const privateKeys: readonly RegExp[] = [
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----BEGIN)[^]){0,20000}?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g,
+  // The same as base64, as in kubeconfig and Kubernetes secrets, recognized by the first line of the armor.
+  /\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)[A-Za-z0-9+/=]{8,20000}/g,
+  /\bAGE-SECRET-KEY-1[0-9A-Z]{40,70}/gi,
+  /\bPuTTY-User-Key-File-\d(?:(?!PuTTY-User-Key-File)[^]){0,20000}?Private-MAC: ?[0-9a-f]+/g,
+];
+
+/** The same, cut off before the last line or behind the first one. */
+const cutPrivateKeys: readonly RedactionRule[] = [
   afterPrefix(
     /(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)(?:(?:\s|\\[rn]){0,8}[A-Za-z0-9+/=]{16,200})+/g,
   ),
@@ -30,178 +44,119 @@ const privateKeys: readonly RedactionRule[] = [
     replacement: `${redactionMark}$1`,
     needs: '-----END ',
   },
-  // The same as base64, as in kubeconfig and Kubernetes secrets, recognized by the first line of the armor.
-  whole(
-    /\bLS0tLS1CRUdJTi[A-Za-z0-9+/]{0,40}?(?:UFJJVkFURSBLRV|BSSVZBVEUgS0VZ|QUklWQVRFIEtFW)[A-Za-z0-9+/=]{8,20000}/g,
-  ),
-  whole(/\bAGE-SECRET-KEY-1[0-9A-Z]{40,70}/gi),
-  whole(/\bPuTTY-User-Key-File-\d(?:(?!PuTTY-User-Key-File)[^]){0,20000}?Private-MAC: ?[0-9a-f]+/g),
 ];
 
 /** Tokens that their issuers gave a recognizable prefix. */
-const prefixedTokens: readonly RedactionRule[] = [
+const prefixedTokens: readonly RegExp[] = [
   // Tokens that the kept rules know whole, cut off by a limit or by a vendor's message.
-  whole(
-    /\b(?:gh[pousr]_|github_pat_|gl(?:pat|rt|dt|ptt|cbt|soat)-|npm_|pypi-AgE|AIza|xox[abceoprs]-|xapp-\d-|SG\.|do[opr]_v1_|dapi|shp(?:at|ca|pa|ss)_|(?:sk|rk)_(?:live|test|prod)_|sk-ant-)(?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.-]{16,400}/g,
-  ),
+  /\b(?:gh[pousr]_|github_pat_|gl(?:pat|rt|dt|ptt|cbt|soat)-|npm_|pypi-AgE|AIza|xox[abceoprs]-|xapp-\d-|SG\.|do[opr]_v1_|dapi|shp(?:at|ca|pa|ss)_|(?:sk|rk)_(?:live|test|prod)_|sk-ant-)(?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.-]{16,400}/g,
   // Models: Anthropic, OpenAI and compatible servers, OpenRouter, DeepSeek, Google, Groq, xAI, Hugging Face, Replicate, others.
-  whole(/\bsk-(?=[A-Za-z_-]{0,100}\d)[A-Za-z0-9_-]{16,400}/g),
-  whole(/\bAQ\.Ab[0-9A-Za-z_-]{30,120}/g),
-  whole(
-    /\b(?:gsk|hf|r8|xai|pplx|nvapi|csk|fw|tgp_v1|jina|vck)[_-](?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{20,400}/g,
-  ),
-  whole(/\b(?:tvly|pcsk|lsv2_pt|lsv2_sk|voyage|phc|phx|e2b)[_-][A-Za-z0-9_-]{16,400}/g),
+  /\bsk-(?=[A-Za-z_-]{0,100}\d)[A-Za-z0-9_-]{16,400}/g,
+  /\bAQ\.Ab[0-9A-Za-z_-]{30,120}/g,
+  /\b(?:gsk|hf|r8|xai|pplx|nvapi|csk|fw|tgp_v1|jina|vck)[_-](?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{20,400}/g,
+  /\b(?:tvly|pcsk|lsv2_pt|lsv2_sk|voyage|phc|phx|e2b)[_-][A-Za-z0-9_-]{16,400}/g,
   // Clouds.
-  whole(/\bya29\.[0-9A-Za-z_-]{20,1000}/g),
-  whole(/\b1\/\/0[0-9A-Za-z_-]{30,200}/g),
-  whole(/\bGOCSPX-[0-9A-Za-z_-]{20,60}/g),
-  whole(/\b[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,40}/g),
-  whole(/\b(?:hvs|hvb|hvr)\.[A-Za-z0-9_-]{20,400}/g),
-  whole(/\b(?:sbp|sb_secret|pscale_tkn|pscale_pw|pscale_oauth|napi|neon)_[A-Za-z0-9._-]{20,200}/g),
+  /\bya29\.[0-9A-Za-z_-]{20,1000}/g,
+  /\b1\/\/0[0-9A-Za-z_-]{30,200}/g,
+  /\bGOCSPX-[0-9A-Za-z_-]{20,60}/g,
+  /\b[A-Za-z0-9_~.-]{3}8Q~[A-Za-z0-9_~.-]{31,40}/g,
+  /\b(?:hvs|hvb|hvr)\.[A-Za-z0-9_-]{20,400}/g,
+  /\b(?:sbp|sb_secret|pscale_tkn|pscale_pw|pscale_oauth|napi|neon)_[A-Za-z0-9._-]{20,200}/g,
   // Code hosts, registries, build services.
-  whole(
-    /\b(?:dckr_pat|dckr_oat|rubygems|cio|sgp|oy2|CFPAT|ATCTT3xFfG[A-Z0-9]?|ATBB|ATATT3)[_-]?[A-Za-z0-9_=-]{20,400}/g,
-  ),
+  /\b(?:dckr_pat|dckr_oat|rubygems|cio|sgp|oy2|CFPAT|ATCTT3xFfG[A-Z0-9]?|ATBB|ATATT3)[_-]?[A-Za-z0-9_=-]{20,400}/g,
   // Chat, mail, payment, shops and others.
-  afterPrefix(
-    /(https:\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/)[A-Za-z0-9/_-]{10,200}/g,
-  ),
-  afterPrefix(
-    /(https:\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/)\d+\/[A-Za-z0-9_-]{20,200}/g,
-  ),
-  afterPrefix(/(https:\/\/[a-z0-9.-]{1,100}\.webhook\.office\.com\/)[A-Za-z0-9/@_-]{20,400}/g),
-  whole(/\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}\b/g),
-  whole(/(?<!\d)\d{8,10}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])/g),
-  whole(/\bkey-[0-9a-f]{32}\b/g),
-  whole(/\b[0-9a-f]{32}-us\d{1,2}\b/g),
-  whole(/\bwhsec_[A-Za-z0-9+/=]{20,100}/g),
-  whole(/\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,60}/g),
-  whole(
-    /\b(?:lin_api|lin_oauth|figd|figo|ntn|secret|PMAK|NRAK|glsa|glc|sntrys|sntryu|tskey|pat-(?:na|eu)\d|dp\.(?:pt|st|ct|sa|scim|audit)(?:\.[a-z0-9_-]{2,35})?|ops|EZAK|EZTK|duffel_live|duffel_test|shippo_live|rnd|railway|re)[._-](?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.=-]{20,600}/g,
-  ),
-  whole(/\bsk_[0-9a-f]{48}\b/g),
-  whole(/\bst\.[0-9a-f]{20,30}\.[0-9a-f]{32}\.[0-9a-f]{32}\b/g),
-  whole(/\b(?:nf[bcopu]|bk[a-z]{2}|sq[apu]|tfp)_[A-Za-z0-9_-]{36,100}/g),
-  whole(/\bCCIP[AR]T_[A-Za-z0-9]{20,30}_[0-9a-f]{40}\b/g),
-  whole(/\bAKID[A-Za-z0-9]{32,40}\b/g),
-  whole(/\bAQVN[A-Za-z0-9_-]{35,40}(?![A-Za-z0-9_-])/g),
-  whole(/\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b/g),
-  whole(/\bperm:[A-Za-z0-9=]{8,100}\.[A-Za-z0-9=]{4,100}\.[A-Za-z0-9]{20,100}/g),
-  whole(/\baccess_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}\b/g),
+  /\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}\b/g,
+  /(?<!\d)\d{8,10}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])/g,
+  /\bkey-[0-9a-f]{32}\b/g,
+  /\b[0-9a-f]{32}-us\d{1,2}\b/g,
+  /\bwhsec_[A-Za-z0-9+/=]{20,100}/g,
+  /\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,60}/g,
+  /\b(?:lin_api|lin_oauth|figd|figo|ntn|secret|PMAK|NRAK|glsa|glc|sntrys|sntryu|tskey|pat-(?:na|eu)\d|dp\.(?:pt|st|ct|sa|scim|audit)(?:\.[a-z0-9_-]{2,35})?|ops|EZAK|EZTK|duffel_live|duffel_test|shippo_live|rnd|railway|re)[._-](?=[A-Za-z_.-]{0,60}\d)[A-Za-z0-9_.=-]{20,600}/g,
+  /\bsk_[0-9a-f]{48}\b/g,
+  /\bst\.[0-9a-f]{20,30}\.[0-9a-f]{32}\.[0-9a-f]{32}\b/g,
+  /\b(?:nf[bcopu]|bk[a-z]{2}|sq[apu]|tfp)_[A-Za-z0-9_-]{36,100}/g,
+  /\bCCIP[AR]T_[A-Za-z0-9]{20,30}_[0-9a-f]{40}\b/g,
+  /\bAKID[A-Za-z0-9]{32,40}\b/g,
+  /\bAQVN[A-Za-z0-9_-]{35,40}(?![A-Za-z0-9_-])/g,
+  /\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b/g,
+  /\bperm:[A-Za-z0-9=]{8,100}\.[A-Za-z0-9=]{4,100}\.[A-Za-z0-9]{20,100}/g,
+  /\baccess_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}\b/g,
   // Hashes of passwords: /etc/shadow, htpasswd, bcrypt, Argon2.
-  whole(/\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9=,$+-]{24,400}/g),
-  whole(/\bAQE[a-z][A-Za-z0-9+/_=-]{80,300}/g),
-  whole(/\bA{20,24}[A-Za-z0-9%]{60,200}/g),
-  whole(/\bsl\.(?:u\.)?[A-Za-z0-9_-]{100,1500}/g),
+  /\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9=,$+-]{24,400}/g,
+  /\bAQE[a-z][A-Za-z0-9+/_=-]{80,300}/g,
+  /\bA{20,24}[A-Za-z0-9%]{60,200}/g,
+  /\bsl\.(?:u\.)?[A-Za-z0-9_-]{100,1500}/g,
   // Signed tokens: JWT, JWE, PASETO.
-  whole(/\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,8000}){0,3}/g),
-  whole(/\bv[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{20,8000}(?:\.[A-Za-z0-9_-]{1,2000})?/g),
+  /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,8000}(?:\.[A-Za-z0-9_-]{0,8000}){0,3}/g,
+  /\bv[1-4]\.(?:local|public)\.[A-Za-z0-9_-]{20,8000}(?:\.[A-Za-z0-9_-]{1,2000})?/g,
 ];
 
 /** Ways in which files and protocols write a secret that need the words round it. */
-const written: readonly RedactionRule[] = [
-  afterPrefix(/(\bauthorization["']?\s{0,4}[:=]\s{0,4}["']?digest\s{1,4})[^\r\n]{4,2000}/gi),
-  afterPrefix(/(\bSSWS\s{1,4})[A-Za-z0-9_-]{20,100}/g),
-  afterPrefix(/(\b_auth\s{0,4}[:=]\s{0,4}["']?)[A-Za-z0-9+/]{8,1000}={0,2}/g),
-  afterPrefix(
-    /(\\{0,3}"(?:auth|identitytoken)\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}")(?=[^"]{0,400}[0-9=])[A-Za-z0-9+/]{16,2000}={0,2}/g,
-  ),
-  afterPrefix(
-    /(\b(?:key|name)=\\?["'][\w.-]{0,40}(?:password|passwd|secret|token|apikey|api_key)\\?["']\s{1,8}value=\\?["'])[^"'\r\n\\]{4,400}/gi,
-  ),
-  afterPrefix(
-    /((?:key|token|secret|password|passwd|pwd|signature|code)%3d)(?:[A-Za-z0-9_.~-]|%(?!26|3b)[0-9a-f]{2}){8,2000}/gi,
-  ),
+const written: readonly RegExp[] = [
+  /(https:\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/)[A-Za-z0-9/_-]{10,200}/g,
+  /(https:\/\/(?:\w+\.)?discord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/)\d+\/[A-Za-z0-9_-]{20,200}/g,
+  /(https:\/\/[a-z0-9.-]{1,100}\.webhook\.office\.com\/)[A-Za-z0-9/@_-]{20,400}/g,
+  /(\bauthorization["']?\s{0,4}[:=]\s{0,4}["']?digest\s{1,4})[^\r\n]{4,2000}/gi,
+  /(\bSSWS\s{1,4})[A-Za-z0-9_-]{20,100}/g,
+  /(\b_auth\s{0,4}[:=]\s{0,4}["']?)[A-Za-z0-9+/]{8,1000}={0,2}/g,
+  /(\\{0,3}"(?:auth|identitytoken)\\{0,3}"\s{0,4}:\s{0,4}\\{0,3}")(?=[^"]{0,400}[0-9=])[A-Za-z0-9+/]{16,2000}={0,2}/g,
+  /(\b(?:key|name)=\\?["'][\w.-]{0,40}(?:password|passwd|secret|token|apikey|api_key)\\?["']\s{1,8}value=\\?["'])[^"'\r\n\\]{4,400}/gi,
+  /((?:key|token|secret|password|passwd|pwd|signature|code)%3d)(?:[A-Za-z0-9_.~-]|%(?!26|3b)[0-9a-f]{2}){8,2000}/gi,
+];
+
+/** Secrets recognized by the header or the command in front of them. */
+const placed: readonly RegExp[] = [
+  /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|digest|token|negotiate|ntlm|apikey|api-key|key|hmac|aws4-hmac-sha256)\s{1,4})(?:[^\r\n"'\\]|\\[^rn\s]){4,4000}/gi,
+  /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"'\\,;[\]{}()]{16,4000}/gi,
+  /(\b(?:bearer|basic)\s{1,4})(?=[A-Za-z_.~+/-]{0,200}\d)[A-Za-z0-9_.~+/-]{12,4000}={0,2}/gi,
+  /(\b(?:set-)?cookie2?["']?\s{0,4}[:=]\s{0,4}\[?["']?)[\w!#$%&*+.^|~-]{1,200}=[^\r\n"']{1,8000}/gi,
+  /(\bcurl\b[^\r\n]{0,400}?\s(?:-u|--user)[ =]?["']?[^\s:"']{1,100}:)[^\s"']{1,200}/g,
+];
+
+/** Users and passwords in URLs. */
+const urls: readonly RegExp[] = [
+  /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'<>:[\]]{0,256}:(?!\d{1,5}(?:[/\s"'?#]|$))[^\s"'<>`]{1,512}(@[^\s@/"'<>`])/gi,
+  /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'<>:[\]]{16,512}(@[a-z0-9.-])/gi,
 ];
 
 /** A name whose value is a secret, in files that list names and values separately. */
 const nameEnd =
   '(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|[_-]pass)[\\w.-]{0,20}';
 const named = `[\\w.-]{0,60}${nameEnd}`;
+
 /** What was made by a machine, or by a person as a password: letters and digits. */
 const mixed = '(?=[^\\s"\'`<|,;]{0,200}\\d)(?=[^\\s"\'`<|,;]{0,200}[A-Za-z])';
 
 /** Names and values that a program or a format keeps apart. */
-const apart: readonly RedactionRule[] = [
+const apart: readonly RegExp[] = [
+  // ?token=…
+  /([?&#;](?:[a-z0-9_.-]{0,40}[_.-])?(?:key|apikey|api-key|token|accesstoken|auth|sig|signature|credential|secret|password|passwd|pwd|jwt|sid|session|sessionid|code|assertion)=)[^&\s"'#<>`;[\]]{4,8000}/gi,
   // Docker and Kubernetes: {"name": "DB_PASSWORD", "value": "…"}, the same in YAML.
-  afterPrefix(
-    new RegExp(
-      `((?:\\bname|\\bkey)\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?${named}\\\\{0,3}["']?\\s{0,4},?\\s{0,20}\\\\{0,3}["']?value\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?)[^\\s"',}\\\\]{4,400}`,
-      'gi',
-    ),
+  insensitive(
+    `((?:\\bname|\\bkey)\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?${named}\\\\{0,3}["']?\\s{0,4},?\\s{0,20}\\\\{0,3}["']?value\\\\{0,3}["']?\\s{0,4}[:=]\\s{0,4}\\\\{0,3}["']?)[^\\s"',}\\\\]{4,400}`,
   ),
   // <password>…</password>, <input type="password" value="…">
-  afterPrefix(new RegExp(`(<${named}>)${mixed}[^<\\s]{4,400}(?=</)`, 'gi')),
-  afterPrefix(/(<input\b[^>]{0,200}\btype=["']?password\b[^>]{0,200}\bvalue=["'])[^"']{3,200}/gi),
+  insensitive(`(<${named}>)${mixed}[^<\\s]{4,400}(?=</)`),
+  /(<input\b[^>]{0,200}\btype=["']?password\b[^>]{0,200}\bvalue=["'])[^"']{3,200}/gi,
   // | DB_PASSWORD | … |
-  afterPrefix(
-    new RegExp(`(\\|[ \\t]{0,20}${named}[ \\t]{0,20}\\|[ \\t]{0,20})${mixed}[^\\s|]{8,400}`, 'gi'),
-  ),
+  insensitive(`(\\|[ \\t]{0,20}${named}[ \\t]{0,20}\\|[ \\t]{0,20})${mixed}[^\\s|]{8,400}`),
   // ['x-api-key', '…'] as Node gives raw headers
-  afterPrefix(
-    /(["'](?:x-[\w-]{0,30}(?:key|token|secret|auth)|api-key|apikey|cookie)["']\s{0,4},\s{0,4}["'])[^"'\r\n]{6,4000}/gi,
-  ),
-  afterPrefix(
-    /(\bauth\s{0,4}=\s{0,4}\(\s{0,4}["'][^"'\r\n]{1,80}["']\s{0,4},\s{0,4}["'])[^"'\r\n]{3,200}/g,
-  ),
+  /(["'](?:x-[\w-]{0,30}(?:key|token|secret|auth)|api-key|apikey|cookie)["']\s{0,4},\s{0,4}["'])[^"'\r\n]{6,4000}/gi,
+  /(\bauth\s{0,4}=\s{0,4}\(\s{0,4}["'][^"'\r\n]{1,80}["']\s{0,4},\s{0,4}["'])[^"'\r\n]{3,200}/g,
   // sshpass -p …, mysql -p…
-  afterPrefix(/(\bsshpass\s{1,4}-p\s{0,4}["']?)[^\s"']{3,200}/g),
-  afterPrefix(/(\bmysql(?:dump|admin)?\b[^\r\n|;&]{0,200}?\s-p["']?)[^\s"'-][^\s"']{2,200}/g),
+  /(\bsshpass\s{1,4}-p\s{0,4}["']?)[^\s"']{3,200}/g,
+  /(\bmysql(?:dump|admin)?\b[^\r\n|;&]{0,200}?\s-p["']?)[^\s"'-][^\s"']{2,200}/g,
   // password: >-⏎  …
-  afterPrefix(
-    new RegExp(
-      `(${nameEnd}["']?\\s{0,4}:\\s{0,4}[|>][-+]?[ \\t]{0,4}\\n[ \\t]{1,20})${mixed}\\S{6,400}`,
-      'gi',
-    ),
+  insensitive(
+    `(${nameEnd}["']?\\s{0,4}:\\s{0,4}[|>][-+]?[ \\t]{0,4}\\n[ \\t]{1,20})${mixed}\\S{6,400}`,
   ),
   // "pass": "…", and "the password is …"
-  afterPrefix(
-    new RegExp(
-      `(["']pass\\\\{0,3}["']\\s{0,4}:\\s{0,4}\\\\{0,3}["'])${mixed}[^"'\\s\\\\]{8,200}`,
-      'gi',
-    ),
-  ),
-  afterPrefix(
-    new RegExp(
-      `(\\b(?:password|passphrase|api key|secret key)\\b(?: (?:for|of) [\\w@.-]{1,60})?(?: (?:is|was)|:)\\s{1,4}["'\`]?)${mixed}[^\\s"'\`.,;)]{8,200}`,
-      'gi',
-    ),
+  insensitive(`(["']pass\\\\{0,3}["']\\s{0,4}:\\s{0,4}\\\\{0,3}["'])${mixed}[^"'\\s\\\\]{8,200}`),
+  insensitive(
+    `(\\b(?:password|passphrase|api key|secret key)\\b(?: (?:for|of) [\\w@.-]{1,60})?(?: (?:is|was)|:)\\s{1,4}["'\`]?)${mixed}[^\\s"'\`.,;)]{8,200}`,
   ),
   // Words that open a wallet.
-  afterPrefix(
-    /(\b(?:mnemonic|(?:seed|recovery)[ _-]?phrase)["']?\s{0,4}[:=]\s{0,4}["']?)(?:[a-z]{3,8}[ ,]{1,3}){11,23}[a-z]{3,8}/gi,
-  ),
-];
-
-/** Secrets recognized by their context: headers, URLs, and values of names such as `password`. */
-const placed: readonly RedactionRule[] = [
-  afterPrefix(
-    /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:bearer|basic|digest|token|negotiate|ntlm|apikey|api-key|key|hmac|aws4-hmac-sha256)\s{1,4})(?:[^\r\n"'\\]|\\[^rn\s]){4,4000}/gi,
-  ),
-  afterPrefix(
-    /(\b(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?)[^\s"'\\,;[\]{}()]{16,4000}/gi,
-  ),
-  afterPrefix(
-    /(\b(?:bearer|basic)\s{1,4})(?=[A-Za-z_.~+/-]{0,200}\d)[A-Za-z0-9_.~+/-]{12,4000}={0,2}/gi,
-  ),
-  afterPrefix(
-    /(\b(?:set-)?cookie2?["']?\s{0,4}[:=]\s{0,4}\[?["']?)[\w!#$%&*+.^|~-]{1,200}=[^\r\n"']{1,8000}/gi,
-  ),
-  afterPrefix(/(\bcurl\b[^\r\n]{0,400}?\s(?:-u|--user)[ =]?["']?[^\s:"']{1,100}:)[^\s"']{1,200}/g),
-  {
-    pattern:
-      /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'<>:[\]]{0,256}:(?!\d{1,5}(?:[/\s"'?#]|$))[^\s"'<>`]{1,512}(@[^\s@/"'<>`])/gi,
-    replacement: `$1${redactionMark}$2`,
-    needs: '://',
-  },
-  {
-    pattern: /(\b[a-z][a-z0-9+.-]{1,30}:\/\/)[^\s/@"'<>:[\]]{16,512}(@[a-z0-9.-])/gi,
-    replacement: `$1${redactionMark}$2`,
-    needs: '://',
-  },
-  afterPrefix(
-    /([?&#;](?:[a-z0-9_.-]{0,40}[_.-])?(?:key|apikey|api-key|token|accesstoken|auth|sig|signature|credential|secret|password|passwd|pwd|jwt|sid|session|sessionid|code|assertion)=)[^&\s"'#<>`;[\]]{4,8000}/gi,
-  ),
+  /(\b(?:mnemonic|(?:seed|recovery)[ _-]?phrase)["']?\s{0,4}[:=]\s{0,4}["']?)(?:[a-z]{3,8}[ ,]{1,3}){11,23}[a-z]{3,8}/gi,
 ];
 
 const secretNames =
@@ -212,39 +167,25 @@ const noSecret =
   '(?!\\[redacted\\]|\\d{1,7}\\b|\\$|<|\\{|%|process\\.|os\\.|env[.[(]|import\\.|(?:null|undefined|none|true|false|string|number|boolean|unknown|required|optional|missing|invalid|expired)\\b)';
 
 /** Values of names that hold secrets: in JSON, YAML, env files, connection strings and code with quoted literals. */
-const namedValues: readonly RedactionRule[] = [
-  {
-    // "apiKey": "…", password = '…': the value is quoted, so it is a literal.
-    pattern: new RegExp(
-      `(${secretNames}[\\w-]{0,20}\\\\{0,3}["']?\\]?\\s{0,4}(?::|=|=>|:=)\\s{0,4}(?:\\\\{0,3}["'\`]))${noSecret}(?=[^\\s"'\`\\\\]{0,200}[^a-z\\s"'\`\\\\]|[^\\s"'\`\\\\]{12})[^\\s"'\`\\\\]{4,4000}`,
-      'gi',
-    ),
-    replacement: `$1${redactionMark}`,
-  },
-  {
-    // DB_PASSWORD=…, Password=…;, --token=…: no blank round the sign and no code behind it.
-    pattern: new RegExp(
-      `(${secretNames}[\\w-]{0,20}=)${noSecret}(?!["'\`=(])[^\\s"'\`;,&()]{4,4000}`,
-      'gi',
-    ),
-    replacement: `$1${redactionMark}`,
-  },
-  {
-    // password: …, --token …: unquoted, so only values that look made by a machine.
-    pattern: new RegExp(
-      `(${secretNames}[\\w-]{0,20}["']?(?:\\s{0,4}[:=]\\s{0,4}|\\s{1,4}))${noSecret}(?=[^\\s"'\`;,()[\\]{}<>]{0,200}\\d)(?=[^\\s"'\`;,()[\\]{}<>]{0,200}[A-Za-z])(?![\\w$]{1,100}(?:\\.\\w|\\())[^\\s"'\`;,()[\\]{}<>]{8,4000}`,
-      'gi',
-    ),
-    replacement: `$1${redactionMark}`,
-  },
+const namedValues: readonly RegExp[] = [
+  // "apiKey": "…", password = '…': the value is quoted, so it is a literal.
+  insensitive(
+    `(${secretNames}[\\w-]{0,20}\\\\{0,3}["']?\\]?\\s{0,4}(?::|=|=>|:=)\\s{0,4}(?:\\\\{0,3}["'\`]))${noSecret}(?=[^\\s"'\`\\\\]{0,200}[^a-z\\s"'\`\\\\]|[^\\s"'\`\\\\]{12})[^\\s"'\`\\\\]{4,4000}`,
+  ),
+  // DB_PASSWORD=…, Password=…;, --token=…: no blank round the sign and no code behind it.
+  insensitive(`(${secretNames}[\\w-]{0,20}=)${noSecret}(?!["'\`=(])[^\\s"'\`;,&()]{4,4000}`),
+  // password: …, --token …: unquoted, so only values that look made by a machine.
+  insensitive(
+    `(${secretNames}[\\w-]{0,20}["']?(?:\\s{0,4}[:=]\\s{0,4}|\\s{1,4}))${noSecret}(?=[^\\s"'\`;,()[\\]{}<>]{0,200}\\d)(?=[^\\s"'\`;,()[\\]{}<>]{0,200}[A-Za-z])(?![\\w$]{1,100}(?:\\.\\w|\\())[^\\s"'\`;,()[\\]{}<>]{8,4000}`,
+  ),
 ];
 
 /** All own rules, in the order in which they are applied. */
 export const ownSecretRules: readonly RedactionRule[] = [
-  ...privateKeys,
-  ...prefixedTokens,
-  ...written,
-  ...placed,
-  ...apart,
-  ...namedValues,
+  ...privateKeys.map(whole),
+  ...cutPrivateKeys,
+  ...prefixedTokens.map(whole),
+  ...[...written, ...placed].map(afterPrefix),
+  ...urls.map(inUrl),
+  ...[...apart, ...namedValues].map(afterPrefix),
 ];

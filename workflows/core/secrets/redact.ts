@@ -1,7 +1,6 @@
 /** Takes secrets out of text: the first stage of every sink (model, history, log, span). */
 import { redactByKeptRules } from './kept-secret-rules';
-import { ownSecretRules } from './own-secret-rules';
-import { redactionMark } from './redaction-mark';
+import { ownSecretRules, redactionMark } from './own-secret-rules';
 
 /**
  * Replaces secrets by `[redacted]`: what gitleaks' rules know, then what they lack (ADR 0023): private keys, issuers' tokens, signed tokens, passwords in connection

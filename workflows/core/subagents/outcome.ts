@@ -1,5 +1,6 @@
 /** The outcome of a subagent, as its parent run reads it (ADR 0021). */
 import type { AgentError } from '../failure';
+import { agentError } from '../failure';
 import { defined } from '../json';
 import { failureMessageChars, previewChars } from '../limits';
 import { nanoUsdOf } from '../budget/spend';
@@ -103,12 +104,7 @@ export function subagentError(
   const done = worked === '' ? '' : ` What it had done: ${worked}.`;
   const room = failureMessageChars - done.length;
   const said = `The subagent gave no answer (${why}): ${end.message}`.slice(0, room);
-  return {
-    kind: 'agent',
-    code: 'subagent_failed',
-    message: said + done,
-    hint: hints[why] ?? 'The same task may fail again. Find another way, or do the work yourself.',
-    recoverable: true,
-    toolName,
-  };
+  const hint =
+    hints[why] ?? 'The same task may fail again. Find another way, or do the work yourself.';
+  return agentError('subagent_failed', said + done, { hint, toolName });
 }

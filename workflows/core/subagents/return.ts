@@ -1,6 +1,6 @@
 /** Takes a subagent back: counts what it consumed, and gives its answer, or why there is none, to the model. */
-import { charge, chargeReservation, release } from '../budget/budget';
-import { usdOf } from '../budget/spend';
+import { charge, chargeReservation } from '../budget/budget';
+import { noSpend, usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import type { GuardSlice } from '../guard/state';
 import { addGuardCounts } from '../guard/state';
@@ -8,12 +8,11 @@ import { defined } from '../json';
 import { addFailureLine, count, countFailure } from '../run/account';
 import type { SubagentEnd, SubagentRecord } from '../run/outcome';
 import { toolPolicy } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, goTo, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, goTo, publish, stay } from '../run/move';
 import type { CallingState } from '../tools/calls';
 import { settleFailedCall } from '../tools/calls';
-import type { ProposedToolCall } from '../tools/ports';
-import type { PhaseSlice } from '../run/phases';
+import type { CallInFlight, PhaseSlice } from '../run/phases';
 import { activityIdAt, callsOf, changeToolPhase, replaceCall, runningTools } from '../tools/state';
 import { subagentError } from './outcome';
 import type { SubagentsSlice } from './state';
@@ -42,7 +41,7 @@ function chargeEnd<State extends ReturningState>(
     case 'lost':
       return chargeReservation(state, callId);
     case 'not-started':
-      return release(state, callId);
+      return charge(state, callId, noSpend);
   }
 }
 
@@ -64,20 +63,13 @@ function recordOf(runId: string, agent: string, end: SubagentEnd): SubagentRecor
   return { runId, agent, status: end.status, ...defined({ reason: end.reason, usd }) };
 }
 
-/** A subagent at work: its call, the call's activity id, and its run id. */
-interface Delegated {
-  readonly call: ProposedToolCall;
-  readonly callId: string;
-  readonly runId: string;
-}
-
 /** Charges, counts, records, and publishes a subagent that returned. */
 function account<State extends ReturningState>(
   state: State,
-  { call, callId, runId }: Delegated,
+  { call, callId }: CallInFlight,
+  runId: string,
   end: SubagentEnd,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const agent = toolPolicy(state, call.name)?.subagent?.agent ?? call.name;
   const record = recordOf(runId, agent, end);
   const counted = countTime(chargeEnd(state, callId, end), end);
@@ -85,9 +77,9 @@ function account<State extends ReturningState>(
     ...counted,
     subagents: [...counted.subagents, record].slice(-recordedSubagents),
   };
-  return step(
+  return stay(
     kept,
-    publish(kept, atMs, {
+    publish({
       type: 'SubagentEndedEvent',
       toolCallId: call.toolCallId,
       runId,
@@ -103,18 +95,17 @@ export function onSubagentEnded<State extends ReturningState>(
   state: State,
   toolCallId: string,
   end: SubagentEnd,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const calls = callsOf(state);
   const index = calls.findIndex(({ call }) => call.toolCallId === toolCallId);
   const progress = calls[index];
-  if (progress?.status.type !== 'delegated') return step(state);
+  if (progress?.status.type !== 'delegated') return stay(state);
   const { call, status } = progress;
   const { runId } = status;
-  const delegated = { call, callId: activityIdAt(state, index), runId };
-  return andThen(account(state, delegated, end, atMs), (after) => {
+  const callId = activityIdAt(state, index);
+  return andThen(account(state, { call, callId }, runId, end), (after) => {
     if (end.type !== 'ended' || end.status !== 'completed' || end.head === undefined)
-      return settleFailedCall(after, call, subagentError(call.name, end), atMs);
+      return settleFailedCall(after, call, subagentError(call.name, end));
     const answered = { ...call, answer: { runId, head: end.head } };
     return goTo(
       'run-calls',
@@ -124,14 +115,15 @@ export function onSubagentEnded<State extends ReturningState>(
 }
 
 /** Takes the end of a subagent that was stopped with the run. */
-export function landSubagent<State extends ReturningState>(
+export function keepSubagent<State extends ReturningState>(
   state: State,
-  landed: Delegated,
+  inFlight: CallInFlight,
   end: SubagentEnd,
-  atMs: number,
-): Step<State> {
-  const line = `${landed.call.name}: stopped with the run: ${end.message}`;
-  return andThen(account(state, landed, end, atMs), (after) =>
-    step(countFailure(addFailureLine(after, line))),
+): Move<State> {
+  const { call, runId } = inFlight;
+  if (runId === undefined) return stay(state);
+  const line = `${call.name}: stopped with the run: ${end.message}`;
+  return andThen(account(state, inFlight, runId, end), (after) =>
+    stay(countFailure(addFailureLine(after, line))),
   );
 }

@@ -3,6 +3,7 @@ import { budgetLeft, reserve } from '../budget/budget';
 import type { Allowance } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import type { AgentError } from '../failure';
+import { agentError } from '../failure';
 import { handedCaps, waitingCalls, waitingSubagents } from '../guard/handed-caps';
 import type { GuardSlice } from '../guard/state';
 import { invariant } from '../invariant';
@@ -11,8 +12,8 @@ import type { HandedLimits, Limits } from '../limits';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice, RunRequest, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
-import type { Step } from '../run/step';
-import { andThen, publish, step } from '../run/step';
+import type { Move } from '../run/move';
+import { andThen, publish, stay } from '../run/move';
 import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
 import type { PhaseSlice } from '../run/phases';
 import { activityIdAt, callsOf, readyCalls, replaceCall, settleWithError } from '../tools/state';
@@ -94,29 +95,17 @@ function refusal(
   allotment: Allowance,
   limits: Limits,
 ): AgentError | undefined {
-  const refused = (message: string, hint: string): AgentError => ({
-    kind: 'agent',
-    code: 'subagent_failed',
-    message,
-    hint,
-    recoverable: true,
+  const depth = depthOf(state);
+  const isTooDeep = depth >= limits.maxSubagentDepth;
+  const isBroke = (allotment.nanoUsd ?? 1) <= 0 || (allotment.tokens ?? 1) <= 0;
+  if (!isTooDeep && !isBroke) return undefined;
+  const why = isTooDeep
+    ? `runs may nest ${limits.maxSubagentDepth} deep (limits.maxSubagentDepth), and this run is at depth ${depth}`
+    : 'no budget is left for it';
+  return agentError('subagent_failed', `The subagent was not started: ${why}.`, {
+    hint: 'Do the work yourself.',
     toolName: call.name,
   });
-  const depth = depthOf(state);
-  if (depth >= limits.maxSubagentDepth)
-    return refused(
-      `The subagent was not started: runs may nest ${limits.maxSubagentDepth} deep (limits.maxSubagentDepth), and this run is at depth ${depth}.`,
-      'Do the work yourself.',
-    );
-  const isBroke = (allotment.nanoUsd ?? 1) <= 0 || (allotment.tokens ?? 1) <= 0;
-  return isBroke
-    ? refused('The subagent was not started: no budget is left for it.', 'Do the work yourself.')
-    : undefined;
-}
-
-/** The id of the run that a call starts: that of this run, and the call's place in it. */
-function runIdOf(state: RequestSlice, callId: string): string {
-  return `${ownRunId(state)}/${callId}`;
 }
 
 /** The workflow id: the run key without the id of its first execution. */
@@ -155,23 +144,22 @@ function startSubagent<State extends StartingState>(
   start: SubagentCall,
   allotment: Allowance,
   handed: HandedLimits,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const { call, callId, policy } = start;
   const { limits } = prepared(state).snapshot;
   const refused = refusal(state, start, allotment, limits);
-  if (refused !== undefined) return step(replaceCall(state, settleWithError(call, refused)));
+  if (refused !== undefined) return stay(replaceCall(state, settleWithError(call, refused)));
   const reserved = reserve(state, callId, allotment);
-  const runId = runIdOf(state, callId);
+  const runId = `${ownRunId(state)}/${callId}`;
   const started = replaceCall(reserved.state, {
     call,
     status: { type: 'delegated', runId, limits: handed },
   });
   const request = requestOf(started, start, handed, reserved.allowance);
   const { toolCallId } = call;
-  return step(
+  return stay(
     started,
-    publish(started, atMs, {
+    publish({
       type: 'SubagentStartedEvent',
       toolCallId,
       runId,
@@ -183,24 +171,19 @@ function startSubagent<State extends StartingState>(
 }
 
 /** Starts the subagents among the ready calls: a call that names an agent and has no answer yet. */
-export function startSubagents<State extends StartingState>(
-  state: State,
-  atMs: number,
-): Step<State> {
+export function startSubagents<State extends StartingState>(state: State): Move<State> {
   const calls = readyCalls(state).flatMap(({ call, index }): readonly SubagentCall[] => {
     const policy = toolPolicy(state, call.name)?.subagent;
     return policy === undefined || call.answer !== undefined
       ? []
       : [{ call, callId: activityIdAt(state, index), policy }];
   });
-  if (calls.length === 0) return step(state);
+  if (calls.length === 0) return stay(state);
   const shares = allotments(state, calls);
   const limits = handedLimits(state, prepared(state).snapshot.limits, calls);
-  return calls.reduce<Step<State>>((before, start, index) => {
+  return calls.reduce<Move<State>>((before, start, index) => {
     const handed = limits[index];
     invariant(handed !== undefined, 'each subagent is given limits');
-    return andThen(before, (after) =>
-      startSubagent(after, start, shares[index] ?? {}, handed, atMs),
-    );
-  }, step(state));
+    return andThen(before, (after) => startSubagent(after, start, shares[index] ?? {}, handed));
+  }, stay(state));
 }

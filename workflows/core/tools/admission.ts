@@ -1,5 +1,6 @@
 /** Decides about each call of a reply: it may start, waits for a person, or never runs. */
 import type { AgentError } from '../failure';
+import { agentError } from '../failure';
 import { newPrivileges } from '../people/privileged-parameters';
 import type { PeopleSlice } from '../people/state';
 import { shownText } from '../secrets/shown-text';
@@ -8,46 +9,40 @@ import { askUserTool, completeTaskTool } from './ports';
 import type { ToolCallProgress } from './state';
 import { settleWithError } from './state';
 
-/** Beside other calls, or while a person's message waits, `complete_task` does not end the run. */
-function prematureEnd(call: ProposedToolCall, state: PeopleSlice): AgentError {
-  const personWaits = state.inbox.length > 0;
-  if (!personWaits && state.escalation !== undefined)
-    return {
-      kind: 'agent',
-      code: 'tool_denied',
-      message: 'The run did not end, because a person takes it over first.',
-      hint: `Read what the person says, then call ${completeTaskTool} again if the task is done.`,
-      recoverable: true,
-      toolName: call.name,
-    };
-  return {
-    kind: 'agent',
-    code: 'tool_denied',
-    message: personWaits
-      ? 'The run did not end, because a new message of the user had arrived.'
-      : 'The run did not end, because other tools were called in the same reply.',
-    hint: personWaits
-      ? `Read the new message first, then call ${completeTaskTool} again if the task is done.`
-      : `Look at the other results first, then call ${completeTaskTool} alone.`,
-    recoverable: true,
-    toolName: call.name,
-  };
+/** Beside other calls, or while a person waits, `complete_task` does not end the run. */
+function prematureEnd({ inbox, escalation }: PeopleSlice): AgentError {
+  const didNotEnd = (why: string, first: string): AgentError =>
+    agentError('tool_denied', `The run did not end, because ${why}.`, {
+      hint: first,
+      toolName: completeTaskTool,
+    });
+  if (inbox.length > 0)
+    return didNotEnd(
+      'a new message of the user had arrived',
+      `Read the new message first, then call ${completeTaskTool} again if the task is done.`,
+    );
+  return escalation === undefined
+    ? didNotEnd(
+        'other tools were called in the same reply',
+        `Look at the other results first, then call ${completeTaskTool} alone.`,
+      )
+    : didNotEnd(
+        'a person takes it over first',
+        `Read what the person says, then call ${completeTaskTool} again if the task is done.`,
+      );
 }
 
 /** Without a question that fits into the run's state, nobody could answer. */
-const unreadableQuestion: AgentError = {
-  kind: 'agent',
-  code: 'invalid_params',
-  message: 'Nobody was asked, because the question is empty or longer than 4 KB.',
-  hint: `Call ${askUserTool} with one short question.`,
-  recoverable: true,
-  toolName: askUserTool,
-};
+const unreadableQuestion = agentError(
+  'invalid_params',
+  'Nobody was asked, because the question is empty or longer than 4 KB.',
+  { hint: `Call ${askUserTool} with one short question.`, toolName: askUserTool },
+);
 
 /** The first status of a call. */
 export function admitCall(call: ProposedToolCall, state: PeopleSlice): ToolCallProgress {
   if (call.error !== undefined) return settleWithError(call, call.error);
-  if (call.name === completeTaskTool) return settleWithError(call, prematureEnd(call, state));
+  if (call.name === completeTaskTool) return settleWithError(call, prematureEnd(state));
   if (call.name === askUserTool) {
     const question = call.input?.['question'];
     return typeof question === 'string' && question.trim() !== ''

@@ -4,20 +4,20 @@ import type { ContextSlice } from '../context/state';
 import { toToolResponse } from '../errors/tool-response';
 import { recordInfraError } from '../failover/provider-failure';
 import type { AgentError, InfraError } from '../failure';
+import { agentError } from '../failure';
 import { defined } from '../json';
-import { failureMessageChars } from '../limits';
 import { rearmed, timersOfCall, waitText, withoutExpiry } from '../people/decision-wait';
 import type { PeopleSlice } from '../people/state';
 import { requireNewPrivileges } from '../people/state';
 import { noteCallResult } from '../recovery/trial';
 import type { RecoverySlice } from '../recovery/state';
-import type { AccountSlice, CountersSlice } from '../run/account';
+import type { AccountSlice } from '../run/account';
 import { count } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
-import type { Step } from '../run/step';
-import { andThen, cancelTimers, goTo, publish, step } from '../run/step';
+import type { Move, UnstampedCommand } from '../run/move';
+import { andThen, cancelTimers, goTo, publish, stay } from '../run/move';
 import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { nextStoreWaitMs } from '../run/waiting';
@@ -54,8 +54,7 @@ const unknownToolTimeoutMs = 60_000;
 function startCall<State extends CallingState>(
   state: State,
   { call, index }: PlacedCall,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const { storeId, definition, limits } = prepared(state).snapshot;
   const { toolCallId, name, input, inputBlob, answer } = call;
   const summary = callSummary(call);
@@ -77,28 +76,25 @@ function startCall<State extends CallingState>(
     },
   };
   // The start of a subagent that has answered was published before.
-  if (answer !== undefined) return step(running, command);
-  const entry = publish(state, atMs, { type: 'ToolCallStartedEvent', toolCallId, summary });
-  return step(running, entry, command);
+  if (answer !== undefined) return stay(running, command);
+  const entry = publish({ type: 'ToolCallStartedEvent', toolCallId, summary });
+  return stay(running, entry, command);
 }
 
 /** Starts every ready call as an activity. */
-export function startCalls<State extends CallingState>(state: State, atMs: number): Step<State> {
-  return readyCalls(state).reduce<Step<State>>(
-    (before, placed) => andThen(before, (after) => startCall(after, placed, atMs)),
-    step(state),
+export function startCalls<State extends CallingState>(state: State): Move<State> {
+  return readyCalls(state).reduce<Move<State>>(
+    (before, placed) => andThen(before, (after) => startCall(after, placed)),
+    stay(state),
   );
 }
 
 /** Publishes which calls wait for a person. */
-export function announceWaits(
-  state: PhaseSlice & CountersSlice,
-  atMs: number,
-): readonly RunCommand[] {
+export function announceWaits(state: PhaseSlice): readonly UnstampedCommand[] {
   return callsOf(state).flatMap((progress) => {
     const { type } = progress.status;
     return type === 'awaiting-approval' || type === 'awaiting-answer'
-      ? [publish(state, atMs, { type: 'WaitStartedEvent', waitingFor: waitText(progress) })]
+      ? [publish({ type: 'WaitStartedEvent', waitingFor: waitText(progress) })]
       : [];
   });
 }
@@ -118,10 +114,9 @@ export function onToolCallCompleted<State extends CallingState>(
   state: State,
   { call }: ToolCallProgress,
   result: RunToolResult,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const question = questionAboutOutcome(state, call, result);
-  if (question !== undefined) return askAboutOutcome(state, call, question, atMs);
+  if (question !== undefined) return askAboutOutcome(state, call, question);
   const { error } = result;
   // An output in the form of an error counts as one here: its text may ask for more rights too.
   const noted = result.saysFailed === true ? requireNewPrivileges(state) : state;
@@ -137,8 +132,8 @@ export function onToolCallCompleted<State extends CallingState>(
   });
   const published =
     error === undefined
-      ? noteSuccess(settled, call, result.preview, atMs)
-      : noteFailure(settled, call, error, atMs);
+      ? noteSuccess(settled, call, result.preview)
+      : noteFailure(settled, call, error);
   return andThen(published, (after) => goTo('settle', noteCallResult(after, call, result)));
 }
 
@@ -146,11 +141,10 @@ function askAboutOutcome<State extends CallingState>(
   state: State,
   call: ProposedToolCall,
   question: string,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const asking = replaceCall(state, { call, status: { type: 'awaiting-answer', question } });
   const waitingFor = `an answer: ${question}`;
-  return step(asking, publish(asking, atMs, { type: 'WaitStartedEvent', waitingFor }));
+  return stay(asking, publish({ type: 'WaitStartedEvent', waitingFor }));
 }
 
 /** Takes a failure that only people can fix: the other calls return, then the run ends with the cause. */
@@ -159,22 +153,19 @@ export function onToolCallFailed<State extends CallingState>(
   { call }: ToolCallProgress,
   failure: InfraError,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const fails = runningTools(state)?.failure !== undefined;
   if (failure.code === 'store_unavailable' && !fails) return pauseCall(state, call, failure, atMs);
-  const error: AgentError = {
-    kind: 'agent',
-    code: 'tool_execution_failed',
-    message: failure.message.slice(0, failureMessageChars),
+  const { name: toolName } = call;
+  const error = agentError('tool_execution_failed', failure.message, {
     recoverable: false,
-    toolName: call.name,
-  };
-  const settled = replaceCall(state, settle(call, toToolResponse(error), error, true));
-  const noted = andThen(recordInfraError(settled, failure, atMs), (after) =>
-    noteFailure(after, call, error, atMs),
+    toolName,
+  });
+  return andThen(
+    recordInfraError(state, failure),
+    (after) => settleFailedCall(after, call, error),
+    (after) => abandonWaits(after, failure),
   );
-  const failed = andThen(noted, (after) => abandonWaits(after, failure));
-  return andThen(failed, (after) => goTo('settle', after));
 }
 
 /** Settles a call that ran and failed without a result. */
@@ -182,14 +173,13 @@ export function settleFailedCall<State extends CallingState>(
   state: State,
   call: ProposedToolCall,
   error: AgentError,
-  atMs: number,
-): Step<State> {
+): Move<State> {
   const failed = replaceCall(state, settle(call, toToolResponse(error), error, true));
-  return andThen(noteFailure(failed, call, error, atMs), (after) => goTo('settle', after));
+  return andThen(noteFailure(failed, call, error), (after) => goTo('settle', after));
 }
 
 /** The run will fail: calls that have not started never do, and nobody is asked for anything any more. */
-function abandonWaits<State extends CallingState>(state: State, failure: InfraError): Step<State> {
+function abandonWaits<State extends CallingState>(state: State, failure: InfraError): Move<State> {
   const calls = callsOf(state);
   const failed = changeToolPhase(state, (phase) => ({
     ...phase,
@@ -205,7 +195,7 @@ function abandonWaits<State extends CallingState>(state: State, failure: InfraEr
   );
   const stop: readonly RunCommand[] =
     subagents.length === 0 ? [] : [{ type: 'cancel-activities', callIds: subagents }];
-  return step(failed, ...cancelTimers(calls.flatMap(timersOfCall)), ...stop);
+  return stay(failed, ...cancelTimers(calls.flatMap(timersOfCall)), ...stop);
 }
 
 /** The timer of a call: when a paused one runs again, or a person's time to decide is over. */
@@ -239,16 +229,16 @@ function pauseCall<State extends CallingState>(
   call: ProposedToolCall,
   failure: InfraError,
   atMs: number,
-): Step<State> {
+): Move<State> {
   const timers = state.counters.timers + 1;
   const timerId = `store-${timers}`;
   const { untilMs, storeWaitMs } = nextTry(state, atMs);
   const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, untilMs } };
   const paused = count({ ...replaceCall(state, waiting), storeWaitMs }, { timers });
-  return andThen(recordInfraError(paused, failure, atMs), (noted) =>
-    step(
+  return andThen(recordInfraError(paused, failure), (noted) =>
+    stay(
       noted,
-      publish(noted, atMs, { type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
+      publish({ type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
       ...callTimer(waiting, atMs),
     ),
   );
@@ -258,11 +248,11 @@ function pauseCall<State extends CallingState>(
 export function resumePausedCall<State extends CallingState>(
   state: State,
   timerId: string,
-): Step<State> {
+): Move<State> {
   const paused = callsOf(state).find(
     ({ status }) => status.type === 'paused' && status.timerId === timerId,
   );
-  if (paused === undefined) return step(state);
+  if (paused === undefined) return stay(state);
   const { call } = paused;
   return goTo(
     'run-calls',

@@ -4,7 +4,7 @@ import type { AgentError } from '../failure';
 import type { JsonObject } from '../json';
 import type { Allowance } from '../budget/spend';
 import type { Limits } from '../limits';
-import type { ContentHash, Head } from '../message';
+import type { ContentHash, DefinitionReference, Head } from '../message';
 
 /** What a repeat of a tool call does to the world. */
 export type ToolEffect = 'read' | 'keyed' | 'reconcilable' | 'irreversible';
@@ -128,18 +128,13 @@ export interface CallLikeness {
   readonly idle?: 'waits' | 'waits-first' | 'thinks';
 }
 
-/** Input of one tool execution. */
-export interface RunToolInput {
-  readonly storeId: string;
-  readonly definition: ContentHash;
-  readonly toolCallId: string;
-  readonly name: string;
-  readonly input?: JsonObject;
-  readonly inputBlob?: ContentHash;
+/** Input of one tool execution: with `answer`, it only brings in what a subagent said. */
+export interface RunToolInput
+  extends
+    DefinitionReference,
+    Pick<ProposedToolCall, 'toolCallId' | 'name' | 'input' | 'inputBlob' | 'answer'> {
   /** Stable over attempts, workers and segments. */
   readonly idempotencyKey: string;
-  /** The call is a subagent that has answered: bring the answer in. */
-  readonly answer?: SubagentAnswer;
 }
 
 /** What the loop detector knows of a result. */

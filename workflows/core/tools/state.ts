@@ -1,6 +1,8 @@
 /** The phase in which the tool calls of one reply run, and the state of each call. */
 import { toToolResponse } from '../errors/tool-response';
 import type { AgentError, InfraError } from '../failure';
+import { agentError } from '../failure';
+import { defined } from '../json';
 import type { HandedLimits } from '../limits';
 import { maxCallsPerReply } from '../limits';
 import type { CountersSlice } from '../run/account';
@@ -146,12 +148,9 @@ export function settle(
     name: call.name,
     text,
     isError: error !== undefined,
-    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
+    ...defined({ notice: call.editNotice }),
   };
-  return {
-    call,
-    status: { type: 'settled', pending, ran, ...(error === undefined ? {} : { error }) },
-  };
+  return { call, status: { type: 'settled', pending, ran, ...defined({ error }) } };
 }
 
 /** A settled call that never ran, and why. */
@@ -161,13 +160,9 @@ export function settleWithError(call: ProposedToolCall, error: AgentError): Tool
 
 /** A call that never runs, because the run fails. */
 export function abandoned(call: ProposedToolCall): ToolCallProgress {
-  return settleWithError(call, {
-    kind: 'agent',
-    code: 'tool_denied',
-    message: 'The call was not run, because the run ended with a system error.',
-    recoverable: false,
-    toolName: call.name,
-  });
+  const why = 'The call was not run, because the run ended with a system error.';
+  const error = agentError('tool_denied', why, { recoverable: false, toolName: call.name });
+  return settleWithError(call, error);
 }
 
 /** The result of a call that ran, to append to the transcript. */
@@ -179,22 +174,16 @@ export function pendingResult(call: ProposedToolCall, result: RunToolResult): Pe
       ? { text: result.text ?? result.preview }
       : { result: result.result }),
     isError: result.error !== undefined,
-    ...(call.editNotice === undefined ? {} : { notice: call.editNotice }),
+    ...defined({ notice: call.editNotice }),
   };
 }
 
-/** Activity id of a tool call: its iteration and its place in the reply, such as `t3.0`. */
-export function toolCallActivityId(iteration: number, index: number): string {
-  return `t${iteration}.${index}`;
-}
-
-/** Place of a call in its activity id: the runtime's own call comes after all that a reply can hold. */
-export function activityIndex(phase: PhaseSlice['phase'], index: number): number {
-  const isOwn = isRunningTools(phase) && phase.recovery !== undefined;
-  return isOwn ? maxCallsPerReply + 1 + index : index;
-}
-
-/** Activity id of a call by its place in the phase. */
+/**
+ * Activity id of a call: the iteration and the call's place in the reply, such as `t3.0`. The runtime's own call comes after all
+ * that a reply can hold.
+ */
 export function activityIdAt(state: PhaseSlice & CountersSlice, index: number): string {
-  return toolCallActivityId(state.counters.iterations, activityIndex(state.phase, index));
+  const isOwn = runningTools(state)?.recovery !== undefined;
+  const place = isOwn ? maxCallsPerReply + 1 + index : index;
+  return `t${state.counters.iterations}.${place}`;
 }

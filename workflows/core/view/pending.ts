@@ -97,18 +97,15 @@ function callItem(state: SnapshotSlice, progress: ToolCallProgress): PendingItem
   }
 }
 
-function stageLimit(
-  { untilMs }: { readonly untilMs: number },
-  policy: RecoveryPolicy | undefined,
-): Limited {
-  return { expiresAtMs: untilMs, ...defined({ onExpiry: policy?.onExpiry }) };
-}
-
 /** What recovery asks of a person. */
 function recoveryItems(
   stage: RecoveryStage,
   policy: RecoveryPolicy | undefined,
 ): readonly PendingItem[] {
+  const limit: Limited =
+    'untilMs' in stage
+      ? { expiresAtMs: stage.untilMs, ...defined({ onExpiry: policy?.onExpiry }) }
+      : {};
   switch (stage.type) {
     case 'planning':
     case 'backing-off':
@@ -119,7 +116,7 @@ function recoveryItems(
           type: 'question',
           questionId: stage.questionId,
           question: stage.question,
-          ...stageLimit(stage, policy),
+          ...limit,
         },
       ];
     case 'asking': {
@@ -133,7 +130,7 @@ function recoveryItems(
           tool: toolName === '' ? action.strategy : toolName,
           label: `recovery: ${actionSummary(action)}`.slice(0, 80),
           ...defined({ input: call && parameters }),
-          ...stageLimit(stage, policy),
+          ...limit,
         },
       ];
     }

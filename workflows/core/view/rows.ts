@@ -1,10 +1,8 @@
 /** A run's status as labeled rows: the same words in the Web UI's details and on the command line. */
-import { contextText } from './context-view';
-import { costText } from '../budget/cost';
 import { ringSize } from '../errors/circuit-breaker';
 import { recoveryLine } from './recovery-view';
-import type { RunStatusView } from './status';
-import { cachedText } from '../budget/spend';
+import type { ContextView, RunStatusView } from './status';
+import { cachedText, costText } from '../budget/spend';
 
 /** A label and its value. */
 export type StatusRow = readonly [label: string, value: string];
@@ -31,6 +29,13 @@ function tokenText({ usage, cachedShare, cost }: RunStatusView): string {
 
 function hasEnded({ status }: RunStatusView): boolean {
   return status !== 'running' && status !== 'waiting';
+}
+
+/** `51200 of 64000 tokens (80 %), 2 compactions`. */
+function contextText({ tokens, windowTokens, compactions }: ContextView): string {
+  const share = Math.round((100 * tokens) / Math.max(windowTokens, 1));
+  const times = compactions === 1 ? '1 compaction' : `${compactions} compactions`;
+  return `${tokens} of ${windowTokens} tokens (${share} %)${compactions === 0 ? '' : `, ${times}`}`;
 }
 
 /** Where it is and what answers. */

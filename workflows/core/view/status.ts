@@ -1,18 +1,17 @@
 /** The status of a run, as the query `status` answers it. */
 import { costOf } from '../budget/budget';
-import type { RunCost } from '../budget/cost';
-import type { Usage } from '../budget/spend';
+import type { RunCost, Usage } from '../budget/spend';
 import { cachedShareOf } from '../budget/spend';
+import { contextBounds } from '../context/size';
 import { routeName } from '../failover/provider-health';
 import { defined } from '../json';
+import type { DecisionMade } from '../people/state';
 import { decisionText } from '../people/state';
 import type { ProgressEstimate } from '../recovery/action';
 import type { RunState } from '../run/state';
 import { goalForPeople } from '../secrets/shown-text';
 import type { ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
-import type { ContextView } from './context-view';
-import { contextView } from './context-view';
 import { pendingItems } from './pending';
 import type { RecoveryView } from './recovery-view';
 import { recoveryFields, recoveryReason, recoveryWork } from './recovery-view';
@@ -61,27 +60,29 @@ export interface RunStatusView {
   readonly decisions?: readonly DecisionView[];
 }
 
+/** Size of the conversation against its window. */
+export interface ContextView {
+  /** Input tokens of the last request, as the vendor counted. */
+  readonly tokens: number;
+  readonly windowTokens: number;
+  /** Compactions so far. */
+  readonly compactions: number;
+}
+
 /** A decision that took effect, as people read it. */
-interface DecisionView {
-  /** Id of the approval or the question. */
-  readonly id: string;
-  /** Digest of the action decided on. */
-  readonly digest?: string;
+interface DecisionView extends Pick<DecisionMade, 'id' | 'digest' | 'atMs'> {
   /** `approved by Ada`. */
   readonly what: string;
-  readonly atMs: number;
 }
 
 /** Decisions that the status shows: more than a person may have to look back at (ADR 0022). */
 const shownDecisions = 8;
 
 function decisionViews(state: RunState): readonly DecisionView[] {
-  return state.approvals.made.slice(-shownDecisions).map((made) => ({
-    id: made.id,
-    ...defined({ digest: made.digest }),
-    what: decisionText(made),
-    atMs: made.atMs,
-  }));
+  return state.approvals.made.slice(-shownDecisions).map((made) => {
+    const { decision, by, ...shown } = made;
+    return { ...shown, what: decisionText(made) };
+  });
 }
 
 function isAtWork({ status }: ToolCallProgress): boolean {
@@ -167,6 +168,14 @@ function reason(state: RunState): string | undefined {
   if (phase.type !== 'ended') return undefined;
   const { outcome } = phase;
   return outcome.status === 'completed' ? undefined : outcome.reason;
+}
+
+/** The size of a run's conversation; undefined before the first reply. */
+function contextView(state: RunState): ContextView | undefined {
+  const route = state.snapshot?.chain[state.lastRouteIndex ?? 0];
+  if (route === undefined || state.contextTokens <= 0) return undefined;
+  const { windowTokens } = contextBounds(state, route);
+  return { tokens: state.contextTokens, windowTokens, compactions: state.context.compactions };
 }
 
 /** Characters of an answer or a message that the status shows. */

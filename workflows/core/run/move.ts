@@ -1,0 +1,102 @@
+/** A move of the core: a new state, what the shell must do, and which part of the loop comes next. */
+import type { AgentError, Failure } from '../failure';
+import type { JsonValue } from '../json';
+import { defined } from '../json';
+import type { Head } from '../message';
+import type { ProposedToolCall } from '../tools/ports';
+import type { RuntimeCall } from '../tools/state';
+import type { Stop } from './outcome';
+import type { RunCommand, UnstampedEntry } from './protocol';
+
+/** The part of the loop that a move leads to (`loop.ts`). */
+export type NextPart =
+  | { readonly type: 'prepare' }
+  | { readonly type: 'begin-iteration' }
+  | { readonly type: 'call-model' }
+  /** Nothing of a reply can run; `calls` are the calls that it made. */
+  | {
+      readonly type: 'reject-reply';
+      readonly errors: readonly AgentError[];
+      readonly calls: readonly ProposedToolCall[];
+    }
+  /** At least one call of a reply can run or wait. `head` holds the reply. */
+  | {
+      readonly type: 'admit-calls';
+      readonly calls: readonly ProposedToolCall[];
+      readonly head: Head;
+      readonly recovery?: RuntimeCall;
+    }
+  /** Calls of the current reply became ready. */
+  | { readonly type: 'run-calls' }
+  /** A call of the current reply has its result. */
+  | { readonly type: 'settle' }
+  /** The run reached its goal. */
+  | { readonly type: 'complete'; readonly answer: string; readonly output?: JsonValue }
+  /** The runtime ends the run. */
+  | ({ readonly type: 'fail'; readonly failure?: Failure } & Stop);
+
+/** A command as a room gives it: the loop stamps what is published. */
+export type UnstampedCommand =
+  | Exclude<RunCommand, { type: 'publish' }>
+  | { readonly type: 'publish'; readonly entry: UnstampedEntry };
+
+/** What the core decided about a state. */
+export interface Move<State, Command = UnstampedCommand> {
+  readonly state: State;
+  readonly commands: readonly Command[];
+  readonly next?: NextPart;
+}
+
+/** A move after which the run waits for the next event. */
+export function stay<State>(state: State, ...commands: readonly UnstampedCommand[]): Move<State> {
+  return { state, commands };
+}
+
+/** A move after which the loop continues with a part of it. */
+export function goTo<State>(
+  next: NextPart['type'] & ('prepare' | 'begin-iteration' | 'call-model' | 'run-calls' | 'settle'),
+  state: State,
+  ...commands: readonly UnstampedCommand[]
+): Move<State> {
+  return { state, commands, next: { type: next } };
+}
+
+/** A move that ends the run: always with a reason that a person can read. */
+export function fail<State>(state: State, stop: Stop, failure?: Failure): Move<State> {
+  return { state, commands: [], next: { type: 'fail', ...stop, ...defined({ failure }) } };
+}
+
+/** Decides further about the state of a move; keeps the commands of all, in order. */
+export function andThen<State>(
+  first: Move<State>,
+  ...decisions: readonly ((state: State) => Move<State>)[]
+): Move<State> {
+  return decisions.reduce((before, decide) => {
+    const { state, commands, next = before.next } = decide(before.state);
+    return { state, commands: [...before.commands, ...commands], ...defined({ next }) };
+  }, first);
+}
+
+/** The move with commands before its own. */
+export function precededBy<State>(
+  commands: readonly UnstampedCommand[],
+  decided: Move<State>,
+): Move<State> {
+  return { ...decided, commands: [...commands, ...decided.commands] };
+}
+
+/** A timeline entry; the loop stamps it with time and iteration. */
+export function publish(entry: UnstampedEntry): UnstampedCommand {
+  return { type: 'publish', entry };
+}
+
+/** Commands that stop these timers. */
+export function cancelTimers(timerIds: readonly string[]): readonly UnstampedCommand[] {
+  return timerIds.map((timerId) => ({ type: 'cancel-timer', timerId }));
+}
+
+/** When something happens, and whether the server wants a new segment. */
+export interface Moment {
+  readonly atMs: number;
+  readonly rollOverSuggested?: boolean;
+}
