@@ -15,15 +15,10 @@ const extractionIntervalMs = 3_600_000;
 /** Registers the search attributes and creates the schedule of learned patterns. */
 export async function setup(
   context: CommandContext,
-  options: CommonOptions & {
-    readonly taskQueue?: string;
-    readonly schedule: boolean;
-    readonly every?: number;
-  },
+  options: CommonOptions & { readonly taskQueue?: string; readonly schedule: boolean },
 ): Promise<void> {
   const environment = readEnvironment(context.variables, context.directory);
-  const { taskQueue = environment.taskQueue, every } = options;
-  const everyMs = every && every * 60_000;
+  const { taskQueue = environment.taskQueue } = options;
   await withTemporal(environment, async ({ client, connection, server }) => {
     const { address, namespace } = server;
     const { added, present } = await registerSearchAttributes(connection, namespace);
