@@ -6,7 +6,7 @@ import {
   infraPolicies,
   infraPolicy,
 } from '../../workflows/core/errors/failure-policy';
-import { restAfter } from '../../workflows/core/failover/provider-health';
+import { cooldownAfter } from '../../workflows/core/failover/provider-health';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { SharedHealth, Store } from '../stores/store';
@@ -103,17 +103,17 @@ export async function reportFailedCall(
 ): Promise<void> {
   const reason = failoverReason(failure);
   if (reason === undefined || infraPolicy(failure).action !== 'fail-over') return;
-  const rest = restAfter(reason, failure, call.limits, atMs);
+  const cooldown = cooldownAfter(reason, failure, call.limits, atMs);
   const soonest = atMs + Math.max(fixedProbeMs, failure.retryAfterMs ?? 0);
   const report = store.reportFailure({
     route: call.route,
     reason,
     message: failure.message,
-    status: rest.cooldownUntilMs > 0 ? 'down' : 'degraded',
-    ...rest,
+    status: cooldown.cooldownUntilMs > 0 ? 'down' : 'degraded',
+    ...cooldown,
     ...(infraPolicies[reason].healsByWaiting
       ? {}
-      : { probeFromMs: Math.min(rest.probeFromMs, soonest) }),
+      : { probeFromMs: Math.min(cooldown.probeFromMs, soonest) }),
     holder: call.holder,
     atMs,
   });

@@ -3,8 +3,8 @@
  * catalog; a model that none of them names is unknown.
  */
 import type { ModelPrice } from '../../workflows/core/budget/spend';
-import type { Correction } from './model-overrides';
-import { corrections } from './model-overrides';
+import type { Correction } from './model-corrections';
+import { corrections } from './model-corrections';
 import type { PriceTable, WindowTable } from './model-tables';
 import { checkPrices, namesOf, rowOf } from './model-tables';
 import { isSnapshotOf, publishedPrices, publishedWindow } from './genai-prices-catalog';

@@ -6,7 +6,7 @@ import {
   isRecovering,
   recordRouteFailure,
   recordRouteSuccess,
-  restAfter,
+  cooldownAfter,
 } from '../../workflows/core/failover/provider-health';
 import { initialFailover } from '../../workflows/core/failover/state';
 import { aLimits, aRoute, anInfraError } from '../support/builders';
@@ -79,5 +79,5 @@ test.each([
   ],
   ['a reason without cooldown never', 'format', {}, { cooldownUntilMs: 0, probeFromMs: 0 }],
 ] as const)('probes %s', (_what, reason, failure, rest) => {
-  expect(restAfter(reason, failure, defaultLimits, 1_000)).toEqual(rest);
+  expect(cooldownAfter(reason, failure, defaultLimits, 1_000)).toEqual(rest);
 });

@@ -54,8 +54,8 @@ export function decideCompaction(facts: CompactionFacts): CompactionDecision {
   const { measure, bounds, done, config, refused, largerRoute } = facts;
   const last = done.at(-1);
   const fits = fitsBounds(measure, bounds) && !refused;
-  const isThin = last !== undefined && shrunkShare(last) < config.minShrinkShare;
-  if (fits && !isThin) return { type: 'send' };
+  const shrankTooLittle = last !== undefined && shrunkShare(last) < config.minShrinkShare;
+  if (fits && !shrankTooLittle) return { type: 'send' };
   const tier = done.length < config.maxCompactions - 1 ? decideTier(facts) : undefined;
   if (tier !== undefined) return { type: 'compact', tier, trimTail: false };
   if (fits) return { type: 'send' };

@@ -11,7 +11,7 @@ import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import { addNote } from '../model-call/next-request';
-import { initialCircuitBreaker, isTripped, ringSize, trackError } from './circuit-breaker';
+import { isTripped, resetBreaker, ringSize, trackError } from './circuit-breaker';
 import { buildErrorRecoveryMessage, shownToolName } from './recovery-message';
 import { normalizeText } from './fingerprint';
 import type { ErrorsSlice } from './state';
@@ -40,7 +40,7 @@ export function healErrors<State extends ErrorsSlice & AccountSlice>(
 ): Move<State> {
   const entries = state.unhealed.map((code) => publish({ type: 'HealedEvent', code, how }));
   const healed = countHealed(state, state.unhealed);
-  return stay({ ...healed, unhealed: [], breaker: initialCircuitBreaker }, ...entries);
+  return stay(resetBreaker({ ...healed, unhealed: [] }), ...entries);
 }
 
 type ErrorTaker = ErrorsSlice & AccountSlice & NextRequestSlice & ApprovalsSlice & SnapshotSlice;

@@ -21,6 +21,13 @@ export function trackError(state: CircuitBreakerState, message: string): Circuit
   return { ring: [...state.ring, normalizeText(message)].slice(-ringSize) };
 }
 
+/** Empties the ring, as any successful tool call and any answer of a person do (R-BREAKER-2). */
+export function resetBreaker<State extends { readonly breaker: CircuitBreakerState }>(
+  state: State,
+): State {
+  return { ...state, breaker: initialCircuitBreaker };
+}
+
 /** True when all slots are filled and identical. */
 export function isTripped(state: CircuitBreakerState): boolean {
   const [first] = state.ring;

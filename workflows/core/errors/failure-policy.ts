@@ -1,4 +1,7 @@
-/** One row per failure code: the only place that says who must act on it. */
+/**
+ * One row per infrastructure code: what the core does about it, and whether Temporal may retry it. A stop by the guard or by a
+ * person is no failure and has no row: it is never retried. Agent errors have their table in `../failure.ts`.
+ */
 import { defaultLimits } from '../limits';
 import type { AgentErrorCode, InfraError, SystemFailureCode } from '../failure';
 import type { FailoverReason } from '../limits';

@@ -1,4 +1,4 @@
-/** The recovery message: what the model reads about the errors of the iteration before. Sent once, never stored (R-ERR-1). */
+/** The recovery message: what the model reads about the errors of the previous iteration. Sent once, never stored (R-ERR-1). */
 import type { AgentError } from '../failure';
 import { recoveryInstructions } from '../failure';
 import { noteProvenance } from '../model-call/next-request';

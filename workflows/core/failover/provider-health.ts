@@ -16,7 +16,7 @@ const healthy: RouteHealth = {
 };
 
 /** When a route that failed may be tried again. */
-export interface Rest {
+export interface Cooldown {
   readonly cooldownUntilMs: number;
   readonly probeFromMs: number;
 }
@@ -27,20 +27,20 @@ export interface Rest {
  * Source: R-FAIL-1, R-FAIL-5, R-FAIL-6. A short cooldown is probed at half of it: at its start the probe would be an
  * immediate retry (ADR 0017).
  */
-export function restAfter(
+export function cooldownAfter(
   reason: FailoverReason,
   failure: Pick<InfraError, 'retryAfterMs' | 'spared'>,
   limits: Pick<Limits, 'cooldownMs' | 'probeLeadMs'>,
   atMs: number,
-): Rest {
+): Cooldown {
   const requestedMs = failure.retryAfterMs ?? 0;
   if (failure.spared === true)
     return { cooldownUntilMs: atMs + requestedMs, probeFromMs: atMs + requestedMs };
-  const restMs = Math.max(limits.cooldownMs[reason], requestedMs);
-  const leadMs = Math.min(limits.probeLeadMs, Math.floor(restMs / 2));
+  const cooldownMs = Math.max(limits.cooldownMs[reason], requestedMs);
+  const leadMs = Math.min(limits.probeLeadMs, Math.floor(cooldownMs / 2));
   return {
-    cooldownUntilMs: restMs > 0 ? atMs + restMs : 0,
-    probeFromMs: restMs > 0 ? atMs + Math.max(restMs - leadMs, requestedMs) : 0,
+    cooldownUntilMs: cooldownMs > 0 ? atMs + cooldownMs : 0,
+    probeFromMs: cooldownMs > 0 ? atMs + Math.max(cooldownMs - leadMs, requestedMs) : 0,
   };
 }
 
@@ -67,16 +67,16 @@ export function recordRouteFailure(
   atMs: number,
 ): ProviderHealthState {
   const before = state.routes[route] ?? healthy;
-  const rest = restAfter(reason, failure, limits, atMs);
+  const cooldown = cooldownAfter(reason, failure, limits, atMs);
   const errorCount = before.errorCount + 1;
   const record: RouteHealth = {
     ...before,
-    status: rest.cooldownUntilMs > 0 ? 'down' : 'degraded',
+    status: cooldown.cooldownUntilMs > 0 ? 'down' : 'degraded',
     errorCount,
     lastError: failure.message,
     lastErrorReason: reason,
-    cooldownUntilMs: Math.max(before.cooldownUntilMs, rest.cooldownUntilMs),
-    probeFromMs: Math.max(before.probeFromMs, rest.probeFromMs),
+    cooldownUntilMs: Math.max(before.cooldownUntilMs, cooldown.cooldownUntilMs),
+    probeFromMs: Math.max(before.probeFromMs, cooldown.probeFromMs),
   };
   return { routes: { ...state.routes, [route]: record } };
 }
@@ -91,7 +91,7 @@ export function isRecovering(state: ProviderHealthState, route: string): boolean
   return (state.routes[route]?.cooldownUntilMs ?? 0) > 0;
 }
 
-/** First route of the chain that may be tried, else the earliest time that one may; a chain of which all is skipped counts whole. */
+/** First route of the chain that may be tried, else the earliest time that one may. If every route would be skipped, none is. */
 export function decideRoute(
   state: ProviderHealthState,
   chain: readonly RouteConfig[],
@@ -99,10 +99,10 @@ export function decideRoute(
   skips: (route: RouteConfig) => boolean = () => false,
 ): RouteDecision {
   const passesOver = chain.every(skips) ? () => false : skips;
-  const restUntil = chain.map((route) =>
+  const triedFromMs = chain.map((route) =>
     passesOver(route) ? Infinity : (state.routes[routeName(route)]?.probeFromMs ?? 0),
   );
-  const routeIndex = restUntil.findIndex((untilMs) => untilMs <= atMs);
+  const routeIndex = triedFromMs.findIndex((untilMs) => untilMs <= atMs);
   if (routeIndex >= 0) return { type: 'use', routeIndex };
-  return { type: 'wait', untilMs: Math.min(...restUntil) };
+  return { type: 'wait', untilMs: Math.min(...triedFromMs) };
 }

@@ -47,7 +47,7 @@ function filesOf(calls: readonly ProposedToolCall[]): readonly string[] {
 
 type Guarded = CappedState & GuardSlice & CountersSlice;
 
-function passedCap(state: Guarded, calls: readonly ProposedToolCall[]): Stop | undefined {
+function exceededCap(state: Guarded, calls: readonly ProposedToolCall[]): Stop | undefined {
   for (const tool of namesOf(calls)) {
     const cap = toolCap(state, tool);
     const wanted = calls.filter(({ name }) => name === tool).length;
@@ -57,7 +57,7 @@ function passedCap(state: Guarded, calls: readonly ProposedToolCall[]): Stop | u
   return undefined;
 }
 
-function passedEdits(state: Guarded, calls: readonly ProposedToolCall[]): Stop | undefined {
+function exceededEdits(state: Guarded, calls: readonly ProposedToolCall[]): Stop | undefined {
   for (const file of filesOf(calls)) {
     const wanted = calls.filter(({ editedFile }) => editedFile === file).length;
     const hash = shortHash(file);
@@ -80,7 +80,9 @@ export function stopBeforeTools(
   calls: readonly ProposedToolCall[],
 ): Stop | undefined {
   return (
-    guardBeforeTools(state, calls.length) ?? passedCap(state, calls) ?? passedEdits(state, calls)
+    guardBeforeTools(state, calls.length) ??
+    exceededCap(state, calls) ??
+    exceededEdits(state, calls)
   );
 }
 

@@ -1,4 +1,4 @@
-/** The clock of active time: counts the time that a run works, and ends its limit also in the middle of an activity. */
+/** The clock of active time: counts the time that a run works, and enforces its limit, even in the middle of an activity. */
 import { defined, without } from '../json';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';

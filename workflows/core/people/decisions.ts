@@ -18,7 +18,7 @@ import type { ToolCallProgress } from '../tools/state';
 import { callsOf, findCall, replaceCall, settle } from '../tools/state';
 import { armWait, callOfTimer, digestOf, policyOf, timersOfCall, waitText } from './decision-wait';
 import { emptyAnswer, personText, quotedText } from './person-text';
-import { rememberPrivileges } from './privileged-parameters';
+import { rememberPrivileges } from './new-privileges-after-error';
 import type { ApprovalsSlice, DecisionMade } from './state';
 import { recordAnswer, recordDecision } from './state';
 

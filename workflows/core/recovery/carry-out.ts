@@ -1,7 +1,7 @@
 /** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
 import type { BudgetSlice } from '../budget/state';
 import { healErrors } from '../errors/agent-errors';
-import { initialCircuitBreaker } from '../errors/circuit-breaker';
+import { resetBreaker } from '../errors/circuit-breaker';
 import type { ErrorsSlice } from '../errors/state';
 import type { InfraError } from '../failure';
 import { forgetLoop } from '../guard/loop-guard';
@@ -266,9 +266,8 @@ export function onRecoveryAnswer<State extends ActingState>(
   const { trouble, question, timerId } = escalated;
   const answered = takeAnswer(state, event);
   const renewed: State = {
-    ...forgetLoop(answered.state),
+    ...forgetLoop(resetBreaker(answered.state)),
     progress: restartIdleCount(state.progress),
-    breaker: initialCircuitBreaker,
     recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });

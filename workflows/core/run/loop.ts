@@ -37,7 +37,7 @@ import { modelInput, nextCallId, textsThatFit } from '../model-call/request';
 import type { CallingModel } from '../model-call/state';
 import { notifyAboutWaits } from '../notifications/notifications';
 import { armWaits } from '../people/decision-wait';
-import { rememberPrivileges } from '../people/privileged-parameters';
+import { rememberPrivileges } from '../people/new-privileges-after-error';
 import { settleRuntimeCall } from '../recovery/carry-out';
 import { recoveryGate } from '../recovery/gate';
 import { endRefusedStep, endToolStep } from '../recovery/trial';

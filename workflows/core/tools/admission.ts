@@ -1,7 +1,7 @@
 /** Decides about each call of a reply: it may start, waits for a person, or never runs. */
 import type { AgentError } from '../failure';
 import { agentError } from '../failure';
-import { newPrivileges } from '../people/privileged-parameters';
+import { newPrivileges } from '../people/new-privileges-after-error';
 import type { PeopleSlice } from '../people/state';
 import { shownText } from '../secrets/shown-text';
 import type { ProposedToolCall } from './ports';
