@@ -20,10 +20,12 @@ export interface MeterStart {
 /** The meter of one attempt; `spend` is the sum over all attempts of the call. */
 export class CallMeter {
   private request: PaidRequest | undefined;
+  private uncharged: number;
   private total: CallSpend;
 
   constructor(private readonly start: MeterStart) {
     this.total = start.spend;
+    this.uncharged = start.lostAttempts;
   }
 
   /** All that the call has consumed so far. */
@@ -39,18 +41,23 @@ export class CallMeter {
     if (totalTokens(kept.usage) > totalTokens(this.total.usage)) this.total = kept;
   }
 
-  /**
-   * Admits the attempt's request: gives its output limit.
-   *
-   * Contract: what lost attempts may have consumed is charged first, each at its highest cost.
-   * Errors: `budget_exhausted`; nothing was sent then.
-   */
-  admit(request: PaidRequest): number {
-    for (let lost = 0; lost < this.start.lostAttempts; lost += 1) {
+  /** Charges what lost attempts may have consumed, each once, at the highest cost of such a request. */
+  chargeLost(request: PaidRequest): void {
+    for (; this.uncharged > 0; this.uncharged -= 1) {
       const maxOutputTokens = this.lostLimit(request);
       if (maxOutputTokens !== undefined)
         this.total = addSpend(this.total, worstSpend({ ...request, maxOutputTokens }));
     }
+  }
+
+  /**
+   * Admits a request of the attempt: gives its output limit.
+   *
+   * Contract: what lost attempts may have consumed is charged first.
+   * Errors: `budget_exhausted`; nothing was sent then.
+   */
+  admit(request: PaidRequest): number {
+    this.chargeLost(request);
     const maxOutputTokens = withinAllowance(request, this.left());
     this.request = { ...request, maxOutputTokens };
     return maxOutputTokens;

@@ -276,6 +276,15 @@ const patterns: readonly CommandSpec[] = [
     options: [json()],
     action: async () => (await import('./commands/patterns.ts')).enablePattern,
   },
+  {
+    name: 'export',
+    about: 'print patterns as JSON lines, with their observations if asked',
+    options: [
+      option('--tenant <name>', 'only those of this tenant'),
+      option('--observations', 'with the observations; "type" tells them apart'),
+    ],
+    action: async () => (await import('./commands/patterns.ts')).exportPatterns,
+  },
 ];
 
 const keeping: readonly CommandSpec[] = [
@@ -294,7 +303,7 @@ const keeping: readonly CommandSpec[] = [
   },
   {
     name: 'patterns',
-    about: 'what runs have learned: list, show, disable, enable',
+    about: 'what runs have learned: list, show, disable, enable, export',
     subcommands: patterns,
   },
   {

@@ -21,7 +21,7 @@ import { onNotified } from '../notifications/notifications';
 import { onDecisionTimer } from '../people/decisions';
 import { onEditChecked, uncheckable } from '../people/edit-approval';
 import { onMessageAdded, onSignalDropped } from '../people/messages';
-import { carryOut, onRecoveryPlanFailed, onRecoveryTimer } from '../recovery/carry-out';
+import { onRecoveryPlanFailed, onRecoveryPlanned, onRecoveryTimer } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { stageTimer } from '../recovery/waits';
 import { goalForPeople, shownGoalOf, shownText } from '../secrets/shown-text';
@@ -188,7 +188,7 @@ const handlers = {
   'recovery-planned': (state, { callId, result, atMs }) => {
     const stage = recoveryStage(state, 'planning');
     return stage?.callId === callId
-      ? carryOut(charge(state, callId, result.spend ?? noSpend), result, stage.trouble, atMs)
+      ? onRecoveryPlanned(charge(state, callId, result.spend ?? noSpend), stage, result, atMs)
       : step(state);
   },
   'recovery-plan-failed': (state, { callId, failure, atMs }) => {
@@ -216,8 +216,10 @@ const handlers = {
 
 /** Results that arrive while the run is ending (it lands): result and cost are kept. Other events are handled as usual. */
 const landings = {
-  'run-prepared': (state, { atMs }) => returned(state, prepareCallId, atMs),
-  'run-preparation-failed': (state, { atMs }) => returned(state, prepareCallId, atMs),
+  'run-prepared': (state, { result, atMs }) =>
+    returned(charge(state, prepareCallId, result.spend ?? noSpend), prepareCallId, atMs),
+  'run-preparation-failed': (state, { failure, atMs }) =>
+    returned(chargeFailure(state, prepareCallId, failure), prepareCallId, atMs),
   'model-call-completed': (state, { callId, result, atMs }) =>
     land(state, callId, atMs, (before) => keepReply(before, callId, result)),
   'model-call-held-back': (state, { callId, result, atMs }) =>
@@ -300,10 +302,10 @@ function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>
 }
 
 function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Step<RunState> {
-  const { snapshot, head } = result;
+  const { snapshot, head, spend = noSpend } = result;
   if (state.phase.type !== 'preparing') return step(state);
-  const answered = storeAnswered(state);
-  return goTo('begin-iteration', { ...answered, snapshot, head, phase: { type: 'ready' } });
+  const paid = storeAnswered(charge(state, prepareCallId, spend));
+  return goTo('begin-iteration', { ...paid, snapshot, head, phase: { type: 'ready' } });
 }
 
 function onPreparationFailed(
@@ -311,7 +313,8 @@ function onPreparationFailed(
   { failure, atMs }: EventOf<'run-preparation-failed'>,
 ): Step<RunState> {
   if (state.phase.type !== 'preparing') return step(state);
-  return andThen(recordInfraError(state, failure, atMs), (noted) =>
+  const paid = chargeFailure(state, prepareCallId, failure);
+  return andThen(recordInfraError(paid, failure, atMs), (noted) =>
     infraPolicy(failure).action === 'wait-for-store'
       ? waitForStore(noted, failure.message, 'prepare', atMs)
       : failInfra(noted, failure),
