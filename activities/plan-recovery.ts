@@ -1,4 +1,5 @@
 /** The activity `planRecovery`: a learned pattern first, then the model, then the core's own heuristic; each plan is checked. */
+import { Context } from '@temporalio/activity';
 import { failureMessageChars } from '../workflows/core/limits';
 import type { Message } from '../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/recovery/ports';
@@ -15,10 +16,13 @@ import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
 import { hasCodeFor } from './tool-call/tool-of-run';
-import type { PlannerReply } from './recovery/ask-planner';
-import { askPlanner } from './recovery/ask-planner';
-import { readAction } from './recovery/planner-answer';
-import { plannerInstructions, plannerPrompt } from './recovery/planner-prompt';
+import type { JsonReply, WantedAnswer } from './model-call/ask-for-json';
+import { askForJson } from './model-call/ask-for-json';
+import { wantedEstimate, wantedPlan } from './recovery/planner-answer';
+import { plannerPrompt } from './recovery/planner-prompt';
+
+/** Token limit of a plan and of an estimate (R-REC-3). */
+const answerTokens = 600;
 
 interface Place {
   readonly deps: ActivityDeps;
@@ -102,21 +106,25 @@ async function messagesOf(store: Store, input: PlanRecoveryInput): Promise<reado
   return results.length === 0 ? messages : [...messages, { role: 'tool', results }];
 }
 
-async function ask(place: Place): Promise<PlannerReply> {
+async function ask<Answer>(place: Place, wanted: WantedAnswer<Answer>): Promise<JsonReply<Answer>> {
   const { deps, store, definition, input } = place;
   const { config } = definition;
   const route = input.routeIndex === undefined ? undefined : config.chain[input.routeIndex];
   if (route === undefined) return { problem: 'every route of the chain is cooling down' };
   const provider = deps.catalog.providers.get(route.provider);
   if (provider === undefined) return { problem: `no provider "${route.provider}" on this worker` };
-  return askPlanner({
+  const { limits } = config;
+  return askForJson({
+    ...wanted,
     store,
     provider,
     route,
-    limits: config.limits,
-    system: plannerInstructions(input.thresholds),
-    prompt: plannerPrompt(input.context, config.tools, place.messages),
-    isProbe: input.probe === true,
+    limits,
+    prompt: plannerPrompt(input.context, config, place.messages),
+    maxOutputTokens: answerTokens,
+    timeoutMs: limits.recoveryPlanTimeoutMs,
+    retries: input.probe === true ? 0 : limits.streamRetries,
+    lostAttempts: Context.current().info.attempt - 1,
     holder: `${input.idPrefix}/${input.iteration}/recovery`,
     clock: deps.clock,
     ...defined({ allowance: input.allowance }),
@@ -126,9 +134,13 @@ async function ask(place: Place): Promise<PlannerReply> {
 function resultOf(
   plan: CheckedPlan,
   source: RecoverySource,
-  more: Pick<PlanRecoveryResult, 'patternId' | 'problem' | 'spend'>,
+  more: Pick<PlanRecoveryResult, 'patternId' | 'problem' | 'spend' | 'estimate'>,
 ): PlanRecoveryResult {
   return { ...plan, source, digest: contentHash(canonicalJson(plan.action)), ...more };
+}
+
+function shownProblem(problem: string): string {
+  return boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300);
 }
 
 async function fallBack(
@@ -140,16 +152,7 @@ async function fallBack(
   const checked = await check(place, fallback);
   const { parameters: _unusable, ...inWords } = fallback.action;
   const plan = typeof checked === 'string' ? { action: { ...fallback, action: inWords } } : checked;
-  const shown = boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300);
-  return resultOf(plan, 'heuristic', { problem: shown, ...spent });
-}
-
-/** The plan in a model's answer; a text if there is none that can be used. */
-async function answered(place: Place, text: string): Promise<CheckedPlan | string> {
-  const action = readAction(text);
-  if (action === undefined) return "the planner's answer contains no valid plan";
-  const checked = await check(place, action);
-  return typeof checked === 'string' ? `the plan cannot be used: ${checked}` : checked;
+  return resultOf(plan, 'heuristic', { problem: shownProblem(problem), ...spent });
 }
 
 async function plan(place: Place): Promise<PlanRecoveryResult> {
@@ -157,27 +160,38 @@ async function plan(place: Place): Promise<PlanRecoveryResult> {
   const fitting = known && (await check(place, known));
   if (known !== undefined && typeof fitting === 'object')
     return resultOf(fitting, 'pattern', { patternId: known.patternId });
-  const { spend, ...reply } = await ask(place);
+  const { spend, ...reply } = await ask(place, wantedPlan(place.input.thresholds));
   const spent = defined({ spend });
-  const planned = 'text' in reply ? await answered(place, reply.text) : reply.problem;
-  return typeof planned === 'string'
-    ? fallBack(place, planned, spent)
-    : resultOf(planned, 'model', spent);
+  if ('problem' in reply) return fallBack(place, reply.problem, spent);
+  const checked = await check(place, reply.answer);
+  return typeof checked === 'string'
+    ? fallBack(place, `the plan cannot be used: ${checked}`, spent)
+    : resultOf(checked, 'model', spent);
+}
+
+async function estimate(place: Place): Promise<PlanRecoveryResult> {
+  const { spend, ...reply } = await ask(place, wantedEstimate);
+  return resultOf({ action: place.input.fallback }, 'model', {
+    ...defined({ spend }),
+    ...('answer' in reply ? { estimate: reply.answer } : { problem: shownProblem(reply.problem) }),
+  });
 }
 
 /**
- * Plans a recovery of a stuck run.
+ * Plans a recovery of a stuck run, or estimates the progress.
  *
  * Contract: resolves with the fallback if the planner's provider fails or its answer is unusable.
  * Errors: ApplicationFailure such as `store_unavailable`; the core then uses its heuristic.
  */
 function planRecovery(deps: ActivityDeps, input: PlanRecoveryInput): Promise<PlanRecoveryResult> {
   return withHeartbeat(
-    () => undefined,
+    () => input.purpose,
     async () => {
       const store = storeOf(deps, input.storeId);
       const definition = await loadDefinition(deps, input.definition);
-      return plan({ deps, store, definition, input, messages: await messagesOf(store, input) });
+      const messages = await messagesOf(store, input);
+      const place: Place = { deps, store, definition, input, messages };
+      return input.purpose === 'estimate' ? estimate(place) : plan(place);
     },
   );
 }

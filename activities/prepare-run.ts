@@ -4,7 +4,7 @@ import { isAbsolute, resolve } from 'node:path';
 import type { HandedLimits, Limits } from '../workflows/core/limits';
 import { personTextChars } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/run/ports';
-import type { Allowance } from '../workflows/core/budget/spend';
+import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
 import { usdOf } from '../workflows/core/budget/spend';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
@@ -12,6 +12,7 @@ import type { ActivityDeps } from './definitions/activity-deps';
 import { agentNames, storeOf } from './definitions/activity-deps';
 import type { ResolvedAgent } from './definitions/agent-catalog';
 import { InfraException } from './lifecycle/infra-exception';
+import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { appendPending } from './model-call/pending-results';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import { defined } from '../workflows/core/json';
@@ -163,6 +164,19 @@ async function firstHead(store: Store, given: PrepareRunInput): Promise<Head> {
   ]);
 }
 
+/** A failure after something was spent reports it, so that it is charged. */
+async function withSpend<Result>(
+  spend: CallSpend | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (spend === undefined || !(thrown instanceof InfraException)) throw thrown;
+    throw new InfraException({ ...thrown.failure, spend });
+  }
+}
+
 /**
  * Prepares a run.
  *
@@ -181,22 +195,28 @@ export async function prepareRun(
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
   const head = await firstHead(store, { ...input, goal });
-  const { policies, completion, chain, compaction } = agent;
-  const definition = await store.putBlob(
-    runConfigJson({
-      agent: agent.name,
-      system: agent.system,
-      tools: agent.tools,
-      completion,
-      chain,
-      limits,
-      compaction,
-      workspace,
-      tenant,
-    }),
+  const { completion, chain, compaction } = agent;
+  const { knowledge, spend } = await knowledgeOfAgent(deps, agent, limits, budget);
+  const policies = withAlternatives(agent.policies, knowledge);
+  const definition = await withSpend(spend, () =>
+    store.putBlob(
+      runConfigJson({
+        agent: agent.name,
+        system: agent.system,
+        tools: agent.tools,
+        completion,
+        chain,
+        limits,
+        compaction,
+        workspace,
+        tenant,
+        knowledge,
+      }),
+    ),
   );
   return {
     head,
+    ...defined({ spend }),
     snapshot: {
       agent: agent.name,
       flags: input.flags,

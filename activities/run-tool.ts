@@ -5,12 +5,13 @@ import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';
 import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/core/tools/ports';
-import type { ActivityDeps } from './definitions/activity-deps';
+import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
 import { afterEarlierAttempt, countedAttempt } from './tool-call/attempts';
 import { fenceToolOutput } from './untrusted/fence';
 import { InfraException } from './lifecycle/infra-exception';
+import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { resultIdentityOf } from './identity/result-identity';
 import { boundBytes, boundText, sanitizeText } from './untrusted/sanitizer';
 import { reportsFailure } from './tool-call/reported-failure';
@@ -179,6 +180,13 @@ async function begin(
   });
 }
 
+/** Adds what is known about the tool to an error without a hint. */
+function advised({ config }: RunDefinition, execution: Execution, value: JsonObject): Execution {
+  return execution.type === 'error'
+    ? { ...execution, error: withKnownHint(execution.error, config.knowledge, value) }
+    : execution;
+}
+
 /**
  * Runs one tool call.
  *
@@ -248,5 +256,6 @@ async function runAttempt(
   const { maxLostWorkers } = definition.config.limits;
   const lost = { count: lostWorkers, max: maxLostWorkers };
   const execution = await decideExecution(tool, checked.value, { record, lost }, place);
-  return keepResult(place, tool, execution, resultIdentityOf(tool, value, execution));
+  const informed = advised(definition, execution, value);
+  return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
 }

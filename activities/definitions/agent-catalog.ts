@@ -7,7 +7,7 @@ import type { Completion } from '../../workflows/core/run/ports';
 import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/ports';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Budget } from '../../workflows/core/budget/spend';
-import type { AgentDefinition, RouteDefinition } from './agent';
+import type { AgentDefinition, KnowledgeSource, RouteDefinition } from './agent';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';
 import { checkAgentShape } from './check-definition';
 import { checkCompaction, checkLimits } from './check-limits';
@@ -25,7 +25,6 @@ import { readOutput } from '../tools/read-output';
 import type { Tool } from '../tools/tool';
 import { UserError } from '../lifecycle/user-error';
 import { checkToolName } from '../tools/define-tool';
-import { alternativesOf } from './tool-purpose';
 
 /** Tools that OpenAI accepts in one request; more get 400 (`array_above_max_length`). Two belong to the runtime. */
 const maxTools = 128 - reservedToolNames.length;
@@ -79,6 +78,7 @@ export interface ResolvedAgent {
   readonly registry: ReadonlyMap<string, Tool>;
   /** Whether its runs learn. */
   readonly learns: boolean;
+  readonly knowledge: KnowledgeSource;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
   /** Instructions for the model. */
@@ -110,8 +110,7 @@ function toolSpec({ name, description, inputSchema }: Tool): ToolSpec {
   return { name, description, inputSchema };
 }
 
-function toolPolicy(tool: Tool, tools: readonly Tool[]): ToolPolicy {
-  const alternatives = alternativesOf(tool, tools);
+function toolPolicy(tool: Tool): ToolPolicy {
   return {
     name: tool.name,
     effect: tool.effect,
@@ -123,7 +122,6 @@ function toolPolicy(tool: Tool, tools: readonly Tool[]): ToolPolicy {
       approvals: tool.approvals,
       subagent: tool.subagent && { ...tool.subagent, tools: [] },
     }),
-    ...(alternatives.length === 0 ? {} : { alternatives }),
   };
 }
 
@@ -185,7 +183,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     name,
     completion,
     chain,
-    policies: tools.map((tool) => toolPolicy(tool, tools)),
+    policies: tools.map(toolPolicy),
     limits: checkLimits(where, {
       ...defaultLimits,
       ...iterations,
@@ -201,6 +199,7 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     recovery: resolveRecovery(where, definition.recovery),
     registry: toolsByName(tools),
     learns: definition.patterns !== 'off',
+    knowledge: definition.knowledge ?? 'rules',
     coreTools,
     system: systemPrompt(definition, completion),
     tools: [...tools, ...coreTools].map(toolSpec),

@@ -24,6 +24,9 @@ export interface RouteDefinition {
   readonly prices?: PriceDefinition;
 }
 
+/** How knowledge of tools is made: by rules alone, which costs nothing, or also by one call of the agent's first route. */
+export type KnowledgeSource = 'rules' | 'model';
+
 /** An agent as its author writes it. Resolved once at the start of a run; a later deploy changes new runs only. */
 export interface AgentDefinition {
   readonly name: string;
@@ -44,6 +47,11 @@ export interface AgentDefinition {
   readonly questions?: DecisionPolicy;
   /** Whether its runs record their errors and use learned patterns. Default `on`. */
   readonly patterns?: 'on' | 'off';
+  /**
+   * Source of hints and alternatives for tools whose authors wrote none: rules, which cost nothing (default), or also one call
+   * of the first route, made once per set of tools and stored.
+   */
+  readonly knowledge?: KnowledgeSource;
   /** When and how a long conversation is compacted. */
   readonly compaction?: Partial<CompactionConfig>;
   /** How its runs recover when they are stuck. */

@@ -75,6 +75,7 @@ const agentShape = z.strictObject({
   approvals: anything,
   questions: anything,
   patterns: oneOf('on', 'off').optional(),
+  knowledge: oneOf('rules', 'model').optional(),
   compaction: anything,
   recovery: anything,
 });

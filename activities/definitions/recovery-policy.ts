@@ -15,6 +15,7 @@ const recoveryPolicySchema = z
     actAt: share.default(actAt),
     askAt: share.default(askAt),
     maxPerRun: z.int().min(1).max(1_000).default(5),
+    estimateEvery: z.int().min(1).max(10_000).exactOptional(),
     waitMs: z.int().min(1).max(maxMs).default(86_400_000),
     onExpiry: z.enum(['give-up', 'continue']).default('give-up'),
   })

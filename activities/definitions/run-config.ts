@@ -5,6 +5,8 @@ import { defaultLimits } from '../../workflows/core/limits';
 import type { ResolvedAgent } from './agent-catalog';
 import { checkCompaction, checkLimits } from './check-limits';
 import { InfraException } from '../lifecycle/infra-exception';
+import type { ToolKnowledge } from './tool-knowledge';
+import { toolKnowledgeSchema } from './tool-knowledge';
 import { canonicalJson } from '../stores/content-hash';
 
 /** What was resolved at the start of a run. A later deploy changes new runs only. */
@@ -16,6 +18,7 @@ export interface RunConfig extends Pick<
   readonly workspace?: string | undefined;
   /** Absent = `default`. */
   readonly tenant?: string | undefined;
+  readonly knowledge?: ToolKnowledge | undefined;
 }
 
 const prices = {
@@ -56,6 +59,7 @@ const configSchema = z.object({
   compaction: z.record(z.string(), z.unknown()).optional(),
   workspace: z.string().optional(),
   tenant: z.string().optional(),
+  knowledge: toolKnowledgeSchema.optional(),
 });
 
 /** JSON text of a config; equal configs give equal text. */

@@ -20,10 +20,12 @@ export interface MeterStart {
 /** The meter of one attempt; `spend` is the sum over all attempts of the call. */
 export class CallMeter {
   private request: PaidRequest | undefined;
+  private uncharged: number;
   private total: CallSpend;
 
   constructor(private readonly start: MeterStart) {
     this.total = start.spend;
+    this.uncharged = start.lostAttempts;
   }
 
   /** All that the call has consumed so far. */
@@ -44,19 +46,24 @@ export class CallMeter {
     if (totalTokens(kept.usage) > totalTokens(this.total.usage)) this.total = kept;
   }
 
-  /**
-   * Admits the attempt's request: gives its output limit.
-   *
-   * Contract: what lost attempts may have consumed is charged first, each at its highest cost.
-   * Errors: `budget_exhausted`; nothing was sent then.
-   */
-  admit(request: PaidRequest): number {
-    for (let lost = 0; lost < this.start.lostAttempts; lost += 1) {
+  /** Charges what lost attempts may have consumed, each once, at the highest cost of such a request. */
+  chargeLost(request: PaidRequest): void {
+    for (; this.uncharged > 0; this.uncharged -= 1) {
       // An attempt that could not be paid was never sent.
       const sent = limitWithin(request, this.left());
       if (typeof sent === 'number')
         this.total = addSpend(this.total, worstSpend({ ...request, maxOutputTokens: sent }));
     }
+  }
+
+  /**
+   * Admits a request of the attempt: gives its output limit.
+   *
+   * Contract: what lost attempts may have consumed is charged first.
+   * Errors: `budget_exhausted`; nothing was sent then.
+   */
+  admit(request: PaidRequest): number {
+    this.chargeLost(request);
     const limit = limitWithin(request, this.left());
     if (typeof limit !== 'number')
       throw new InfraException({ code: 'budget_exhausted', message: limit });

@@ -99,16 +99,18 @@ interface Planned {
 
 async function planned(
   parameters: object,
-  more: Pick<PlanRecoveryInput, 'allowance'> = {},
+  more: Partial<Pick<PlanRecoveryInput, 'allowance' | 'purpose' | 'context'>> = {},
+  answer?: object,
 ): Promise<Planned> {
   const action = { toolName: 'save_file', parametersJson: JSON.stringify(parameters) };
-  const text = JSON.stringify({
+  const plannedAction = {
     strategy: 'parameter-adjustment',
     reasoning: 'r',
     action,
     expectedOutcome: '',
     confidence: 0.9,
-  });
+  };
+  const text = JSON.stringify(answer ?? plannedAction);
   const provider = scriptedProvider('scripted', [{ text }]);
   const activities = createActivities({
     store: stored.store,
@@ -133,6 +135,7 @@ async function planned(
     storeId: snapshot.storeId,
     definition: snapshot.definition,
     head: await stored.store.appendNode(undefined, messages),
+    purpose: 'plan',
     context,
     thresholds: { actAt: 0.9, askAt: 0.4 },
     routeIndex: 0,
@@ -193,6 +196,36 @@ test('a planner is asked for what the run can pay, and not at all where that is 
     source: 'heuristic',
     problem: expect.stringContaining('budget_exhausted') as string,
   });
+});
+
+test("an estimate is a model's, with its blockers, and an answer that is none leaves no estimate", async () => {
+  const estimate = {
+    progressPercent: 40,
+    reasoning: 'It waits.',
+    nextMilestone: 'The deploy.',
+    blockers: ['the deploy key is missing'],
+    isStuck: false,
+  };
+  const made = await planned({}, { purpose: 'estimate' }, estimate);
+  expect(made.plan).toMatchObject({ estimate, spend: expect.anything() as object });
+  expect(made.system).toContain('estimate the progress');
+  const none = await planned({}, { purpose: 'estimate' }, { progressPercent: 'half' });
+  expect(none.plan).not.toHaveProperty('estimate');
+  expect(none.plan.problem).toBe('the reply contains no valid answer');
+});
+
+test('a planner reads what a model named as blockers, and what is known of the tools that failed', async () => {
+  const failure = {
+    tool: 'save_file',
+    code: 'tool_execution_failed',
+    message: 'm',
+    times: 3,
+    lastStep: 3,
+  } as const;
+  const estimate = { ...context.estimate, blockers: ['the deploy key is missing'] };
+  const { prompt } = await planned({}, { context: { ...context, estimate, failures: [failure] } });
+  expect(prompt).toContain('Blockers:\n- the deploy key is missing');
+  expect(prompt).toContain('- save_file: Always pass "path".');
 });
 
 test('quotes the error that a run is stuck on in the notes of the runtime', () => {

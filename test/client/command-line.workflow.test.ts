@@ -252,6 +252,14 @@ describe('setup', () => {
     expect((await holdfast(['patterns', 'list', '--tenant', 'default'])).err).toBe(
       'No patterns.\n',
     );
+    const exported = jsonLines((await holdfast(['patterns', 'export', '--observations'])).out);
+    expect(exported.map(({ type, tenant }) => [type, tenant])).toEqual([
+      ['pattern', 'acme'],
+      ...Array.from({ length: 3 }, () => ['observation', 'acme']),
+    ]);
+    expect(jsonLines((await holdfast(['patterns', 'export', '--tenant', 'acme'])).out)).toEqual([
+      exported[0],
+    ]);
   });
 });
 

@@ -70,6 +70,33 @@ test('a loop is stuck at once, and its description is a blocker', () => {
   });
 });
 
+test('what a model names as a blocker makes a run stuck until it is dealt with, and stays with the estimate', () => {
+  const named = {
+    progressPercent: 40,
+    reasoning: 'It waits for a key.',
+    nextMilestone: 'The deploy.',
+    blockers: ['the deploy key is missing'],
+    isStuck: false,
+  };
+  const state = { ...succeed(initialProgress, 'a'), modelEstimate: named };
+  expect(stuckReason(state, undefined)).toMatchObject({
+    code: 'no_progress',
+    reason: expect.stringContaining('the deploy key is missing') as string,
+  });
+  expect(stuckReason(succeed(state, 'b'), undefined)).toBeDefined();
+  const failed = fail(state, 'no such file');
+  expect(estimateProgress(failed, undefined)).toMatchObject({
+    progressPercent: 40,
+    isStuck: true,
+    blockers: ['the deploy key is missing', 'read failed: tool_execution_failed: no such file'],
+  });
+  const handled = restartCount(state);
+  expect(stuckReason(handled, undefined)).toBeUndefined();
+  expect(estimateProgress(handled, undefined)).toEqual(named);
+  const next = { ...handled, modelEstimate: { ...named, blockers: [], isStuck: true } };
+  expect(stuckReason(next, undefined)).toMatchObject({ reason: named.reasoning });
+});
+
 test('waits and outages make no run stuck', () => {
   const waited = times(9, succeed(initialProgress, 'a'), (state) => endStep(state, true));
   expect(stuckReason(waited, undefined)).toBeUndefined();

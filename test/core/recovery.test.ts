@@ -63,6 +63,35 @@ test('advice goes along once as a note and is never stored', () => {
   );
 });
 
+test('a model estimates the progress every few steps, and what it names as a blocker is planned for at once', () => {
+  const blockers = ['the deploy key is missing'];
+  const estimate = { progressPercent: 40, reasoning: 'r', nextMilestone: 'm', blockers };
+  let read = 0;
+  const driver = new RunDriver({
+    prepare: () =>
+      aSnapshot({ tools: [aTool('search')], recovery: { ...policy, estimateEvery: 2 } }),
+    model: ({ input }) =>
+      input.note?.includes('Way out') === true
+        ? { text: 'done' }
+        : { calls: [{ name: 'search', input: { query: String((read += 1)) } }] },
+    tool: () => ({ output: `news ${read}` }),
+    plan: ({ purpose }, count) =>
+      purpose === 'plan'
+        ? { action: action() }
+        : count === 1
+          ? anInfraError('store_unavailable')
+          : { estimate: { ...estimate, isStuck: false } },
+  }).run();
+  expect(driver.outcome.status).toBe('completed');
+  expect(driver.plans.map(({ purpose, context: { steps } }) => [purpose, steps])).toEqual([
+    ['estimate', 2],
+    ['estimate', 4],
+    ['plan', 4],
+  ]);
+  expect(driver.plans[2]?.context.estimate).toMatchObject({ blockers, isStuck: true });
+  expect(driver.entries.find(({ type }) => type === 'StuckEvent')).toMatchObject({ blockers });
+});
+
 test('a planner that fails for good leaves the heuristic, in words', () => {
   const driver = stuckRun(() => anInfraError('store_unavailable'), {}, 'Way out').run();
   expect(driver.outcome.status).toBe('completed');

@@ -166,5 +166,12 @@ export function describePatternStore(name: string, engine: ContractEngine): void
       expect(await store.patterns.patterns()).toEqual([]);
       expect(await store.patterns.observations('default')).toEqual([]);
     });
+
+    it("keeps the first knowledge of a tools' definition", async () => {
+      expect(await store.patterns.knowledge('digest')).toBeUndefined();
+      await store.patterns.keepKnowledge('digest', '{"first":true}');
+      await store.patterns.keepKnowledge('digest', '{"first":false}');
+      expect(await store.patterns.knowledge('digest')).toBe('{"first":true}');
+    });
   });
 }

@@ -27,6 +27,7 @@ const base: AgentDefinition = {
 
 const agents: readonly AgentDefinition[] = [
   base,
+  { ...base, name: 'learned', knowledge: 'model' },
   {
     ...base,
     name: 'two-vendors',
@@ -89,6 +90,20 @@ test('the ledger is the bill, over retries, refusals, a cut stream, the prompt c
   expect(cost).toMatchObject({ budgetUsd: 5 });
   expect(cost.estimatedUsd).toBeUndefined();
   expect(outcome.report.usage.cacheReadTokens).toBeGreaterThan(0);
+});
+
+test('what a model was asked about the tools is charged to the run that asked, and to no other', async () => {
+  const knowing = JSON.stringify({ tools: [{ name: 'read', hints: [] }] });
+  world.emulator.script([reply.text(knowing), reply.text('Done.'), reply.text('Done.')]);
+  const budget = { usd: 5 };
+  const [first, usd] = await billed(() => world.run({ agent: 'learned', goal: 'Say it.', budget }));
+  const [second, less] = await billed(() =>
+    world.run({ agent: 'learned', goal: 'Say it.', budget }),
+  );
+  expect(first.report.cost.usd).toBeCloseTo(usd, 8);
+  expect(second.report.cost.usd).toBeCloseTo(less, 8);
+  expect(less).toBeLessThan(usd);
+  world.emulator.assertDrained();
 });
 
 test('a stream that broke off is paid for, by what was said, and told as an estimate', async () => {

@@ -257,6 +257,15 @@ const patterns: readonly CommandSpec[] = [
     args: patternId,
     action: async () => (await import('./commands/patterns.ts')).enablePattern,
   },
+  {
+    name: 'export',
+    about: 'print patterns as JSON lines, with their observations if asked',
+    options: [
+      option('--tenant <name>', 'only those of this tenant'),
+      option('--observations', 'with the observations; "type" tells them apart'),
+    ],
+    action: async () => (await import('./commands/patterns.ts')).exportPatterns,
+  },
 ];
 
 const keeping: readonly CommandSpec[] = [
@@ -271,7 +280,7 @@ const keeping: readonly CommandSpec[] = [
   },
   {
     name: 'patterns',
-    about: 'what runs have learned: list, show, disable, enable',
+    about: 'what runs have learned: list, show, disable, enable, export',
     subcommands: patterns,
   },
   {

@@ -121,6 +121,20 @@ export class PatternStore {
     });
   }
 
+  /** Knowledge of a set of tools, by the digest of their definitions. */
+  async knowledge(digest: string): Promise<string | undefined> {
+    const sql = 'SELECT {record}, {record_sum} FROM @tool_knowledge WHERE digest = ?';
+    const [row] = (await this.select(sql, [digest])).map(recordRowOf);
+    return row && contentHash(row.record) === row.recordSum ? row.record : undefined;
+  }
+
+  /** Keeps it; the first one stays. */
+  async keepKnowledge(digest: string, json: string): Promise<void> {
+    const sql = `INSERT INTO @tool_knowledge (digest, record, record_sum) VALUES (?, ?, ?)
+                 ON CONFLICT (digest) DO NOTHING`;
+    await this.database.write((query) => query(sql, [digest, json, contentHash(json)]));
+  }
+
   private select(sql: string, values: readonly SqlValue[]): Promise<readonly SqlRow[]> {
     return this.database.read((query) => query(sql, values));
   }

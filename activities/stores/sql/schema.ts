@@ -41,6 +41,7 @@ const tables: readonly string[] = [
      ${record}
    )`,
   'CREATE INDEX patterns_by_cluster ON @patterns (tenant, cluster)',
+  `CREATE TABLE @tool_knowledge (digest $key PRIMARY KEY, ${record})`,
 ];
 
 /** A database whose tables may be missing. */

@@ -18,8 +18,16 @@ function fenceProblem(text: string): string | undefined {
   return inside.includes(opened) ? 'holds its own code inside' : undefined;
 }
 
+/** Hints that the runtime makes of the tools' own definitions (activities/knowledge). */
+const definitionHints =
+  /^(?:Other tools for the same purpose: [\w, ]+\.|"place" is [\w ]+\.|Always pass "place"\.)$/;
+
 function isTrustedHint(hint: unknown): boolean {
-  return hint === authorHint || hint === defaultHint;
+  return (
+    hint === authorHint ||
+    hint === defaultHint ||
+    (typeof hint === 'string' && definitionHints.test(hint))
+  );
 }
 
 function isErrorJson(line: string): boolean {

@@ -31,6 +31,25 @@ export async function listPatterns(
   else output.write(`${patternTable(found, output.columns(), nowMs).join('\n')}\n`);
 }
 
+/** `holdfast patterns export`. */
+export async function exportPatterns(
+  context: CommandContext,
+  { tenant, observations = false }: { readonly tenant?: string; readonly observations?: boolean },
+): Promise<void> {
+  const write = (type: string, exported: object): void => {
+    context.output.write(`${JSON.stringify({ type, ...exported })}\n`);
+  };
+  const nowMs = Date.now();
+  await withStore(context, async ({ patterns }) => {
+    for (const pattern of await patterns.patterns(tenant))
+      write('pattern', shownPattern(pattern, nowMs));
+    if (!observations) return;
+    for (const each of tenant === undefined ? await patterns.tenants() : [tenant])
+      for (const observation of await patterns.observations(each))
+        write('observation', observation);
+  });
+}
+
 /** `holdfast patterns show`. */
 export const showPattern: OnePattern = async (context, id, options) => {
   const found = await withStore(context, ({ patterns }) => patterns.pattern(id));

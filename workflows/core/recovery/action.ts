@@ -117,6 +117,8 @@ export interface RecoveryPolicy {
   readonly askAt: number;
   /** Plans per run; a person's answer restarts the count. Default 5 (ADR 0026). */
   readonly maxPerRun: number;
+  /** Steps after which a model estimates the progress. Default: never; the runtime's own estimate costs nothing. */
+  readonly estimateEvery?: number;
   /** Milliseconds that a question or an approval of recovery waits for a person. Default 86,400,000 (ADR 0026). */
   readonly waitMs: number;
   /** What is done when nobody answers in time. Default `give-up`. */

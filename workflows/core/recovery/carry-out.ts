@@ -23,6 +23,7 @@ import { addNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
+import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
 import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
@@ -62,6 +63,18 @@ function goOn<State extends ActingState>(
   return goTo('begin-iteration', { ...state, phase: { type: 'ready' } }, ...commands);
 }
 
+/** Takes the plan, or the estimate, in flight. */
+export function onRecoveryPlanned<State extends ActingState>(
+  state: State,
+  { purpose, trouble }: Planning,
+  result: PlanRecoveryResult,
+  atMs: number,
+): Move<State> {
+  if (purpose !== 'estimate') return carryOut(state, result, trouble, atMs);
+  const progress = { ...state.progress, ...defined({ modelEstimate: result.estimate }) };
+  return goOn({ ...state, progress });
+}
+
 /** Takes the failure of the plan in flight: no reason to fail, so the heuristic decides. */
 export function onRecoveryPlanFailed<State extends ActingState>(
   state: State,
@@ -69,6 +82,7 @@ export function onRecoveryPlanFailed<State extends ActingState>(
   failure: InfraError,
   atMs: number,
 ): Move<State> {
+  if (stage.purpose === 'estimate') return goOn(state);
   const plan: Plan = {
     action: stage.fallback,
     source: 'heuristic',
@@ -90,8 +104,7 @@ function countTry<State extends RecoverySlice>(
   return { ...state, recovery: { ...state.recovery, retries: { [toolName]: before + 1 } } };
 }
 
-/** Takes a plan. */
-export function carryOut<State extends ActingState>(
+function carryOut<State extends ActingState>(
   state: State,
   planned: Plan,
   trouble: RecoveryTrouble,

@@ -27,6 +27,9 @@ import { startEscalation } from './waits';
 /** Characters of the goal in a plan's context. */
 const goalChars = 1_000;
 
+/** An estimate is asked for while nothing is known to be wrong. */
+const noTrouble: StuckReason = { code: 'no_progress', reason: 'The progress is estimated.' };
+
 /** What the gate reads, and what it reserves for a plan. */
 export type GateState = RecoveringState &
   BudgetSlice &
@@ -104,6 +107,7 @@ function routeOf(state: GateState, atMs: number): Pick<PlanRecoveryInput, 'route
 
 function startPlanning<State extends GateState>(
   state: State,
+  purpose: PlanRecoveryInput['purpose'],
   { actAt, askAt }: RecoveryPolicy,
   context: StuckContext,
   atMs: number,
@@ -111,23 +115,25 @@ function startPlanning<State extends GateState>(
   const { next, recovery, counters } = state;
   const { snapshot, head } = prepared(state);
   const idPrefix = shortHash(state.runKey);
-  const callId = `r${counters.iterations}`;
+  // A plan may follow an estimate in the same iteration.
+  const callId = `r${counters.iterations}${purpose === 'plan' ? '' : '.1'}`;
   const fallback = heuristicAction(state, context.trouble, context.exhaustedTools);
   const { state: paid, allowance } = reserve(state, callId);
   const phase: Recovering = {
     type: 'recovering',
-    stage: { type: 'planning', callId, fallback, trouble: context.trouble },
+    stage: { type: 'planning', callId, purpose, fallback, trouble: context.trouble },
   };
   return stay(
     { ...paid, phase },
     {
       type: 'plan-recovery',
       callId,
-      summary: 'plan a recovery',
+      summary: purpose === 'plan' ? 'plan a recovery' : 'estimate the progress',
       input: {
         storeId: snapshot.storeId,
         definition: snapshot.definition,
         head,
+        purpose,
         context,
         thresholds: { actAt, askAt },
         ...routeOf(state, atMs),
@@ -150,6 +156,21 @@ function refuted(state: RecoverySlice): StuckReason | undefined {
   return { code: 'no_progress', reason: `The last recovery did not help: ${tried}` };
 }
 
+/** Asks a model how far the run is, every few steps; undefined if it is not yet time. */
+function startEstimate<State extends GateState>(
+  state: State,
+  policy: RecoveryPolicy,
+  atMs: number,
+): Move<State> | undefined {
+  const { recovery, progress } = state;
+  const { steps } = progress;
+  const isDue = steps - recovery.estimatedStep >= (policy.estimateEvery ?? Infinity);
+  if (!isDue) return undefined;
+  const trouble = troubleOf(state, noTrouble, undefined);
+  const asked: State = { ...state, recovery: { ...recovery, estimatedStep: steps } };
+  return startPlanning(asked, 'estimate', policy, contextOf(asked, undefined, trouble), atMs);
+}
+
 /**
  * What is done before the next iteration of a run that is stuck; undefined if the iteration starts as usual.
  *
@@ -163,9 +184,9 @@ export function recoveryGate<State extends GateState>(
   if (policy === undefined || state.recovery.handledStep === state.progress.steps) return undefined;
   const loop = findLoop(state.guard.evidence);
   const stuck = refuted(state) ?? stuckReason(state.progress, loop);
-  if (stuck === undefined) return undefined;
   const isSpent = state.recovery.plans >= policy.maxPerRun;
-  if (isSpent && policy.mode === 'observe') return undefined;
+  if (stuck === undefined || (isSpent && policy.mode === 'observe'))
+    return startEstimate(state, policy, atMs);
   return andThen(closeTrial(state, false), (closed) => {
     const context = contextOf(closed, loop, troubleOf(closed, stuck, loop));
     const { trouble, estimate } = context;
@@ -180,7 +201,7 @@ export function recoveryGate<State extends GateState>(
       [announced],
       isSpent
         ? startEscalation(closed, escalateAction(closed, trouble, why), trouble, atMs)
-        : startPlanning(closed, policy, context, atMs),
+        : startPlanning(closed, 'plan', policy, context, atMs),
     );
   });
 }

@@ -3,13 +3,20 @@ import type { ActivityTimes } from '../activity-times';
 import type { Allowance, CallSpend } from '../budget/spend';
 import type { ContentHash, Head } from '../message';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
-import type { RecoveryAction, RecoveryPolicy, RecoverySource, StuckContext } from './action';
+import type {
+  ProgressEstimate,
+  RecoveryAction,
+  RecoveryPolicy,
+  RecoverySource,
+  StuckContext,
+} from './action';
 
-/** Input of a recovery plan. */
+/** Input of a recovery plan, or of a progress estimate by a model. */
 export interface PlanRecoveryInput {
   readonly storeId: string;
   readonly definition: ContentHash;
   readonly head: Head;
+  readonly purpose: 'plan' | 'estimate';
   readonly context: StuckContext;
   /** The run's thresholds, which the planner is told. */
   readonly thresholds: Pick<RecoveryPolicy, 'actAt' | 'askAt'>;
@@ -37,6 +44,8 @@ export interface PlanRecoveryResult extends ActivityTimes {
   readonly call?: ProposedToolCall;
   /** Binds a person's decision to this action. */
   readonly digest: ContentHash;
+  /** Only for the purpose `estimate`, where the model gave one. */
+  readonly estimate?: ProgressEstimate;
   /** Why the model's plan was not used. */
   readonly problem?: string;
   /** What the planner's model consumed; absent where none was asked. */

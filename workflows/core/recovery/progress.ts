@@ -59,9 +59,10 @@ export function noteFailure(
   };
 }
 
-/** A person said something: the count starts again. */
+/** A person said something: the count starts again, and what a model's estimate named is dealt with. */
 export function restartIdleCount(state: ProgressState): ProgressState {
-  return { ...state, idleSteps: 0 };
+  const { modelEstimate: made } = state;
+  return { ...state, idleSteps: 0, ...(made && { modelEstimate: { ...made, isHandled: true } }) };
 }
 
 /** Ends a step; one that is neutral (a wait, an outage) does not count as a step without progress. */
@@ -84,9 +85,8 @@ export function endStep(state: ProgressState, isNeutral = false): ProgressState 
 /** Restarts the count: everything so far has been handled. */
 export function restartCount(state: ProgressState): ProgressState {
   return {
-    ...state,
+    ...restartIdleCount(state),
     memory: recount(state.memory),
-    idleSteps: 0,
     recentSteps: 0,
     recentGains: 0,
   };
@@ -114,6 +114,15 @@ function lowProgress({ recentSteps, recentGains }: ProgressState): boolean {
   return recentSteps >= lowProgressSteps && recentGains < recentSteps * lowProgressShare;
 }
 
+/** What a model's estimate says is in the way, until it is dealt with. */
+function modelReason({ modelEstimate }: ProgressState): string | undefined {
+  if (modelEstimate === undefined || modelEstimate.isHandled === true) return undefined;
+  const { isStuck, reasoning, blockers } = modelEstimate;
+  if (isStuck) return reasoning;
+  const [blocker] = blockers;
+  return blocker === undefined ? undefined : `The estimate of a model names a blocker: ${blocker}`;
+}
+
 /** Why the run is stuck; undefined if it is not. */
 export function stuckReason(
   state: ProgressState,
@@ -131,6 +140,8 @@ export function stuckReason(
       code: 'no_progress',
       reason: `The same blocker came in ${blocker.times} steps: ${blockerText(blocker)}`,
     };
+  const reason = modelReason(state);
+  if (reason !== undefined) return { code: 'no_progress', reason };
   if (lowProgress(state))
     return {
       code: 'low_progress',
@@ -144,29 +155,43 @@ function percentOf(state: ProgressState): number {
   return Math.round(95 * (1 - 1 / (1 + state.gainingSteps / 5)));
 }
 
+/** What the counts alone say, where no model has estimated the progress. */
+function countedEstimate(state: ProgressState): Omit<ProgressEstimate, 'isStuck'> {
+  return {
+    progressPercent: percentOf(state),
+    reasoning: `${state.gainingSteps} of ${state.steps} steps brought something new.`,
+    nextMilestone: 'The next new result, or the answer.',
+    blockers: [],
+  };
+}
+
 /**
- * Estimates the progress from what the run has seen.
+ * Estimates the progress from what the run has seen, and from what a model last said of it.
  *
- * Source: R-PROG-2 to R-PROG-7. Only steps count, so neither an outage nor a wait for a person makes a run stuck.
+ * Source: R-PROG-2 to R-PROG-8. Only steps count, so neither an outage nor a wait for a person makes a run stuck.
  */
 export function estimateProgress(
   state: ProgressState,
   loop: LoopSeen | undefined,
 ): ProgressEstimate {
   const stuck = stuckReason(state, loop);
-  const blockers = state.memory.failures.map(blockerText);
-  const [newest] = blockers.slice(-1);
-  const counted = `${state.gainingSteps} of ${state.steps} steps brought something new.`;
+  const estimate = state.modelEstimate ?? countedEstimate(state);
+  const failures = state.memory.failures.map(blockerText);
+  const newest = failures.at(-1);
   return {
-    progressPercent: percentOf(state),
-    reasoning: stuck?.reason ?? counted,
+    progressPercent: estimate.progressPercent,
+    reasoning: stuck?.reason ?? estimate.reasoning,
     nextMilestone:
       loop !== undefined
         ? 'Break the loop.'
         : newest !== undefined
           ? `Get past the blocker: ${newest}`
-          : 'The next new result, or the answer.',
-    blockers: loop === undefined ? blockers : [...blockers, loop.description],
+          : estimate.nextMilestone,
+    blockers: [
+      ...estimate.blockers,
+      ...failures,
+      ...(loop === undefined ? [] : [loop.description]),
+    ],
     isStuck: stuck !== undefined,
   };
 }

@@ -4,6 +4,7 @@ import type { PhaseSlice } from '../run/phases';
 import type {
   FailedCall,
   LatestStep,
+  ProgressEstimate,
   RecoveryAction,
   RecoveryPolicy,
   RecoverySource,
@@ -46,6 +47,8 @@ export interface ProgressState {
   readonly recentGains: number;
   readonly underWay: StepUnderWay;
   readonly latest?: LatestStep;
+  /** The newest estimate of a model; `isHandled` once recovery or a person dealt with it. */
+  readonly modelEstimate?: ProgressEstimate & { readonly isHandled?: true };
 }
 
 /** A step that has just started. */
@@ -88,6 +91,8 @@ export interface RecoveryState {
   readonly refutedStep: number;
   /** What that action was for: people and planners must read that the trouble persists. */
   readonly refutedTrouble?: string;
+  /** Step after which a model was last asked for an estimate. */
+  readonly estimatedStep: number;
   /** Plans since the start, or since a person's last answer. */
   readonly plans: number;
   /** All plans and waits, for ids. */
@@ -120,6 +125,7 @@ export const initialRecovery: RecoverySlice = {
   recovery: {
     handledStep: -1,
     refutedStep: -1,
+    estimatedStep: 0,
     plans: 0,
     count: 0,
     retries: {},
@@ -144,7 +150,12 @@ export interface TimedWait {
 
 /** A stage of recovery: part of the state, so that it survives a worker's death. */
 export type RecoveryStage = { readonly trouble: RecoveryTrouble } & (
-  | { readonly type: 'planning'; readonly callId: string; readonly fallback: RecoveryAction }
+  | {
+      readonly type: 'planning';
+      readonly callId: string;
+      readonly purpose: 'plan' | 'estimate';
+      readonly fallback: RecoveryAction;
+    }
   /** A retry waits a little first. */
   | ({ readonly type: 'backing-off'; readonly plan: Plan } & TimedWait)
   /** A person decides whether the action is carried out. */

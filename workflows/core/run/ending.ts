@@ -206,7 +206,8 @@ function keepResult(state: RunState, callId: string, event: RunEvent): RunState 
   if (type === 'model-call-completed') return keepReply(state, callId, event.result);
   if (type === 'model-call-held-back') return takeAppended(state, event.result.headBefore, 0);
   if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
-  if (type === 'recovery-planned') return charge(state, callId, event.result.spend ?? noSpend);
+  if (type === 'recovery-planned' || type === 'run-prepared')
+    return charge(state, callId, event.result.spend ?? noSpend);
   return state;
 }
 

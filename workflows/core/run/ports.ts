@@ -1,5 +1,5 @@
 /** The activity `prepareRun` as the core sees it: what a run is started with, and the snapshot that it carries. */
-import type { Allowance, Budget } from '../budget/spend';
+import type { Allowance, Budget, CallSpend } from '../budget/spend';
 import type { CompactionConfig } from '../context/compaction-thresholds';
 import type { HandedLimits, Limits } from '../limits';
 import type { ContentHash, Head } from '../message';
@@ -87,6 +87,8 @@ export interface PrepareRunInput extends RunRequest {
 export interface PrepareRunResult {
   readonly snapshot: AgentSnapshot;
   readonly head: Head;
+  /** What the preparation consumed: it may ask a model about the tools. */
+  readonly spend?: CallSpend;
 }
 
 /** The slice of what a run was started with. */

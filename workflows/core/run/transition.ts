@@ -18,7 +18,7 @@ import { onDecisionTimer } from '../people/decisions';
 import { onEditChecked, uncheckable } from '../people/edit-approval';
 import { onMessageAdded, onSignalDropped } from '../people/messages';
 import type { Planning } from '../recovery/carry-out';
-import { carryOut, onRecoveryPlanFailed, onRecoveryTimer } from '../recovery/carry-out';
+import { onRecoveryPlanFailed, onRecoveryPlanned, onRecoveryTimer } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { stageTimer } from '../recovery/waits';
 import { goalForPeople, shownGoalOf, shownText } from '../secrets/shown-text';
@@ -30,6 +30,7 @@ import { endOnceIdle, onReturned } from './ending';
 import { reply, runLoop } from './loop';
 import { onAnswer, onApproval, onEscalationRequested } from './people-input';
 import type { RunCommand, RunEvent } from './protocol';
+import { prepareCallId } from './protocol';
 import type { RunState } from './state';
 import { initialSlices } from './state';
 import type { Move } from './move';
@@ -180,7 +181,7 @@ const handlers = {
   'notification-failed': onNotified,
   'recovery-planned': (state, { callId, result, atMs }) =>
     take(state, planning(state, callId), (stage) =>
-      carryOut(charge(state, callId, result.spend ?? noSpend), result, stage.trouble, atMs),
+      onRecoveryPlanned(charge(state, callId, result.spend ?? noSpend), stage, result, atMs),
     ),
   'recovery-plan-failed': (state, { callId, failure, atMs }) =>
     take(state, planning(state, callId), (stage) =>
@@ -247,10 +248,10 @@ function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>
 }
 
 function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Move<RunState> {
-  const { snapshot, head } = result;
+  const { snapshot, head, spend = noSpend } = result;
   if (state.phase.type !== 'preparing') return stay(state);
-  const answered = storeAnswered(state);
-  return goTo('begin-iteration', { ...answered, snapshot, head, phase: { type: 'ready' } });
+  const paid = storeAnswered(charge(state, prepareCallId, spend));
+  return goTo('begin-iteration', { ...paid, snapshot, head, phase: { type: 'ready' } });
 }
 
 function onPreparationFailed(
@@ -258,7 +259,8 @@ function onPreparationFailed(
   { failure, atMs }: EventOf<'run-preparation-failed'>,
 ): Move<RunState> {
   if (state.phase.type !== 'preparing') return stay(state);
-  return andThen(recordInfraError(state, failure), (noted) =>
+  const paid = chargeFailure(state, prepareCallId, failure);
+  return andThen(recordInfraError(paid, failure), (noted) =>
     infraPolicy(failure).action === 'wait-for-store'
       ? waitForStore(noted, failure.message, 'prepare', atMs)
       : failInfra(noted, failure),

@@ -25,7 +25,7 @@ export interface RecoveryView {
 export function recoveryWork(stage: RecoveryStage): string {
   switch (stage.type) {
     case 'planning':
-      return 'stuck: planning a recovery';
+      return stage.purpose === 'plan' ? 'stuck: planning a recovery' : 'estimating the progress';
     case 'backing-off':
       return `stuck: a pause before ${actionSummary(stage.plan.action)}`;
     case 'asking':

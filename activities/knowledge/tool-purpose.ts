@@ -1,12 +1,10 @@
 /** Which tools serve the same purpose: verbs of one group, with the same required input, about the same thing (ADR 0030). */
+import type { KnownTool } from '../definitions/tool-knowledge';
+import { mostAlternatives } from '../definitions/tool-knowledge';
 import { hasRole } from '../identity/parameter-roles';
 import { isJsonObject } from '../tools/input-schema';
-import type { Tool } from '../tools/tool';
 import type { VerbGroup } from '../tools/tool-verbs';
 import { verbGroupOf, wordsOf } from '../tools/tool-verbs';
-
-/** Alternatives of one tool that are kept (ADR 0027). */
-const mostAlternatives = 3;
 
 /** Shortest word that counts as a noun: shorter ones are mostly articles and prepositions. */
 const shortestThing = 4;
@@ -19,7 +17,7 @@ interface Purpose {
   readonly requires: string;
 }
 
-function requiredTypes({ inputSchema }: Tool): readonly string[] {
+function requiredTypes({ inputSchema }: KnownTool): readonly string[] {
   const { properties, required } = inputSchema;
   if (!Array.isArray(required) || !isJsonObject(properties)) return [];
   return required
@@ -31,7 +29,7 @@ function requiredTypes({ inputSchema }: Tool): readonly string[] {
     .sort();
 }
 
-function purposeOf(tool: Tool): Purpose {
+function purposeOf(tool: KnownTool): Purpose {
   const [firstSentence = ''] = tool.description.split(/[.;\n]/);
   const words = [...wordsOf(tool.name), ...wordsOf(firstSentence)];
   return {
@@ -44,16 +42,16 @@ function purposeOf(tool: Tool): Purpose {
 }
 
 /** Reading may be replaced by reading only: an alternative must not do more to the world. */
-function isSafe(tool: Tool, other: Tool): boolean {
-  return tool.effect !== 'read' || other.effect === 'read';
+export function mayReplace(tool: KnownTool, other: KnownTool): boolean {
+  return other.name !== tool.name && (tool.effect !== 'read' || other.effect === 'read');
 }
 
 /** Tools that serve the same purpose as one, those that share most words with it first. */
-export function alternativesOf(tool: Tool, tools: readonly Tool[]): readonly string[] {
+export function alternativesOf(tool: KnownTool, tools: readonly KnownTool[]): string[] {
   const { verbGroup, things, requires } = purposeOf(tool);
   if (verbGroup === undefined || requires === '') return [];
   return tools
-    .filter((other) => other.name !== tool.name && isSafe(tool, other))
+    .filter((other) => mayReplace(tool, other))
     .map((other) => ({ name: other.name, purpose: purposeOf(other) }))
     .filter(({ purpose }) => purpose.verbGroup === verbGroup && purpose.requires === requires)
     .map(({ name, purpose }) => ({
@@ -64,4 +62,17 @@ export function alternativesOf(tool: Tool, tools: readonly Tool[]): readonly str
     .sort((one, other) => other.shared - one.shared || (one.name < other.name ? -1 : 1))
     .map(({ name }) => name)
     .slice(0, mostAlternatives);
+}
+
+/** The tool that finds files, a search before a listing. */
+export function finderOf(tools: readonly KnownTool[]): string | undefined {
+  const finders = tools.filter((tool) => {
+    const { verbGroup, things } = purposeOf(tool);
+    return (
+      verbGroup === 'find' &&
+      ['file', 'path', 'directory', 'folder'].some((word) => things.has(word))
+    );
+  });
+  const lists = (name: string): boolean => wordsOf(name).includes('list');
+  return (finders.find(({ name }) => !lists(name)) ?? finders[0])?.name;
 }
