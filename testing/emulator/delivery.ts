@@ -130,6 +130,10 @@ async function perform(response: ServerResponse, action: Action): Promise<void> 
   }
 }
 
+function isEndOnly(action: Action): boolean {
+  return action.type === 'wait' || (action.type === 'end' && action.how === 'eof');
+}
+
 /**
  * Carries out the actions in order; stops when the client disconnects. Returns what the model had sent by the end.
  *
@@ -148,9 +152,11 @@ export async function deliver(
     onProgress(progress);
   };
   response.on('error', () => undefined);
-  for (const action of actions) {
+  for (const [index, action] of actions.entries()) {
     if (isGone(response)) {
-      advance({ finished: true, abandoned: true });
+      // A client may leave at the vendor's closing event, before the connection's own end: it has everything.
+      const hasAll = actions.slice(index).every(isEndOnly);
+      advance({ finished: true, ...(hasAll ? { landed: true } : { abandoned: true }) });
       return produced;
     }
     if (action.type === 'stall') advance({ landed: true });
