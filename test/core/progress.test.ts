@@ -13,8 +13,8 @@ import {
   noteFailure,
   noteSuccess,
   restartCount,
-  stuckReason,
 } from '../../workflows/core/recovery/progress';
+import { stuckReason } from '../../workflows/core/recovery/stuck';
 import { anAgentError } from '../support/builders';
 import { fc } from '../support/properties';
 

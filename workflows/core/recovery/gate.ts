@@ -16,8 +16,9 @@ import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from '
 import { exhaustedTools } from './bounds';
 import { escalateAction, heuristicAction } from './heuristics';
 import type { PlanRecoveryInput } from './ports';
-import type { LoopSeen, StuckReason } from './progress';
-import { estimateProgress, stuckReason, stuckSteps } from './progress';
+import { estimateProgress } from './progress';
+import type { LoopSeen, StuckReason } from './stuck';
+import { stuckReason, stuckSteps } from './stuck';
 import type { Recovering, RecoverySlice } from './state';
 import { activePolicy } from './state';
 import { closeTrial } from './trial';

@@ -1,22 +1,14 @@
-/** Progress of a run: counts per step what was new, and decides whether the run is stuck, with the loop detector's help. */
+/** Progress of a run: counts per step what was new, and estimates how far the run is. */
 import type { Success } from './memory';
 import { recount, rememberFailure, rememberSuccess } from './memory';
 import type { AgentError } from '../failure';
 import { defined } from '../json';
 import type { JsonObject } from '../json';
-import type { FailedCall, LatestStep, ProgressEstimate, StuckCode } from './action';
+import type { LatestStep, ProgressEstimate } from './action';
 import type { ProgressState } from './state';
 import { freshStep } from './state';
-
-/** Steps without progress after which a run is stuck (R-PROG-2). */
-export const stuckSteps = 3;
-
-/** Steps with the same error of one tool after which the run is stuck, whatever else works (R-PROG-4). */
-const blockerSteps = 3;
-
-/** Low progress: over this many steps, fewer than two in five brought something new (R-PROG-5). */
-const lowProgressSteps = 15;
-const lowProgressShare = 0.4;
+import type { LoopSeen } from './stuck';
+import { blockerText, stuckReason } from './stuck';
 
 /** Characters of the outcome in `latest`. */
 const outcomeChars = 200;
@@ -90,64 +82,6 @@ export function restartCount(state: ProgressState): ProgressState {
     recentSteps: 0,
     recentGains: 0,
   };
-}
-
-/** A loop, as the loop detector describes it. */
-export interface LoopSeen {
-  readonly description: string;
-  /** Calls that one round takes. */
-  readonly period: number;
-}
-
-/** Why a run is stuck. */
-export interface StuckReason {
-  readonly code: StuckCode;
-  readonly reason: string;
-}
-
-/** A blocker in one line. */
-export function blockerText({ tool, code, message }: FailedCall): string {
-  return `${tool === '' ? '' : `${tool} failed: `}${code}: ${message}`.slice(0, 300);
-}
-
-function lowProgress({ recentSteps, recentGains }: ProgressState): boolean {
-  return recentSteps >= lowProgressSteps && recentGains < recentSteps * lowProgressShare;
-}
-
-/** What a model's estimate says is in the way, until it is dealt with. */
-function modelReason({ modelEstimate }: ProgressState): string | undefined {
-  if (modelEstimate === undefined || modelEstimate.isHandled === true) return undefined;
-  const { isStuck, reasoning, blockers } = modelEstimate;
-  if (isStuck) return reasoning;
-  const [blocker] = blockers;
-  return blocker === undefined ? undefined : `The estimate of a model names a blocker: ${blocker}`;
-}
-
-/** Why the run is stuck; undefined if it is not. */
-export function stuckReason(
-  state: ProgressState,
-  loop: LoopSeen | undefined,
-): StuckReason | undefined {
-  if (loop !== undefined) return { code: 'loop', reason: `Loop detected: ${loop.description}` };
-  if (state.idleSteps >= stuckSteps)
-    return {
-      code: 'no_progress',
-      reason: `The last ${state.idleSteps} steps brought nothing new.`,
-    };
-  const blocker = state.memory.failures.findLast(({ times }) => times >= blockerSteps);
-  if (blocker !== undefined)
-    return {
-      code: 'no_progress',
-      reason: `The same blocker came in ${blocker.times} steps: ${blockerText(blocker)}`,
-    };
-  const reason = modelReason(state);
-  if (reason !== undefined) return { code: 'no_progress', reason };
-  if (lowProgress(state))
-    return {
-      code: 'low_progress',
-      reason: `Only ${state.recentGains} of the last ${state.recentSteps} steps brought something new.`,
-    };
-  return undefined;
 }
 
 /** 0 to 95: each step with something new takes the run a part of the way that is left; only its end is 100. */

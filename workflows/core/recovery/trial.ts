@@ -14,7 +14,8 @@ import type { NextRequestSlice } from '../model-call/next-request';
 import type { ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
 import { correctPath } from './memory';
-import { endStep, noteFailure, noteSuccess, restartIdleCount, stuckSteps } from './progress';
+import { endStep, noteFailure, noteSuccess, restartIdleCount } from './progress';
+import { stuckSteps } from './stuck';
 import type { RecoverySlice, RecoveryTrial } from './state';
 
 /** Lines of what was tried. */

@@ -2,7 +2,7 @@
 import type { OpenMatters } from '../context/ports';
 import type { ErrorsSlice } from '../errors/state';
 import type { FailedCall } from '../recovery/action';
-import { blockerText } from '../recovery/progress';
+import { blockerText } from '../recovery/stuck';
 import type { RecoverySlice } from '../recovery/state';
 import type { RequestSlice } from '../run/ports';
 import type { PendingState } from './pending';
