@@ -162,9 +162,9 @@ test('waits 1.5 s, then 3 s, before the two retries of R-STREAM-2 and R-STREAM-3
   for (const { requests } of runs) {
     const [first = 0, second = 0, ...others] = gapsMs(requests);
     expect(first).toBeGreaterThanOrEqual(1_500);
-    expect(first).toBeLessThan(3_000);
     expect(second).toBeGreaterThanOrEqual(3_000);
-    expect(second).toBeLessThan(6_000);
+    // A busy machine adds seconds; another mechanism's retries would come at once, or after a cooldown of a minute.
+    expect(Math.max(first, second)).toBeLessThan(30_000);
     expect(others).toEqual([]);
   }
   world.emulator.assertDrained();
@@ -180,7 +180,7 @@ test.each([
     expect(requests).toHaveLength(2);
     const [gap = 0] = gapsMs(requests);
     expect(gap).toBeGreaterThanOrEqual(waitMs);
-    expect(gap).toBeLessThan(waitMs + 10_000);
+    expect(gap).toBeLessThan(waitMs + 30_000);
   }
   world.emulator.assertDrained();
 });

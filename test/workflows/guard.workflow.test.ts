@@ -119,7 +119,7 @@ test('the time limit ends a run whose tool never comes back', async () => {
     ) as string,
     report: { worked: ['look_up'], didNotWork: ['hang: stopped with the run'] },
   });
-  expect(outcome.report.elapsedMs).toBeLessThan(20_000);
+  expect(outcome.report.elapsedMs).toBeLessThan(60_000);
   world.emulator.assertDrained();
 });
 
