@@ -1,10 +1,10 @@
 /** What people say to a run that ends: a finished answer stays one, and what no model read is in the report. */
-import type { RunOutcome } from '../../workflows/core/run/outcome';
-import type { AgentSnapshot } from '../../workflows/core/run/ports';
-import type { RunState } from '../../workflows/core/run/state';
-import { noUsage } from '../../workflows/core/budget/spend';
-import { pendingItems } from '../../workflows/core/view/pending';
-import type { UnstampedEvent } from '../support/builders';
+import type { RunOutcome } from '../../../workflows/core/run/outcome';
+import type { AgentSnapshot } from '../../../workflows/core/run/ports';
+import type { RunState } from '../../../workflows/core/run/state';
+import { noUsage } from '../../../workflows/core/budget/spend';
+import { pendingItems } from '../../../workflows/core/view/pending';
+import type { UnstampedEvent } from '../../support/builders';
 import {
   aCall,
   aLimits,
@@ -17,7 +17,7 @@ import {
   anInfraError,
   entriesOf,
   takeAll,
-} from '../support/builders';
+} from '../../support/builders';
 
 const say = (text: string) => ({ type: 'message-added', text }) as const;
 const over = { type: 'escalation-requested', reason: 'I do it' } as const;

@@ -1,11 +1,11 @@
 /** Nothing that started vanishes at an end: each way to end a run, with each kind of work that is unsettled then. */
-import type { RunReport } from '../../workflows/core/run/outcome';
-import type { RunState } from '../../workflows/core/run/state';
-import type { Transition } from '../../workflows/core/run/transition';
-import type { PendingResult } from '../../workflows/core/tools/ports';
-import type { SubagentEnd } from '../../workflows/core/run/outcome';
-import { noUsage } from '../../workflows/core/budget/spend';
-import type { UnstampedEvent } from '../support/builders';
+import type { RunReport } from '../../../workflows/core/run/outcome';
+import type { RunState } from '../../../workflows/core/run/state';
+import type { Transition } from '../../../workflows/core/run/transition';
+import type { PendingResult } from '../../../workflows/core/tools/ports';
+import type { SubagentEnd } from '../../../workflows/core/run/outcome';
+import { noUsage } from '../../../workflows/core/budget/spend';
+import type { UnstampedEvent } from '../../support/builders';
 import {
   aCall,
   aLimits,
@@ -19,7 +19,7 @@ import {
   entriesOf,
   takeAll,
   typesOf,
-} from '../support/builders';
+} from '../../support/builders';
 
 const tools = [
   aTool('search'),

@@ -1,9 +1,9 @@
 /** A stuck run at its ends: the runtime's own calls, plans that nobody can read any more, and people who take over. */
-import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
-import type { RunState } from '../../workflows/core/run/state';
-import { noUsage } from '../../workflows/core/budget/spend';
-import { pendingItems } from '../../workflows/core/view/pending';
-import type { UnstampedEvent } from '../support/builders';
+import type { PlanRecoveryResult } from '../../../workflows/core/recovery/ports';
+import type { RunState } from '../../../workflows/core/run/state';
+import { noUsage } from '../../../workflows/core/budget/spend';
+import { pendingItems } from '../../../workflows/core/view/pending';
+import type { UnstampedEvent } from '../../support/builders';
 import {
   aCall,
   aLimits,
@@ -15,7 +15,7 @@ import {
   anInfraError,
   takeAll,
   typesOf,
-} from '../support/builders';
+} from '../../support/builders';
 
 const policy = {
   mode: 'auto',
