@@ -4,6 +4,11 @@ import type { RunState } from '../../../workflows/core/run/state';
 import type { Transition } from '../../../workflows/core/run/transition';
 import type { PendingResult } from '../../../workflows/core/tools/ports';
 import type { SubagentEnd } from '../../../workflows/core/run/outcome';
+import {
+  endOfSubagent,
+  outcomeForParent,
+  subagentError,
+} from '../../../workflows/core/subagents/outcome';
 import { noUsage } from '../../../workflows/core/budget/spend';
 import type { UnstampedEvent } from '../../support/builders';
 import {
@@ -40,10 +45,7 @@ const unknown = (toolCallId: string) =>
     toolCallId,
     result: aToolResult({
       result: `evidence-${toolCallId}`,
-      error: anAgentError({
-        code: 'outcome_unknown',
-        message: 'it died, and is not known to have paid',
-      }),
+      error: anAgentError({ code: 'outcome_unknown', message: 'the worker died' }),
       isOutcomeUnknown: true,
     }),
   }) as const;
@@ -331,4 +333,23 @@ test("a person's edit does not pass the cap on edits of a file", () => {
   expect(refused.approvals.refusedEdits[0]?.problems).toContain('edits of the file f1');
   expect(typesOf(takeAll(run, ...edit('f1'))[1])).toContain('EditRefusedEvent');
   expect(typesOf(takeAll(run, ...edit('f3'))[1])).toContain('run-tool');
+});
+
+test('what a subagent left unsettled is known to its parent run, however much else went wrong', () => {
+  const calls = Array.from({ length: 9 }, (_, index) =>
+    aCall(`p${index}`, { name: index < 3 ? 'pay' : 'search', label: `bill ${index}` }),
+  );
+  const [after] = takeAll(
+    aRunWithCalls(calls, { tools })[0],
+    ...calls.map(({ toolCallId }) => failed(toolCallId, 'store_unavailable')),
+    stop,
+  );
+  if (after.phase.type !== 'ended') throw new Error('it has not ended');
+  const end = endOfSubagent(outcomeForParent(after.phase.outcome));
+  if (end.type !== 'ended' || end.status === 'completed') throw new Error('it gave an answer');
+  expect(end.unsettled).toHaveLength(3);
+  const error = subagentError('research', end);
+  expect(error.message).toContain('3 not settled: pay bill 0: stopped with the run');
+  expect(error.hint).toContain('Find out what took effect');
+  expect(error.message.length).toBeLessThanOrEqual(500);
 });

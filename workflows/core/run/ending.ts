@@ -15,14 +15,8 @@ import { closeTrial } from '../recovery/trial';
 import { subagentsReport } from '../subagents/state';
 import { abandonWaits } from '../tools/calls';
 import type { ToolCallProgress } from '../tools/state';
-import {
-  activityIdAt,
-  callSummary,
-  callsOf,
-  isInFlight,
-  runningTools,
-  withResults,
-} from '../tools/state';
+import { activityIdAt, callsOf, isInFlight, runningTools, withResults } from '../tools/state';
+import { interruptedLine } from '../tools/unknown-outcome';
 import type { Ending } from './ending-phase';
 import type { RunOutcome, RunReport, Stop } from './outcome';
 import type { EndingPlan } from './phases';
@@ -116,7 +110,7 @@ export function keepResults(state: RunState): RunState {
   if (isMoot) return state;
   const lines = tools.calls.flatMap(({ call, status }) =>
     status.type === 'settled' && status.ran && status.error !== undefined
-      ? [`${callSummary(call)}: ${status.error.message}`]
+      ? [interruptedLine(state, call, status.error)]
       : [],
   );
   return { ...withResults(state, tools), didNotWork: [...state.didNotWork, ...lines] };

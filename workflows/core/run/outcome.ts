@@ -109,6 +109,8 @@ export type SubagentEnd =
       readonly reason?: string;
       readonly message: string;
       readonly worked: readonly string[];
+      /** Lines about calls of which nobody knows whether they took effect. */
+      readonly unsettled?: readonly string[];
       readonly head?: Head;
       readonly consumed: SubagentConsumption;
     }

@@ -1,4 +1,5 @@
 /** Calls whose outcome is unknown: when a person is asked, and with what evidence. */
+import { mayHaveTakenEffect } from '../errors/failure-policy';
 import type { AgentError } from '../failure';
 import { agentError } from '../failure';
 import { failureMessageChars } from '../limits';
@@ -24,8 +25,8 @@ export function questionAboutOutcome(
   return `Did ${callSummary(call)} take effect? ${error?.message ?? ''} Find out, and answer with what the model should know.`;
 }
 
-/** What people and models read of a call that may have changed the world. */
-const unknownEffect = '; whether it took effect is not known';
+/** What people and models read of a call that may have changed the world; each such line of a report ends with it. */
+export const unknownEffect = '; whether it took effect is not known';
 
 /**
  * The error of a call that started and had no result when the run ended: people read it in the report, and the model of a
@@ -53,4 +54,15 @@ export function unsettledError(
     `${why.slice(0, failureMessageChars - unknownEffect.length)}${unknownEffect}`,
     'Find out whether it took effect before you call it again.',
   );
+}
+
+/** The report's line about a call of an interrupted reply that failed, or has no result. */
+export function interruptedLine(
+  state: SnapshotSlice,
+  call: ProposedToolCall,
+  { code, message }: AgentError,
+): string {
+  const line = `${callSummary(call)}: ${message}`;
+  const isKnown = !mayHaveTakenEffect(code) || toolPolicy(state, call.name)?.effect === 'read';
+  return isKnown || line.endsWith(unknownEffect) ? line : `${line}${unknownEffect}`;
 }
