@@ -28,7 +28,7 @@ const coreRooms = [
 ];
 const coreEntries = '^workflows/core/activities\\.ts$';
 const contracts =
-  '^workflows/core/([^/]+/(ports|state)|run/(account|outcome|phases|protocol|move|tool-call-counts|waiting)|budget/spend|context/(compaction-thresholds|measure|token-factors)|recovery/action|model-call/next-request)\\.ts$';
+  '^workflows/core/([^/]+/(ports|state)|run/(account|outcome|phases|ending-phase|protocol|move|tool-call-counts|waiting)|budget/spend|context/(compaction-thresholds|measure|token-factors)|recovery/action|model-call/next-request)\\.ts$';
 /** Files that compose the core's rooms: `run/` with the event table and the state, and the shell. */
 const coreComposition = '^workflows/(core/(run/|activities\\.ts$)|[^/]+\\.ts$)';
 

@@ -140,10 +140,10 @@ async function nextText(
   return last?.role === 'assistant' && !hasOpenCalls ? continueText : undefined;
 }
 
-/** Appends the results of open calls to the transcript; other results are dropped. */
+/** Appends the results of open calls to the transcript, and those of the runtime's own behind them; other results are dropped. */
 async function withResults(store: Store, input: PrepareRunInput): Promise<PrepareRunInput> {
-  const { head, pendingResults = [] } = input;
-  if (head === undefined || pendingResults.length === 0) return input;
+  const { head, pendingResults = [], runtimeResults = [] } = input;
+  if (head === undefined || pendingResults.length + runtimeResults.length === 0) return input;
   const last = (await store.loadTranscript(head)).at(-1);
   const open = new Set(
     last?.role === 'assistant'
@@ -151,7 +151,10 @@ async function withResults(store: Store, input: PrepareRunInput): Promise<Prepar
       : [],
   );
   const fitting = pendingResults.filter(({ toolCallId }) => open.has(toolCallId));
-  return { ...input, head: await appendPending(store, { head, pendingResults: fitting }) };
+  return {
+    ...input,
+    head: await appendPending(store, { head, pendingResults: fitting, runtimeResults }),
+  };
 }
 
 /** The transcript that the run begins with. */

@@ -60,6 +60,7 @@ export const startSchema = z.object({
   head: bounded('The head', 200).optional(),
   message: z.string().max(personTextChars).optional(),
   pendingResults: z.array(z.object({ toolCallId: z.string(), name: z.string() })).optional(),
+  runtimeResults: z.array(z.object({ introduction: z.string() })).optional(),
   continueFrom: runIdSchema.optional(),
   storeId: bounded('The store id', 200).optional(),
   tenant: bounded('The tenant', 100).optional(),

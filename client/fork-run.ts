@@ -29,7 +29,7 @@ export async function forkStart(
   const { head, storeId, request } = await transcriptPoint(access, at);
   const { goal, message = goal ?? '' } = options;
   // What the forked run began with is in its transcript.
-  const { pendingResults: _inTheTranscript, ...asked } = request;
+  const { pendingResults: _inTheTranscript, runtimeResults: _too, ...asked } = request;
   return { ...asked, ...options, goal: goal ?? request.goal, message, head, storeId };
 }
 
@@ -53,12 +53,13 @@ export async function continuedStart(
   const { head, storeId, request } = await transcriptPoint(access);
   const { state } = await foldToEnd(access.client, access.runId);
   // Results of a run that ended before a model call could bring them into its transcript.
-  const pendingResults = state?.next.pendingResults ?? [];
+  const { pendingResults = [], runtimeResults } = state?.next ?? {};
   return {
     ...defined({ workspace: request.workspace }),
     ...rest,
     head,
     storeId,
     ...(pendingResults.length === 0 ? {} : { pendingResults }),
+    ...defined({ runtimeResults }),
   };
 }

@@ -80,8 +80,9 @@ export function checkStart(options: StartOptions): void {
 
 function requestOf(options: StartOptions): RunRequest {
   const { agent, goal, workspace, limits, budget, head, message, storeId, tenant } = options;
-  const { pendingResults } = options;
-  const given = { workspace, limits, budget, head, message, pendingResults, storeId, tenant };
+  const { pendingResults, runtimeResults } = options;
+  const results = { pendingResults, runtimeResults };
+  const given = { workspace, limits, budget, head, message, ...results, storeId, tenant };
   return { agent, goal, ...defined(given) };
 }
 

@@ -99,7 +99,7 @@ describe('an end that a person asks for', () => {
       approval('c'),
     ]);
     const [ending, commands] = takeAll(running, stop);
-    expect(commands).toEqual([
+    expect(commands.filter(({ type }) => type !== 'publish')).toEqual([
       { type: 'cancel-activities', callIds: ['t1.0', 't1.1'] },
       { type: 'cancel-timer', timerId: 'active-1' },
     ]);
@@ -193,16 +193,16 @@ describe('an escalation', () => {
 });
 
 describe('messages of people', () => {
-  test('blank ones are nothing, control characters and half characters are made fit', () => {
+  test('blank ones are nothing, hidden characters go, half characters are made fit', () => {
     const message = (text: string) => ({ type: 'message-added', text }) as const;
     const [state] = takeAll(aPreparedRun(), message(' \n'), message('a\u0000b\uD800c\n'));
-    expect(state.inbox).toEqual(['a b\uFFFDc\n']);
+    expect(state.inbox).toEqual(['ab\uFFFDc\n']);
   });
 
   test('a flood is refused visibly and leaves room for an answer', () => {
     const flood = Array.from({ length: 5 }, () => ({
       type: 'message-added' as const,
-      text: 'é\u0001'.repeat(30_000),
+      text: 'é'.repeat(60_000),
     }));
     const [state, commands] = takeAll(waitingForPerson(), ...flood);
     expect(entriesOf(commands)).toMatchObject([

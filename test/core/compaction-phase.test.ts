@@ -198,7 +198,7 @@ it.each(['stop-requested', 'cancel-requested'] as const)(
     const run = drive([tooLarge, done]);
     while (run.state.phase.type !== 'compacting') run.step();
     run.say({ type, reason: 'enough' });
-    expect(run.state.phase).toMatchObject({ type: 'ending', outstanding: ['c1'] });
+    expect(run.state.phase).toMatchObject({ type: 'ending', outstanding: 'c1' });
     run.run();
     expect(run.outcome).toMatchObject({
       status: type === 'stop-requested' ? 'stopped' : 'cancelled',

@@ -9,6 +9,7 @@ import {
   aRunWithCalls,
   aTool,
   startMs,
+  aToolResult,
   takeAll,
   typesOf,
 } from '../support/builders';
@@ -74,8 +75,8 @@ test('what they consumed is counted; side by side they take the time of the long
   expect(after.budget).toMatchObject({ spentNanoUsd: 3_000, reserved: {} });
   expect(after.guard).toMatchObject({ toolRuns: { search: 6 }, fileEdits: { f1: 3 } });
   expect(after.usage.outputTokens).toBe(running.usage.outputTokens + 21);
-  // Two seconds are the run's own: answers were brought in meanwhile.
-  expect(after.activeMs - running.activeMs).toBe(8_000 + 2_000);
+  // In the second after the longest had come back, its answer was brought in.
+  expect(after.activeMs - running.activeMs).toBe(8_000 + 1_000);
   expect(commands.at(-1)).toMatchObject({
     type: 'run-tool',
     input: { answer: { runId: 'wf-1/t1.2', head: 'child-head' } },
@@ -109,12 +110,20 @@ test('a stop asks every subagent to land, and the last one ends the run with all
     type: 'cancel-activities',
     callIds: ['t1.0', 't1.1', 't1.2'],
   });
-  const [after] = takeAll(
+  const ids = ['a', 'b', 'c'];
+  const [landed] = takeAll(
     ending,
-    ...['a', 'b', 'c'].map(
-      (toolCallId) => ({ type: 'subagent-ended', toolCallId, end: ended(1) }) as const,
+    ...ids.map((toolCallId) => ({ type: 'subagent-ended', toolCallId, end: ended(1) }) as const),
+  );
+  // They had answered before they could be stopped: the answers are brought in.
+  expect(landed.phase.type).toBe('ending');
+  const [after] = takeAll(
+    landed,
+    ...ids.map(
+      (toolCallId) => ({ type: 'tool-call-completed', toolCallId, result: aToolResult() }) as const,
     ),
   );
+  expect(after.next.pendingResults).toHaveLength(3);
   expect(after.phase).toMatchObject({
     type: 'ended',
     outcome: { status: 'stopped', report: { cost: { usd: 0.000_003 }, subagents: { length: 3 } } },

@@ -28,6 +28,7 @@ import type { RunState } from '../../workflows/core/run/state';
 import { pendingItems } from '../../workflows/core/view/pending';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import { routeName } from '../../workflows/core/failover/provider-health';
+import type { ToolCallProgress } from '../../workflows/core/tools/state';
 import { activityIdAt } from '../../workflows/core/tools/state';
 import type { Transition } from '../../workflows/core/run/transition';
 import { initialTransition, transition } from '../../workflows/core/run/transition';
@@ -585,6 +586,16 @@ export class RunDriver {
   }
 }
 
+function awaitedByCalls(state: RunState, calls: readonly ToolCallProgress[]): readonly string[] {
+  return calls.flatMap(({ status }, index) => {
+    if (status.type === 'running' || status.type === 'delegated')
+      return [activityIdAt(state, index)];
+    if (status.type === 'checking-edit') return [status.callId];
+    if (status.type === 'paused') return [status.timerId];
+    return 'expiry' in status ? [status.expiry.timerId] : [];
+  });
+}
+
 /** Ids that the phase waits for: each must be in flight. */
 function awaited(state: RunState): readonly string[] {
   const { phase } = state;
@@ -595,16 +606,14 @@ function awaited(state: RunState): readonly string[] {
     case 'compacting':
       return [phase.callId];
     case 'ending':
-      return phase.outstanding;
+      return [
+        ...(phase.outstanding === undefined ? [] : [phase.outstanding]),
+        ...awaitedByCalls(state, phase.tools?.calls ?? []),
+      ];
     case 'waiting':
       return phase.timerId === undefined ? [] : [phase.timerId];
     case 'running-tools':
-      return phase.calls.flatMap(({ status }, index) => {
-        if (status.type === 'running') return [activityIdAt(state, index)];
-        if (status.type === 'checking-edit') return [status.callId];
-        if (status.type === 'paused') return [status.timerId];
-        return 'expiry' in status ? [status.expiry.timerId] : [];
-      });
+      return awaitedByCalls(state, phase.calls);
     case 'recovering':
       return [phase.stage.type === 'planning' ? phase.stage.callId : phase.stage.timerId];
     case 'ready':

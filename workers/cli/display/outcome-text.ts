@@ -52,10 +52,13 @@ export function outcomeText(outcome: RunOutcome, paint: Paint): string {
 }
 
 function leftBehind(outcome: RunOutcome): readonly string[] {
+  const { worked, didNotWork, unread = [] } = outcome.report;
+  const neverRead = listed('what people said that no model read', unread);
   if (outcome.status === 'completed')
-    return outcome.output === undefined ? [] : ['', JSON.stringify(outcome.output, undefined, 2)];
-  const { worked, didNotWork } = outcome.report;
-  return [...listed('what worked', worked), ...listed('what did not', didNotWork)];
+    return outcome.output === undefined
+      ? neverRead
+      : ['', JSON.stringify(outcome.output, undefined, 2), ...neverRead];
+  return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...neverRead];
 }
 
 /** Equal entries are one, with how many there were. */

@@ -5,7 +5,7 @@
  */
 import type { InfraError } from '../failure';
 import type { ActiveTimeSlice } from '../guard/state';
-import { forcedStop } from '../guard/hard-limits';
+import { forcedStop, guardBeforeIteration } from '../guard/hard-limits';
 import { defined } from '../json';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
@@ -35,6 +35,11 @@ export function budgetStop(state: Stoppable): Stop | undefined {
   const { nanoUsd, tokens } = budgetLeft(state);
   if ((nanoUsd ?? 1) > 0 && (tokens ?? 1) > 0) return undefined;
   return forcedStop(state, 'guard_budget', `reached ${budgetText(state)}`);
+}
+
+/** Why no further iteration may begin; undefined if one may: then what is asked or found before it can still be read. */
+export function stopBeforeIteration(state: Stoppable): Stop | undefined {
+  return guardBeforeIteration(state) ?? budgetStop(state);
 }
 
 /** The budget and what is spent of it, in words. */

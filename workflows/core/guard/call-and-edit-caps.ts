@@ -10,7 +10,9 @@ import type { Move } from '../run/move';
 import { andThen, publish, stay } from '../run/move';
 import type { ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
+import type { PhaseSlice } from '../run/phases';
 import type { ToolCallProgress } from '../tools/state';
+import { callsOf } from '../tools/state';
 import type { Cap, CappedState } from './handed-caps';
 import { fileCap, toolCap } from './handed-caps';
 import { forcedStop, guardBeforeTools } from './hard-limits';
@@ -84,6 +86,19 @@ export function stopBeforeTools(
     exceededCap(state, calls) ??
     exceededEdits(state, calls)
   );
+}
+
+/** Why a call may not edit another file than it was admitted for; undefined if it may. Calls beside it count, as when they were admitted. */
+export function problemOfEditedFile(
+  state: Guarded & PhaseSlice,
+  call: ProposedToolCall,
+): string | undefined {
+  const beside = callsOf(state).flatMap((progress) => {
+    const mayEdit = progress.status.type !== 'settled' || tookEffect(progress);
+    return mayEdit && progress.call.toolCallId !== call.toolCallId ? [progress.call] : [];
+  });
+  const others = beside.filter(({ editedFile }) => editedFile === call.editedFile);
+  return passedEdits(state, [call, ...others])?.message;
 }
 
 function tookEffect({ status }: ToolCallProgress): boolean {

@@ -6,6 +6,7 @@ import type { SnapshotSlice } from '../run/ports';
 import { prepared } from '../run/ports';
 import type { RunCommand, RunEvent } from '../run/protocol';
 import type { Move } from '../run/move';
+import { cancelTimers, stay } from '../run/move';
 import { guardActiveTime } from './hard-limits';
 import type { GuardSlice } from './state';
 import { withGuard } from './state';
@@ -40,6 +41,22 @@ export function countActiveTime<State extends Clocked>(state: State, event: RunE
   const spentMs = Math.max(event.atMs - state.activeSinceMs, 0);
   const activeMs = state.activeMs + workedMs(state, event, spentMs);
   return { ...state, activeMs, activeSinceMs: event.atMs };
+}
+
+/**
+ * Counts active time that passed beside this run's own clock, up to a reading of it; the timer of the limit starts again with what
+ * is left.
+ */
+export function countActiveUntil<State extends GuardSlice>(
+  state: State,
+  activeMs: number,
+): Move<State> {
+  if (activeMs <= state.activeMs) return stay(state);
+  const { activeTimer } = state.guard;
+  return stay(
+    withoutTimer({ ...state, activeMs }),
+    ...(activeTimer === undefined ? [] : cancelTimers([activeTimer])),
+  );
 }
 
 /** Starts or stops the clock. */

@@ -240,8 +240,10 @@ function seenIn(
   cause: RunEvent | NextPart,
 ): readonly SeenCall[] | undefined {
   if (cause.type === 'reject-reply') return refusedCalls(cause.errors, cause.calls);
+  // What was stopped with its run failed for no fault of its own.
+  if (before.phase.type === 'ending') return undefined;
   const tools = cause.type === 'settle' ? runningTools(before) : undefined;
-  if (tools === undefined || after.phase.type === 'running-tools') return undefined;
+  if (tools === undefined || runningTools(after) !== undefined) return undefined;
   return settledCalls(tools.calls, tools.recovery !== undefined);
 }
 

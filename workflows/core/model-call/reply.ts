@@ -73,11 +73,12 @@ export function keepReply<State extends CompactingState & AccountSlice & BudgetS
   state: State,
   callId: string,
   result: CallModelResult,
+  sentTexts: number,
 ): State {
   const { headBefore, textPreview } = result;
   const route = state.snapshot?.chain[state.lastRouteIndex ?? -1];
   return {
-    ...takeAppended(charge(state, callId, spendOfReply(result, route)), headBefore, 0),
+    ...takeAppended(charge(state, callId, spendOfReply(result, route)), headBefore, sentTexts),
     lastText: textPreview === '' ? state.lastText : textPreview,
   };
 }

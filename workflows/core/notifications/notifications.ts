@@ -122,6 +122,17 @@ function cancelMoot<State extends NotifyingState>(
   );
 }
 
+/** The end of a run with its notifications called back: nothing waits any more. */
+function withoutNotifications<State extends NotifyingState>(decided: Move<State>): Move<State> {
+  const { state, commands } = cancelMoot(decided.state, new Set());
+  const place = decided.commands.findIndex(({ type }) => type === 'end-run');
+  return {
+    ...decided,
+    state,
+    commands: decided.commands.toSpliced(Math.max(place, 0), 0, ...commands),
+  };
+}
+
 /**
  * Adds to a decision the notifications about what waits now and did not before.
  *
@@ -136,7 +147,8 @@ export function notifyAboutWaits<State extends NotifyingState>(
 ): Move<State> {
   const { state, commands } = decided;
   const { snapshot } = state;
-  if (snapshot?.notifiers === undefined || state.phase.type === 'ended') return decided;
+  if (snapshot?.notifiers === undefined) return decided;
+  if (state.phase.type === 'ended') return withoutNotifications(decided);
   const again =
     cause.type === 'segment-started'
       ? state.notifications.inFlight.map((flying) => notifyCommand(flying, snapshot.limits))

@@ -1,5 +1,8 @@
 /** Approving a call with other arguments: an activity checks them against the tool's schema, then the call runs with them. */
 import type { InfraError } from '../failure';
+import { problemOfEditedFile } from '../guard/call-and-edit-caps';
+import type { CappedState } from '../guard/handed-caps';
+import type { GuardSlice } from '../guard/state';
 import type { JsonObject } from '../json';
 import { defined } from '../json';
 import { prepared } from '../run/ports';
@@ -9,11 +12,12 @@ import type { ProposedToolCall } from '../tools/ports';
 import type { ToolCallProgress } from '../tools/state';
 import {
   abandoned,
+  activityIdAt,
   callSummary,
   callsOf,
+  endsSoon,
   findCall,
   replaceCall,
-  runningTools,
 } from '../tools/state';
 import { timersOfCall } from './decision-wait';
 import type { ApprovalResolved, DecidingState } from './decisions';
@@ -21,10 +25,13 @@ import { expireWait, onDecided, runApproved } from './decisions';
 import type { CheckEditResult } from './ports';
 import { decisionKey, recordRefusedEdit } from './state';
 
+/** What an edit reads and changes: it may pass a cap of the guard. */
+type EditingState = DecidingState & CappedState & GuardSlice;
+
 type Checking = Extract<ToolCallProgress['status'], { type: 'checking-edit' }>;
 
 function checkId(state: DecidingState, progress: ToolCallProgress, checks: number): string {
-  const id = `e${state.counters.iterations}.${callsOf(state).indexOf(progress)}`;
+  const id = `e${activityIdAt(state, callsOf(state).indexOf(progress)).slice(1)}`;
   return checks === 0 ? id : `${id}.${checks}`;
 }
 
@@ -112,7 +119,7 @@ function waitAgain<State extends DecidingState>(
 }
 
 /** Takes the check of changed arguments: the call runs with them, or waits again. */
-export function onEditChecked<State extends DecidingState>(
+export function onEditChecked<State extends EditingState>(
   state: State,
   callId: string,
   result: CheckEditResult,
@@ -123,11 +130,13 @@ export function onEditChecked<State extends DecidingState>(
   );
   if (progress?.status.type !== 'checking-edit') return stay(state);
   const { call, status } = progress;
-  if (runningTools(state)?.failure !== undefined)
-    return goTo('settle', replaceCall(state, abandoned(call)));
+  if (endsSoon(state)) return goTo('settle', replaceCall(state, abandoned(call)));
   if (result.type === 'refused') return waitAgain(state, progress, status, result.problems, atMs);
+  const changed = edited(call, result.call);
+  const problem = problemOfEditedFile(state, changed);
+  if (problem !== undefined) return waitAgain(state, progress, status, problem, atMs);
   const decided = { decision: status.decision, by: status.by };
-  return runApproved(state, progress, edited(call, result.call), decided, atMs);
+  return runApproved(state, progress, changed, decided, atMs);
 }
 
 /** Takes a decision on a waiting call; a second decision on it changes nothing. */

@@ -30,6 +30,26 @@ export function onMessageAdded<State extends Listening>(
   );
 }
 
+/** Lines about texts that no model has read, and characters of each (ADR 0032). */
+const unreadLines = 20;
+const unreadChars = 300;
+
+/** What people said and no model has read: messages, answers to the run, and a wish to take it over, newest last. */
+export function unreadTexts({ unread = [], inbox, escalation }: PeopleSlice): readonly string[] {
+  const wish = escalation === undefined ? [] : [`A person was to take the run over: ${escalation}`];
+  const texts = [...unread, ...[...inbox, ...wish].map((text) => shownText(text, unreadChars))];
+  if (texts.length <= unreadLines) return texts;
+  const shown = texts.slice(1 - unreadLines);
+  return [`(${texts.length - shown.length} more)`, ...shown];
+}
+
+/** Remembers the first texts of the inbox, which join the transcript with a request that no model got. */
+export function noteUnread<State extends PeopleSlice>(state: State, texts: number): State {
+  if (texts === 0) return state;
+  const joined = state.inbox.slice(0, texts).map((text) => shownText(text, unreadChars));
+  return { ...state, unread: [...(state.unread ?? []), ...joined] };
+}
+
 /** Refuses a text where people can see it: the state must stay small enough for a roll-over. */
 function refuseMessage<State extends Listening>(state: State, text: string): Move<State> {
   const message = `A message of ${text.length} characters was refused: more than ${inboxChars} characters of messages wait for the next model call. Send it again later.`;

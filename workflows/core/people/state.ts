@@ -44,6 +44,8 @@ export interface ApprovalsState {
 export interface PeopleSlice extends ApprovalsSlice {
   /** People's texts that wait for the next model call. */
   readonly inbox: readonly string[];
+  /** Beginnings, as people may read them, of texts that joined the transcript and that no model has read yet. */
+  readonly unread?: readonly string[];
   /** Why a person takes the run over; honored at the start of the next iteration. */
   readonly escalation?: string;
 }

@@ -1,4 +1,5 @@
 /** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
+import { stopBeforeIteration } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { healErrors } from '../errors/agent-errors';
 import { resetBreaker } from '../errors/circuit-breaker';
@@ -36,8 +37,8 @@ import {
   unansweredNote,
 } from './text';
 import { startTrial } from './trial';
-import type { RecoveringState } from './waits';
-import { personWaitMs, startEscalation, startWait } from './waits';
+import type { RecoveringState, WaitingStage } from './waits';
+import { personWaitMs, stageText, startEscalation, startWait } from './waits';
 
 /** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
 const firstBackoffMs = 2_000;
@@ -110,6 +111,11 @@ function carryOut<State extends ActingState>(
   trouble: RecoveryTrouble,
   atMs: number,
 ): Move<State> {
+  // A person takes the run over first: what they say comes before a plan, which would ask them or end the run.
+  if (state.escalation !== undefined)
+    return goOn({ ...state, recovery: { ...state.recovery, handledStep: state.progress.steps } });
+  const stop = stopBeforeIteration(state);
+  if (stop !== undefined) return fail(state, stop);
   const plan = withinBounds(state, planned, trouble);
   const decision = decideByConfidence(activePolicy(state), plan);
   const { action, source, problem } = plan;
@@ -160,7 +166,6 @@ function follow<State extends ActingState>(
           ...timed,
         }),
         personWaitMs(state),
-        `approval of ${actionSummary(action)}`,
         atMs,
       );
     case 'escalates':
@@ -173,7 +178,6 @@ function follow<State extends ActingState>(
             state,
             (timed) => ({ type: 'backing-off', plan, trouble, ...timed }),
             firstBackoffMs * 2 ** (state.recovery.retries[action.action.toolName] ?? 0),
-            `a pause before ${actionSummary(action)}`,
             atMs,
           )
         : act(state, plan, trouble);
@@ -218,30 +222,26 @@ function act<State extends ActingState>(
 }
 
 /**
- * Takes the result of the runtime's own call: the model reads it in the next request. Its failure is not the model's, so it
+ * Takes the result of the runtime's own call, which the model reads in the next request. Its failure is not the model's, so it
  * does not enter the ring.
- *
- * Contract: `state` still has the results of the model's own calls as pending.
  */
 export function settleRuntimeCall<State extends ActingState>(
   state: State,
-  pending: PendingResult,
-  { introduction }: RuntimeCall,
+  { isError }: PendingResult,
 ): Move<State> {
   const settled: State = {
     ...forgetLoop(state),
     progress: { ...state.progress, underWay: freshStep },
-    next: { ...state.next, runtimeResults: [{ pending, introduction }] },
   };
   // The text of a failed call may ask for more rights, also after a call of the runtime.
-  const taken = pending.isError
+  const taken = isError
     ? stay(requireNewPrivileges(settled))
     : healErrors(settled, 'the runtime ran a recovery action');
   return andThen(taken, (after) => goOn(after));
 }
 
-function waitEnded(waitedFor: string): UnstampedCommand {
-  return publish({ type: 'WaitEndedEvent', waitedFor });
+function waitEnded(stage: WaitingStage, how = ''): UnstampedCommand {
+  return publish({ type: 'WaitEndedEvent', waitedFor: `${stageText(stage)}${how}` });
 }
 
 /** Takes a person's decision on an action; undefined if the approval is another's. */
@@ -257,7 +257,7 @@ export function onRecoveryApproval<State extends ActingState>(
   const made = { id: asking.approvalId, digest, decision: decisionKey(decision), by, atMs };
   const recorded = recordDecision(state, made);
   const answered: State = { ...recorded, progress: restartIdleCount(state.progress) };
-  const ended = waitEnded(`approval of ${actionSummary(action)}: ${decision}`);
+  const ended = waitEnded(asking, `: ${decision}`);
   const commands = [...cancelTimers([timerId]), ended];
   if (decision === 'reject')
     return goOn(addNote(answered, refusedNote(action, reason)), ...commands);
@@ -276,7 +276,7 @@ export function onRecoveryAnswer<State extends ActingState>(
 ): Move<State> | undefined {
   const escalated = recoveryStage(state, 'escalated');
   if (escalated?.questionId !== event.questionId) return undefined;
-  const { trouble, question, timerId } = escalated;
+  const { trouble, timerId } = escalated;
   const answered = takeAnswer(state, event);
   const renewed: State = {
     ...forgetLoop(resetBreaker(answered.state)),
@@ -284,7 +284,7 @@ export function onRecoveryAnswer<State extends ActingState>(
     recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });
-  const ended = waitEnded(`person: ${question}`);
+  const ended = waitEnded(escalated);
   return goOn(tried, ...cancelTimers([timerId]), ...answered.commands, ended);
 }
 
@@ -311,6 +311,6 @@ export function onRecoveryTimer<State extends ActingState>(
   if (stage === undefined || stage.type === 'planning' || stage.timerId !== timerId)
     return undefined;
   return stage.type === 'backing-off'
-    ? precededBy([waitEnded('a pause before a retry')], act(state, stage.plan, stage.trouble))
-    : precededBy([waitEnded('person: nobody answered in time')], onExpired(state, stage.trouble));
+    ? precededBy([waitEnded(stage)], act(state, stage.plan, stage.trouble))
+    : precededBy([waitEnded(stage, ': nobody answered in time')], onExpired(state, stage.trouble));
 }

@@ -9,42 +9,54 @@ import { shownText } from '../secrets/shown-text';
 import type { PhaseSlice } from '../run/phases';
 import type { RecoveryAction, RecoveryTrouble } from './action';
 import type { Recovering, RecoverySlice, RecoveryStage, TimedWait } from './state';
-import { escalationQuestion } from './text';
+import { actionSummary, escalationQuestion } from './text';
 
 /** The state of a run that recovers. */
 export type RecoveringState = RecoverySlice & PhaseSlice & SnapshotSlice & CountersSlice;
 
+/** A stage that waits. */
+export type WaitingStage = Exclude<RecoveryStage, { type: 'planning' }>;
+
+/** What a stage waits for, in words. */
+export function stageText(stage: WaitingStage): string {
+  switch (stage.type) {
+    case 'backing-off':
+      return `a pause before ${actionSummary(stage.plan.action)}`;
+    case 'asking':
+      return `approval of ${actionSummary(stage.plan.action)}`;
+    case 'escalated':
+      return `person: ${stage.question}`;
+  }
+}
+
 /** The timer of a stage, for its start and for a new segment. */
-export function stageTimer(
-  { timerId, untilMs }: TimedWait,
-  waitingFor: string,
-  atMs: number,
-): RunCommand {
+export function stageTimer(stage: WaitingStage, atMs: number): RunCommand {
+  const { timerId, untilMs } = stage;
   return {
     type: 'start-timer',
     timerId,
     delayMs: Math.max(untilMs - atMs, 1),
-    summary: `recovery: ${waitingFor}`.slice(0, 200),
+    summary: `recovery: ${stageText(stage)}`.slice(0, 200),
   };
 }
 
 /** Enters a stage that a timer ends. */
 export function startWait<State extends RecoveringState>(
   state: State,
-  stage: (timed: TimedWait) => RecoveryStage,
+  enter: (timed: TimedWait) => WaitingStage,
   delayMs: number,
-  waitingFor: string,
   atMs: number,
 ): Move<State> {
   const timers = state.counters.timers + 1;
   const timed = { timerId: `recovery-${timers}`, untilMs: atMs + delayMs, sinceMs: atMs };
-  const phase: Recovering = { type: 'recovering', stage: stage(timed) };
+  const stage = enter(timed);
+  const phase: Recovering = { type: 'recovering', stage };
   const recovery = { ...state.recovery, count: state.recovery.count + 1 };
   const waiting = count({ ...state, phase, recovery }, { timers });
   return stay(
     waiting,
-    publish({ type: 'WaitStartedEvent', waitingFor }),
-    stageTimer(timed, waitingFor, atMs),
+    publish({ type: 'WaitStartedEvent', waitingFor: stageText(stage) }),
+    stageTimer(stage, atMs),
   );
 }
 
@@ -71,7 +83,6 @@ export function startEscalation<State extends RecoveringState>(
       state,
       (timed) => ({ type: 'escalated', questionId, question, trouble, ...timed }),
       personWaitMs(state),
-      `person: ${question}`,
       atMs,
     ),
   );

@@ -8,26 +8,29 @@ import type { JsonValue } from '../json';
 import { defined, without } from '../json';
 import { answerChars } from '../limits';
 import { keepReply } from '../model-call/reply';
-import { checksInFlight, timersOfCall } from '../people/decision-wait';
-import { currentStage } from '../recovery/state';
+import { unreadTexts } from '../people/messages';
+import { currentStage, recoveryStage } from '../recovery/state';
+import { stageText } from '../recovery/waits';
 import { closeTrial } from '../recovery/trial';
-import { keepSubagent } from '../subagents/return';
 import { subagentsReport } from '../subagents/state';
-import type { ProposedToolCall, RunToolResult } from '../tools/ports';
-import { activityIdAt, callSummary, callsOf, pendingResult, runningTools } from '../tools/state';
-import { stoppedLine } from '../tools/unknown-outcome';
-import { addFailureLine, addSuccess, countFailure } from './account';
-import type { CallInFlight, Ending, EndingPlan } from './phases';
+import { abandonWaits } from '../tools/calls';
+import type { ToolCallProgress } from '../tools/state';
+import { activityIdAt, callsOf, isInFlight, runningTools, withResults } from '../tools/state';
+import { interruptedLine } from '../tools/unknown-outcome';
+import type { Ending } from './ending-phase';
 import type { RunOutcome, RunReport, Stop } from './outcome';
+import type { EndingPlan } from './phases';
 import type { RunEvent } from './protocol';
 import { prepareCallId } from './protocol';
 import type { RunState } from './state';
-import type { Move } from './move';
+import type { Move, UnstampedCommand } from './move';
 import { andThen, cancelTimers, publish, stay } from './move';
+import { waitEnd, waitingPhase } from './waiting';
 
 /** The report as of now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
   const { context, worked, didNotWork, healed, usage, activeMs, lastText } = state;
+  const unread = unreadTexts(state);
   const { toolCalls, segments, timers, callsThisIteration, ...counters } = state.counters;
   return {
     agent: state.request.agent,
@@ -45,13 +48,18 @@ export function reportOf(state: RunState, atMs: number): RunReport {
       cachedShare: cachedShareOf(state.usage),
       head: state.head,
       storeId: state.snapshot?.storeId,
+      unread: unread.length === 0 ? undefined : unread,
       guard: state.request.parent === undefined ? undefined : guardCounts(state),
     }),
     ...subagentsReport(state),
   };
 }
 
-function endWith(state: RunState, outcome: RunOutcome, message: string): Move<RunState> {
+type How<Outcome = RunOutcome> = Outcome extends unknown ? Omit<Outcome, 'report'> : never;
+
+/** Ends the run, with everything that was not finished in its report. */
+function endWith(state: RunState, how: How, message: string, atMs: number): Move<RunState> {
+  const outcome: RunOutcome = { ...how, report: reportOf(state, atMs) };
   const ended: RunState = { ...state, phase: { type: 'ended', outcome } };
   return stay(ended, publish({ type: 'RunEndedEvent', status: outcome.status, message }), {
     type: 'end-run',
@@ -66,15 +74,14 @@ export function endCompleted(
   output: JsonValue | undefined,
   atMs: number,
 ): Move<RunState> {
-  const outcome: RunOutcome = {
+  const how = {
     status: 'completed',
     answer: answer.slice(0, answerChars),
     ...defined({ output }),
-    report: reportOf(state, atMs),
-  };
+  } as const;
   // A run that reaches its goal is no longer stuck.
   return andThen(closeTrial(state, true), (closed) =>
-    endWith(closed, outcome, answer.slice(0, 200)),
+    endWith(closed, how, answer.slice(0, 200), atMs),
   );
 }
 
@@ -85,111 +92,113 @@ export function endFailed(
   failure: Failure | undefined,
   atMs: number,
 ): Move<RunState> {
-  const report = reportOf(state, atMs);
-  const outcome: RunOutcome = {
-    status: 'failed',
-    reason,
-    message,
-    ...defined({ failure }),
-    report,
-  };
-  return endWith(state, outcome, message);
+  const how = { status: 'failed', reason, message, ...defined({ failure }) } as const;
+  return endWith(state, how, message, atMs);
 }
 
-/** Ends a run in which nothing is in flight any more. */
-function endNow(state: RunState, plan: EndingPlan, atMs: number): Move<RunState> {
-  const { status, reason, failureReason } = plan;
-  if (status === 'failed')
-    return endFailed(state, { reason: failureReason ?? 'infra', message: reason }, undefined, atMs);
-  return endWith(state, { status, reason, report: reportOf(state, atMs) }, reason);
-}
-
-/** Tool calls and subagents in flight. */
-function callsInFlight(state: RunState): readonly CallInFlight[] {
-  return callsOf(state).flatMap(({ call, status }, index) => {
-    if (status.type !== 'running' && status.type !== 'delegated') return [];
-    const runId = status.type === 'delegated' ? status.runId : undefined;
-    return [{ call, callId: activityIdAt(state, index), ...defined({ runId }) }];
-  });
-}
-
-/** Ids of the activities and subagents in flight. */
-function outstandingIds(state: RunState, calls: readonly CallInFlight[]): readonly string[] {
-  const { phase } = state;
-  if (phase.type === 'calling-model' || phase.type === 'compacting') return [phase.callId];
-  if (phase.type === 'preparing') return [prepareCallId];
-  const stage = currentStage(state);
-  if (stage?.type === 'planning') return [stage.callId];
-  return [...calls.map(({ callId }) => callId), ...checksInFlight(state)];
-}
-
-/** Timers that the phase waits for. */
-export function timersOf(state: RunState): readonly string[] {
-  const { phase } = state;
-  if (phase.type === 'waiting') return phase.timerId === undefined ? [] : [phase.timerId];
-  const stage = currentStage(state);
-  if (stage !== undefined) return stage.type === 'planning' ? [] : [stage.timerId];
-  return callsOf(state).flatMap(timersOfCall);
-}
-
-/** The results that the current reply has so far: no model call will append them to the transcript. */
-function withSettledResults(state: RunState): RunState {
+/**
+ * Keeps the results of the reply that the end interrupts, in its order, for a run that continues the transcript, and adds a line
+ * about each call that failed or has no result.
+ *
+ * Contract: as many lines as calls, so that none is dropped.
+ */
+export function keepResults(state: RunState): RunState {
   const tools = runningTools(state);
-  if (tools === undefined || tools.recovery !== undefined) return state;
-  const pendingResults = tools.calls.flatMap(({ status }) =>
-    status.type === 'settled' ? [status.pending] : [],
+  if (tools === undefined) return state;
+  // What the runtime was about to do and never did is no matter of the transcript.
+  const isMoot = tools.recovery !== undefined && !tools.calls.some(hasRun);
+  if (isMoot) return state;
+  const lines = tools.calls.flatMap(({ call, status }) =>
+    status.type === 'settled' && status.ran && status.error !== undefined
+      ? [interruptedLine(state, call, status.error)]
+      : [],
   );
-  return { ...state, next: { ...state.next, pendingResults } };
+  return { ...withResults(state, tools), didNotWork: [...state.didNotWork, ...lines] };
+}
+
+function hasRun({ status }: ToolCallProgress): boolean {
+  return status.type === 'settled' && status.ran;
+}
+
+/** Ends the wait of the phase early: its timer stops. The waits of tool calls are their own. */
+export function leaveWait(state: RunState): readonly UnstampedCommand[] {
+  const wait = waitingPhase(state);
+  if (wait !== undefined)
+    return [...cancelTimers(wait.timerId === undefined ? [] : [wait.timerId]), waitEnd(wait)];
+  const stage = currentStage(state);
+  if (stage === undefined || stage.type === 'planning') return [];
+  const entry = publish({ type: 'WaitEndedEvent', waitedFor: stageText(stage) });
+  return [...cancelTimers([stage.timerId]), entry];
+}
+
+/** The activity in flight beside tool calls. */
+function otherInFlight(state: RunState): string | undefined {
+  const { phase } = state;
+  if (phase.type === 'calling-model' || phase.type === 'compacting') return phase.callId;
+  if (phase.type === 'preparing') return prepareCallId;
+  return recoveryStage(state, 'planning')?.callId;
+}
+
+/** Ids of the tool calls, subagents and checks in flight. */
+function callsInFlight(state: RunState): readonly string[] {
+  return callsOf(state).flatMap((progress, index) => {
+    if (progress.status.type === 'checking-edit') return [progress.status.callId];
+    return isInFlight(progress) ? [activityIdAt(state, index)] : [];
+  });
 }
 
 /**
  * Ends the run as a person or the guard wants: what is in flight is asked to stop and returns first, so that nothing is lost. Of a
  * run that is already ending, only a cancel changes how.
  */
-export function endOnceIdle(before: RunState, plan: EndingPlan, atMs: number): Move<RunState> {
-  const { phase } = before;
+export function endOnceIdle(state: RunState, plan: EndingPlan, atMs: number): Move<RunState> {
+  const { phase } = state;
   if (phase.type === 'ending') {
-    if (plan.status !== 'cancelled') return stay(before);
-    return stay({ ...before, phase: { ...without(phase, 'failureReason'), ...plan } });
+    if (plan.status !== 'cancelled') return stay(state);
+    return stay({ ...state, phase: { ...without(phase, 'failureReason'), ...plan } });
   }
-  const state = withSettledResults(before);
-  const timers = cancelTimers(timersOf(state));
-  const calls = callsInFlight(state);
-  const outstanding = outstandingIds(state, calls);
-  if (outstanding.length === 0)
-    return andThen(stay(state, ...timers), (after) => endNow(after, plan, atMs));
-  return stay({ ...state, phase: { type: 'ending', ...plan, outstanding, calls } }, ...timers, {
-    type: 'cancel-activities',
-    callIds: outstanding,
+  const outstanding = otherInFlight(state);
+  const sentTexts = phase.type === 'calling-model' ? phase.sentTexts : undefined;
+  return andThen(stay(state, ...leaveWait(state)), abandonWaits, (after) => {
+    const tools = runningTools(after);
+    const ending: Ending = {
+      type: 'ending',
+      ...plan,
+      ...defined({ outstanding, sentTexts, tools }),
+    };
+    const callIds = [...(outstanding === undefined ? [] : [outstanding]), ...callsInFlight(after)];
+    const ends = { ...after, phase: ending };
+    return callIds.length === 0
+      ? endIfIdle(ends, atMs)
+      : stay(ends, { type: 'cancel-activities', callIds });
   });
 }
 
+/** Ends a run that is ending, once nothing is in flight any more. */
+export function endIfIdle(state: RunState, atMs: number): Move<RunState> {
+  const { phase } = state;
+  if (phase.type !== 'ending') return stay(state);
+  if (phase.outstanding !== undefined || callsOf(state).some(isInFlight)) return stay(state);
+  const { status, reason, failureReason } = phase;
+  const kept = keepResults(state);
+  return status === 'failed'
+    ? endFailed(kept, { reason: failureReason ?? 'infra', message: reason }, undefined, atMs)
+    : endWith(kept, { status, reason }, reason, atMs);
+}
+
 /**
- * Takes what returns while the run ends: result and cost are kept. After the last one, the run ends. Undefined for an event of
- * which the ending changes nothing.
+ * Takes what returns, beside tool calls, while the run ends: result and cost are kept. After the last one, the run ends.
+ * Undefined for any other event: calls settle as they always do.
  */
 export function onReturned(
   state: RunState,
   ending: Ending,
   event: RunEvent,
 ): Move<RunState> | undefined {
-  if (event.type === 'escalation-requested') return stay(state);
-  const inFlight =
-    'toolCallId' in event
-      ? ending.calls.find(({ call }) => call.toolCallId === event.toolCallId)
-      : undefined;
-  const callId = inFlight?.callId ?? activityOf(event);
-  if (callId === undefined || !ending.outstanding.includes(callId)) return undefined;
-  const kept =
-    'toolCallId' in event && inFlight !== undefined
-      ? keepCall(state, inFlight, event)
-      : stay(keepResult(state, callId, event));
-  const outstanding = ending.outstanding.filter((id) => id !== callId);
-  return andThen(kept, (after) =>
-    outstanding.length > 0
-      ? stay({ ...after, phase: { ...ending, outstanding } })
-      : endNow(after, ending, event.atMs),
-  );
+  const callId = activityOf(event);
+  if (callId === undefined || callId !== ending.outstanding) return undefined;
+  const kept = keepResult(state, ending, callId, event);
+  return endIfIdle({ ...kept, phase: without(ending, 'outstanding') }, event.atMs);
 }
 
 /** The activity, beside a tool's, that an event comes from. */
@@ -200,52 +209,20 @@ function activityOf(event: RunEvent): string | undefined {
 }
 
 /** Keeps what a model call, a compaction, a plan, or the preparation gave and cost. */
-function keepResult(state: RunState, callId: string, event: RunEvent): RunState {
+function keepResult(
+  state: RunState,
+  { sentTexts = 0 }: Ending,
+  callId: string,
+  event: RunEvent,
+): RunState {
   if ('failure' in event) return chargeFailure(state, callId, event.failure);
   const { type } = event;
-  if (type === 'model-call-completed') return keepReply(state, callId, event.result);
-  if (type === 'model-call-held-back') return takeAppended(state, event.result.headBefore, 0);
+  if (type === 'model-call-completed')
+    return keepReply(without(state, 'unread'), callId, event.result, sentTexts);
+  if (type === 'model-call-held-back')
+    return takeAppended(charge(state, callId, noSpend), event.result.headBefore, 0);
   if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
   if (type === 'recovery-planned' || type === 'run-prepared')
     return charge(state, callId, event.result.spend ?? noSpend);
   return state;
-}
-
-type CallEvent = Extract<RunEvent, { toolCallId: string }>;
-type CallEventOf<Type extends CallEvent['type']> = Extract<CallEvent, { type: Type }>;
-type CallKeeper<Type extends CallEvent['type']> = (
-  state: RunState,
-  inFlight: CallInFlight,
-  event: CallEventOf<Type>,
-) => Move<RunState>;
-
-const callKeepers: { readonly [Type in CallEvent['type']]: CallKeeper<Type> } = {
-  'tool-call-completed': (state, { call }, { result }) => stay(keepToolCall(state, call, result)),
-  'tool-call-failed': (state, { call }) => stay(keepToolCall(state, call, undefined)),
-  'subagent-ended': (state, inFlight, { end }) => keepSubagent(state, inFlight, end),
-};
-
-function keepCall<Type extends CallEvent['type']>(
-  state: RunState,
-  inFlight: CallInFlight,
-  event: CallEventOf<Type>,
-): Move<RunState> {
-  const keeper: CallKeeper<Type> = callKeepers[event.type];
-  return keeper(state, inFlight, event);
-}
-
-/** Keeps what a tool did, for people and for a run that continues the transcript. */
-function keepToolCall(
-  state: RunState,
-  call: ProposedToolCall,
-  result: RunToolResult | undefined,
-): RunState {
-  const pendingResults = [
-    ...state.next.pendingResults,
-    ...(result === undefined ? [] : [pendingResult(call, result)]),
-  ];
-  const kept: RunState = { ...state, next: { ...state.next, pendingResults } };
-  return result !== undefined && result.error === undefined
-    ? addSuccess(kept, callSummary(call))
-    : countFailure(addFailureLine(kept, stoppedLine(kept, call)));
 }

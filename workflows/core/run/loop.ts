@@ -6,7 +6,7 @@
  * model call is taken by `reply` below. Each room of the core decides from its own slice of the state; this file puts the
  * moves in order.
  */
-import { budgetStop, reserve } from '../budget/budget';
+import { budgetStop, reserve, stopBeforeIteration } from '../budget/budget';
 import type { GateDecision } from '../context/gate';
 import { gateCall, skipsRoute } from '../context/gate';
 import { onContextOverflow } from '../context/overflow';
@@ -15,12 +15,12 @@ import { decideRoute, routeName } from '../failover/provider-health';
 import { failInfra, recordInfraError } from '../failover/provider-failure';
 import { waitForProviders } from '../failover/provider-wait';
 import { countReply, countToolRuns, stopBeforeTools } from '../guard/call-and-edit-caps';
-import { guardBeforeCall, guardBeforeIteration } from '../guard/hard-limits';
+import { guardBeforeCall } from '../guard/hard-limits';
 import { loopStop, watchForLoops } from '../guard/loop-guard';
 import type { AgentError } from '../failure';
 import { invariant } from '../invariant';
 import type { JsonValue } from '../json';
-import { defined } from '../json';
+import { defined, without } from '../json';
 import { learn } from '../learning/observations';
 import type { CallModelResult } from '../model-call/ports';
 import {
@@ -46,10 +46,10 @@ import { admitCall } from '../tools/admission';
 import { announceWaits, startCalls } from '../tools/calls';
 import type { ProposedToolCall } from '../tools/ports';
 import { completeTaskTool } from '../tools/ports';
-import { callsOf, readyCalls, runningTools } from '../tools/state';
+import { callsOf, readyCalls, runningTools, withResults } from '../tools/state';
 import { openMatters } from '../view/open-matters';
 import { count } from './account';
-import { endCompleted, endFailed } from './ending';
+import { endCompleted, endFailed, endIfIdle, keepResults } from './ending';
 import type { Stop } from './outcome';
 import { prepared } from './ports';
 import type { RunCommand, RunEvent } from './protocol';
@@ -72,9 +72,9 @@ const prepare: Part<'prepare'> = (state) =>
 
 /** Begins the next iteration, unless a person takes over, a limit is reached, the server suggests a roll-over, or the run is stuck. */
 const begin: Part<'begin-iteration'> = (state, _next, { atMs, rollOverSuggested }) => {
-  if (state.escalation !== undefined) return waitForPerson(state, state.escalation, atMs);
-  const stop = guardBeforeIteration(state);
+  const stop = stopBeforeIteration(state);
   if (stop !== undefined) return fail(state, stop);
+  if (state.escalation !== undefined) return waitForPerson(state, state.escalation, atMs);
   if (rollOverSuggested === true)
     return stay({ ...state, phase: { type: 'ready' } }, { type: 'roll-over' });
   const recovering = recoveryGate(state, atMs);
@@ -143,7 +143,8 @@ export function reply(
   result: CallModelResult,
   atMs: number,
 ): Move<RunState> {
-  return andThen(takeReply(state, calling, result, atMs), (taken) => readReply(taken, result));
+  const sent = without(state, 'unread');
+  return andThen(takeReply(sent, calling, result, atMs), (taken) => readReply(taken, result));
 }
 
 function readReply(state: RunState, result: CallModelResult): Move<RunState> {
@@ -188,9 +189,13 @@ function continuePausedReply(
   return goTo('begin-iteration', { ...state, head, inbox });
 }
 
-/** Whether a person still waits for something that ending now would leave undone: an answer, or to take the run over. */
+/**
+ * Whether a person still waits for something that the run can do only if it goes on: an answer, or to be taken over. A run that
+ * may not go on completes, and its report names what was not read.
+ */
 function personIsWaiting(state: RunState): boolean {
-  return state.inbox.length > 0 || state.escalation !== undefined;
+  const isWaiting = state.inbox.length > 0 || state.escalation !== undefined;
+  return isWaiting && stopBeforeIteration(state) === undefined;
 }
 
 function readAnswer(state: RunState, result: CallModelResult): Move<RunState> {
@@ -291,22 +296,22 @@ function startReady(state: RunState): Move<RunState> {
 }
 
 /** Once every call has its result, reports errors to the model and begins the next iteration; until then, does nothing. */
-const settle: Part<'settle'> = (state) => {
+const settle: Part<'settle'> = (state, _next, { atMs }) => {
+  if (state.phase.type === 'ending') return endIfIdle(state, atMs);
   const tools = runningTools(state);
   const settled = callsOf(state).flatMap(({ status }) =>
     status.type === 'settled' ? [status] : [],
   );
   if (tools === undefined || settled.length < tools.calls.length) return stay(state);
   const { calls, failure, recovery } = tools;
-  const ready: RunState = { ...storeAnswered(state), phase: { type: 'ready' } };
-  const [own] = settled;
-  if (recovery !== undefined && own !== undefined && failure === undefined)
-    return settleRuntimeCall(ready, own.pending, recovery);
+  if (failure !== undefined)
+    return failInfra({ ...keepResults(state), phase: { type: 'ready' } }, failure);
   const gathered: RunState = {
-    ...ready,
-    next: { ...state.next, pendingResults: settled.map(({ pending }) => pending) },
+    ...withResults(storeAnswered(state), tools),
+    phase: { type: 'ready' },
   };
-  if (failure !== undefined) return failInfra(gathered, failure);
+  const [own] = settled;
+  if (recovery !== undefined && own !== undefined) return settleRuntimeCall(gathered, own.pending);
   const errors = settled.flatMap(({ error }) => (error === undefined ? [] : [error]));
   const succeeded = settled.some(({ ran, error }) => ran && error === undefined);
   return andThen(

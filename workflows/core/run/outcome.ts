@@ -62,6 +62,8 @@ export interface RunReport
   /** Transcript as it was at the end. */
   readonly head?: Head;
   readonly storeId?: string;
+  /** What people said and no model has read: at most 20 lines of 300 characters, newest last; absent if all was read. */
+  readonly unread?: readonly string[];
   /** Only of a subagent: what it used of the caps that hold for the tree of runs. */
   readonly guard?: GuardCounts;
   /** The last subagents, newest last, at most 20. */
@@ -107,6 +109,8 @@ export type SubagentEnd =
       readonly reason?: string;
       readonly message: string;
       readonly worked: readonly string[];
+      /** Lines about calls of which nobody knows whether they took effect. */
+      readonly unsettled?: readonly string[];
       readonly head?: Head;
       readonly consumed: SubagentConsumption;
     }

@@ -6,11 +6,11 @@ import { otherAction, problemOfAnswer, problemOfCallDecision } from '../people/v
 import { onRecoveryAnswer, onRecoveryApproval } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { pendingItems } from '../view/pending';
-import { timersOf } from './ending';
+import { leaveWait } from './ending';
 import type { RunEvent } from './protocol';
 import type { RunState } from './state';
 import type { Move } from './move';
-import { cancelTimers, precededBy, publish, stay } from './move';
+import { precededBy, publish, stay } from './move';
 import { waitForPerson } from './waiting';
 
 type EventOf<Type extends RunEvent['type']> = Extract<RunEvent, { type: Type }>;
@@ -44,10 +44,7 @@ export function onEscalationRequested(
 ): Move<RunState> {
   const announced = publish({ type: 'EscalatedEvent', reason });
   if (!isIdle(state)) return stay({ ...state, escalation: reason }, announced);
-  return precededBy(
-    [announced, ...cancelTimers(timersOf(state))],
-    waitForPerson(state, reason, atMs),
-  );
+  return precededBy([announced, ...leaveWait(state)], waitForPerson(state, reason, atMs));
 }
 
 /** Why an answer cannot apply, and what to do; undefined if it can. */

@@ -1,5 +1,4 @@
 /** Phases that no single room owns: a run that waits, and a run that ends. */
-import type { ProposedToolCall } from '../tools/ports';
 import type { FailureReason } from './outcome';
 
 /** The slice that holds the phase, as rooms see it that own one phase only. */
@@ -14,22 +13,6 @@ export interface EndingPlan {
   readonly reason: string;
   /** Only with `failed`. */
   readonly failureReason?: FailureReason;
-}
-
-/** A tool call in flight when the end was requested. */
-export interface CallInFlight {
-  readonly call: ProposedToolCall;
-  readonly callId: string;
-  /** Of a subagent. */
-  readonly runId?: string;
-}
-
-/** The phase in which a run ends: what is in flight returns first, so that nothing is lost. */
-export interface Ending extends EndingPlan {
-  readonly type: 'ending';
-  /** Ids of what is in flight. */
-  readonly outstanding: readonly string[];
-  readonly calls: readonly CallInFlight[];
 }
 
 /** The phase in which a run waits. */

@@ -7,7 +7,7 @@ import type { RouteConfig } from '../failover/state';
 import type { PersonNotice } from '../notifications/ports';
 import type { RecoveryPolicy } from '../recovery/action';
 import { invariant } from '../invariant';
-import type { DecisionPolicy, PendingResult, ToolPolicy } from '../tools/ports';
+import type { DecisionPolicy, PendingResult, RuntimeResult, ToolPolicy } from '../tools/ports';
 
 /** How a run ends well: by an answer without a tool call, or by the tool `complete_task` only. */
 export type Completion = 'text' | 'tool';
@@ -72,6 +72,8 @@ export interface RunRequest {
   readonly message?: string;
   /** With `head`: results that the earlier run had not yet appended to its transcript. */
   readonly pendingResults?: readonly PendingResult[];
+  /** With `head`: likewise, of calls that the earlier run's runtime made on its own. */
+  readonly runtimeResults?: readonly RuntimeResult[];
   readonly storeId?: string;
   /** Whose run it is: what is learned from it serves no other tenant. Default `default`. */
   readonly tenant?: string;

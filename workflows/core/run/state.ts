@@ -28,7 +28,8 @@ import type { AccountSlice } from './account';
 import { initialAccount } from './account';
 import type { Ended } from './outcome';
 import type { SnapshotSlice } from './ports';
-import type { Ending, StoreWaitSlice, Waiting } from './phases';
+import type { Ending } from './ending-phase';
+import type { StoreWaitSlice, Waiting } from './phases';
 
 /** Where a run is. Each phase owns its own data. */
 type RunPhase =

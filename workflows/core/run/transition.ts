@@ -16,7 +16,7 @@ import type { CallingModel } from '../model-call/state';
 import { onNotified } from '../notifications/notifications';
 import { onDecisionTimer } from '../people/decisions';
 import { onEditChecked, uncheckable } from '../people/edit-approval';
-import { onMessageAdded, onSignalDropped } from '../people/messages';
+import { noteUnread, onMessageAdded, onSignalDropped } from '../people/messages';
 import type { Planning } from '../recovery/carry-out';
 import { onRecoveryPlanFailed, onRecoveryPlanned, onRecoveryTimer } from '../recovery/carry-out';
 import { currentStage, recoveryStage } from '../recovery/state';
@@ -243,7 +243,7 @@ function onSegmentStarted(before: RunState, { atMs }: EventOf<'segment-started'>
   if (phase.type === 'waiting') return stay(state, entry, ...waitTimer(phase, atMs));
   const stage = currentStage(state);
   if (stage !== undefined && stage.type !== 'planning')
-    return stay(state, entry, stageTimer(stage, stage.type, atMs));
+    return stay(state, entry, stageTimer(stage, atMs));
   return stay(state, entry, ...callsOf(state).flatMap((each) => callTimer(each, atMs)));
 }
 
@@ -274,7 +274,7 @@ function onModelCallHeldBack(
   { headBefore, heldBack }: ModelCallHeldBack,
 ): Move<RunState> {
   const released = charge(state, callId, noSpend);
-  const appended = takeAppended(released, headBefore, sentTexts);
+  const appended = takeAppended(noteUnread(released, sentTexts), headBefore, sentTexts);
   return goTo('call-model', withContext(appended, { due: heldBack, pendingChars: 0 }));
 }
 

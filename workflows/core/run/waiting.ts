@@ -5,7 +5,7 @@ import type { RunCommand } from './protocol';
 import type { CountersSlice } from './account';
 import { count } from './account';
 import type { PhaseSlice, StoreWaitSlice, Waiting } from './phases';
-import type { Move } from './move';
+import type { Move, UnstampedCommand } from './move';
 import { goTo, publish, stay } from './move';
 
 function isWaiting(phase: PhaseSlice['phase']): phase is Waiting {
@@ -59,7 +59,8 @@ export function waitForPerson<
     on: 'person',
     reason,
     sinceMs: atMs,
-    then: 'begin-iteration',
+    // An iteration that was under way goes on: it may be the last one.
+    then: waitingPhase(state)?.then ?? 'begin-iteration',
   };
   const waiting = { ...without(state, 'escalation'), phase };
   return stay(waiting, publish({ type: 'WaitStartedEvent', waitingFor: `person: ${reason}` }));
@@ -90,11 +91,15 @@ export function storeAnswered<State extends StoreWaitSlice>(state: State): State
   return without(state, 'storeWaitMs');
 }
 
+/** The timeline's entry about a wait that ends. */
+export function waitEnd({ on, reason }: Waiting): UnstampedCommand {
+  return publish({ type: 'WaitEndedEvent', waitedFor: `${on}: ${reason}` });
+}
+
 /** Ends a wait, and continues with what it was for. */
 export function endWait<State extends PhaseSlice & CountersSlice>(
   state: State,
-  { on, reason, then }: Waiting,
+  wait: Waiting,
 ): Move<State> {
-  const waitedFor = `${on}: ${reason}`;
-  return goTo(then, state, publish({ type: 'WaitEndedEvent', waitedFor }));
+  return goTo(wait.then, state, waitEnd(wait));
 }

@@ -3,6 +3,7 @@ import type { AgentError } from '../failure';
 import { agentError } from '../failure';
 import { defined } from '../json';
 import { failureMessageChars, previewChars } from '../limits';
+import { unknownEffect } from '../tools/unknown-outcome';
 import { nanoUsdOf } from '../budget/spend';
 import type { RunOutcome, RunReport, SubagentConsumption, SubagentEnd } from '../run/outcome';
 
@@ -11,11 +12,19 @@ const outcomeAnswerChars = 2_000;
 /** Lines of what worked, and of what did not, that the outcome carries. */
 const outcomeLines = 5;
 
+/** Lines about unsettled calls that the outcome carries beside them (ADR 0032). */
+const unsettledLines = 20;
+
+function unsettledOf({ didNotWork }: RunReport): readonly string[] {
+  return didNotWork.filter((line) => line.endsWith(unknownEffect)).slice(-unsettledLines);
+}
+
 function shortReport(report: RunReport): RunReport {
+  const didNotWork = report.didNotWork.filter((line) => !line.endsWith(unknownEffect));
   return {
     ...report,
     worked: report.worked.slice(-outcomeLines),
-    didNotWork: report.didNotWork.slice(-outcomeLines),
+    didNotWork: [...didNotWork.slice(-outcomeLines), ...unsettledOf(report)],
     lastText: report.lastText.slice(0, previewChars),
     ...defined({ subagents: report.subagents?.slice(-outcomeLines) }),
   };
@@ -55,12 +64,14 @@ function oneLine(text: string): string {
 /** Reads the outcome of a subagent. */
 export function endOfSubagent(outcome: RunOutcome): SubagentEnd {
   const { report, status } = outcome;
+  const unsettled = unsettledOf(report);
   return {
     type: 'ended',
     status,
     ...(outcome.status === 'failed' ? { reason: outcome.reason } : {}),
     message: oneLine(messageOf(outcome)),
     worked: report.worked.slice(-outcomeLines),
+    ...defined({ unsettled: unsettled.length === 0 ? undefined : unsettled }),
     ...(report.head === undefined ? {} : { head: report.head }),
     consumed: consumptionOf(report),
   };
@@ -91,7 +102,10 @@ const hints: Readonly<Record<string, string>> = {
   cancelled: 'A person cancelled it. Do not start it again for the same task.',
 };
 
-/** Characters of what worked that the model reads. */
+/** What the model reads instead where the subagent left calls unsettled: started again, it could repeat them. */
+const unsettledHint = 'Find out what took effect before you start it again.';
+
+/** Characters of what worked, or is unsettled, that the model reads. */
 const workedChars = 160;
 
 /** The error of a subagent that gave no answer. */
@@ -101,10 +115,16 @@ export function subagentError(
 ): AgentError {
   const why = end.type === 'ended' ? (end.reason ?? end.status) : end.type;
   const worked = end.type === 'ended' ? oneLine(end.worked.join('; ')).slice(0, workedChars) : '';
-  const done = worked === '' ? '' : ` What it had done: ${worked}.`;
+  const open = end.type === 'ended' ? (end.unsettled ?? []) : [];
+  const notSettled =
+    open.length === 0
+      ? ''
+      : ` ${open.length} not settled: ${oneLine(open.join('; ')).slice(0, workedChars)}.`;
+  const done = (worked === '' ? '' : ` What it had done: ${worked}.`) + notSettled;
   const room = failureMessageChars - done.length;
   const said = `The subagent gave no answer (${why}): ${end.message}`.slice(0, room);
-  const hint =
+  const usual =
     hints[why] ?? 'The same task may fail again. Find another way, or do the work yourself.';
+  const hint = open.length === 0 ? usual : unsettledHint;
   return agentError('subagent_failed', said + done, { hint, toolName });
 }

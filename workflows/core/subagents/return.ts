@@ -2,20 +2,25 @@
 import { charge, chargeReservation } from '../budget/budget';
 import { noSpend, usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
+import { countActiveUntil } from '../guard/clock';
 import type { GuardSlice } from '../guard/state';
 import { addGuardCounts } from '../guard/state';
 import { defined } from '../json';
-import { addFailureLine, count, countFailure } from '../run/account';
+import { count } from '../run/account';
 import type { SubagentEnd, SubagentRecord } from '../run/outcome';
 import { toolPolicy } from '../run/ports';
 import type { Move } from '../run/move';
 import { andThen, goTo, publish, stay } from '../run/move';
 import type { CallingState } from '../tools/calls';
 import { settleFailedCall } from '../tools/calls';
-import type { CallInFlight, PhaseSlice } from '../run/phases';
-import { activityIdAt, callsOf, changeToolPhase, replaceCall, runningTools } from '../tools/state';
+import type { ProposedToolCall } from '../tools/ports';
+import type { ToolCallProgress } from '../tools/state';
+import { activityIdAt, callsOf, replaceCall } from '../tools/state';
 import { subagentError } from './outcome';
 import type { SubagentsSlice } from './state';
+
+/** A subagent works on the call. */
+type Delegated = Extract<ToolCallProgress['status'], { type: 'delegated' }>;
 
 type ReturningState = SubagentsSlice & BudgetSlice & CallingState & GuardSlice;
 
@@ -45,17 +50,6 @@ function chargeEnd<State extends ReturningState>(
   }
 }
 
-/** Counts active time: subagents that run side by side take the time of the longest of them. */
-function countTime<State extends GuardSlice & PhaseSlice>(state: State, end: SubagentEnd): State {
-  const ownMs = end.type === 'ended' ? end.consumed.activeMs : 0;
-  const longestMs = runningTools(state)?.subagentMs ?? 0;
-  if (ownMs <= longestMs) return state;
-  return changeToolPhase({ ...state, activeMs: state.activeMs + ownMs - longestMs }, (phase) => ({
-    ...phase,
-    subagentMs: ownMs,
-  }));
-}
-
 function recordOf(runId: string, agent: string, end: SubagentEnd): SubagentRecord {
   if (end.type !== 'ended') return { runId, agent, status: 'lost' };
   const { nanoUsd = 0 } = end.consumed.spend;
@@ -66,28 +60,29 @@ function recordOf(runId: string, agent: string, end: SubagentEnd): SubagentRecor
 /** Charges, counts, records, and publishes a subagent that returned. */
 function account<State extends ReturningState>(
   state: State,
-  { call, callId }: CallInFlight,
-  runId: string,
+  call: ProposedToolCall,
+  { runId, sinceActiveMs }: Delegated,
+  callId: string,
   end: SubagentEnd,
 ): Move<State> {
   const agent = toolPolicy(state, call.name)?.subagent?.agent ?? call.name;
   const record = recordOf(runId, agent, end);
-  const counted = countTime(chargeEnd(state, callId, end), end);
+  const charged = chargeEnd(state, callId, end);
   const kept: State = {
-    ...counted,
-    subagents: [...counted.subagents, record].slice(-recordedSubagents),
+    ...charged,
+    subagents: [...charged.subagents, record].slice(-recordedSubagents),
   };
-  return stay(
-    kept,
-    publish({
-      type: 'SubagentEndedEvent',
-      toolCallId: call.toolCallId,
-      runId,
-      status: record.status,
-      message: end.message,
-      ...defined({ usd: record.usd }),
-    }),
-  );
+  // Subagents work side by side, and beside the tools of their run: the longest counts.
+  const ownMs = end.type === 'ended' ? end.consumed.activeMs : 0;
+  const entry = publish({
+    type: 'SubagentEndedEvent',
+    toolCallId: call.toolCallId,
+    runId,
+    status: record.status,
+    message: end.message,
+    ...defined({ usd: record.usd }),
+  });
+  return andThen(stay(kept, entry), (after) => countActiveUntil(after, sinceActiveMs + ownMs));
 }
 
 /** Takes the end of a subagent at work. */
@@ -103,7 +98,7 @@ export function onSubagentEnded<State extends ReturningState>(
   const { call, status } = progress;
   const { runId } = status;
   const callId = activityIdAt(state, index);
-  return andThen(account(state, { call, callId }, runId, end), (after) => {
+  return andThen(account(state, call, status, callId, end), (after) => {
     if (end.type !== 'ended' || end.status !== 'completed' || end.head === undefined)
       return settleFailedCall(after, call, subagentError(call.name, end));
     const answered = { ...call, answer: { runId, head: end.head } };
@@ -112,18 +107,4 @@ export function onSubagentEnded<State extends ReturningState>(
       replaceCall(after, { call: answered, status: { type: 'ready', isResumed: true } }),
     );
   });
-}
-
-/** Takes the end of a subagent that was stopped with the run. */
-export function keepSubagent<State extends ReturningState>(
-  state: State,
-  inFlight: CallInFlight,
-  end: SubagentEnd,
-): Move<State> {
-  const { call, runId } = inFlight;
-  if (runId === undefined) return stay(state);
-  const line = `${call.name}: stopped with the run: ${end.message}`;
-  return andThen(account(state, inFlight, runId, end), (after) =>
-    stay(countFailure(addFailureLine(after, line))),
-  );
 }

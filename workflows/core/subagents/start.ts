@@ -153,7 +153,7 @@ function startSubagent<State extends StartingState>(
   const runId = `${ownRunId(state)}/${callId}`;
   const started = replaceCall(reserved.state, {
     call,
-    status: { type: 'delegated', runId, limits: handed },
+    status: { type: 'delegated', runId, limits: handed, sinceActiveMs: state.activeMs },
   });
   const request = requestOf(started, start, handed, reserved.allowance);
   const { toolCallId } = call;

@@ -4,14 +4,13 @@ import type { ContextSlice } from '../context/state';
 import { toToolResponse } from '../errors/tool-response';
 import { recordInfraError } from '../failover/provider-failure';
 import type { AgentError, InfraError } from '../failure';
-import { agentError } from '../failure';
 import { defined } from '../json';
 import { rearmed, timersOfCall, waitText, withoutExpiry } from '../people/decision-wait';
 import type { PeopleSlice } from '../people/state';
 import { requireNewPrivileges } from '../people/state';
 import { noteCallResult } from '../recovery/trial';
 import type { RecoverySlice } from '../recovery/state';
-import type { AccountSlice } from '../run/account';
+import type { AccountSlice, CountersSlice } from '../run/account';
 import { count } from '../run/account';
 import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
@@ -22,20 +21,22 @@ import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { nextStoreWaitMs } from '../run/waiting';
 import type { ProposedToolCall, ResultIdentity, RunToolResult } from './ports';
-import type { PlacedCall, ToolCallProgress } from './state';
+import type { PlacedCall, SettledStatus, ToolCallProgress } from './state';
 import {
   abandoned,
   activityIdAt,
   callSummary,
   callsOf,
   changeToolPhase,
+  endsSoon,
+  isInFlight,
+  isUnsettled,
   pendingResult,
   readyCalls,
   replaceCall,
-  runningTools,
   settle,
 } from './state';
-import { questionAboutOutcome } from './unknown-outcome';
+import { questionAboutOutcome, unsettledError } from './unknown-outcome';
 
 /** What running tool calls reads and changes. */
 export type CallingState = AccountSlice &
@@ -89,14 +90,16 @@ export function startCalls<State extends CallingState>(state: State): Move<State
   );
 }
 
+/** Whether a call waits for a person. */
+function isWaiting({ status: { type } }: ToolCallProgress): boolean {
+  return type === 'awaiting-approval' || type === 'awaiting-answer' || type === 'checking-edit';
+}
+
 /** Publishes which calls wait for a person. */
 export function announceWaits(state: PhaseSlice): readonly UnstampedCommand[] {
-  return callsOf(state).flatMap((progress) => {
-    const { type } = progress.status;
-    return type === 'awaiting-approval' || type === 'awaiting-answer'
-      ? [publish({ type: 'WaitStartedEvent', waitingFor: waitText(progress) })]
-      : [];
-  });
+  return callsOf(state)
+    .filter(isWaiting)
+    .map((progress) => publish({ type: 'WaitStartedEvent', waitingFor: waitText(progress) }));
 }
 
 /** What the loop detector must keep of a result. */
@@ -115,21 +118,19 @@ export function onToolCallCompleted<State extends CallingState>(
   { call }: ToolCallProgress,
   result: RunToolResult,
 ): Move<State> {
-  const question = questionAboutOutcome(state, call, result);
-  if (question !== undefined) return askAboutOutcome(state, call, question);
   const { error } = result;
+  const outcome: SettledStatus = {
+    type: 'settled',
+    pending: pendingResult(call, result),
+    ran: true,
+    ...defined({ error }),
+    identity: resultIdentity(result),
+  };
+  const question = questionAboutOutcome(state, call, result);
+  if (question !== undefined) return askAboutOutcome(state, call, question, outcome);
   // An output in the form of an error counts as one here: its text may ask for more rights too.
   const noted = result.saysFailed === true ? requireNewPrivileges(state) : state;
-  const settled = replaceCall(notePendingResult(noted, result.bytes), {
-    call,
-    status: {
-      type: 'settled',
-      pending: pendingResult(call, result),
-      ran: true,
-      ...defined({ error }),
-      identity: resultIdentity(result),
-    },
-  });
+  const settled = replaceCall(notePendingResult(noted, result.bytes), { call, status: outcome });
   const published =
     error === undefined
       ? noteSuccess(settled, call, result.preview)
@@ -141,8 +142,10 @@ function askAboutOutcome<State extends CallingState>(
   state: State,
   call: ProposedToolCall,
   question: string,
+  outcome: SettledStatus,
 ): Move<State> {
-  const asking = replaceCall(state, { call, status: { type: 'awaiting-answer', question } });
+  const status = { type: 'awaiting-answer', question, outcome } as const;
+  const asking = replaceCall(state, { call, status });
   const waitingFor = `an answer: ${question}`;
   return stay(asking, publish({ type: 'WaitStartedEvent', waitingFor }));
 }
@@ -154,18 +157,32 @@ export function onToolCallFailed<State extends CallingState>(
   failure: InfraError,
   atMs: number,
 ): Move<State> {
-  const fails = runningTools(state)?.failure !== undefined;
+  if (state.phase.type === 'ending')
+    return settleFailedCall(state, call, unsettledError(state, call, stoppedWhy));
+  const fails = endsSoon(state);
   if (failure.code === 'store_unavailable' && !fails) return pauseCall(state, call, failure, atMs);
-  const { name: toolName } = call;
-  const error = agentError('tool_execution_failed', failure.message, {
-    recoverable: false,
-    toolName,
-  });
   return andThen(
     recordInfraError(state, failure),
-    (after) => settleFailedCall(after, call, error),
-    (after) => abandonWaits(after, failure),
+    (after) => settleFailedCall(after, call, unsettledError(after, call, failure.message)),
+    abandonWaits,
+    (after) => (fails ? stay(after) : stay(withFailure(after, failure), ...cancelSubagents(after))),
   );
+}
+
+function withFailure<State extends PhaseSlice>(state: State, failure: InfraError): State {
+  return changeToolPhase(state, (phase) => ({ ...phase, failure }));
+}
+
+/** What became of a call that a run took with it. */
+const stoppedWhy = 'stopped with the run';
+
+function noteSettled<State extends CallingState>(
+  state: State,
+  call: ProposedToolCall,
+  error: AgentError,
+): Move<State> {
+  const failed = replaceCall(state, settle(call, toToolResponse(error), error, true));
+  return noteFailure(failed, call, error);
 }
 
 /** Settles a call that ran and failed without a result. */
@@ -174,28 +191,52 @@ export function settleFailedCall<State extends CallingState>(
   call: ProposedToolCall,
   error: AgentError,
 ): Move<State> {
-  const failed = replaceCall(state, settle(call, toToolResponse(error), error, true));
-  return andThen(noteFailure(failed, call, error), (after) => goTo('settle', after));
+  return andThen(noteSettled(state, call, error), (after) => goTo('settle', after));
 }
 
-/** The run will fail: calls that have not started never do, and nobody is asked for anything any more. */
-function abandonWaits<State extends CallingState>(state: State, failure: InfraError): Move<State> {
+/** A call that is not in flight, when its run ends. */
+function withoutWait<State extends CallingState>(
+  state: State,
+  progress: ToolCallProgress,
+): Move<State> {
+  const { call, status } = progress;
+  if (status.type === 'settled' || isInFlight(progress))
+    return stay(replaceCall(state, withoutExpiry(progress)));
+  if (!isUnsettled(progress)) return stay(replaceCall(state, abandoned(call)));
+  const outcome = status.type === 'awaiting-answer' ? status.outcome : undefined;
+  if (outcome?.error === undefined)
+    return noteSettled(state, call, unsettledError(state, call, stoppedWhy));
+  return noteFailure(replaceCall(state, { call, status: outcome }), call, outcome.error);
+}
+
+/**
+ * The run ends: calls that have not started never do, those that started and are not in flight are settled with what is known
+ * of them, and nobody is asked for anything any more.
+ */
+export function abandonWaits<State extends CallingState>(state: State): Move<State> {
+  if (endsSoon(state)) return stay(state);
   const calls = callsOf(state);
-  const failed = changeToolPhase(state, (phase) => ({
-    ...phase,
-    calls: phase.calls.map((progress) => {
-      const { type } = progress.status;
-      if (type === 'running' || type === 'delegated' || type === 'settled') return progress;
-      return type === 'checking-edit' ? withoutExpiry(progress) : abandoned(progress.call);
-    }),
-    failure: phase.failure ?? failure,
-  }));
-  const subagents = calls.flatMap(({ status }, index) =>
+  return calls.reduce<Move<State>>(
+    (before, progress) => andThen(before, (after) => withoutWait(after, progress)),
+    stay(state, ...cancelTimers(calls.flatMap(timersOfCall)), ...calls.flatMap(waitEnded)),
+  );
+}
+
+/** The end of a call's wait for people or the store, for the timeline. */
+function waitEnded(progress: ToolCallProgress): readonly UnstampedCommand[] {
+  const { status } = progress;
+  if (status.type === 'paused')
+    return [publish({ type: 'WaitEndedEvent', waitedFor: `store: ${status.reason}` })];
+  return isWaiting(progress)
+    ? [publish({ type: 'WaitEndedEvent', waitedFor: waitText(progress) })]
+    : [];
+}
+
+function cancelSubagents(state: PhaseSlice & CountersSlice): readonly UnstampedCommand[] {
+  const subagents = callsOf(state).flatMap(({ status }, index) =>
     status.type === 'delegated' ? [activityIdAt(state, index)] : [],
   );
-  const stop: readonly RunCommand[] =
-    subagents.length === 0 ? [] : [{ type: 'cancel-activities', callIds: subagents }];
-  return stay(failed, ...cancelTimers(calls.flatMap(timersOfCall)), ...stop);
+  return subagents.length === 0 ? [] : [{ type: 'cancel-activities', callIds: subagents }];
 }
 
 /** The timer of a call: when a paused one runs again, or a person's time to decide is over. */
@@ -233,12 +274,13 @@ function pauseCall<State extends CallingState>(
   const timers = state.counters.timers + 1;
   const timerId = `store-${timers}`;
   const { untilMs, storeWaitMs } = nextTry(state, atMs);
-  const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, untilMs } };
+  const reason = failure.message;
+  const waiting: ToolCallProgress = { call, status: { type: 'paused', timerId, untilMs, reason } };
   const paused = count({ ...replaceCall(state, waiting), storeWaitMs }, { timers });
   return andThen(recordInfraError(paused, failure), (noted) =>
     stay(
       noted,
-      publish({ type: 'WaitStartedEvent', waitingFor: `store: ${failure.message}` }),
+      publish({ type: 'WaitStartedEvent', waitingFor: `store: ${reason}` }),
       ...callTimer(waiting, atMs),
     ),
   );
@@ -257,5 +299,6 @@ export function resumePausedCall<State extends CallingState>(
   return goTo(
     'run-calls',
     replaceCall(state, { call, status: { type: 'ready', isResumed: true } }),
+    ...waitEnded(paused),
   );
 }

@@ -5,6 +5,7 @@ import { agentError } from '../failure';
 import { defined } from '../json';
 import type { HandedLimits } from '../limits';
 import { maxCallsPerReply } from '../limits';
+import type { NextRequestSlice } from '../model-call/next-request';
 import type { CountersSlice } from '../run/account';
 import type { PhaseSlice } from '../run/phases';
 import type { PendingResult, ProposedToolCall, ResultIdentity, RunToolResult } from './ports';
@@ -36,12 +37,28 @@ export interface ToolCallProgress {
         readonly decision: string;
         readonly by?: string;
       } & DecisionWait)
-    | ({ readonly type: 'awaiting-answer'; readonly question: string } & DecisionWait)
+    | ({
+        readonly type: 'awaiting-answer';
+        readonly question: string;
+        /** Of a call that ran: its result, by which nobody knows whether it took effect. */
+        readonly outcome?: SettledStatus;
+      } & DecisionWait)
     | { readonly type: 'running' }
     /** A subagent works on it. */
-    | { readonly type: 'delegated'; readonly runId: string; readonly limits: HandedLimits }
+    | {
+        readonly type: 'delegated';
+        readonly runId: string;
+        readonly limits: HandedLimits;
+        /** Active milliseconds of this run when the subagent started. */
+        readonly sinceActiveMs: number;
+      }
     /** The store is down; the call runs again when the timer fires. */
-    | { readonly type: 'paused'; readonly timerId: string; readonly untilMs: number }
+    | {
+        readonly type: 'paused';
+        readonly timerId: string;
+        readonly untilMs: number;
+        readonly reason: string;
+      }
     | SettledStatus;
 }
 
@@ -70,17 +87,61 @@ export interface RunningTools {
   readonly failure?: InfraError;
   /** The only call is the runtime's own. */
   readonly recovery?: RuntimeCall;
-  /** Active milliseconds of the longest subagent so far. */
-  readonly subagentMs?: number;
+}
+
+/** The phase of a run that ends, as far as tools still run in it. */
+export interface EndingTools {
+  readonly type: 'ending';
+  readonly tools?: RunningTools;
 }
 
 function isRunningTools(phase: PhaseSlice['phase']): phase is RunningTools {
   return phase.type === 'running-tools';
 }
 
-/** The phase, if tools are running. */
+function isEnding(phase: PhaseSlice['phase']): phase is EndingTools {
+  return phase.type === 'ending';
+}
+
+/** The tools that run, also while the run ends. */
 export function runningTools({ phase }: PhaseSlice): RunningTools | undefined {
-  return isRunningTools(phase) ? phase : undefined;
+  if (isRunningTools(phase)) return phase;
+  return isEnding(phase) ? phase.tools : undefined;
+}
+
+/** Whether the run ends once the calls in flight are back: nothing starts, and nobody is asked for anything any more. */
+export function endsSoon(state: PhaseSlice): boolean {
+  return isEnding(state.phase) || runningTools(state)?.failure !== undefined;
+}
+
+/**
+ * Whether a call started and has no result yet: nobody knows whether it took effect. It runs, is paused, is a subagent's, or a
+ * person is asked what came of it.
+ *
+ * Contract: the one answer to this question, for every way to end a run.
+ */
+export function isUnsettled({ status }: ToolCallProgress): boolean {
+  switch (status.type) {
+    case 'running':
+    case 'delegated':
+    case 'paused':
+      return true;
+    case 'ready':
+      return status.isResumed === true;
+    case 'awaiting-answer':
+      return status.outcome !== undefined;
+    case 'awaiting-approval':
+    case 'checking-edit':
+    case 'settled':
+      return false;
+  }
+}
+
+/** Whether an activity or a subagent works on the call. */
+export function isInFlight({ status }: ToolCallProgress): boolean {
+  return (
+    status.type === 'running' || status.type === 'delegated' || status.type === 'checking-edit'
+  );
 }
 
 /** The tool calls of the current reply; none in any other phase. */
@@ -117,8 +178,11 @@ export function changeToolPhase<State extends PhaseSlice>(
   state: State,
   change: (phase: RunningTools) => RunningTools,
 ): State {
-  const phase = runningTools(state);
-  return phase === undefined ? state : { ...state, phase: change(phase) };
+  const { phase } = state;
+  const tools = runningTools(state);
+  if (tools === undefined) return state;
+  const changed = change(tools);
+  return { ...state, phase: isEnding(phase) ? { ...phase, tools: changed } : changed };
 }
 
 /** The state with one call replaced. */
@@ -129,6 +193,24 @@ export function replaceCall<State extends PhaseSlice>(state: State, next: ToolCa
       progress.call.toolCallId === next.call.toolCallId ? next : progress,
     ),
   }));
+}
+
+/**
+ * The state with the results of these calls for the next model call: those of the model's own calls in the order of the reply, or
+ * that of the runtime's own call behind them.
+ */
+export function withResults<State extends NextRequestSlice>(
+  state: State,
+  { calls, recovery }: RunningTools,
+): State {
+  const { next } = state;
+  const settled = calls.flatMap(({ status }) => (status.type === 'settled' ? [status] : []));
+  if (recovery === undefined)
+    return { ...state, next: { ...next, pendingResults: settled.map(({ pending }) => pending) } };
+  const { introduction } = recovery;
+  const results = settled.map(({ pending }) => ({ pending, introduction }));
+  const runtimeResults = [...(next.runtimeResults ?? []), ...results];
+  return { ...state, next: { ...next, runtimeResults } };
 }
 
 /** Name and label of a call, as people read it. */
@@ -158,9 +240,9 @@ export function settleWithError(call: ProposedToolCall, error: AgentError): Tool
   return settle(call, toToolResponse(error), error, false);
 }
 
-/** A call that never runs, because the run fails. */
+/** A call that never started, because the run ended. */
 export function abandoned(call: ProposedToolCall): ToolCallProgress {
-  const why = 'The call was not run, because the run ended with a system error.';
+  const why = 'The call was not run, because the run ended first.';
   const error = agentError('tool_denied', why, { recoverable: false, toolName: call.name });
   return settleWithError(call, error);
 }
