@@ -1,5 +1,5 @@
 /** The activity `runTool`: at most the effect that the tool declares, whatever dies in between. */
-import { Context } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import { toToolResponse } from '../workflows/core/errors/tool-response';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
@@ -15,8 +15,10 @@ import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { resultIdentityOf } from './identity/result-identity';
 import { boundBytes, boundText, sanitizeText } from './untrusted/sanitizer';
 import { reportsFailure } from './tool-call/reported-failure';
-import type { Store, ToolRecord } from './stores/store';
+import type { Store, ToolClaim } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
+import type { AttemptSigns } from './tool-call/ownership';
+import { lostOwnership, startingOwned } from './tool-call/ownership';
 import type { Execution, ExecutionPlace } from './tool-call/tool-execution';
 import { toolFailure } from './tool-call/tool-execution';
 import type { ShownOutput } from './tool-call/tool-output';
@@ -69,9 +71,12 @@ async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
 /** Milliseconds that a finished call waits for its store before its result is passed inline (ADR 0008). */
 const storePatienceMs = 20_000;
 
+/** Where a result is kept. */
+type ResultPlace = Pick<ExecutionPlace, 'store' | 'input' | 'workspace'>;
+
 /** What the model reads of an execution, and the whole if that is only a part. */
 async function contentOf(
-  { store, input, workspace }: ExecutionPlace,
+  { store, input, workspace }: ResultPlace,
   execution: Execution,
 ): Promise<ShownOutput> {
   if (execution.type === 'output') return showOutput(store, input, workspace, execution.text);
@@ -96,7 +101,7 @@ function errorOf(
 }
 
 async function resultOf(
-  place: ExecutionPlace,
+  place: ResultPlace,
   execution: Execution,
   identity: ResultIdentity,
 ): Promise<RunToolResult> {
@@ -113,7 +118,7 @@ async function resultOf(
 
 /** The result of an execution whose store is down: inline, bounded and fenced. */
 function inlineResult(
-  { input, workspace }: ExecutionPlace,
+  { input, workspace }: ResultPlace,
   execution: Execution,
   identity: ResultIdentity,
 ): RunToolResult {
@@ -145,8 +150,22 @@ function isStoreDown(thrown: unknown): boolean {
   return thrown instanceof InfraException && thrown.failure.code === 'store_unavailable';
 }
 
+/** Records a call's outcome; returns the first one that any attempt has recorded. */
+async function keepOutcome(
+  { store, input }: ResultPlace,
+  result: RunToolResult,
+): Promise<RunToolResult> {
+  const outcome = JSON.stringify(result);
+  const kept = await store.finishTool(input.idempotencyKey, outcome);
+  if (kept === outcome) return result;
+  const facts = { tool: input.name, key: input.idempotencyKey, dropped: result.preview };
+  log.warn('The outcome of a call came after that of another attempt, and is dropped', facts);
+  // Written by this function under the same key, and checked by the store.
+  return JSON.parse(kept) as RunToolResult;
+}
+
 async function keepResult(
-  place: ExecutionPlace,
+  place: ResultPlace,
   tool: Tool,
   execution: Execution,
   identity: ResultIdentity,
@@ -154,9 +173,7 @@ async function keepResult(
   try {
     return await retryFor(storePatienceMs, isStoreDown, async () => {
       const result = await resultOf(place, execution, identity);
-      if (tool.effect !== 'read')
-        await place.store.finishTool(place.input.idempotencyKey, JSON.stringify(result));
-      return result;
+      return tool.effect === 'read' ? result : keepOutcome(place, result);
     });
   } catch (thrown) {
     if (isStoreDown(thrown)) return inlineResult(place, execution, identity);
@@ -164,20 +181,22 @@ async function keepResult(
   }
 }
 
+/** Records the intent of a call that may change something, which this attempt then owns. */
 async function begin(
   deps: ActivityDeps,
   store: Store,
   tool: Tool,
   input: RunToolInput,
   json: string,
-): Promise<ToolRecord> {
-  if (tool.effect === 'read') return { type: 'none' };
-  return store.beginTool({
+): Promise<ToolClaim | undefined> {
+  if (tool.effect === 'read') return undefined;
+  const intent = {
     key: input.idempotencyKey,
     tool: tool.name,
     inputDigest: contentHash(json),
     startedAtMs: deps.clock(),
-  });
+  };
+  return store.beginTool(intent, Context.current().info.currentAttemptScheduledTimestampMs);
 }
 
 /** Adds what is known about the tool to an error without a hint. */
@@ -190,9 +209,10 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
 /**
  * Runs one tool call.
  *
- * Contract: a call that finished never runs again: its recorded result is returned; a call that began and was interrupted is
- * repeated only as its effect allows, and until it has cost `limits.maxLostWorkers` workers.
- * Errors: ApplicationFailure with a system failure code; everything that the model can correct is in the result.
+ * Contract: a call that finished never runs again: its recorded result is returned; a call that was started and interrupted is
+ * repeated only as its effect allows, and until it has cost `limits.maxLostWorkers` workers. An attempt that another one has
+ * followed starts nothing (ADR 0031).
+ * Errors: ApplicationFailure with a system failure code, `worker_lost` of an attempt that no longer counts; everything that the model can correct is in the result.
  */
 export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
   let progress = '';
@@ -203,18 +223,17 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
   };
   return withHeartbeat(
     () => beat(progress),
-    () =>
+    (isGivenUp) =>
       reportingEnd(() =>
         afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (superseded) =>
-          runAttempt(deps, input, { superseded, lostWorkers, show }),
+          runAttempt(deps, input, { superseded, isGivenUp, lostWorkers, show }),
         ),
       ),
   );
 }
 
 /** What an attempt gets from earlier ones, and how it reports its progress. */
-interface AttemptPlace {
-  readonly superseded: AbortSignal;
+interface AttemptPlace extends AttemptSigns {
   readonly lostWorkers: number;
   readonly show: (progress: string) => void;
 }
@@ -222,20 +241,12 @@ interface AttemptPlace {
 async function runAttempt(
   deps: ActivityDeps,
   input: RunToolInput,
-  { superseded, lostWorkers, show }: AttemptPlace,
+  { superseded, isGivenUp, lostWorkers, show }: AttemptPlace,
 ): Promise<RunToolResult> {
   const store = storeOf(deps, input.storeId);
   const definition = await loadDefinition(deps, input.definition);
   const tool = requireTool(definition, input.name);
-  const place: ExecutionPlace = {
-    store,
-    input,
-    workspace: definition.config.workspace,
-    superseded,
-    progress: (text: unknown) => {
-      show(typeof text === 'string' ? sanitizeText(text, { maxChars: previewChars }) : '');
-    },
-  };
+  const place: ResultPlace = { store, input, workspace: definition.config.workspace };
   if (input.answer !== undefined) {
     const text = (await deps.subagents?.readAnswer(store, input.answer)) ?? '';
     const answered: Execution = { type: 'output', text };
@@ -251,11 +262,19 @@ async function runAttempt(
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));
   }
   const record = await begin(deps, store, tool, input, canonicalJson(value));
-  // Written by `keepResult` under the same key, and checked by the store.
-  if (record.type === 'finished') return JSON.parse(record.outcome) as RunToolResult;
+  // Written by `keepOutcome` under the same key, and checked by the store.
+  if (record?.type === 'finished') return JSON.parse(record.outcome) as RunToolResult;
+  if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');
   const { maxLostWorkers } = definition.config.limits;
-  const lost = { count: lostWorkers, max: maxLostWorkers };
-  const execution = await decideExecution(tool, checked.value, { record, lost }, place);
+  const earlier = { record, lost: { count: lostWorkers, max: maxLostWorkers } };
+  const execution = await decideExecution(tool, checked.value, earlier, {
+    ...place,
+    superseded,
+    start: startingOwned({ superseded, isGivenUp }, store, record),
+    progress: (text: unknown) => {
+      show(typeof text === 'string' ? sanitizeText(text, { maxChars: previewChars }) : '');
+    },
+  });
   const informed = advised(definition, execution, value);
   return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
 }

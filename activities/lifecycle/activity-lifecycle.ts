@@ -15,22 +15,27 @@ const quietBeatMs = 10_000;
  * Runs an activity's work with heartbeats until it ends. A heartbeat says that the worker is alive, not that there is progress;
  * stalls have deadlines of their own (ADR 0007).
  *
- * `details` is read at each heartbeat and reaches the next attempt.
+ * `details` is read at each heartbeat and reaches the next attempt. `work` gets a function that tells whether two beats were
+ * further apart than the server waits, since this process was stopped or its event loop was blocked: the server may then have
+ * given the attempt up, whatever is beaten later. The clock is monotonic.
  * Errors: what the work throws, mapped by `error-mapping.ts`.
  */
 export async function withHeartbeat<Result>(
   details: () => unknown,
-  work: () => Promise<Result>,
+  work: (isGivenUp: () => boolean) => Promise<Result>,
 ): Promise<Result> {
   const context = Context.current();
   const timeoutMs = context.info.heartbeatTimeoutMs ?? 0;
+  let beatAtMs = performance.now();
+  const isGivenUp = (): boolean => timeoutMs > 0 && performance.now() - beatAtMs >= timeoutMs;
   const beat = (): void => {
+    if (!isGivenUp()) beatAtMs = performance.now();
     context.heartbeat(details());
   };
   beat();
   const timer = setInterval(beat, timeoutMs > 0 ? timeoutMs / beatsPerTimeout : quietBeatMs);
   try {
-    return await work();
+    return await work(isGivenUp);
   } catch (thrown) {
     if (thrown instanceof CancelledFailure) throw thrown;
     throw boundaryFailure(interruption() ?? thrown);

@@ -21,8 +21,33 @@ export type ToolIntent = Readonly<z.infer<typeof toolIntentShape>>;
 /** What is known about a tool execution. */
 export type ToolRecord =
   | { readonly type: 'none' }
-  | { readonly type: 'begun'; readonly intent: ToolIntent }
-  | { readonly type: 'finished'; readonly intent: ToolIntent; readonly outcome: string };
+  /** `begun`: no attempt has started the effect. `executing`: one may have. */
+  | { readonly type: ToolPhase; readonly intent: ToolIntent }
+  | FinishedTool;
+
+/** How far an execution without outcome is. */
+export type ToolPhase = 'begun' | 'executing';
+
+/** An execution with its outcome. */
+interface FinishedTool {
+  readonly type: 'finished';
+  readonly intent: ToolIntent;
+  readonly outcome: string;
+}
+
+/** An execution that an attempt owns, under this token (ADR 0031); the phase is the one that it found. */
+export interface OwnedTool {
+  readonly type: ToolPhase;
+  readonly intent: ToolIntent;
+  readonly owner: string;
+}
+
+/** What an attempt finds that begins an execution. */
+export type ToolClaim =
+  | OwnedTool
+  /** A later attempt owns it. */
+  | { readonly type: 'taken'; readonly intent: ToolIntent }
+  | FinishedTool;
 
 /** A part of a blob. */
 export interface BlobSlice {
@@ -111,10 +136,21 @@ export interface Store {
   getBlob(hash: string): Promise<Buffer>;
   /** `length` bytes from `offset`; shorter at the end. @internal */
   readBlob(hash: ContentHash, offset: number, length: number): Promise<BlobSlice>;
-  /** Records the intent unless the key is known; returns what was known before. @internal */
-  beginTool(intent: ToolIntent): Promise<ToolRecord>;
-  /** Records the outcome (JSON text, at most 64 KB) of a begun execution; the first outcome stays. @internal */
-  finishTool(key: string, outcome: string): Promise<void>;
+  /**
+   * Records the intent unless the key is known, and makes this attempt the owner of the execution, which ends the ownership of
+   * every earlier one. `scheduledAtMs` is when the server scheduled the attempt, and gives attempts their order; callers that
+   * never start an effect need none.
+   * @internal
+   */
+  beginTool(intent: ToolIntent, scheduledAtMs?: number): Promise<ToolClaim>;
+  /**
+   * Moves an execution without outcome to a phase, if this owner still owns it; else false. Back to `begun` moves only the
+   * owner that found it `begun` and started nothing.
+   * @internal
+   */
+  moveTool(key: string, owner: string, phase: ToolPhase): Promise<boolean>;
+  /** Records the outcome (JSON text, at most 64 KB) of a begun execution. The first outcome stays, and is returned. @internal */
+  finishTool(key: string, outcome: string): Promise<string>;
   /** @internal */
   getTool(key: string): Promise<ToolRecord>;
   /** Removes what neither the roots nor recent content reaches; safe while workers run (`content/sweep.ts`). @internal */

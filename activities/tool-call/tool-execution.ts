@@ -12,6 +12,7 @@ import type { AgentErrorParts } from '../untrusted/agent-error';
 import { agentError } from '../untrusted/agent-error';
 import type { Store } from '../stores/store';
 import { describeThrown } from './error-text';
+import type { StartWork } from './ownership';
 import { outputText } from './tool-output';
 import type { Tool, ToolContext } from '../tools/tool';
 import { ToolError } from '../tools/tool-error';
@@ -123,17 +124,27 @@ export interface ExecutionPlace {
   readonly progress: (text: string) => void;
   /** Aborted when a later attempt of the same call has come to this process. */
   readonly superseded: AbortSignal;
+  /** Starts the tool or its probe, if the attempt still owns the call. */
+  readonly start: StartWork;
 }
 
 /** Milliseconds that an aborted tool has to end by itself: `run_command` needs 2 s to kill a process group. */
 const settleMs = 3_000;
 
 /**
- * Runs `work` with a tool's context; the signal aborts after `limitMs`, on cancel and on the worker's shutdown.
+ * Runs `work` with a tool's context, once the attempt is seen to own the call; the signal aborts after `limitMs`, on cancel and on the worker's shutdown.
  *
- * Contract: if the work ends soon after the abort, its result counts, so that a finished effect is known.
+ * Contract: `limitMs` does not include the wait for the store. If the work ends soon after the abort, its result counts, so that a finished effect is known.
  */
-export async function withToolContext<Result>(
+export function withToolContext<Result>(
+  limitMs: number,
+  place: ExecutionPlace,
+  work: (context: ToolContext) => Promise<Result> | Result,
+): Promise<Result> {
+  return place.start(() => runInContext(limitMs, place, work));
+}
+
+async function runInContext<Result>(
   limitMs: number,
   { store, input, workspace, progress, superseded }: ExecutionPlace,
   work: (context: ToolContext) => Promise<Result> | Result,
@@ -164,7 +175,11 @@ export async function withToolContext<Result>(
     throw signal.reason;
   };
   try {
-    return await Promise.race([Promise.resolve().then(() => work(context)), tooLate()]);
+    // At once: in a later turn the attempt may have lost the call.
+    const working = new Promise<Result>((resolve) => {
+      resolve(work(context));
+    });
+    return await Promise.race([working, tooLate()]);
   } catch (thrown) {
     throw signal.aborted && !(thrown instanceof ToolError) ? (signal.reason as Error) : thrown;
   } finally {

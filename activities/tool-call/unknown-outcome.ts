@@ -1,7 +1,7 @@
 /** Finds the outcome of a call whose effect may have happened: an interrupted attempt, a time limit, a lost connection. */
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
-import type { ToolRecord } from '../stores/store';
+import type { OwnedTool } from '../stores/store';
 import { outputText } from './tool-output';
 import type { Execution, ExecutionPlace } from './tool-execution';
 import { executeTool, toolFailure, withToolContext } from './tool-execution';
@@ -115,7 +115,8 @@ async function executeFirst(tool: Tool, value: unknown, place: ExecutionPlace): 
 
 /** What is known from earlier attempts of a call. */
 export interface Earlier {
-  readonly record: ToolRecord;
+  /** As the attempt found it; undefined for `read`. */
+  readonly record: OwnedTool | undefined;
   /** Workers that this call lost, and how many it may lose (`limits.maxLostWorkers`). */
   readonly lost: { readonly count: number; readonly max: number };
 }
@@ -139,11 +140,11 @@ function notRunAgain(tool: Tool, count: number, why: string): Execution {
   };
 }
 
-/** Resolves a call that an earlier attempt began, so that its effect may have happened. */
+/** Resolves a call that an earlier attempt started, so that its effect may have happened. */
 async function resume(
   tool: Tool,
   value: unknown,
-  { record, lost }: Earlier & { readonly record: { readonly type: 'begun' } },
+  { record, lost }: Earlier & { readonly record: OwnedTool },
   place: ExecutionPlace,
 ): Promise<Execution> {
   const begun = new Date(record.intent.startedAtMs).toISOString();
@@ -170,8 +171,8 @@ async function resume(
  * Runs, repeats or resolves a call, depending on earlier attempts.
  *
  * Contract: an effect that may have happened is repeated only with its key (`keyed`) or after a probe that says it has not
- * (`reconcilable`). What stays unknown is marked so, with the evidence. A call that has lost its workers does not run again;
- * one that never began has lost none, if a record shows it.
+ * (`reconcilable`), and then under the same key. What stays unknown is marked so, with the evidence. A call that has lost its
+ * workers does not run again; one that was never started has lost none, if a record shows it, and runs whatever its effect.
  * Errors: as `executeTool`.
  */
 export async function decideExecution(
@@ -186,7 +187,7 @@ export async function decideExecution(
     return isLeft
       ? notRunAgain(tool, lost.count, 'nothing was changed')
       : executeFirst(tool, value, place);
-  if (record.type !== 'begun') return executeFirst(tool, value, place);
+  if (record?.type !== 'executing') return executeFirst(tool, value, place);
   if (tool.effect !== 'keyed') return resume(tool, value, { record, lost }, place);
   return isLeft
     ? unknownOutcome(tool, lostText(lost.count), 'none of them reported its end')

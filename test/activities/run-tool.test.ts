@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => stored.dispose());
 
-/** Runs a call of this tool; `interrupted` says that an earlier attempt began and did not finish. */
+/** Runs a call of this tool; `interrupted` says that an earlier attempt started it and did not finish. */
 async function runCall(
   tool: Tool,
   interrupted: boolean,
@@ -44,13 +44,11 @@ async function runCall(
   });
   const { snapshot } = await activities.prepareRun({ flags: [], agent: 'worker', goal: 'Work.' });
   const idempotencyKey = 'run/call';
-  if (interrupted)
-    await store.beginTool({
-      key: idempotencyKey,
-      tool: tool.name,
-      inputDigest: 'x',
-      startedAtMs: 0,
-    });
+  if (interrupted) {
+    const intent = { key: idempotencyKey, tool: tool.name, inputDigest: 'x', startedAtMs: 0 };
+    const earlier = await store.beginTool(intent);
+    if ('owner' in earlier) await store.moveTool(idempotencyKey, earlier.owner, 'executing');
+  }
   const call: RunToolInput = {
     storeId: store.id,
     definition: snapshot.definition,

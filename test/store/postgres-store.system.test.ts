@@ -6,6 +6,7 @@ import { startReplyLosingProxy } from './reply-losing-proxy';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
 import { describeSweep } from './sweep-contract';
+import { describeToolRecords } from './tool-record-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 
 let server: TestPostgres;
@@ -34,6 +35,7 @@ describeStoreContract('Postgres', engine);
 describeSharedHealth('Postgres', engine);
 describePatternStore('Postgres', engine);
 describeSweep('Postgres', engine);
+describeToolRecords('Postgres', engine);
 
 describe('Postgres server', () => {
   it('is named without its password', async () => {
@@ -112,7 +114,7 @@ describe('Postgres server', () => {
     for (let n = 0; n < 20; n += 1) {
       const intent = { key: `key-${n}`, tool: 't', inputDigest: 'd', startedAtMs: n };
       const [record] = await Promise.all([store.beginTool(intent), cut()]);
-      if (record.type === 'none') begun += 1;
+      if (record.type === 'begun') begun += 1;
     }
     expect(begun).toBe(20);
     await cutter.end();
@@ -129,10 +131,12 @@ describe('Postgres server', () => {
     url.port = String(proxy.port);
     const store = await openStore(url.href);
     const intent = { key: 'k', tool: 't', inputDigest: 'd', startedAtMs: 1 };
-    expect(await store.beginTool(intent)).toEqual({ type: 'none' });
+    const claim = await store.beginTool(intent, 5);
+    expect(claim).toMatchObject({ type: 'begun', intent });
     expect(proxy.lostReplies()).toBe(1);
-    expect(await direct.beginTool(intent)).toEqual({ type: 'begun', intent });
-    expect(await store.beginTool(intent)).toEqual({ type: 'begun', intent });
+    expect(await direct.beginTool(intent, 4)).toEqual({ type: 'taken', intent });
+    expect('owner' in claim && (await direct.moveTool('k', claim.owner, 'executing'))).toBe(true);
+    expect(await direct.beginTool(intent, 6)).toMatchObject({ type: 'executing', intent });
     await Promise.all([store.close(), direct.close()]);
     proxy.close();
   });

@@ -12,6 +12,7 @@ import { openStore } from '../../activities/stores/open-store';
 import { describePatternStore } from './pattern-store-contract';
 import { describeSharedHealth } from './share-health-contract';
 import { describeSweep } from './sweep-contract';
+import { describeToolRecords } from './tool-record-contract';
 import { describeStoreContract, failureOf, says, type ContractEngine } from './store-contract';
 import { runStoreProcess, startStoreProcess } from './store-process';
 import { cases, fc } from '../support/properties';
@@ -54,6 +55,7 @@ describeStoreContract('SQLite', engine);
 describeSharedHealth('SQLite', engine);
 describePatternStore('SQLite', engine);
 describeSweep('SQLite', engine);
+describeToolRecords('SQLite', engine);
 
 describe('SQLite address', () => {
   it('may be a plain path in directories that do not exist yet', async () => {
@@ -221,16 +223,6 @@ describe('SQLite shared by processes', () => {
       expect(heads).toHaveLength(300);
       expect(await store.loadTranscript(heads.at(-1) ?? '')).toHaveLength(300);
     }
-  });
-
-  it('lets exactly one of two processes begin each execution', async () => {
-    const url = `sqlite:${await newFile()}`;
-    const both = await Promise.all([
-      runStoreProcess(url, 'begin', '200'),
-      runStoreProcess(url, 'begin', '200'),
-    ]);
-    expect(both.flat()).toHaveLength(200);
-    expect(new Set(both.flat()).size).toBe(200);
   });
 
   it('has every append that was reported when its writer is killed', async () => {

@@ -19,11 +19,13 @@ const jobs = {
       say(head);
     }
   },
-  /** Begins so many tool executions, and says which were new to it. */
-  async begin(store) {
-    for (let n = 0; n < Number(argument); n += 1) {
+  /** Begins and starts so many tool executions as an attempt scheduled then, and says of each what it found and whether it started it. */
+  async start(store) {
+    const [count, scheduledAtMs] = argument.split(' ').map(Number);
+    for (let n = 0; n < count; n += 1) {
       const intent = { key: `key-${n}`, tool: 'pay', inputDigest: 'd', startedAtMs: process.pid };
-      if ((await store.beginTool(intent)).type === 'none') say(intent.key);
+      const { type, owner = '' } = await store.beginTool(intent, scheduledAtMs);
+      say(`${type} ${await store.moveTool(intent.key, owner, 'executing')}`);
     }
   },
   /** Says that it is ready, waits for a line on stdin, asks to probe so many routes, says which it may, and fails as often. */

@@ -375,54 +375,6 @@ export function describeStoreContract(name: string, engine: ContractEngine): voi
         await failureOf(store.readBlob('x', 0, 1), 'store_corrupt');
       });
     });
-
-    describe('tool records', () => {
-      it('goes from none to begun to finished, and the first outcome stays', async () => {
-        const { store, url } = await fresh();
-        expect(await store.getTool(intent.key)).toEqual({ type: 'none' });
-        expect(await store.beginTool(intent)).toEqual({ type: 'none' });
-        expect(await store.getTool(intent.key)).toEqual({ type: 'begun', intent });
-        const other = await open(url);
-        const later = { ...intent, startedAtMs: 8 };
-        expect(await other.beginTool(later)).toEqual({ type: 'begun', intent });
-        await store.finishTool(intent.key, '{"n":1}');
-        await other.finishTool(intent.key, '{"n":2}');
-        const finished = { type: 'finished', intent, outcome: '{"n":1}' };
-        expect(await other.beginTool(later)).toEqual(finished);
-        expect(await store.getTool(intent.key)).toEqual(finished);
-      });
-
-      it('lets one of many begin an execution, and one finish it', async () => {
-        const { store, url } = await fresh();
-        const rivals = [store, await open(url), await open(url), await open(url)];
-        for (let n = 0; n < 10; n += 1) {
-          const key = `key-${n}`;
-          const records = await Promise.all(
-            rivals.map((rival, at) => rival.beginTool({ ...intent, key, startedAtMs: at })),
-          );
-          expect(records.filter((record) => record.type === 'none')).toHaveLength(1);
-          await Promise.all(rivals.map((rival, at) => rival.finishTool(key, String(at))));
-          const kept = await Promise.all(rivals.map((rival) => rival.getTool(key)));
-          expect(new Set(kept.map((record) => JSON.stringify(record))).size).toBe(1);
-        }
-      });
-
-      it('keeps any key and any text, though not more than 64 KB of it', async () => {
-        const { store } = await fresh();
-        const key = `a\0b\ud800"'${'k'.repeat(5_000)}`;
-        await store.beginTool({ ...intent, key });
-        await failureOf(store.finishTool(key, `"${'x'.repeat(65_536)}"`), 'payload_too_large');
-        await store.finishTool(key, '"\ud800 é"');
-        const record = await store.getTool(key);
-        expect(record).toMatchObject({ type: 'finished', intent: { key } });
-        expect(record.type === 'finished' && JSON.parse(record.outcome)).toBe('\ud800 é');
-      });
-
-      it('does not finish what never began', async () => {
-        const { store } = await fresh();
-        expect(await failureOf(store.finishTool('ghost', '1'), 'store_corrupt')).toContain('ghost');
-      });
-    });
   });
 }
 

@@ -10,7 +10,9 @@ import type {
   RouteSuccess,
   SharedHealth,
   Store,
+  ToolClaim,
   ToolIntent,
+  ToolPhase,
   ToolRecord,
 } from '../store';
 import { toolIntentShape } from '../store';
@@ -137,17 +139,33 @@ export class ContentAddressedStore implements Store {
     return { bytes: bytes.subarray(start - base, end - base), totalBytes };
   }
 
-  async beginTool(intent: ToolIntent): Promise<ToolRecord> {
-    const known = await this.#rows.insertTool(contentHash(intent.key), toolRow(intent));
-    return this.#toolRecord(intent.key, known);
+  async beginTool(intent: ToolIntent, scheduledAtMs = 0): Promise<ToolClaim> {
+    const text = canonicalJson(intent);
+    const owner = crypto.randomUUID();
+    const { row, isOwned } = await this.#rows.ownTool(
+      contentHash(intent.key),
+      { owner, scheduledAtMs },
+      { intent: text, intentSum: contentHash(text) },
+    );
+    const record = this.#toolRecord(intent.key, row);
+    if (record.type === 'finished') return record;
+    // A sweep removed the row in between: this attempt is far too old to own anything.
+    if (record.type === 'none') return { type: 'taken', intent };
+    return isOwned ? { ...record, owner } : { type: 'taken', intent: record.intent };
   }
 
-  async finishTool(key: string, outcome: string): Promise<void> {
+  moveTool(key: string, owner: string, phase: ToolPhase): Promise<boolean> {
+    return this.#rows.moveTool(contentHash(key), owner, phase);
+  }
+
+  async finishTool(key: string, outcome: string): Promise<string> {
     const json = storableJson(outcome);
     const bytes = Buffer.byteLength(json);
     if (bytes > maxOutcomeBytes) throw payloadTooLarge('A tool outcome', bytes, maxOutcomeBytes);
-    const found = await this.#rows.finishTool(contentHash(key), json, outcomeSum(key, json));
-    if (!found) throw storeCorrupt(this.label, `tool execution ${key} ends but never began`);
+    const row = await this.#rows.finishTool(contentHash(key), json, outcomeSum(key, json));
+    const record = this.#toolRecord(key, row);
+    if (record.type === 'finished') return record.outcome;
+    throw storeCorrupt(this.label, `tool execution ${key} ends but never began`);
   }
 
   async getTool(key: string): Promise<ToolRecord> {
@@ -302,12 +320,6 @@ function clamp(offset: number, totalBytes: number): number {
   return Math.min(Math.max(0, Math.trunc(offset)), totalBytes);
 }
 
-/** The row of an execution that begins. */
-function toolRow(intent: ToolIntent): ToolRow {
-  const text = canonicalJson(intent);
-  return { intent: text, intentSum: contentHash(text), outcome: undefined, outcomeSum: undefined };
-}
-
 /** Binds an outcome to its execution, so that neither can be swapped. */
 function outcomeSum(key: string, outcome: string): string {
   return contentHash(canonicalJson(key), outcome);
@@ -326,7 +338,9 @@ function toolRecord(key: string, row: ToolRow | undefined): ToolRecord | undefin
   const intent = parseIntent(row);
   if (intent?.key !== key) return undefined;
   if (row.outcome === undefined) {
-    return row.outcomeSum === undefined ? { type: 'begun', intent } : undefined;
+    const { phase } = row;
+    const isPhase = phase === 'begun' || phase === 'executing';
+    return row.outcomeSum === undefined && isPhase ? { type: phase, intent } : undefined;
   }
   if (row.outcomeSum !== outcomeSum(key, row.outcome)) return undefined;
   return { type: 'finished', intent, outcome: row.outcome };

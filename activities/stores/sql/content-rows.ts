@@ -26,6 +26,8 @@ export interface ToolRow {
   /** Canonical JSON of the intent. */
   readonly intent: string;
   readonly intentSum: ContentHash;
+  /** `begun` or `executing`, where there is no outcome. */
+  readonly phase: string;
   /** Undefined until the execution is finished. */
   readonly outcome: string | undefined;
   readonly outcomeSum: string | undefined;
@@ -75,19 +77,27 @@ const chainSql = `
 /** A write that finds the row makes it young; it waits for a sweep of the row, or the sweep for it. */
 const touchOnConflict = 'ON CONFLICT (hash) DO UPDATE SET touched_ms = excluded.touched_ms';
 
-const insertToolSql = `
-  INSERT INTO @tool_executions (key_hash, writer, intent, intent_sum) VALUES (?, ?, ?, ?)
-  ON CONFLICT (key_hash) DO NOTHING
+const toolColumns = '{phase}, {intent}, {intent_sum}, {outcome}, {outcome_sum}';
+
+/** Repeated after a lost reply, it takes the row over from a later attempt no more than it did the first time. */
+const ownToolSql = `
+  INSERT INTO @tool_executions AS known (key_hash, owner, scheduled_ms, phase, intent, intent_sum)
+  VALUES (?, ?, ?, 'begun', ?, ?)
+  ON CONFLICT (key_hash) DO UPDATE SET owner = excluded.owner, scheduled_ms = excluded.scheduled_ms
+  WHERE known.outcome IS NULL AND known.scheduled_ms <= excluded.scheduled_ms
+  RETURNING ${toolColumns}`;
+
+const moveToolSql = `
+  UPDATE @tool_executions SET phase = ?
+  WHERE key_hash = ? AND owner = ? AND outcome IS NULL
   RETURNING {key_hash}`;
 
-const selectToolSql = `
-  SELECT {writer}, {intent}, {intent_sum}, {outcome}, {outcome_sum}
-  FROM @tool_executions WHERE key_hash = ?`;
+const selectToolSql = `SELECT ${toolColumns} FROM @tool_executions WHERE key_hash = ?`;
 
 const finishToolSql = `
   UPDATE @tool_executions SET outcome = ?, outcome_sum = ?
   WHERE key_hash = ? AND outcome IS NULL
-  RETURNING {key_hash}`;
+  RETURNING ${toolColumns}`;
 
 /** Adds an empty row, which is no record, if there is none, and locks the row until the transaction ends. */
 const lockHealthSql = `
@@ -166,23 +176,36 @@ export class ContentRows {
     return found;
   }
 
-  /** Returns the row that was there; undefined if this call added it. */
-  insertTool(keyHash: ContentHash, row: ToolRow): Promise<ToolRow | undefined> {
-    // A statement whose connection broke is sent again: the writer's mark identifies this call's row.
-    const writer = crypto.randomUUID();
+  /** Adds the row, or gives it to this owner unless it has an outcome or a later attempt has it; returns the row as it is then. */
+  ownTool(
+    keyHash: ContentHash,
+    { owner, scheduledAtMs }: { readonly owner: string; readonly scheduledAtMs: number },
+    { intent, intentSum }: Pick<ToolRow, 'intent' | 'intentSum'>,
+  ): Promise<{ readonly row: ToolRow | undefined; readonly isOwned: boolean }> {
+    const values = [keyHash, owner, scheduledAtMs, intent, intentSum];
     return this.database.write(async (query) => {
-      const added = await query(insertToolSql, [keyHash, writer, row.intent, row.intentSum]);
-      if (added.length > 0) return undefined;
-      const [present] = await query(selectToolSql, [keyHash]);
-      return textOf(present?.['writer']) === writer ? undefined : toolRow(present);
+      const [owned] = await query(ownToolSql, values);
+      const row = owned ?? (await query(selectToolSql, [keyHash]))[0];
+      return { row: toolRow(row), isOwned: owned !== undefined };
     });
   }
 
-  /** Sets the outcome unless there is one; false if there is no such row. */
-  finishTool(keyHash: ContentHash, outcome: string, outcomeSum: ContentHash): Promise<boolean> {
+  /** Sets the phase, if there is no outcome and the owner is this one; else false. */
+  moveTool(keyHash: ContentHash, owner: string, phase: ToolRow['phase']): Promise<boolean> {
+    return this.database.write(
+      async (query) => (await query(moveToolSql, [phase, keyHash, owner])).length > 0,
+    );
+  }
+
+  /** Sets the outcome unless there is one; returns the row as it is then, or undefined if there is none. */
+  finishTool(
+    keyHash: ContentHash,
+    outcome: string,
+    outcomeSum: ContentHash,
+  ): Promise<ToolRow | undefined> {
     return this.database.write(async (query) => {
-      const finished = await query(finishToolSql, [outcome, outcomeSum, keyHash]);
-      return finished.length > 0 || (await query(selectToolSql, [keyHash])).length > 0;
+      const [finished] = await query(finishToolSql, [outcome, outcomeSum, keyHash]);
+      return toolRow(finished ?? (await query(selectToolSql, [keyHash]))[0]);
     });
   }
 
@@ -245,6 +268,7 @@ function toolRow(row: SqlRow | undefined): ToolRow | undefined {
   return {
     intent: textOf(row['intent']) ?? '',
     intentSum: textOf(row['intent_sum']) ?? '',
+    phase: textOf(row['phase']) ?? '',
     outcome: textOf(row['outcome']),
     outcomeSum: textOf(row['outcome_sum']),
   };

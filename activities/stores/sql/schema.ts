@@ -4,7 +4,7 @@ import type { SqlQuery, SqlWork } from './sql-database';
 import { textOf } from './sql-database';
 
 /** Changes with the tables, so that a Holdfast with other tables refuses the store. */
-const schemaVersion = 5;
+const schemaVersion = 6;
 
 /** A row is as old as its last write, even if that found the row there (ADR 0025). */
 const touched = 'touched_ms bigint NOT NULL DEFAULT ($now)';
@@ -19,7 +19,9 @@ const tables: readonly string[] = [
   `CREATE TABLE @chunks (hash $key PRIMARY KEY, ${touched}, bytes $blob NOT NULL)`,
   `CREATE TABLE @tool_executions (
      key_hash $key PRIMARY KEY,
-     writer text NOT NULL,
+     owner text NOT NULL,
+     scheduled_ms bigint NOT NULL,
+     phase text NOT NULL,
      ${touched},
      intent text NOT NULL,
      intent_sum text NOT NULL,

@@ -26,19 +26,20 @@ function callIdOf(key: string, tool: string): string {
 function heldStore(store: Store, bank: BankClient): Store {
   const toolOf = new Map<string, string>();
   const held: Pick<Store, 'beginTool' | 'finishTool'> = {
-    beginTool: async (intent) => {
+    beginTool: async (intent, scheduledAtMs) => {
       const callId = callIdOf(intent.key, intent.tool);
       toolOf.set(intent.key, intent.tool);
       await bank.at(callId, 'before-intent');
-      const record = await store.beginTool(intent);
+      const record = await store.beginTool(intent, scheduledAtMs);
       await bank.at(callId, record.type === 'finished' ? 'after-outcome' : 'after-intent');
       return record;
     },
     finishTool: async (key, outcome) => {
       const callId = callIdOf(key, toolOf.get(key) ?? '');
       await bank.at(callId, 'before-outcome');
-      await store.finishTool(key, outcome);
+      const kept = await store.finishTool(key, outcome);
       await bank.at(callId, 'after-outcome');
+      return kept;
     },
   };
   return new Proxy(store, {

@@ -1,0 +1,257 @@
+/** An attempt that no longer owns its call starts nothing, and what nobody started runs, whatever its effect. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { z } from 'zod';
+import { createActivities } from '../../activities/index';
+import { withHeartbeat } from '../../activities/lifecycle/activity-lifecycle';
+import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
+import type { Store, ToolClaim } from '../../activities/stores/store';
+import { defineTool } from '../../activities/tools/define-tool';
+import type { Tool, ToolContext } from '../../activities/tools/tool';
+import type { RunToolResult } from '../../workflows/core/tools/ports';
+import type { TemporaryStore } from '../support/temporary-store';
+import { temporaryStore } from '../support/temporary-store';
+
+type Changing = 'keyed' | 'reconcilable' | 'irreversible';
+const changing: readonly Changing[] = ['keyed', 'reconcilable', 'irreversible'];
+
+const key = 'run/call';
+const intent = { key, tool: 'pay', inputDigest: 'x', startedAtMs: 0 };
+/** Milliseconds. A test that blocks the loop blocks it for longer; a busy machine does not. */
+const heartbeatTimeoutMs = 1_000;
+/** The same where nothing is blocked. */
+const patientMs = 60_000;
+
+let stored: TemporaryStore;
+let events: string[];
+beforeEach(async () => {
+  stored = await temporaryStore();
+  events = [];
+});
+afterEach(() => stored.dispose());
+
+function payTool(
+  effect: Changing,
+  execute: (context: ToolContext) => unknown = () => 'paid',
+): Tool {
+  return defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    input: z.object({}),
+    effect,
+    execute: (_input, context) => {
+      events.push(`execute ${context.idempotencyKey}`);
+      return execute(context);
+    },
+    ...(effect === 'reconcilable'
+      ? {
+          probe: (probed: string) => {
+            events.push(`probe ${probed}`);
+            return Promise.resolve({ type: 'not-applied' as const });
+          },
+        }
+      : {}),
+  });
+}
+
+/** The store, with these methods instead of its own. */
+function storeWith(change: Partial<Pick<Store, 'moveTool' | 'finishTool'>>): Store {
+  return new Proxy(stored.store, {
+    get: (target, name) => {
+      const own: unknown = Reflect.get(change, name) ?? Reflect.get(target, name, target);
+      return typeof own === 'function' ? (own.bind(target) as unknown) : own;
+    },
+  });
+}
+
+/** Another attempt takes the call over; it was scheduled then. */
+async function takeOver(scheduledAtMs = Date.now() + 60_000): Promise<ToolClaim> {
+  return stored.store.beginTool(intent, scheduledAtMs);
+}
+
+/** An earlier attempt has begun the call, and started it. */
+async function startedEarlier(): Promise<void> {
+  const claim = await takeOver(1);
+  if ('owner' in claim) await stored.store.moveTool(key, claim.owner, 'executing');
+}
+
+function environmentWith(timeoutMs: number): MockActivityEnvironment {
+  return new MockActivityEnvironment({
+    heartbeatTimeoutMs: timeoutMs,
+    currentAttemptScheduledTimestampMs: Date.now(),
+  });
+}
+
+async function runPay(
+  tool: Tool,
+  store = stored.store,
+  environment = environmentWith(patientMs),
+): Promise<RunToolResult> {
+  const activities = createActivities({
+    store,
+    providers: [anthropicProvider({ apiKey: 'test-key' })],
+    agents: [
+      {
+        name: 'worker',
+        instructions: 'You work.',
+        chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
+        tools: [tool],
+      },
+    ],
+  });
+  const { snapshot } = await activities.prepareRun({ flags: [], agent: 'worker', goal: 'Work.' });
+  return environment.run(() =>
+    activities.runTool({
+      storeId: store.id,
+      definition: snapshot.definition,
+      toolCallId: 'call',
+      name: 'pay',
+      input: {},
+      idempotencyKey: key,
+    }),
+  );
+}
+
+function block(ms: number): void {
+  const endsAtMs = performance.now() + ms;
+  while (performance.now() < endsAtMs);
+}
+
+test.each(changing)('a %s call that was begun and never started runs', async (effect) => {
+  await takeOver(1);
+  expect(await runPay(payTool(effect))).toMatchObject({ preview: 'paid' });
+  expect(events).toEqual([`execute ${key}`]);
+});
+
+describe.each(changing)('an attempt at a %s call starts nothing', (effect) => {
+  test('after another attempt took the call over', async () => {
+    const store = storeWith({
+      moveTool: async (...move) => {
+        await takeOver();
+        return stored.store.moveTool(...move);
+      },
+    });
+    await expect(runPay(payTool(effect), store)).rejects.toMatchObject({ type: 'worker_lost' });
+    expect(events).toEqual([]);
+    expect(await stored.store.getTool(key)).toMatchObject({ type: 'begun' });
+  });
+
+  test('and does not take it from a later attempt', async () => {
+    await takeOver();
+    await expect(runPay(payTool(effect))).rejects.toMatchObject({ type: 'worker_lost' });
+    expect(events).toEqual([]);
+  });
+
+  test.each(['before', 'after'])(
+    'if its event loop was blocked past its heartbeat %s the store marked the call, and takes the mark back',
+    async (when) => {
+      const moves: string[] = [];
+      const store = storeWith({
+        moveTool: async (...move) => {
+          moves.push(move[2]);
+          if (when === 'before') block(heartbeatTimeoutMs + 50);
+          const isMoved = await stored.store.moveTool(...move);
+          if (when === 'after' && moves.length === 1) block(heartbeatTimeoutMs + 50);
+          // Beats that come now are too late to count.
+          await sleep(heartbeatTimeoutMs / 2);
+          return isMoved;
+        },
+      });
+      const environment = environmentWith(heartbeatTimeoutMs);
+      const lost = runPay(payTool(effect), store, environment);
+      await expect(lost).rejects.toMatchObject({ type: 'worker_lost' });
+      expect(events).toEqual([]);
+      expect(moves).toEqual(['executing', 'begun']);
+      expect(await runPay(payTool(effect))).toMatchObject({ preview: 'paid' });
+    },
+  );
+
+  test('if it is stopped while the store marks the call', async () => {
+    const environment = environmentWith(patientMs);
+    const store = storeWith({
+      moveTool: async (...move) => {
+        const isMoved = await stored.store.moveTool(...move);
+        environment.cancel('CANCELLED');
+        return isMoved;
+      },
+    });
+    await expect(runPay(payTool(effect), store, environment)).rejects.toThrow('CANCELLED');
+    expect(events).toEqual([]);
+    expect(await stored.store.getTool(key)).toMatchObject({ type: 'begun' });
+  });
+});
+
+test('a probe is not started by an attempt that was taken over', async () => {
+  await startedEarlier();
+  const store = storeWith({
+    moveTool: async (...move) => {
+      await takeOver();
+      return stored.store.moveTool(...move);
+    },
+  });
+  const lost = runPay(payTool('reconcilable'), store);
+  await expect(lost).rejects.toMatchObject({ type: 'worker_lost' });
+  expect(events).toEqual([]);
+});
+
+test('what its probe calls not applied is repeated under the same key, unless the call was taken over meanwhile', async () => {
+  await startedEarlier();
+  let moves = 0;
+  const store = storeWith({
+    moveTool: async (...move) => {
+      if (++moves === 2) await takeOver();
+      return stored.store.moveTool(...move);
+    },
+  });
+  const lost = runPay(payTool('reconcilable'), store);
+  await expect(lost).rejects.toMatchObject({ type: 'worker_lost' });
+  expect(events).toEqual([`probe ${key}`]);
+  expect(await stored.store.getTool(key)).toMatchObject({ type: 'executing' });
+});
+
+test('a keyed call that failed midway is not repeated by an attempt that was taken over', async () => {
+  const reset = async (): Promise<never> => {
+    await takeOver();
+    throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+  };
+  await expect(runPay(payTool('keyed', reset))).rejects.toMatchObject({ type: 'worker_lost' });
+  expect(events).toEqual([`execute ${key}`]);
+});
+
+test('an attempt that was taken over after it started finishes, and its outcome is what the later one reports', async () => {
+  let finish: (output: string) => void = () => undefined;
+  const paid = new Promise<string>((resolve) => (finish = resolve));
+  const earlier = runPay(payTool('irreversible', () => paid));
+  while (events.length === 0) await sleep(5);
+  const claim = await takeOver();
+  expect(claim).toMatchObject({ type: 'executing' });
+  finish('paid at last');
+  const result = await earlier;
+  const unknown = JSON.stringify({ error: 'outcome_unknown' });
+  expect(await stored.store.finishTool(key, unknown)).toBe(JSON.stringify(result));
+});
+
+test('an outcome that comes after that of another attempt is dropped for it', async () => {
+  const told = { result: 'r', preview: 'told first', bytes: 1 };
+  const late = payTool('irreversible', async () => {
+    await stored.store.finishTool(key, JSON.stringify(told));
+    return 'paid';
+  });
+  expect(await runPay(late)).toEqual(told);
+});
+
+test('an attempt counts as given up from the first gap between its beats that is too long', async () => {
+  const seen = await environmentWith(heartbeatTimeoutMs).run(() =>
+    withHeartbeat(
+      () => undefined,
+      async (isGivenUp) => {
+        await sleep(heartbeatTimeoutMs / 2);
+        const before = isGivenUp();
+        block(heartbeatTimeoutMs + 100);
+        await sleep(heartbeatTimeoutMs / 2);
+        return [before, isGivenUp()];
+      },
+    ),
+  );
+  expect(seen).toEqual([false, true]);
+});
