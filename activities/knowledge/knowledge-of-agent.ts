@@ -1,6 +1,7 @@
 /** The knowledge of an agent's tools that a run is prepared with. */
 import { Context } from '@temporalio/activity';
 import type { ToolPolicy } from '../../workflows/core/tools/ports';
+import { readOutputTool } from '../../workflows/core/tools/ports';
 import type { Allowance } from '../../workflows/core/budget/spend';
 import type { ActivityDeps } from '../definitions/activity-deps';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
@@ -11,7 +12,9 @@ import type { KnownTool, ToolKnowledge } from '../definitions/tool-knowledge';
 import { knowledgeByRules } from './knowledge-by-rules';
 
 function knownTools({ registry }: ResolvedAgent): readonly KnownTool[] {
-  return registry.list().map(({ name, description, inputSchema, effect }) => ({
+  // What `read_output` can read, only the conversation says; it does the work of no other tool.
+  const ofAgent = registry.list().filter(({ name }) => name !== readOutputTool);
+  return ofAgent.map(({ name, description, inputSchema, effect }) => ({
     name,
     description,
     inputSchema,

@@ -39,6 +39,7 @@ export function takeReply<State extends ReplyState>(
     ...countHealed(appended, [...state.failedOver, ...retries]),
     phase: { type: 'ready' },
     next: nothingPending,
+    ...defined({ offersReadOutput: result.offersReadOutput }),
     contextTokens: result.contextTokens,
     context:
       route === undefined ? state.context : noteContext(state.context, result, routeName(route)),
