@@ -12,6 +12,7 @@ import { recordRouteSuccess, routeName } from '../failover/provider-health';
 import type { AgentError, InfraError } from '../failure';
 import { defined } from '../json';
 import type { AccountSlice } from '../run/account';
+import { advise } from '../run/account';
 import { prepared } from '../run/ports';
 import type { Step } from '../run/step';
 import { publish, step } from '../run/step';
@@ -158,6 +159,16 @@ export function raiseOutput<State extends ReplyState>(state: State): State {
     outputRaised: true,
     next: { ...state.next, ...defined({ maxOutputTokens }) },
   };
+}
+
+/** Tells whoever operates the agent, once per route, of the protocol for models that write their calls (R-WORDS-4). */
+export function adviseTextProtocol<State extends ReplyState>(state: State): State {
+  const route = lastRoute(state);
+  if (route === undefined) return state;
+  return advise(
+    state,
+    `${routeName(route)} wrote a tool call as text. If it cannot call tools natively, set toolProtocol: 'text' on its route.`,
+  );
 }
 
 /** Nothing of a cut reply runs. */

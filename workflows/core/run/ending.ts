@@ -41,6 +41,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     events: counters.events,
     lastText: state.lastText,
     ...defined({
+      advice: state.advice,
       compactions: context.compactions === 0 ? undefined : context.compactions,
       cachedShare: cachedShareOf(state.usage),
       head: state.head,

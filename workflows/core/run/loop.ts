@@ -24,6 +24,7 @@ import { defined } from '../json';
 import { learn } from '../learning/observations';
 import type { CallModelResult } from '../model-call/ports';
 import {
+  adviseTextProtocol,
   continueText,
   emptyReply,
   noToolCall,
@@ -177,7 +178,10 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Step
         : continuePausedReply(state, result);
     case 'end':
     case 'tool-use':
-      if (result.error !== undefined) return rejectReply(state, [result.error]);
+      if (result.error !== undefined)
+        return rejectReply(result.wroteCall === true ? adviseTextProtocol(state) : state, [
+          result.error,
+        ]);
       return result.toolCalls.length > 0
         ? readCalls(state, result, atMs)
         : readAnswer(state, result, atMs);

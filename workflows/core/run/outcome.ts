@@ -53,6 +53,8 @@ export interface RunReport {
   readonly worked: readonly string[];
   /** The last failures, newest last, at most 20 lines. */
   readonly didNotWork: readonly string[];
+  /** What to change in the agent's definition, each once; absent if nothing. */
+  readonly advice?: readonly string[];
   /** Failures that were healed, by code. */
   readonly healed: { readonly [code: string]: number };
   readonly failovers: number;
