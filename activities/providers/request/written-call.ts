@@ -109,10 +109,10 @@ const mark = '\u0001';
 const bareName =
   /^(?:(?:call|use|tool|function|action|invoke)\s*:?\s+)?[`*]*([\w.-]{1,64})[`*]*(?:\s+with)?\s*$/i;
 
-/** Whether JSON between these parts of its lines is a quotation: in backticks, or with words after it. */
+/** Whether JSON between these parts of its lines is a quotation or code: after `>`, a backtick, `=`, or with words after it. */
 function isQuoted(lead: string, after: string): boolean {
   const [restOfLine = ''] = after.split('\n', 1);
-  return lead.endsWith('`') || /[^\s.;,)}\]]/.test(restOfLine);
+  return /^\s*>|[`=]\s*$/.test(lead) || /[^\s.;,)}\]]/.test(restOfLine);
 }
 
 /** The call that JSON is, and whether the words before it in its line are a part of the call. */
@@ -227,19 +227,19 @@ const cues: readonly {
     // Shows what a call looks like, or tells a reader to make one.
     says: 'sample',
     words:
-      /\b(?:examples?|e\.g\.|for instance|such as|samples?|looks? like|like (?:this|so)|schema|syntax|templates?|documentation|specification|you(?:r \w+)? (?:can|could|would|should|may|might|must|need|have|send|call|write|use|pass|get)|to call it|(?:clients?|callers?|users?|apps?|server|api|endpoint|protocol|format|body|request) (?:\w+ ){0,2}(?:sends?|expects?|takes?|accepts?|uses?|posts?|is|are))\b/i,
+      /\b(?:examples?|e\.g\.|for instance|such as|samples?|looks? like|like (?:this|so)|schema|syntax|templates?|documentation|specification|you(?:r \w+)? (?:can|could|would|should|may|might|must|need|have|send|call|write|use|pass|get)|to (?:call it|test|reproduce)|(?:put|post|paste|copy|save) (?:this|the following)|(?:clients?|callers?|users?|apps?|server|api|endpoint|protocol|format|body|request) (?:\w+ ){0,2}(?:sends?|expects?|takes?|accepts?|uses?|posts?|is|are))\b/i,
   },
   {
     // Announces a call.
     says: 'call',
     words:
-      /\b(?:I(?:'ll|’ll| will| am going to|'m going to| need to| must| should| can| want to|'d like to| would like to)|let me|let us|let's|we (?:will|need to|must|should|can)|going to|next|now|first|calling|using|use the)\b/i,
+      /\b(?:I(?:'ll|’ll| will| am going to|'m going to| need to| must| should| can| want to|'d like to| would like to)|let me|let us|let's|we (?:will|need to|must|should|can)|going to|(?:next|now|first),? (?:I|we|step|call)|calling|using|use the \w+ (?:tool|function))\b/i,
   },
   {
     // Reports a call that was made, or describes data.
     says: 'report',
     words:
-      /\b(?:was|were|been|has|had|called|sent|ran|tried|made|logged|recorded|returned|failed|contains|wrote|stored|found|reads|entry|entries|line|log|file|config\w*|answer|result)\b/i,
+      /\b(?:was|were|been|has|had|called|sent|ran|tried|made|logged|recorded|returned|failed|contains|accepts|expects|takes|wrote|stored|found|reads|entry|entries|line|log|file|config\w*|answer|result)\b/i,
   },
 ];
 
