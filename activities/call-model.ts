@@ -26,6 +26,7 @@ import {
   withAttempts,
 } from './model-call/route-attempt';
 import type { Store } from './stores/store';
+import { offered } from './tool-call/stored-outputs';
 import { InfraException } from './lifecycle/infra-exception';
 
 /** The reply that an earlier attempt kept; undefined if it kept none. */
@@ -94,13 +95,14 @@ async function callRoute(
   attempting: Attempting,
 ): Promise<CallModelResult | ModelCallHeldBack> {
   const store = storeOf(deps, input.storeId);
-  const definition = await loadDefinition(deps, input.definition);
-  const { config } = definition;
-  const route = routeOf(definition, input);
+  const loaded = await loadDefinition(deps, input.definition);
+  const route = routeOf(loaded, input);
   const isTextProtocol = route.toolProtocol === 'text';
   const provider = providerOf(deps, route.provider);
   const headBefore = await appendPending(store, input);
   const messages = await store.loadTranscript(headBefore);
+  const definition = offered(loaded, messages);
+  const { config } = definition;
   const asked = requestOf(input, definition, messages, attempting.memory);
   const call: MeasuredCall = { request: asked, route: routeName(route), provider, input };
   const measure = measureCall(call);
@@ -118,6 +120,7 @@ async function callRoute(
       ...countOfCall(call, measure, taken),
       ...attempting.meter.beyondReply(),
       ...defined({ measure: parts }),
+      ...(definition.outputs.size > 0 ? { offersReadOutput: true } : {}),
       ...(failures.length === 0 ? {} : { healedRetries: failures }),
     };
   };

@@ -15,6 +15,7 @@ import { boundText, sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
+import { offered } from './tool-call/stored-outputs';
 import { hasCodeFor } from './tool-call/tool-of-run';
 import type { JsonReply, WantedAnswer } from './model-call/ask-for-json';
 import { askForJson } from './model-call/ask-for-json';
@@ -188,8 +189,8 @@ function planRecovery(deps: ActivityDeps, input: PlanRecoveryInput): Promise<Pla
     () => input.purpose,
     async () => {
       const store = storeOf(deps, input.storeId);
-      const definition = await loadDefinition(deps, input.definition);
       const messages = await messagesOf(store, input);
+      const definition = offered(await loadDefinition(deps, input.definition), messages);
       const place: Place = { deps, store, definition, input, messages };
       return input.purpose === 'estimate' ? estimate(place) : plan(place);
     },

@@ -1,6 +1,7 @@
 /** What a run knows of its agent's tools: by rules, or also by a model, asked once per set of definitions. */
 import { Context } from '@temporalio/activity';
 import { z } from 'zod';
+import { readOutputTool } from '../../workflows/core/tools/ports';
 import type { Allowance } from '../../workflows/core/budget/spend';
 import { defined } from '../../workflows/core/json';
 import type { Limits } from '../../workflows/core/limits';
@@ -155,7 +156,8 @@ export async function knowledgeOfAgent(
   limits: Limits,
   allowance: Allowance | undefined,
 ): Promise<MadeKnowledge> {
-  const tools = [...agent.registry.values()];
+  // What `read_output` can read, only the conversation says; it does the work of no other tool.
+  const tools = [...agent.registry.values()].filter(({ name }) => name !== readOutputTool);
   const [route] = agent.chain;
   const provider = route && catalog.providers.get(route.provider);
   return agent.knowledge === 'rules' || route === undefined || provider === undefined

@@ -5,10 +5,12 @@ import type { AssistantMessage, Head, ToolCallBlock } from '../../workflows/core
 import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
 import type { ModelReply } from '../providers/provider';
 import { parseTextProtocolReply } from '../providers/request/text-tool-protocol';
+import { writtenCall } from '../providers/request/written-call';
 import { wellFormedText } from '../providers/request/well-formed';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { defined } from '../../workflows/core/json';
+import { shownToolName } from '../../workflows/core/errors/recovery-message';
 import { agentError } from '../untrusted/agent-error';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
@@ -28,23 +30,49 @@ export interface ReplyArrival {
   readonly requireCall: boolean;
 }
 
-/** A reply after the text tool protocol, if the route uses it, was read off its text. */
+/** A reply after its text was read for calls. */
 interface ReadReply extends ModelReply {
   readonly error?: AgentError;
+  /** The mistake is a call written as text on a route with native calls. */
+  readonly wroteCall?: true;
 }
 
 function mistaken(
   reply: ModelReply,
-  { code, message }: Pick<AgentError, 'code' | 'message'>,
+  { code, message, hint }: Pick<AgentError, 'code' | 'message' | 'hint'>,
 ): ReadReply {
-  return { ...reply, error: agentError(code, message) };
+  return { ...reply, error: agentError(code, message, { hint }) };
 }
 
-function readReply(reply: ModelReply, { isTextProtocol, requireCall }: ReplyArrival): ReadReply {
+/** A reply without a native call: an answer, unless a call is written in it (R-WORDS-3). */
+function readText(reply: ModelReply, tools: readonly string[], requireCall: boolean): ReadReply {
+  const written = tools.length === 0 ? undefined : writtenCall(replyText(reply), tools);
+  if (written === undefined) return reply;
+  const { name, isKnown } = written;
+  const orAnswer = requireCall ? '' : ' If it was meant as the answer, give it without a call.';
+  const error = mistaken(reply, {
+    code: isKnown ? 'no_tool_call' : 'invalid_tool',
+    message: `The reply holds a call of ${shownToolName(name)} as text, which runs nothing.`,
+    hint: `Call tools natively, with the tool calls of this API, not in the text.${orAnswer}`,
+  });
+  return { ...error, wroteCall: true };
+}
+
+function readReply(
+  reply: ModelReply,
+  { isTextProtocol, requireCall }: ReplyArrival,
+  tools: readonly string[],
+): ReadReply {
   if (reply.mistake !== undefined)
     return { ...mistaken(reply, reply.mistake), stopReason: 'tool-use', toolCalls: [] };
-  if (!isTextProtocol || reply.stopReason !== 'end') return reply;
-  const read = parseTextProtocolReply(replyText(reply, { withRefusal: true }), { requireCall });
+  const { stopReason, toolCalls } = reply;
+  if (!isTextProtocol) {
+    const isWhole = stopReason === 'end' || stopReason === 'tool-use';
+    return isWhole && toolCalls.length === 0 ? readText(reply, tools, requireCall) : reply;
+  }
+  if (stopReason !== 'end') return reply;
+  const text = replyText(reply, { withRefusal: true });
+  const read = parseTextProtocolReply(text, { requireCall, tools });
   switch (read.type) {
     case 'answer':
       return reply;
@@ -111,7 +139,8 @@ export async function takeReply(
   arrival: ReplyArrival,
 ): Promise<CallModelResult> {
   const { headBefore, vendor } = arrival;
-  const reply = readReply(arrival.reply, arrival);
+  const tools = definition.config.tools.map(({ name }) => name);
+  const reply = readReply(arrival.reply, arrival, tools);
   const runs = reply.stopReason === 'end' || reply.stopReason === 'tool-use';
   const calls = runs ? await takeToolCalls(store, definition, reply.toolCalls, input) : [];
   const kept = keptMessage(reply, calls, vendor);
@@ -123,7 +152,7 @@ export async function takeReply(
     head,
     stopReason: reply.stopReason,
     toolCalls: calls.map(({ proposed }) => proposed),
-    ...defined({ error: reply.error }),
+    ...defined({ error: reply.error, wroteCall: reply.wroteCall }),
     textPreview: sanitizeText(text, { maxChars: previewChars }),
     ...(calls.length === 0 && text !== ''
       ? { answer: redactText(stripHidden(text)).slice(0, answerChars) }

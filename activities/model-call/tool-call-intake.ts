@@ -5,6 +5,7 @@ import { defined } from '../../workflows/core/json';
 import { inlineInputBytes, maxCallsPerReply } from '../../workflows/core/limits';
 import type { ToolCallBlock } from '../../workflows/core/message';
 import type { ProposedToolCall } from '../../workflows/core/tools/ports';
+import { readOutputTool } from '../../workflows/core/tools/ports';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { actionDigest, callIdentity } from '../identity/call-identity';
 import type { RawToolCall } from '../providers/provider';
@@ -18,6 +19,7 @@ import { editedFileOf } from '../tools/edits-file';
 import { isJsonObject } from '../tools/input-schema';
 import { onlyNearestName } from '../tools/nearest-name';
 import type { ToolsOfRun } from '../tool-call/tool-of-run';
+import { refHint } from '../tool-call/stored-outputs';
 import { refusedInputHint, toolOfRun } from '../tool-call/tool-of-run';
 import type { ApprovalContext, Tool } from '../tools/tool';
 
@@ -74,8 +76,10 @@ function parseArguments(text: string): JsonObject | string {
   return problem === undefined ? value : `The arguments cannot be used: ${problem}`;
 }
 
-/** Hint with the tool that was probably meant. */
-function nearestToolHint({ config }: ToolsOfRun, name: string): string | undefined {
+/** Hint for a call to a tool that the request did not offer: why, or the tool that was probably meant. */
+function noToolHint({ config }: ToolsOfRun, name: string): string | undefined {
+  if (name === readOutputTool)
+    return 'No output was shortened, so there is nothing to read on: the results above are whole.';
   const meant = onlyNearestName(
     name,
     config.tools.map((tool) => tool.name),
@@ -114,12 +118,17 @@ function checkCall(
   if (typeof input === 'string') return { input: {}, error: error('invalid_json', input) };
   const tool = toolOfRun(definition, name);
   if (tool === undefined) {
-    const hint = nearestToolHint(definition, name);
+    const hint = noToolHint(definition, name);
     return { input, error: error('invalid_tool', `There is no tool called "${name}".`, hint) };
   }
   if (index >= maxCallsPerReply) {
     const message = `The reply asks for ${total} tool calls; only the first ${maxCallsPerReply} were taken, the others were not run.`;
     return { tool, input, error: error('invalid_params', message) };
+  }
+  const toRead = name === readOutputTool ? refHint(definition.outputs, input['ref']) : undefined;
+  if (toRead !== undefined) {
+    const message = 'The input names no stored output of this conversation.';
+    return { tool, input, error: error('invalid_params', message, toRead) };
   }
   const checked = tool.parse(input);
   if (checked.ok) return { tool, input, needsApproval: tool.needsApproval(checked.value, context) };

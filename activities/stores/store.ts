@@ -132,6 +132,8 @@ export interface Store {
   loadTranscript(head: Head): Promise<readonly Message[]>;
   /** @internal */
   putBlob(bytes: Buffer | string): Promise<ContentHash>;
+  /** False for what names no blob, and for a blob that was never stored or was removed. @internal */
+  hasBlob(hash: string): Promise<boolean>;
   /** The whole blob. */
   getBlob(hash: string): Promise<Buffer>;
   /** `length` bytes from `offset`; shorter at the end. @internal */

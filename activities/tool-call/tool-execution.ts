@@ -128,6 +128,33 @@ export interface ExecutionPlace {
   readonly start: StartWork;
 }
 
+/**
+ * Reads stored output for a tool. What the store does not hold is a ref that the model invented or kept for too long.
+ *
+ * Errors: `ToolError` `invalid_params` then; `InfraException` as `Store.readBlob`, so a damaged blob stays `store_corrupt`.
+ */
+async function readStored(
+  store: Store,
+  ref: string,
+  offset: number,
+  length: number,
+): ReturnType<ToolContext['readBlob']> {
+  try {
+    const { bytes, totalBytes } = await store.readBlob(ref, offset, length);
+    return { text: bytes.toString('utf8'), totalBytes };
+  } catch (thrown) {
+    const isCorrupt = thrown instanceof InfraException && thrown.failure.code === 'store_corrupt';
+    if (!isCorrupt || (await store.hasBlob(ref))) throw thrown;
+    throw new ToolError(`No stored output has the ref "${ref.slice(0, shownRefChars)}"`, {
+      code: 'invalid_params',
+      hint: 'Copy a ref exactly as a shortened output shows it; without one there is nothing to read.',
+    });
+  }
+}
+
+/** Characters of a wrong ref that an error repeats: a ref has 43. */
+const shownRefChars = 60;
+
 /** Milliseconds that an aborted tool has to end by itself: `run_command` needs 2 s to kill a process group. */
 const settleMs = 3_000;
 
@@ -162,10 +189,7 @@ async function runInContext<Result>(
     signal,
     attempt: activity.info.attempt,
     progress,
-    readBlob: async (hash, offset, length) => {
-      const slice = await store.readBlob(hash, offset, length);
-      return { text: slice.bytes.toString('utf8'), totalBytes: slice.totalBytes };
-    },
+    readBlob: (hash, offset, length) => readStored(store, hash, offset, length),
   };
   const done = new AbortController();
   // A tool that ignores its signal must not hold the activity.

@@ -5,11 +5,14 @@ import type { RunConfig } from '../definitions/run-config';
 import { canonicalJson } from '../stores/content-hash';
 import { thisWorker } from '../lifecycle/worker-identity';
 import type { Tool } from '../tools/tool';
+import type { StoredOutputs } from './stored-outputs';
 
 /** The parts of a run's definition that concern tools. */
 export interface ToolsOfRun {
   readonly config: Pick<RunConfig, 'tools' | 'workspace'>;
   readonly agent: ResolvedAgent;
+  /** What the conversation names that `read_output` can read; absent where it is not known. */
+  readonly outputs?: StoredOutputs;
 }
 
 /** This worker's code of a tool. */

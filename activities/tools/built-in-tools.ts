@@ -20,10 +20,7 @@ function answeredByCore(name: string): never {
  * Errors: `UserError` if the output schema cannot be described to a model.
  */
 export function completeTaskSpec(outputSchema?: z.ZodType): Tool {
-  const summary = z
-    .string()
-    .min(1)
-    .describe('What was done and with which result, for the person who set the goal.');
+  const summary = z.string().min(1).describe('What was done, and its result.');
   const input =
     outputSchema === undefined
       ? z.object({ summary })
@@ -31,7 +28,7 @@ export function completeTaskSpec(outputSchema?: z.ZodType): Tool {
   return defineTool({
     name: completeTaskTool,
     description:
-      'Ends the task. Call it once, alone, when the goal is reached or cannot be reached; say truthfully which one.',
+      'Ends the task, when the goal is reached or cannot be reached; say truthfully which.',
     input,
     effect: 'read',
     execute: () => answeredByCore(completeTaskTool),
@@ -41,13 +38,9 @@ export function completeTaskSpec(outputSchema?: z.ZodType): Tool {
 /** The tool that asks a person and waits: `{ question }`. Contract: as for `completeTaskSpec`. */
 export const askUserSpec: Tool = defineTool({
   name: askUserTool,
-  description:
-    'Asks the person who set the goal one question and waits for the answer. Use it only for what you cannot find out yourself.',
+  description: 'Asks the person who set the goal one question, and waits for the answer.',
   input: z.object({
-    question: z
-      .string()
-      .min(1)
-      .describe('The question, with everything that is needed to answer it.'),
+    question: z.string().min(1).describe('With everything that is needed to answer it.'),
   }),
   effect: 'read',
   execute: () => answeredByCore(askUserTool),

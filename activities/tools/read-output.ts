@@ -1,5 +1,6 @@
 /** The tool `read_output`: reads a part of an output that the model got only head and tail of. */
 import { z } from 'zod';
+import { readOutputTool } from '../../workflows/core/tools/ports';
 import { defineTool } from './define-tool';
 import type { Tool } from './tool';
 import { ToolError } from './tool-error';
@@ -11,7 +12,7 @@ const lineSearchBytes = 4_096;
 
 /** Reads a part of a stored output. */
 export const readOutput: Tool = defineTool({
-  name: 'read_output',
+  name: readOutputTool,
   description:
     'Reads a part of a long tool output. Give the ref from the shortened output, and the byte to begin at.',
   input: z.object({

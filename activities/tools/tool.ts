@@ -17,7 +17,11 @@ export interface ToolContext {
   readonly attempt: number;
   /** Shows progress to people; may be lost. */
   readonly progress: (text: string) => void;
-  /** Reads stored output (for tools that page through large results). */
+  /**
+   * Reads stored output (for tools that page through large results).
+   *
+   * Errors: `ToolError` `invalid_params` for a ref that nothing is stored under.
+   */
   readonly readBlob: (
     hash: string,
     offset: number,

@@ -2,12 +2,15 @@
 import { z } from 'zod';
 import { createAgentCatalog } from '../../activities/definitions/agent-catalog';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
+import type { ReplyArrival } from '../../activities/model-call/reply-intake';
 import { takeReply } from '../../activities/model-call/reply-intake';
+import type { ModelReply } from '../../activities/providers/provider';
 import type { TakenCall } from '../../activities/model-call/tool-call-intake';
 import { takeToolCalls } from '../../activities/model-call/tool-call-intake';
 import type { ToolsOfRun } from '../../activities/tool-call/tool-of-run';
 import { defineTool } from '../../activities/tools/define-tool';
 import { noUsage } from '../../workflows/core/budget/spend';
+import type { CallModelResult } from '../../workflows/core/model-call/ports';
 import { temporaryStore } from '../support/temporary-store';
 
 /** An agent that has `send`. */
@@ -118,6 +121,92 @@ test('a call that the vendor could not read is told to the model, and the words 
     error: { code: 'invalid_json', message, recoverable: true },
   });
   await stored.dispose();
+});
+
+describe('a call in the text of a reply', () => {
+  const call = '{"name": "send", "arguments": {"body": "hello"}}';
+  const taught = '```json\n{"tool_name": "send", "arguments": {"body": "hello"}}\n```';
+  const sample = '```json\n{"port": 3000}\n```';
+
+  async function take(
+    text: string,
+    arrival: Partial<ReplyArrival> = {},
+    more: Partial<ModelReply> = {},
+  ): Promise<CallModelResult> {
+    const stored = await temporaryStore();
+    const headBefore = await stored.store.appendNode(undefined, [
+      { role: 'user', blocks: [{ type: 'text', text: 'Go' }] },
+    ]);
+    const block = { type: 'text', text } as const;
+    const reply = { model: 'm', blocks: [block], toolCalls: [], usage: noUsage, ...more };
+    return takeReply(
+      stored.store,
+      worker(),
+      { idPrefix: 'run', iteration: 1 },
+      {
+        reply: { stopReason: 'end', ...reply },
+        headBefore,
+        vendor: 'v',
+        isTextProtocol: false,
+        requireCall: false,
+        ...arrival,
+      },
+    ).finally(() => stored.dispose());
+  }
+
+  test.each<readonly [string, Partial<ReplyArrival>, Partial<ModelReply>, string]>([
+    ['an agent that ends by text', {}, {}, 'If it was meant as the answer'],
+    ['an agent that ends by a tool', { requireCall: true }, {}, 'Call tools natively'],
+    ['a server that says it called', {}, { stopReason: 'tool-use' }, 'Call tools natively'],
+  ])('is a mistake with native calls: %s', async (_what, arrival, more, hint) => {
+    const taken = await take(`I will send it.\n${call}`, arrival, more);
+    expect(taken).toMatchObject({
+      toolCalls: [],
+      wroteCall: true,
+      error: {
+        code: 'no_tool_call',
+        message: 'The reply holds a call of send as text, which runs nothing.',
+        hint: expect.stringContaining(hint) as string,
+      },
+    });
+    expect(taken.head).toBe(taken.headBefore);
+  });
+
+  test('of a tool that does not exist is that mistake', async () => {
+    const taken = await take(call.replace('send', 'mail'));
+    expect(taken.error).toMatchObject({ code: 'invalid_tool' });
+  });
+
+  test('beside a native call is only words', async () => {
+    const native = { vendorId: 'x', name: 'send', argumentsText: '{"body":"hi"}' };
+    const taken = await take(call, {}, { toolCalls: [native], stopReason: 'tool-use' });
+    expect(taken.toolCalls).toHaveLength(1);
+    expect(taken.error).toBeUndefined();
+  });
+
+  test('in another form than the text protocol teaches is a mistake, for which nobody needs that protocol', async () => {
+    const taken = await take(`<tool_call>${call}</tool_call>`, { isTextProtocol: true });
+    expect(taken.error).toMatchObject({
+      code: 'no_tool_call',
+      hint: expect.stringContaining('```json block') as string,
+    });
+    expect(taken.wroteCall).toBeUndefined();
+  });
+
+  test.each<readonly [string, string, Partial<ReplyArrival>]>([
+    ['words', 'It was sent.', {}],
+    ['a sample', `For example:\n${call}`, {}],
+    ['a block of data in the text protocol', `The config:\n${sample}`, { isTextProtocol: true }],
+    ['two such blocks', `${sample}\n${sample}`, { isTextProtocol: true }],
+  ])('is no part of an answer: %s', async (_what, text, arrival) => {
+    expect(await take(text, arrival)).toMatchObject({ answer: text, toolCalls: [] });
+    expect((await take(text, arrival)).error).toBeUndefined();
+  });
+
+  test('as the text protocol teaches it runs', async () => {
+    const { toolCalls } = await take(taught, { isTextProtocol: true });
+    expect(toolCalls).toMatchObject([{ name: 'send', input: { body: 'hello' } }]);
+  });
 });
 
 describe('a run that another deploy started', () => {

@@ -1,5 +1,5 @@
 /** Whole runs with errors: the model corrects its own mistakes, people get everything else at once (R-ERR-6, R-TOOL-6). */
-import { anAgentError, anInfraError } from '../support/builders';
+import { aSnapshot, aTool, anAgentError, anInfraError } from '../support/builders';
 import { drive } from '../support/run-driver';
 
 const missing = anAgentError({
@@ -57,4 +57,35 @@ test('a division by zero is told to the user, and leaves one truthful result', (
   expect(run.entries.map((entry) => entry.type)).toEqual(
     expect.arrayContaining(['ToolResultErrorEvent', 'ErrorEvent', 'HealedEvent']),
   );
+});
+
+test('a call that was written as text is corrected, and the report names the text protocol once', () => {
+  const written = anAgentError({ code: 'no_tool_call', message: 'A call as text.' });
+  const run = drive([
+    { text: '{…}', error: written, wroteCall: true },
+    { text: '{…}', error: { ...written, message: 'Again.' }, wroteCall: true },
+    { text: 'done' },
+  ]);
+  expect(run.outcome).toMatchObject({ status: 'completed', answer: 'done' });
+  expect(run.outcome.report.advice).toEqual([
+    expect.stringMatching(/^\S+\/\S+ wrote a tool call as text\. .*toolProtocol: 'text'/),
+  ]);
+  const taught = drive([{ text: '', error: written }, { text: 'done' }]);
+  expect(taught.outcome.report.advice).toBeUndefined();
+});
+
+test('the note lists read_output only once a request has offered it', () => {
+  const wrong = { name: 'erase', error: anAgentError({ code: 'invalid_tool' }) };
+  const run = drive(
+    [
+      { calls: [wrong] },
+      { calls: [{ name: 'search', input: {} }], offersReadOutput: true },
+      { calls: [wrong] },
+      { calls: [wrong] },
+      { text: 'done' },
+    ],
+    { prepare: () => aSnapshot({ tools: [aTool('search'), aTool('read_output')] }) },
+  );
+  const notes = run.requests.map(({ input }) => input.note?.includes('read_output'));
+  expect(notes).toEqual([undefined, false, undefined, true, true]);
 });

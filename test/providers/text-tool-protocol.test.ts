@@ -5,6 +5,10 @@ import {
   parseTextProtocolReply,
   renderTextProtocolRequest,
 } from '../../activities/providers/request/text-tool-protocol';
+import { z } from 'zod';
+import { inputSignature } from '../../activities/providers/request/input-signature';
+import { inputSchemaFromZod } from '../../activities/tools/input-schema';
+import type { JsonObject } from '../../workflows/core/json';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
 import { providerOn, requestFor, sendOptions, wires } from './support/provider-bench';
@@ -39,11 +43,12 @@ const expected: Readonly<Record<string, string>> = {
   rm24: 'missing_tool_name',
 };
 
+const tools = ['a', 'read_file'];
 const block = (json: string): string => `\`\`\`json\n${json}\n\`\`\``;
 
 describe('a reply in the text protocol', () => {
   it.each(inText)('of a real model is a mistake, never a guess: $id ($category)', ({ id, raw }) => {
-    const result = parseTextProtocolReply(raw?.content ?? '', { requireCall: true });
+    const result = parseTextProtocolReply(raw?.content ?? '', { requireCall: true, tools });
     expect(result).toMatchObject({ type: 'mistake', code: expected[id] ?? 'no_tool_call' });
   });
 
@@ -63,7 +68,7 @@ describe('a reply in the text protocol', () => {
     ['an empty name', block('{"tool_name":" ","arguments":{}}'), 'missing_tool_name'],
     ['another key', block('{"name":"a","arguments":{}}'), 'missing_tool_name'],
   ])('with %s is a mistake', (_name, text, code) => {
-    expect(parseTextProtocolReply(text, { requireCall: true })).toMatchObject({
+    expect(parseTextProtocolReply(text, { requireCall: true, tools })).toMatchObject({
       type: 'mistake',
       code,
     });
@@ -71,7 +76,7 @@ describe('a reply in the text protocol', () => {
 
   it('holds a call, its arguments and what was said', () => {
     const text = `I look first.\n\n${block('{\n  "tool_name": "read_file",\n  "arguments": {"path": "a ``` b"}\n}')}\n`;
-    expect(parseTextProtocolReply(text, { requireCall: true })).toEqual({
+    expect(parseTextProtocolReply(text, { requireCall: true, tools })).toEqual({
       type: 'call',
       name: 'read_file',
       argumentsText: '{"path":"a ``` b"}',
@@ -79,8 +84,29 @@ describe('a reply in the text protocol', () => {
     });
   });
 
+  it.each(['arguments', 'inputs', 'input', 'parameters', 'params', 'args'])(
+    'may name its input "%s", as transcripts and models do',
+    (key) => {
+      const text = block(JSON.stringify({ tool_name: 'read_file', [key]: { path: 'a' } }));
+      expect(parseTextProtocolReply(text, { requireCall: true, tools })).toEqual({
+        type: 'call',
+        name: 'read_file',
+        argumentsText: '{"path":"a"}',
+        said: '',
+      });
+    },
+  );
+
+  it('with two inputs is a mistake: nobody guesses which one counts', () => {
+    const text = block('{"tool_name":"a","arguments":{"x":1},"inputs":{"x":2}}');
+    expect(parseTextProtocolReply(text, { requireCall: true, tools })).toMatchObject({
+      code: 'invalid_json',
+      message: 'The tool call has "arguments" and "inputs". Give one of them.',
+    });
+  });
+
   it('may be an answer where no call is needed', () => {
-    expect(parseTextProtocolReply('42', { requireCall: false })).toEqual({
+    expect(parseTextProtocolReply('42', { requireCall: false, tools })).toEqual({
       type: 'answer',
       text: '42',
     });
@@ -90,7 +116,7 @@ describe('a reply in the text protocol', () => {
     ['\r\n line ends', `\`\`\`json\r\n{"tool_name":"a"}\r\n\`\`\`\r\n`],
     ['a capital label', '```JSON\n{"tool_name":"a"}\n```'],
   ])('is read with %s', (_name, text) => {
-    expect(parseTextProtocolReply(text, { requireCall: true })).toMatchObject({
+    expect(parseTextProtocolReply(text, { requireCall: true, tools })).toMatchObject({
       type: 'call',
       name: 'a',
     });
@@ -103,7 +129,7 @@ describe('a reply in the text protocol', () => {
         fc.dictionary(fc.string(), fc.string()),
         (name, input) => {
           const text = `Said.\n${block(JSON.stringify({ tool_name: name, arguments: input }))}`;
-          const result = parseTextProtocolReply(text, { requireCall: true });
+          const result = parseTextProtocolReply(text, { requireCall: true, tools });
           expect(result).toEqual({
             type: 'call',
             name,
@@ -120,7 +146,7 @@ describe('a reply in the text protocol', () => {
       fc.property(
         fc.array(fc.constantFrom('```json\n', '```', '\n', '{', '}', '"tool_name"', ':', '"a"')),
         (parts) => {
-          parseTextProtocolReply(parts.join(''), { requireCall: true });
+          parseTextProtocolReply(parts.join(''), { requireCall: true, tools });
         },
       ),
     );
@@ -134,6 +160,84 @@ describe('a request in the text protocol', () => {
     expect(rendered.system).toContain('You repair projects.');
     expect(rendered.system).toContain('- read_file: Reads a file.');
     expect(rendered.system).toContain('"tool_name"');
+  });
+
+  it('lists inputs under another word than a call has, and no schema', () => {
+    const { system } = renderTextProtocolRequest(requestFor('chat', { system: '' }));
+    const [form = '', list = ''] = system.split('Tools:');
+    expect(form).toContain('{"tool_name":"NAME","arguments":{"INPUT":"VALUE"}}');
+    expect(list).toBe('\n- read_file: Reads a file.\n  inputs: {"path": string}');
+  });
+
+  it.each<readonly [string, z.ZodType | JsonObject, string]>([
+    [
+      'optional ones',
+      z.object({ a: z.string(), b: z.number().optional() }),
+      '{"a": string, "b"?: number}',
+    ],
+    ['values', z.object({ a: z.enum(['x', 'y']), b: z.literal(3) }), '{"a": "x" | "y", "b": 3}'],
+    [
+      'lists',
+      z.object({ a: z.array(z.string()), b: z.array(z.enum(['x', 'y'])) }),
+      '{"a": string[], "b": ("x" | "y")[]}',
+    ],
+    ['objects', z.object({ a: z.object({ b: z.boolean() }) }), '{"a": {"b": boolean}}'],
+    ['alternatives', z.object({ a: z.union([z.string(), z.null()]) }), '{"a": string | null}'],
+    [
+      'descriptions',
+      z.object({ a: z.string().describe('A room,\n as "12".') }),
+      '{"a": string (A room, as "12".)}',
+    ],
+    [
+      'bounds',
+      z.object({ a: z.int().min(1).max(9), b: z.iso.date() }),
+      '{"a": integer (minimum 1; maximum 9), "b": string (format date',
+    ],
+    ['defaults', z.object({ a: z.number().default(5) }), '{"a"?: number (default 5)}'],
+    [
+      'open names',
+      { type: 'object', properties: {}, additionalProperties: { type: 'number' } },
+      '{[any name]: number}',
+    ],
+    ['nothing', z.object({}), '{}'],
+    [
+      'what has no words',
+      { type: 'object', properties: { a: { allOf: [{ type: 'string' }] } } },
+      '{"a"?: {"allOf":[{"type":"string"}]}}',
+    ],
+    [
+      'what only a schema says',
+      { type: 'object', properties: { a: { type: 'object', properties: {}, oneOf: [] } } },
+      '{"a"?: {"type":"object","properties":{},"oneOf":[]}}',
+    ],
+    ['no object', { type: 'string' }, '{"type":"string"}'],
+  ])('writes a signature with %s', (_what, schema, signature) => {
+    const json = schema instanceof z.ZodType ? inputSchemaFromZod('t', schema) : schema;
+    expect(inputSignature(json)).toContain(signature);
+  });
+
+  it('names each property of any schema, and never throws', () => {
+    const schema = fc.letrec<{ node: JsonObject }>((tie) => ({
+      node: fc.oneof(
+        { depthSize: 'small' },
+        fc.constantFrom<JsonObject>({ type: 'string' }, {}, { enum: [1, null] }, { $ref: '#' }),
+        fc
+          .dictionary(fc.stringMatching(/^[a-z]{3,8}$/), tie('node'))
+          .map((properties): JsonObject => ({ type: 'object', properties })),
+        tie('node').map((items): JsonObject => ({ type: 'array', items })),
+        fc.array(tie('node')).map((anyOf): JsonObject => ({ anyOf })),
+      ),
+    })).node;
+    fc.assert(
+      fc.property(schema, (node) => {
+        const names = [...JSON.stringify(node).matchAll(/"([a-z]{3,8})":\{/g)].map(
+          ([, name = '']) => name,
+        );
+        const written = inputSignature({ type: 'object', properties: { whole: node } });
+        for (const name of names.filter((each) => !['properties', 'items'].includes(each)))
+          expect(written).toContain(`"${name}"`);
+      }),
+    );
   });
 
   it('leaves a request without tools alone', () => {

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { tailStart } from '../../activities/context/stripped-messages';
 import type { AgentError, InfraError } from '../../workflows/core/failure';
+import { defined } from '../../workflows/core/json';
 import { shortHash } from '../../workflows/core/errors/fingerprint';
 import { prepareCallId } from '../../workflows/core/run/protocol';
 import { completedEvent } from '../../workflows/activity-events';
@@ -436,7 +437,7 @@ export class RunDriver {
     headBefore: string,
     reply: ScriptedReply,
   ): CallModelResult {
-    const { text = '', error } = reply;
+    const { text = '', error, wroteCall, offersReadOutput } = reply;
     const { stopReason, toolCalls } = callsOf(input, reply);
     const kept = keptMessage(input, stopReason, text, toolCalls, error);
     return {
@@ -444,7 +445,7 @@ export class RunDriver {
       head: kept === undefined ? headBefore : this.store(headBefore, [kept]),
       stopReason,
       toolCalls,
-      ...(error === undefined ? {} : { error }),
+      ...defined({ error, wroteCall, offersReadOutput }),
       textPreview: text.slice(0, 200),
       ...(toolCalls.length === 0 && text !== '' ? { answer: text.slice(0, 16_000) } : {}),
       usage: { inputTokens: 10, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0 },

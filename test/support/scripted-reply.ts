@@ -30,6 +30,10 @@ export interface ScriptedReply {
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
   readonly error?: AgentError;
+  /** The error is a call that was written as text. */
+  readonly wroteCall?: true;
+  /** The request offered `read_output`. */
+  readonly offersReadOutput?: true;
   readonly healedRetries?: readonly string[];
   /** Tokens of the request as the vendor counted. Default: ten a message, of which the run learns nothing. */
   readonly contextTokens?: number;

@@ -215,7 +215,7 @@ test('lists the available tools after an unknown one, and demands a call where o
   });
   const [, second, third] = requestsSince(before);
   expect(second?.lastUserText).toContain(
-    'Use one of the available tools: [flaky, read_output, complete_task, ask_user]',
+    'Use one of the available tools: [flaky, complete_task, ask_user]',
   );
   expect(third?.lastUserText).toContain('You must provide a tool call in your response.');
   expect(third?.lastUserText).not.toContain('delete_everything');

@@ -60,6 +60,15 @@ const schemas: Readonly<Record<string, z.ZodObject>> = {
 };
 const tools = Object.entries(schemas).map(([name, schema]) => recorded(name, schema));
 
+/** Gives more than a model gets whole. */
+const long = defineTool({
+  name: 'long',
+  description: 'Lists much.',
+  input: z.object({}),
+  effect: 'read',
+  execute: () => Array.from({ length: 3_000 }, (_each, line) => `line ${line}`).join('\n'),
+});
+
 function agent(
   name: string,
   toolProtocol: 'native' | 'text',
@@ -82,6 +91,7 @@ beforeAll(async () => {
     agent('native', 'native'),
     agent('text', 'text'),
     agent('by-default', 'native', { recovery: {} }),
+    { ...agent('answers', 'native'), tools: [...tools, long], completion: 'text' },
   ]);
 });
 afterAll(() => world.dispose());
@@ -228,4 +238,59 @@ test.each(
   expect(Object.values(outcome.report.healed)).toEqual([1]);
   expect(world.emulator.refusals).toEqual([]);
   world.emulator.assertDrained();
+});
+
+test.each<readonly [string, string]>([
+  ['bare JSON', '{"name": "add_numbers", "arguments": {"a": 2, "b": 3}}'],
+  [
+    'prose and a fence',
+    'I will add them.\n```\n{"tool": "add_numbers", "args": {"a": 2, "b": 3}}\n```',
+  ],
+  ['a tag', '<tool_call>{"name": "add_numbers", "arguments": {"a": 2, "b": 3}}</tool_call>'],
+])('takes %s for no answer, and advises the text protocol once', async (_what, text) => {
+  world.emulator.script([
+    reply.text(text),
+    reply.text(text),
+    reply.toolCalls([{ name: 'add_numbers', input: { a: 2, b: 3 } }]),
+    reply.text('It is 5.'),
+  ]);
+  const outcome = await world.run({ agent: 'answers', goal: 'What is 2 and 3?' });
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    answer: 'It is 5.',
+    report: { toolCallsSucceeded: 1, advice: [expect.stringContaining("toolProtocol: 'text'")] },
+  });
+  expect(executed).toEqual([{ name: 'add_numbers', input: { a: 2, b: 3 } }]);
+  world.emulator.assertDrained();
+});
+
+test('survives a ref that the model invented, and reads the right one', async () => {
+  const before = world.emulator.requests.length;
+  const reads = (ref: string) => reply.toolCalls([{ name: 'read_output', input: { ref } }]);
+  const refIn = ({ lastUserText }: RecordedRequest): string =>
+    /What can be read: "([\w-]{43})"/.exec(lastUserText)?.[1] ?? '';
+  world.emulator.script((request) => {
+    switch (world.emulator.requests.length - before) {
+      case 1:
+        return reads('A'.repeat(43));
+      case 2:
+        return reply.toolCalls([{ name: 'long', input: {} }]);
+      case 3:
+        return reads('A'.repeat(43));
+      case 4:
+        return reads(refIn(request));
+      default:
+        return reply.text('done');
+    }
+  });
+  const outcome = await world.run({ agent: 'answers', goal: 'List much.' });
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    report: { toolCallsSucceeded: 2, healed: { invalid_tool: 1, invalid_params: 1 } },
+  });
+  const sent = world.emulator.requests.slice(before);
+  const offers = sent.map(({ toolNames }) => toolNames.includes('read_output'));
+  expect(offers).toEqual([false, false, true, true, true]);
+  expect(sent.at(-1)?.toolResults.at(-1)?.content).toContain('line 42');
+  expect(world.emulator.refusals).toEqual([]);
 });

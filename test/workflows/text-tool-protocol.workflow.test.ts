@@ -80,7 +80,7 @@ test.each<readonly [code: string, bad: ReplyStep, advice: string]>([
   [
     'missing_tool_name',
     block('{"name": "add", "arguments": {"a": 2, "b": 3}}'),
-    'Use one of the available tools: [add, read_output, complete_task, ask_user]',
+    'Use one of the available tools: [add, complete_task, ask_user]',
   ],
   ['invalid_tool', call('subtract', { a: 2, b: 3 }), 'Use one of the available tools: [add'],
   ['invalid_params', call('add', { a: 'two', b: 3 }), 'Correct the parameters'],

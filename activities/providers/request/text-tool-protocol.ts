@@ -1,9 +1,13 @@
 /** Tool calls as text, for models without native tool calls: one fenced JSON block, explained in the system prompt. */
 import type { JsonObject } from '../../../workflows/core/json';
+import { defined } from '../../../workflows/core/json';
 import type { Message, TextBlock } from '../../../workflows/core/message';
 import type { ModelRequest, ToolSpec } from '../provider';
 import { repairTranscript } from './transcript-repair';
 import { isRecord } from '../untrusted-json';
+import { inputSignature } from './input-signature';
+import type { WrittenCall } from './written-call';
+import { inputKeys, writtenCall } from './written-call';
 
 /** How a reply in this protocol was read. */
 export type TextProtocolResult =
@@ -22,6 +26,7 @@ export type TextProtocolResult =
       readonly type: 'mistake';
       readonly code: 'no_tool_call' | 'invalid_json' | 'missing_tool_name';
       readonly message: string;
+      readonly hint?: string;
     };
 
 /**
@@ -39,19 +44,22 @@ export function renderTextProtocolRequest(request: ModelRequest): ModelRequest {
   };
 }
 
+/**
+ * The form of a call, and the tools. The list has another word for inputs than a call has, and no schema: a small model takes a
+ * schema under the key of a call for the call itself and repeats it (ADR 0036).
+ */
 function teaching(tools: readonly ToolSpec[]): string {
   if (tools.length === 0) return '';
-  const example = fenced({ tool_name: 'name_of_a_tool', arguments: { name_of_an_input: 'value' } });
   const list = tools.map(
-    (tool) =>
-      `- ${tool.name}: ${tool.description}\n  arguments: ${JSON.stringify(tool.inputSchema)}`,
+    ({ name, description, inputSchema }) =>
+      `- ${name}: ${description}\n  inputs: ${inputSignature(inputSchema)}`,
   );
   return [
-    'You work with tools. To call one, write exactly one block of this form, and nothing after it:',
-    example,
-    'The block must be valid JSON with the keys "tool_name" and "arguments". Call one tool at a time; its result is in the next message. Never write a result yourself.',
-    `Tools:\n${list.join('\n')}`,
-  ].join('\n\n');
+    'To call a tool, end with exactly one block of this form; its result comes in the next message, never from you:',
+    fenced({ tool_name: 'NAME', arguments: { INPUT: 'VALUE' } }),
+    'Tools:',
+    ...list,
+  ].join('\n');
 }
 
 function fenced(call: JsonObject): string {
@@ -87,38 +95,47 @@ function textBlock(text: string): TextBlock {
 const jsonFence = /^[ \t]*```[ \t]*json[ \t]*\r?\n([^]*?)(?:^[ \t]*```[ \t]*$|$(?![^]))/gim;
 
 /**
- * Reads the reply strictly: one fenced JSON block with `tool_name` and `arguments`. Anything that is almost a call is a mistake,
- * which is explained to the model; nothing is guessed.
+ * Reads the reply strictly: one fenced JSON block with `tool_name` and `arguments` (or another usual key of an input). Anything
+ * that is almost a call is a mistake, which is explained to the model; nothing is guessed.
  *
- * Contract: pure; a block that is truncated, has no `tool_name`, or is not the only one, is never a call. With `requireCall` a reply
- * without a block is a mistake.
+ * Contract: pure; a block that is truncated, has no `tool_name`, or is not the only one, is never a call. With `requireCall` a
+ * reply without a block is a mistake; otherwise a reply that no `writtenCall` is in is an answer, also with blocks of data.
  */
 export function parseTextProtocolReply(
   text: string,
-  options: { readonly requireCall: boolean },
+  options: { readonly requireCall: boolean; readonly tools: readonly string[] },
 ): TextProtocolResult {
   const blocks = [...text.matchAll(jsonFence)];
   const [block, second] = blocks;
-  if (block === undefined) {
-    return options.requireCall
-      ? mistake('no_tool_call', missingBlock(text))
-      : { type: 'answer', text };
-  }
+  const written = writtenCall(text, options.tools);
+  const isMeant = options.requireCall || written !== undefined;
+  const answer: TextProtocolResult = { type: 'answer', text };
+  if (block === undefined) return isMeant ? missingBlock(written) : answer;
   if (second !== undefined) {
-    return mistake(
-      'invalid_json',
-      `The reply contains ${blocks.length} JSON blocks. Write exactly one: one tool call at a time.`,
-    );
+    return isMeant
+      ? mistake(
+          'invalid_json',
+          `The reply contains ${blocks.length} JSON blocks. Write exactly one: one tool call at a time.`,
+        )
+      : answer;
   }
-  const result = callOf(block[1] ?? '');
-  return result.type === 'call' ? { ...result, said: text.replace(block[0], '').trim() } : result;
+  const [whole, json = ''] = block;
+  const result = callOf(json);
+  if (result.type === 'call') return { ...result, said: text.replace(whole, '').trim() };
+  return isMeant || json.includes('"tool_name"') ? result : answer;
 }
 
-function missingBlock(text: string): string {
-  const looksLikeCall = /^\s*\{[^]*\}\s*$/.test(text);
-  return looksLikeCall
-    ? 'The reply contains JSON, but not in a ```json block.'
-    : 'The reply contains no tool call.';
+/** The hint for a call in another form. */
+const blockHint = 'Write the call as one ```json block with "tool_name" and "arguments".';
+
+function missingBlock(written: WrittenCall | undefined): TextProtocolResult {
+  return written === undefined
+    ? mistake('no_tool_call', 'The reply contains no tool call.')
+    : mistake(
+        'no_tool_call',
+        `The reply contains a call of ${written.name}, but not in a \`\`\`json block.`,
+        blockHint,
+      );
 }
 
 function callOf(json: string): TextProtocolResult {
@@ -134,9 +151,12 @@ function callOf(json: string): TextProtocolResult {
   if (typeof name !== 'string' || name.trim() === '') {
     return mistake('missing_tool_name', 'The tool call has no "tool_name".');
   }
-  const given = value['arguments'] ?? {};
+  const [key = 'arguments', other] = inputKeys.filter((each) => value[each] !== undefined);
+  if (other !== undefined)
+    return mistake('invalid_json', `The tool call has "${key}" and "${other}". Give one of them.`);
+  const given = value[key] ?? {};
   if (!isRecord(given)) {
-    return mistake('invalid_json', 'The "arguments" of the tool call must be a JSON object.');
+    return mistake('invalid_json', `The "${key}" of the tool call must be a JSON object.`);
   }
   return { type: 'call', name: name.trim(), argumentsText: JSON.stringify(given), said: '' };
 }
@@ -144,6 +164,7 @@ function callOf(json: string): TextProtocolResult {
 function mistake(
   code: 'no_tool_call' | 'invalid_json' | 'missing_tool_name',
   message: string,
+  hint?: string,
 ): TextProtocolResult {
-  return { type: 'mistake', code, message };
+  return { type: 'mistake', code, message, ...defined({ hint }) };
 }

@@ -121,6 +121,10 @@ export class ContentAddressedStore implements Store {
     return hash;
   }
 
+  async hasBlob(hash: string): Promise<boolean> {
+    return isContentHash(hash) && (await this.#rows.selectManifest(hash)) !== undefined;
+  }
+
   async getBlob(hash: ContentHash): Promise<Buffer> {
     const manifest = await this.#manifest(hash);
     return this.#readChunks(hash, manifest.chunkHashes, manifest.totalBytes);

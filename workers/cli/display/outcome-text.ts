@@ -35,6 +35,7 @@ function factsOf({ report }: RunOutcome): readonly string[] {
   return [
     facts.join(' · '),
     ...(healed.length === 0 ? [] : [`healed: ${healed.join(', ')}`]),
+    ...(report.advice ?? []).map((line) => `advice: ${printable(line)}`),
     ...(report.failovers === 0 ? [] : [`failovers: ${report.failovers}`]),
     ...(report.compactions === undefined ? [] : [`compactions: ${report.compactions}`]),
   ];

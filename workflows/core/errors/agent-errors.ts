@@ -8,7 +8,7 @@ import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
-import { askUserTool, completeTaskTool } from '../tools/ports';
+import { askUserTool, completeTaskTool, readOutputTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import { addNote } from '../model-call/next-request';
 import { isTripped, resetBreaker, ringSize, trackError } from './circuit-breaker';
@@ -27,9 +27,14 @@ function errorLine(error: AgentError): string {
 }
 
 /** Names of the tools that the model may call. */
-function availableTools({ snapshot }: SnapshotSlice): readonly string[] {
+function availableTools({
+  snapshot,
+  offersReadOutput,
+}: SnapshotSlice & NextRequestSlice): readonly string[] {
   if (snapshot === undefined) return [];
-  const names = snapshot.tools.map((tool) => tool.name);
+  const names = snapshot.tools
+    .map((tool) => tool.name)
+    .filter((name) => name !== readOutputTool || offersReadOutput === true);
   return snapshot.completion === 'tool' ? [...names, completeTaskTool, askUserTool] : names;
 }
 

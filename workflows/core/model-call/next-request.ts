@@ -15,6 +15,8 @@ export interface NextRequest {
 /** The slice of the next model call. */
 export interface NextRequestSlice {
   readonly next: NextRequest;
+  /** Requests offer `read_output`. */
+  readonly offersReadOutput?: true;
 }
 
 /** Adds a text to the note of the next request, after what it already says. */

@@ -52,8 +52,12 @@ export interface CallModelResult extends ActivityTimes {
   readonly head: Head;
   readonly stopReason: StopReason;
   readonly toolCalls: readonly ProposedToolCall[];
-  /** A mistake of the reply as a whole (text protocol: no call, bad JSON, no tool name). */
+  /** A mistake of the reply as a whole (a call written as text; text protocol: no call, bad JSON, no tool name). */
   readonly error?: AgentError;
+  /** The mistake is a call written as text on a route with native calls. */
+  readonly wroteCall?: true;
+  /** The request offered `read_output`, and so will every later one. */
+  readonly offersReadOutput?: true;
   /** Head of the reply's text. */
   readonly textPreview: string;
   /** The reply's whole text up to `answerChars`, only if it called no tool. */

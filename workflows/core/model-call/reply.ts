@@ -13,6 +13,7 @@ import type { InfraError } from '../failure';
 import { agentError } from '../failure';
 import { defined } from '../json';
 import type { AccountSlice } from '../run/account';
+import { advise } from '../run/account';
 import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
@@ -40,6 +41,7 @@ export function takeReply<State extends ReplyState>(
     ...countHealed(appended, [...state.failedOver, ...retries]),
     phase: { type: 'ready' },
     next: nothingPending,
+    ...defined({ offersReadOutput: result.offersReadOutput }),
     contextTokens: result.contextTokens,
     context:
       route === undefined ? state.context : noteContext(state.context, result, routeName(route)),
@@ -155,6 +157,16 @@ export function raiseOutput<State extends ReplyState>(state: State): State {
     outputRaised: true,
     next: { ...state.next, ...defined({ maxOutputTokens }) },
   };
+}
+
+/** Tells whoever operates the agent, once per route, of the protocol for models that write their calls (R-WORDS-4). */
+export function adviseTextProtocol<State extends ReplyState>(state: State): State {
+  const route = lastRoute(state);
+  if (route === undefined) return state;
+  return advise(
+    state,
+    `${routeName(route)} wrote a tool call as text. If it cannot call tools natively, set toolProtocol: 'text' on its route.`,
+  );
 }
 
 /** Nothing of a cut reply runs. */

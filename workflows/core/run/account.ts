@@ -26,6 +26,8 @@ export interface AccountSlice extends CountersSlice {
   readonly worked: readonly string[];
   /** Failures, newest last, bounded. */
   readonly didNotWork: readonly string[];
+  /** What whoever operates the agent should change, each once. */
+  readonly advice?: readonly string[];
   readonly lastText: string;
   readonly lastError?: string;
 }
@@ -78,4 +80,10 @@ export function countFailure<State extends CountersSlice>(state: State): State {
 export function addFailureLine<State extends AccountSlice>(state: State, line: string): State {
   const didNotWork = [...state.didNotWork, line.slice(0, failureLineChars)].slice(-reportLines);
   return { ...state, didNotWork };
+}
+
+/** Adds advice for whoever operates the agent, unless it was given. */
+export function advise<State extends AccountSlice>(state: State, line: string): State {
+  const { advice = [] } = state;
+  return advice.includes(line) ? state : { ...state, advice: [...advice, line] };
 }

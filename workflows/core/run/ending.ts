@@ -44,6 +44,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     cost: costOf(state),
     elapsedMs: atMs - state.startedAtMs,
     ...defined({
+      advice: state.advice,
       compactions: context.compactions === 0 ? undefined : context.compactions,
       cachedShare: cachedShareOf(state.usage),
       head: state.head,

@@ -24,6 +24,7 @@ import { defined, without } from '../json';
 import { learn } from '../learning/observations';
 import type { CallModelResult } from '../model-call/ports';
 import {
+  adviseTextProtocol,
   continueText,
   emptyReply,
   noToolCall,
@@ -174,7 +175,10 @@ function readReply(state: RunState, result: CallModelResult): Move<RunState> {
         : continuePausedReply(state, result);
     case 'end':
     case 'tool-use':
-      if (result.error !== undefined) return rejectReply(state, [result.error]);
+      if (result.error !== undefined)
+        return rejectReply(result.wroteCall === true ? adviseTextProtocol(state) : state, [
+          result.error,
+        ]);
       return result.toolCalls.length > 0 ? readCalls(state, result) : readAnswer(state, result);
   }
 }

@@ -47,6 +47,8 @@ export interface RunReport
     Omit<RunCounters, 'toolCalls' | 'segments' | 'timers' | 'callsThisIteration'>,
     Pick<AccountSlice, 'worked' | 'didNotWork' | 'lastText'> {
   readonly agent: string;
+  /** What to change in the agent's definition, each once; absent if nothing. */
+  readonly advice?: readonly string[];
   /** Failures that were healed, by code. */
   readonly healed: Counts;
   /** How often the conversation was compacted; absent if it never was. */

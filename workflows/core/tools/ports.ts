@@ -167,3 +167,6 @@ export const completeTaskTool = 'complete_task';
 
 /** Asks a person and waits durably for the answer. */
 export const askUserTool = 'ask_user';
+
+/** Reads a stored output that the model got only a part of; offered once the conversation names one (R-WORDS-1). */
+export const readOutputTool = 'read_output';

@@ -1,0 +1,70 @@
+/** Which stored outputs a conversation names: nothing else can be read, and `read_output` is offered only where there is one. */
+import { hashesIn } from '../../workflows/core/context/content-references';
+import type { ContentHash, Message, UserMessage } from '../../workflows/core/message';
+import { readOutputTool } from '../../workflows/core/tools/ports';
+import type { RunDefinition } from '../definitions/activity-deps';
+import { isRuntimeText } from '../untrusted/transcript-text';
+
+/** Refs that the runtime put into a conversation, oldest first, each with what it is. */
+export type StoredOutputs = ReadonlyMap<ContentHash, string>;
+
+/** A run's definition as a request offers it. */
+export interface OfferedDefinition extends RunDefinition {
+  readonly outputs: StoredOutputs;
+}
+
+/** How the runtime ends a text of a person that it shortened (`trimmedMessage`). */
+const shortenedEnd = /\n\[Shortened by the runtime [^\n"]*"([\w-]{43})"\.\]$/;
+/** How the runtime names a ref in words of its own, and the tool output beside them, which may say the same. */
+const namedRef = /\bref "([\w-]{43})"/g;
+const fencedOutput = /<tool_output [^]*?<\/tool_output fence="[0-9a-f]+">/g;
+
+/** Refs in a message with the user's role. What a person or a tool says about a ref makes it no stored output of this run. */
+function refsForUser({ summary, blocks }: UserMessage): readonly ContentHash[] {
+  const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  if (summary !== undefined) return [summary, ...texts.flatMap(hashesIn)];
+  return texts.flatMap((text) =>
+    isRuntimeText(text)
+      ? [...text.replace(fencedOutput, '').matchAll(namedRef)].flatMap(([, ref = '']) => ref)
+      : (shortenedEnd.exec(text)?.[1] ?? []),
+  );
+}
+
+/** The stored outputs that a conversation names. */
+export function storedOutputs(messages: readonly Message[]): StoredOutputs {
+  const found = new Map<ContentHash, string>();
+  for (const message of messages) {
+    if (message.role === 'tool')
+      for (const { name, blob } of message.results)
+        if (blob !== undefined) found.set(blob, `output of ${name}`);
+    if (message.role === 'user')
+      for (const ref of refsForUser(message))
+        found.set(ref, message.summary === undefined ? 'a shortened text' : 'the summary');
+  }
+  return found;
+}
+
+/**
+ * The definition with the tools that a request on this conversation offers.
+ *
+ * Contract: pure. Messages are only ever added, or replaced by a summary, which is stored too: once `read_output` is offered
+ * to a run it stays, so that the vendors' prompt caches lose the list of tools once at most (R-WORDS-1).
+ */
+export function offered(
+  { config, agent }: RunDefinition,
+  messages: readonly Message[],
+): OfferedDefinition {
+  const outputs = storedOutputs(messages);
+  const tools = config.tools.filter(({ name }) => name !== readOutputTool || outputs.size > 0);
+  return { config: { ...config, tools }, agent, outputs };
+}
+
+/** Refs that a hint lists, the newest: each takes about 80 of its 500 characters. */
+const listedRefs = 4;
+
+/** What can be read instead of a ref that is none, for the model; undefined if the ref may be read. */
+export function refHint(outputs: StoredOutputs | undefined, ref: unknown): string | undefined {
+  if (outputs === undefined || (typeof ref === 'string' && outputs.has(ref))) return undefined;
+  const newest = [...outputs].slice(-listedRefs).reverse();
+  return `What can be read: ${newest.map(([each, what]) => `"${each}" (${what})`).join(', ')}.`;
+}
