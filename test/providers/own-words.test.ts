@@ -44,7 +44,7 @@ function firstRequest(tools: readonly Tool[], completion: Completion): Sent {
     ],
     [openaiProvider({ api: 'responses', apiKey: 'test-key' })],
   );
-  const [agent] = agents;
+  const agent = agents.get('clerk');
   if (agent === undefined) throw new Error('the agent is in its catalog');
   const definition = { agent, config: agent } as unknown as RunDefinition;
   return offered(definition, [userMessage('Book room 12.')]).config;
