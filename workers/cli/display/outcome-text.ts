@@ -36,13 +36,12 @@ function factsOf({ report }: RunOutcome): readonly string[] {
   return [
     facts.join(' · '),
     ...(healed.length === 0 ? [] : [`healed: ${healed.join(', ')}`]),
-    ...(report.advice ?? []).map((line) => `advice: ${printable(line)}`),
     ...(report.failovers === 0 ? [] : [`failovers: ${report.failovers}`]),
     ...(report.compactions === undefined ? [] : [`compactions: ${report.compactions}`]),
   ];
 }
 
-/** The answer or the reason, then what it leaves behind: an output, or what worked and what did not. */
+/** The answer or the reason, then what it leaves behind: an output, or what worked and what did not, and advice. */
 export function endText(outcome: RunOutcome, paint: Paint): readonly string[] {
   return [headline(outcome, paint), ...leftBehind(outcome)];
 }
@@ -54,10 +53,12 @@ export function outcomeText(outcome: RunOutcome, paint: Paint): string {
 }
 
 function leftBehind(outcome: RunOutcome): readonly string[] {
-  if (outcome.status === 'completed')
-    return outcome.output === undefined ? [] : ['', JSON.stringify(outcome.output, undefined, 2)];
-  const { worked, didNotWork } = outcome.report;
-  return [...listed('what worked', worked), ...listed('what did not', didNotWork)];
+  const { worked, didNotWork, advice = [] } = outcome.report;
+  const advised = listed('advice', advice);
+  if (outcome.status !== 'completed')
+    return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...advised];
+  const { output } = outcome;
+  return [...(output === undefined ? [] : ['', JSON.stringify(output, undefined, 2)]), ...advised];
 }
 
 /** Equal entries are one, with how many there were. */
