@@ -8,6 +8,7 @@ import {
   painter,
 } from '../../workers/cli/display/terminal-text';
 import { runText } from '../../workers/cli/display/run-text';
+import { endText } from '../../workers/cli/display/outcome-text';
 import { progressFrame } from '../../workers/cli/display/live-display';
 import { runTable } from '../../workers/cli/commands/look';
 import { listQuery } from '../../client/list-runs';
@@ -205,4 +206,16 @@ describe('a run', () => {
       '0:00  pay failed: tool_execution_failed: no',
     ]);
   });
+});
+
+it('shows the advice of a report once, however the run ended', () => {
+  const advice = ["a/b wrote a tool call as text. Set toolProtocol: 'text' on its route."];
+  const report = { worked: [], didNotWork: [], advice } as unknown as RunOutcome['report'];
+  for (const outcome of [
+    { status: 'completed', answer: 'done', report },
+    { status: 'stopped', reason: 'enough', report },
+  ] as const)
+    expect(endText(outcome, painter(false)).join('\n')).toMatch(/^[^]*advice[^]*a\/b wrote[^\n]*$/);
+  const quiet = { status: 'completed', answer: 'done', report: { ...report, advice: [] } } as const;
+  expect(endText(quiet, painter(false))).toEqual(['completed\ndone']);
 });

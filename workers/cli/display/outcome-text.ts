@@ -35,13 +35,12 @@ function factsOf({ report }: RunOutcome): readonly string[] {
   return [
     facts.join(' · '),
     ...(healed.length === 0 ? [] : [`healed: ${healed.join(', ')}`]),
-    ...(report.advice ?? []).map((line) => `advice: ${printable(line)}`),
     ...(report.failovers === 0 ? [] : [`failovers: ${report.failovers}`]),
     ...(report.compactions === undefined ? [] : [`compactions: ${report.compactions}`]),
   ];
 }
 
-/** The answer or the reason, then what it leaves behind: an output, or what worked and what did not. */
+/** The answer or the reason, then what it leaves behind: an output, or what worked and what did not, and advice. */
 export function endText(outcome: RunOutcome, paint: Paint): readonly string[] {
   return [headline(outcome, paint), ...leftBehind(outcome)];
 }
@@ -53,6 +52,7 @@ export function outcomeText(outcome: RunOutcome, paint: Paint): string {
 }
 
 function leftBehind(outcome: RunOutcome): readonly string[] {
+<<<<<<< HEAD
   const { worked, didNotWork, unread = [] } = outcome.report;
   const neverRead = listed('what people said that no model read', unread);
   if (outcome.status === 'completed')
@@ -60,6 +60,14 @@ function leftBehind(outcome: RunOutcome): readonly string[] {
       ? neverRead
       : ['', JSON.stringify(outcome.output, undefined, 2), ...neverRead];
   return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...neverRead];
+=======
+  const { worked, didNotWork, advice = [] } = outcome.report;
+  const advised = listed('advice', advice);
+  if (outcome.status !== 'completed')
+    return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...advised];
+  const { output } = outcome;
+  return [...(output === undefined ? [] : ['', JSON.stringify(output, undefined, 2)]), ...advised];
+>>>>>>> hold-model
 }
 
 /** Equal entries are one, with how many there were. */
