@@ -106,13 +106,6 @@ export function withoutExpiry({ call, status }: ToolCallProgress): ToolCallProgr
   return 'expiry' in status ? { call, status: without(status, 'expiry') } : { call, status };
 }
 
-/** Activity ids of edit checks in flight. */
-export function checksInFlight(state: PhaseSlice): readonly string[] {
-  return callsOf(state).flatMap(({ status }) =>
-    status.type === 'checking-edit' ? [status.callId] : [],
-  );
-}
-
 /** Digest that a decision on this call must name. */
 export function digestOf(call: ProposedToolCall): string {
   return call.approvalDigest ?? call.privileged?.digest ?? '';
