@@ -52,22 +52,15 @@ export function outcomeText(outcome: RunOutcome, paint: Paint): string {
 }
 
 function leftBehind(outcome: RunOutcome): readonly string[] {
-<<<<<<< HEAD
-  const { worked, didNotWork, unread = [] } = outcome.report;
-  const neverRead = listed('what people said that no model read', unread);
-  if (outcome.status === 'completed')
-    return outcome.output === undefined
-      ? neverRead
-      : ['', JSON.stringify(outcome.output, undefined, 2), ...neverRead];
-  return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...neverRead];
-=======
-  const { worked, didNotWork, advice = [] } = outcome.report;
-  const advised = listed('advice', advice);
+  const { worked, didNotWork, unread = [], advice = [] } = outcome.report;
+  const last = [
+    ...listed('what people said that no model read', unread),
+    ...listed('advice', advice),
+  ];
   if (outcome.status !== 'completed')
-    return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...advised];
+    return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...last];
   const { output } = outcome;
-  return [...(output === undefined ? [] : ['', JSON.stringify(output, undefined, 2)]), ...advised];
->>>>>>> hold-model
+  return [...(output === undefined ? [] : ['', JSON.stringify(output, undefined, 2)]), ...last];
 }
 
 /** Equal entries are one, with how many there were. */
