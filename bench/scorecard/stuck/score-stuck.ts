@@ -51,7 +51,7 @@ function definitionOf(stuckCase: StuckCase, index: number): AgentDefinition {
     chain: [{ provider: mountOf(index), model: 'claude-sonnet-5' }],
     tools: stuckCase.tools,
     limits: { maxIterations: 30 },
-    recovery: { mode: 'auto' },
+    recovery: { mode: 'auto', escalate: 'wait' },
     patterns: 'off',
   };
 }

@@ -25,7 +25,7 @@ import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
-import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
+import { activePolicy, currentStage, freshStep, isHeard, recoveryStage } from './state';
 import {
   actionSummary,
   gaveUpMessage,
@@ -98,7 +98,8 @@ export function carryOut<State extends ActingState>(
   atMs: number,
 ): Move<State> {
   const plan = withinBounds(state, planned, trouble);
-  const decision = decideByConfidence(activePolicy(state), plan);
+  const decided = decideByConfidence(activePolicy(state), plan);
+  const decision = decided === 'escalates' && !isHeard(state) ? 'cannot escalate' : decided;
   const { action, source, problem } = plan;
   const { strategy, reasoning, confidence } = action;
   const noted: State = {
@@ -151,6 +152,7 @@ function follow<State extends ActingState>(
         atMs,
       );
     case 'escalates':
+    case 'cannot escalate':
       return startEscalation(state, action, trouble, atMs);
     case 'gives up':
       return giveUp(state, gaveUpMessage(action, trouble));

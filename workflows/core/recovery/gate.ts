@@ -2,6 +2,7 @@
 import { reserve } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { shortHash } from '../errors/fingerprint';
+import type { ErrorsSlice } from '../errors/state';
 import { decideRoute, isRecovering, routeName } from '../failover/provider-health';
 import type { FailoverSlice } from '../failover/state';
 import { findLoop } from '../guard/loop-detector';
@@ -30,6 +31,7 @@ const goalChars = 1_000;
 /** What the gate reads, and what it reserves for a plan. */
 export type GateState = RecoveringState &
   BudgetSlice &
+  ErrorsSlice &
   FailoverSlice &
   GoalSlice &
   GuardSlice &

@@ -181,6 +181,12 @@ export function recoveryStage<Type extends RecoveryStage['type']>(
   return stage?.type === type ? (stage as Extract<RecoveryStage, { type: Type }>) : undefined;
 }
 
+/** Whether anybody hears a question of recovery: a notifier tells people, or they said that it waits (ADR 0035). */
+export function isHeard({ snapshot }: SnapshotSlice): boolean {
+  const toldOf = snapshot?.notifiers?.on ?? [];
+  return snapshot?.recovery?.escalate === 'wait' || toldOf.includes('escalation');
+}
+
 /** How the run recovers; undefined if it does not. */
 export function activePolicy({ snapshot }: SnapshotSlice): RecoveryPolicy | undefined {
   const policy = snapshot?.recovery;

@@ -86,10 +86,10 @@ export function refusedNote(action: RecoveryAction, reason: string | undefined):
   ].join('\n');
 }
 
-/** The note after nobody answered in time. */
+/** The note where no person helps: nobody answered in time, or would hear the question. */
 export const unansweredNote = [
   noteProvenance,
-  'You are stuck. A person was asked for help, and nobody answered in time. Finish with what you have: say what worked and what did not.',
+  'You are stuck, and no person answers. Finish with what you have: say what worked and what did not.',
 ].join('\n');
 
 /** The question to a person: what is asked, what happened, what was tried. */
@@ -120,4 +120,9 @@ export function escalationQuestion(
 /** Why a run gave up. */
 export function gaveUpMessage(action: RecoveryAction, trouble: RecoveryTrouble): string {
   return `Gave up: ${oneLine(action.reasoning)} What stood in the way: ${oneLine(trouble.message)} Please review the work completed so far.`;
+}
+
+/** Why a run ended that only a person could help. */
+export function unheardMessage(action: RecoveryAction, trouble: RecoveryTrouble): string {
+  return `${gaveUpMessage(action, trouble)} Nobody was asked: no notifier reports escalations. Give the worker one, or set recovery.escalate to 'wait'.`;
 }
