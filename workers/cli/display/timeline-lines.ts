@@ -72,7 +72,7 @@ const lines: { readonly [Type in TimelineEntry['type']]: Line<Type> } = {
   StuckEvent: ({ reason }) => line(`stuck: ${reason}`, 'yellow'),
   RecoveryEvent: ({ decision, summary, confidence, source, reasoning }) =>
     line(
-      `recovery ${decision}: ${summary} (confidence ${confidence}, ${source}): ${reasoning}`,
+      `recovery ${decision}: ${summary} (confidence ${confidence.toFixed(2)}, ${source}): ${reasoning}`,
       'yellow',
     ),
   RecoveryOutcomeEvent: ({ healed, summary }) =>

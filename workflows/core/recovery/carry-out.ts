@@ -1,7 +1,7 @@
 /** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
 import type { BudgetSlice } from '../budget/state';
-import { healErrors } from '../errors/agent-errors';
 import { initialCircuitBreaker } from '../errors/circuit-breaker';
+import { creditHelp, healErrors } from '../errors/healing';
 import type { ErrorsSlice } from '../errors/state';
 import type { InfraError } from '../failure';
 import { forgetLoop } from '../guard/loop-guard';
@@ -188,7 +188,7 @@ function act<State extends ActingState>(
 ): Move<State> {
   const { action, source, patternId } = plan;
   const { toolName } = action.action;
-  const tried = startTrial(countTry(state, action), {
+  const tried = startTrial(countTry(creditHelp(state, 'recovery'), action), {
     summary: actionSummary(action),
     trouble,
     action: defined({ toolName: toolName === '' ? undefined : toolName, patternId }),
@@ -215,7 +215,7 @@ function act<State extends ActingState>(
 export function settleRuntimeCall<State extends ActingState>(
   state: State,
   pending: PendingResult,
-  { introduction }: RuntimeCall,
+  { call, introduction }: RuntimeCall,
 ): Move<State> {
   const settled: State = {
     ...forgetLoop(state),
@@ -223,9 +223,7 @@ export function settleRuntimeCall<State extends ActingState>(
     next: { ...state.next, runtimeResults: [{ pending, introduction }] },
   };
   // The text of a failed call may ask for more rights, also after a call of the runtime.
-  const taken = pending.isError
-    ? stay(requireNewPrivileges(settled))
-    : healErrors(settled, 'the runtime ran a recovery action');
+  const taken = pending.isError ? stay(requireNewPrivileges(settled)) : healErrors(settled, [call]);
   return andThen(taken, (after) => goOn(after));
 }
 

@@ -27,7 +27,8 @@ import { andThen, cancelTimers, publish, stay } from './move';
 
 /** The report as of now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
-  const { context, worked, didNotWork, healed, usage, activeMs, lastText } = state;
+  const { context, worked, didNotWork, healed, healedBy, usage, activeMs, lastText } = state;
+  const { troubles, atFirstRetry } = state.corrections;
   const { toolCalls, segments, timers, callsThisIteration, ...counters } = state.counters;
   return {
     agent: state.request.agent,
@@ -35,12 +36,15 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     worked,
     didNotWork,
     healed,
+    healedBy,
     usage,
     activeMs,
     lastText,
     cost: costOf(state),
     elapsedMs: atMs - state.startedAtMs,
     ...defined({
+      corrections:
+        troubles === 0 ? undefined : { troubles, atFirstRetry, rate: atFirstRetry / troubles },
       compactions: context.compactions === 0 ? undefined : context.compactions,
       cachedShare: cachedShareOf(state.usage),
       head: state.head,
