@@ -57,6 +57,6 @@ test('a division by zero is told to the user, and leaves one truthful result', (
   expect(run.entries.map((entry) => entry.type)).toEqual(
     expect.arrayContaining(['ToolResultErrorEvent', 'ErrorEvent']),
   );
-  // The division was told, not mended.
+  // The division was told, not healed.
   expect(run.state.healed).toEqual({});
 });

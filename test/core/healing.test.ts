@@ -147,8 +147,10 @@ test.each<[string, readonly ScriptedReply[], Expected]>([
   expect(outcome.report.corrections).toEqual(
     corrections && { ...corrections, rate: corrections.atFirstRetry / corrections.troubles },
   );
-  const told = entries.filter(({ type }) => type === 'HealedEvent');
-  expect(told).toHaveLength(Object.values(expected.healed).reduce((sum, each) => sum + each, 0));
+  const notified = entries.filter(({ type }) => type === 'HealedEvent');
+  expect(notified).toHaveLength(
+    Object.values(expected.healed).reduce((sum, each) => sum + each, 0),
+  );
 });
 
 test('a run without mistakes has no rate', () => {

@@ -28,7 +28,7 @@ function untilEndOrPerson(driver: RunDriver): RunDriver {
   return driver;
 }
 
-const told = { names: ['log'], on: ['escalation' as const] };
+const notified = { names: ['log'], on: ['escalation' as const] };
 
 const planned = (
   strategy: RecoveryAction['strategy'],
@@ -86,7 +86,7 @@ describe.each(worlds)('%s', (_what, world) => {
   test.each(Object.entries(plans))(
     'is handed to a person before the fifth where a notifier tells one, with %s',
     (_plan, plan) => {
-      const driver = untilEndOrPerson(aRun({ ...world, plan }, { notifiers: told }));
+      const driver = untilEndOrPerson(aRun({ ...world, plan }, { notifiers: notified }));
       expect(pendingItems(driver.state)).toMatchObject([{ type: 'question' }]);
       expect(driver.state.counters.iterations).toBeLessThan(5);
     },
@@ -108,7 +108,9 @@ describe('what only a person could end', () => {
     expect(driver.outcome).toMatchObject({
       status: 'failed',
       reason: 'gave_up',
-      message: expect.stringMatching(/^Gave up: .*Nobody was asked: .*recovery\.escalate/) as string,
+      message: expect.stringMatching(
+        /^Gave up: .*Nobody was asked: .*recovery\.escalate/,
+      ) as string,
     });
     expect(driver.state.counters.timers).toBe(0);
     expect(driver.entries.map(({ type }) => type)).not.toContain('EscalatedEvent');
@@ -116,7 +118,7 @@ describe('what only a person could end', () => {
   });
 
   test.each<[string, Changes]>([
-    ['a notifier reports escalations', { notifiers: told }],
+    ['a notifier reports escalations', { notifiers: notified }],
     ['the policy says so on purpose', { escalate: 'wait' }],
   ])('waits where %s', (_why, changes) => {
     const driver = untilEndOrPerson(aRun(nothingNew, changes));

@@ -24,7 +24,7 @@ test.each([
       },
     },
   );
-  expect(stderr).toMatch(/^holdfast: Waited 1 s \(--wait\) in vain\. /m);
+  expect(stderr).toMatch(/^holdfast: Gave up after 1 s \(--wait\)\. /m);
   expect(stderr).toMatch(reason);
   expect(status).toBe(7);
 });

@@ -27,7 +27,7 @@ export async function waitUntilReady<Opened>(
   note: (line: string) => void,
 ): Promise<Opened> {
   const deadlineAtMs = Date.now() + limitMs;
-  let told: string | undefined;
+  let noted: string | undefined;
   for (;;) {
     try {
       return await open();
@@ -37,12 +37,12 @@ export async function waitUntilReady<Opened>(
       const leftMs = deadlineAtMs - Date.now();
       if (leftMs <= 0)
         throw new NotReadyError(
-          `Waited ${Math.round(limitMs / 1_000)} s (--wait) in vain. ${reason.message}`,
+          `Gave up after ${Math.round(limitMs / 1_000)} s (--wait). ${reason.message}`,
           { cause: thrown },
         );
-      if (reason.message !== told)
+      if (reason.message !== noted)
         note(`holdfast: waiting up to ${Math.ceil(leftMs / 1_000)} s. ${reason.message}`);
-      told = reason.message;
+      noted = reason.message;
       await delay(Math.min(pauseMs, leftMs));
     }
   }

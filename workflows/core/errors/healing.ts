@@ -1,4 +1,4 @@
-/** What became of the mistakes and failures that the model could correct: when one is over, and what mended it. */
+/** What became of the mistakes and failures that the model could correct: when one is over, and what healed it. */
 import type { AgentError, AgentErrorCode } from '../failure';
 import { defined } from '../json';
 import type { AccountSlice } from '../run/account';
@@ -48,7 +48,7 @@ function troubleOf(
 }
 
 /** Whether the trouble of an earlier reply came again: with the same input, or with what the model tried next instead. */
-function cameAgain(before: OpenTrouble, now: OpenTrouble): boolean {
+function isRepeated(before: OpenTrouble, now: OpenTrouble): boolean {
   if (before.code !== now.code || before.tool !== now.tool) return false;
   if (before.iteration === now.iteration) return false;
   return before.input === now.input || before.iteration === now.iteration - 1;
@@ -56,7 +56,7 @@ function cameAgain(before: OpenTrouble, now: OpenTrouble): boolean {
 
 /**
  * Opens a trouble for each error of one iteration, or counts one that came again: what helped with it did not help. A person's
- * rejection is no trouble, since nothing is to be mended.
+ * rejection is no trouble, since there is nothing to heal.
  */
 export function openTrouble<State extends ErrorsSlice & AccountSlice>(
   state: State,
@@ -76,7 +76,7 @@ export function openTrouble<State extends ErrorsSlice & AccountSlice>(
   for (const [index, error] of errors.entries()) {
     if (error.code === 'tool_denied') continue;
     const trouble = troubleOf(error, calls[index], iterations);
-    const same = open.findLast((each) => cameAgain(each, trouble));
+    const same = open.findLast((each) => isRepeated(each, trouble));
     if (same === undefined) troubles += 1;
     const others = open.filter((each) => each !== same);
     open = [...others, { ...trouble, times: (same?.times ?? 0) + 1 }].slice(-openTroubles);
@@ -93,7 +93,7 @@ export function creditHelp<State extends ErrorsSlice>(
 }
 
 /** What a call that worked is to a trouble: the same call again, or the next try of its tool. */
-function mends(call: TriedCall, open: OpenTrouble, iteration: number): HealedBy | undefined {
+function healerOf(call: TriedCall, open: OpenTrouble, iteration: number): HealedBy | undefined {
   if (open.tool !== call.name) return undefined;
   if (open.input !== undefined && open.input === inputOf(call)) return 'retry';
   return open.iteration >= iteration - 1 ? 'model' : undefined;
@@ -136,9 +136,9 @@ export function healErrors<State extends ErrorsSlice & AccountSlice>(
   for (const call of calls) {
     const fitting = state.unhealed.filter((open) => !isOver.has(open));
     for (const open of fitting)
-      if (mends(call, open, iterations) === 'retry') isOver.set(open, 'retry');
+      if (healerOf(call, open, iterations) === 'retry') isOver.set(open, 'retry');
     if (fitting.some((open) => isOver.has(open))) continue;
-    const next = fitting.filter((open) => mends(call, open, iterations) === 'model');
+    const next = fitting.filter((open) => healerOf(call, open, iterations) === 'model');
     const [newest] = next.slice(-1);
     for (const open of next)
       if (open === newest || open.code === 'invalid_params') isOver.set(open, 'model');

@@ -16,6 +16,7 @@ import type { RunEvent } from '../run/protocol';
 import type { Move, UnstampedCommand } from '../run/move';
 import { andThen, cancelTimers, fail, goTo, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
+import { shownText } from '../secrets/shown-text';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { RuntimeCall } from '../tools/state';
@@ -30,6 +31,7 @@ import {
   actionSummary,
   gaveUpMessage,
   guidanceNote,
+  proposalText,
   refusedNote,
   runtimeIntroduction,
   unansweredNote,
@@ -40,6 +42,9 @@ import { personWaitMs, startEscalation, startWait } from './waits';
 
 /** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
 const firstBackoffMs = 2_000;
+
+/** Characters of what a wait is for, in the timeline. */
+const waitChars = 600;
 
 /** What carrying out a plan reads and changes. */
 export type ActingState = RecoveringState &
@@ -148,7 +153,7 @@ function follow<State extends ActingState>(
           ...timed,
         }),
         personWaitMs(state),
-        `approval of ${actionSummary(action)}`,
+        shownText(`approval of ${proposalText(action)}`, waitChars),
         atMs,
       );
     case 'escalates':

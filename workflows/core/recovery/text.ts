@@ -26,6 +26,13 @@ export function actionSummary({ strategy, action }: RecoveryAction): string {
   );
 }
 
+/** An action with its confidence and why it is proposed, for people. */
+export function proposalText(action: RecoveryAction): string {
+  const { confidence, reasoning, expectedOutcome } = action;
+  const expected = expectedOutcome === '' ? '' : ` Expected: ${oneLine(expectedOutcome)}`;
+  return `${actionSummary(action)} (confidence ${confidence.toFixed(2)}): ${oneLine(reasoning)}${expected}`;
+}
+
 /** Text of others, quoted inside the runtime's own. */
 function inQuotes(text: string, chars = shownChars): string {
   return JSON.stringify(oneLine(text, chars));
@@ -106,6 +113,7 @@ export function escalationQuestion(
   return [
     asked,
     `What happened: ${oneLine(trouble.message)}`,
+    ...(action.strategy === 'escalate' ? [] : [`What was planned: ${proposalText(action)}`]),
     ...(tried.length === 0
       ? []
       : [

@@ -90,13 +90,14 @@ export function startEscalation<State extends EscalatingState>(
   const asked = escalationQuestion(action, trouble, state.recovery.tried);
   // It may hold the goal, and what a person said when rejecting a call.
   const question = shownText(asked, asked.length);
+  const planned = action.strategy === 'escalate' ? {} : { planned: action };
   const questionId = `recovery-${state.recovery.count}`;
   const escalated = publish({ type: 'EscalatedEvent', reason: question });
   return precededBy(
     [escalated],
     startWait(
       state,
-      (timed) => ({ type: 'escalated', questionId, question, trouble, ...timed }),
+      (timed) => ({ type: 'escalated', questionId, question, trouble, ...planned, ...timed }),
       personWaitMs(state),
       `person: ${question}`,
       atMs,
