@@ -12,6 +12,8 @@ export type ClientErrorCode =
   | 'sdk-mismatch'
   | 'run-exists'
   | 'run-not-found'
+  /** The caller stopped waiting for the end; the run goes on. */
+  | 'still-running'
   /** The run has ended, so it takes no more messages. */
   | 'run-ended'
   /** The run refused what a person sent: nothing waits for it, or the action is another one. */

@@ -6,7 +6,7 @@ export { connect } from './connect';
 export type { RunSummary } from './list-runs';
 export type { Actor } from './person-requests';
 export { RunHandle } from './run-handle';
-export type { RunResult } from './run-result';
+export type { RunResult, WaitOptions } from './run-result';
 export type { StartOptions } from './start-run';
 export type { RunOutcome } from '../workflows/core/run/outcome';
 export type { RunRequest } from '../workflows/core/run/ports';

@@ -13,7 +13,7 @@ import { attempt, attemptEach } from './run-access';
 import type { ReadOptions } from './history/pages';
 import type { FoldedPiece } from './history/read-history';
 import { foldRun } from './history/read-history';
-import type { RunResult } from './run-result';
+import type { RunResult, WaitOptions } from './run-result';
 import { awaitOutcome, withOutput } from './run-result';
 import { momentOf, pendingOf, statusOf } from './run-status';
 import type { TranscriptPoint } from './history/transcript-point';
@@ -41,19 +41,27 @@ export class RunHandle<Output = JsonValue | undefined> {
   }
 
   /**
-   * Waits for the end. A run that failed, was stopped or cancelled is a result too, not an error.
+   * Waits for the end, without limit unless the options have one. A run that failed, was stopped or cancelled is a result too,
+   * not an error.
    *
-   * Errors: `output-mismatch` when a completed run's output does not match the schema.
+   * Errors: `output-mismatch` when a completed run's output does not match the schema; `still-running` as the options say.
    */
-  result(): Promise<RunResult<Output>>;
-  result<Schema extends z.ZodType>(schema: Schema): Promise<RunResult<z.output<Schema>>>;
-  async result(schema?: z.ZodType): Promise<RunResult<unknown>> {
-    return withOutput(await this.outcome(), schema ?? this.output);
+  result(options?: WaitOptions): Promise<RunResult<Output>>;
+  result<Schema extends z.ZodType>(
+    schema: Schema,
+    options?: WaitOptions,
+  ): Promise<RunResult<z.output<Schema>>>;
+  async result(
+    first: z.ZodType | WaitOptions = {},
+    second: WaitOptions = {},
+  ): Promise<RunResult<unknown>> {
+    const [schema, options] = 'safeParse' in first ? [first, second] : [this.output, first];
+    return withOutput(await this.outcome(options), schema);
   }
 
-  /** Waits for the end of the run: `result` without a schema. */
-  outcome(): Promise<RunOutcome> {
-    return attempt(this.access, () => awaitOutcome(this.access.client, this.runId));
+  /** Waits for the end of the run: `result` without a schema. Errors: `still-running` as the options say. */
+  outcome(options: WaitOptions = {}): Promise<RunOutcome> {
+    return attempt(this.access, () => awaitOutcome(this.access.client, this.runId, options));
   }
 
   /** Where the run is. Works without a worker, then from history. */

@@ -8,6 +8,7 @@ import type { JsonValue } from '../workflows/core/json';
 import { reportOf } from '../workflows/core/run/ending';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { RunState } from '../workflows/core/run/state';
+import { check } from './check-input';
 import { ClientError } from './client-error';
 import type { SegmentEnd } from './history/facts';
 import type { FoldedSegment } from './history/fold';
@@ -23,8 +24,56 @@ function isOutcome(value: unknown): value is RunOutcome {
   return typeof value === 'object' && value !== null && 'status' in value && 'report' in value;
 }
 
-/** Waits until the run with this workflow id has ended, over all its segments. */
-export async function awaitOutcome(client: WorkflowClient, runId: string): Promise<RunOutcome> {
+/** How long to wait for a run's end. Giving up changes nothing about the run. */
+export interface WaitOptions {
+  /** Milliseconds, at most 24 days; 0 asks once. Default: no limit. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Longest timer of JavaScript in milliseconds. */
+const longestTimerMs = 2 ** 31 - 1;
+
+const waitOptions = z.strictObject({
+  timeoutMs: z
+    .int({ error: 'timeoutMs must be a whole number of milliseconds' })
+    .min(0, { error: 'timeoutMs must not be negative' })
+    .max(longestTimerMs, { error: `timeoutMs must be at most ${longestTimerMs} (24 days)` })
+    .optional(),
+  signal: z.instanceof(AbortSignal, { error: 'signal must be an AbortSignal' }).optional(),
+});
+
+/**
+ * Waits until the run with this workflow id has ended, over all its segments.
+ *
+ * Errors: `ClientError` `still-running` when the time is up or the signal aborts; the run goes on.
+ */
+export async function awaitOutcome(
+  client: WorkflowClient,
+  runId: string,
+  options: WaitOptions = {},
+): Promise<RunOutcome> {
+  const { timeoutMs, signal } = check(waitOptions, options);
+  const given = signal === undefined ? [] : [signal];
+  const limits = timeoutMs === undefined ? given : [...given, AbortSignal.timeout(timeoutMs)];
+  if (limits.length === 0) return endOf(client, runId);
+  const limit = AbortSignal.any(limits);
+  try {
+    limit.throwIfAborted();
+    return await client.withAbortSignal(limit, () => endOf(client, runId));
+  } catch (thrown) {
+    if (!limit.aborted) throw thrown;
+    const why =
+      signal?.aborted === true ? 'the signal aborted' : `${timeoutMs ?? 0} ms (timeoutMs) passed`;
+    throw new ClientError(
+      'still-running',
+      `Run "${runId}" had not ended when ${why}. It goes on: wait again with result(), look with status() and pending(), or end it with stop() or cancel().`,
+      { cause: limit.reason },
+    );
+  }
+}
+
+async function endOf(client: WorkflowClient, runId: string): Promise<RunOutcome> {
   try {
     const result: unknown = await client.getHandle(runId).result();
     if (isOutcome(result)) return result;

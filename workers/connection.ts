@@ -1,11 +1,11 @@
 /** Connections to a Temporal server, made within a bounded time or refused with a clear reason. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Connection } from '@temporalio/client';
+import { Connection, isGrpcServiceError } from '@temporalio/client';
 import type { TLSConfig } from '@temporalio/client';
 import { defined } from '../workflows/core/json';
 import type { TemporalEnvironment } from './env';
-import { reasonOf, SetupError } from './setup-error';
+import { reasonOf, SetupError, UnreachableError } from './setup-error';
 
 /** Which Temporal server, and with which account. */
 export interface ServerOptions {
@@ -30,6 +30,9 @@ const defaultTimeoutMs = 5_000;
 const pollMs = 50;
 /** gRPC's own first back-off is 1 s; a local server answers in milliseconds. */
 const attemptTimeoutMs = 2_000;
+
+/** gRPC's deadline-exceeded and unavailable: the server is there, but what it needs itself is not. */
+const downCodes: ReadonlySet<number> = new Set([4, 14]);
 
 /**
  * Options for the server that the environment names.
@@ -105,15 +108,16 @@ async function probe({
     );
     return undefined;
   } catch (thrown) {
-    return { type: 'refused', reason: reasonOf(thrown) };
+    const isDown = isGrpcServiceError(thrown) && downCodes.has(thrown.code);
+    return { type: isDown ? 'unreachable' : 'refused', reason: reasonOf(thrown) };
   } finally {
     await connection.close();
   }
 }
 
 /** The error for a server that does not answer. */
-export function unreachable({ address }: ServerOptions, reason: string): SetupError {
-  return new SetupError(
+export function unreachable({ address }: ServerOptions, reason: string): UnreachableError {
+  return new UnreachableError(
     `Temporal does not answer at ${address}: ${reason}. Start a server there, correct TEMPORAL_ADDRESS ` +
       '(host:port, and TEMPORAL_TLS=true if the server wants TLS), or unset it to use the embedded server.',
   );

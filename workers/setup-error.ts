@@ -15,6 +15,9 @@ export class SetupError extends UserError {
   }
 }
 
+/** Something that must run beside this process does not answer: it may later, with nothing changed. */
+export class UnreachableError extends SetupError {}
+
 /** The message of anything that was thrown, on one line of at most 400 characters. */
 export function reasonOf(thrown: unknown): string {
   const text = isNativeError(thrown) ? thrown.message : String(thrown);

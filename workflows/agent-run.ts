@@ -39,26 +39,21 @@ function begin(input: AgentRunInput): Transition {
   return initialTransition({ type: 'run-started', atMs, runKey, request: input.request });
 }
 
-/** Ends the workflow as its outcome says: success and a person's stop return, every other end fails it. */
+/**
+ * Ends the workflow as its outcome says: success and a person's stop return, every other end fails it. A cancelled child returns
+ * too: to its parent, the failure would look like the parent's own cancellation, and Temporal gives it no word to say.
+ */
 function conclude(outcome: RunOutcome): RunOutcome {
   switch (outcome.status) {
     case 'completed':
     case 'stopped':
       return outcome;
     case 'cancelled':
+      if (workflowInfo().parent !== undefined) return outcome;
       throw new CancelledFailure(outcome.reason, [outcome]);
     case 'failed':
       throw forcedEnd(outcome);
   }
-}
-
-/**
- * A subagent's outcome is part of its parent run's history, so it is short. A cancelled one is returned, since Temporal gives
- * a cancelled child no word to say.
- */
-function concludeSubagent(outcome: RunOutcome): RunOutcome {
-  const short = outcomeForParent(outcome);
-  return short.status === 'cancelled' ? short : conclude(short);
 }
 
 /** No stack crosses: it would show the machine's paths to whoever reads the history. */
@@ -77,7 +72,7 @@ function forcedEnd(outcome: Extract<RunOutcome, { status: 'failed' }>): Applicat
  * Runs an agent durably to a readable end.
  *
  * Errors: fails with one `ApplicationFailure` whose type is the `FailureReason` and whose details hold the `RunOutcome`;
- * cancelled runs end as cancelled. A broken invariant fails only the workflow task, so that a fixed deploy resumes the run.
+ * cancelled runs end as cancelled, unless they are children. A broken invariant fails only the workflow task, so that a fixed deploy resumes the run.
  * Replay: the order of activities and timers follows the core's commands.
  */
 export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
@@ -123,7 +118,8 @@ export async function agentRun(input: AgentRunInput): Promise<RunOutcome> {
     emit({ type: 'cancel-requested', reason });
   });
   const outcome = await CancellationScope.nonCancellable(loop);
-  return input.request.parent === undefined ? conclude(outcome) : concludeSubagent(outcome);
+  // A subagent's outcome is part of its parent run's history, so it is short.
+  return conclude(input.request.parent === undefined ? outcome : outcomeForParent(outcome));
 }
 
 /** Records the errors that only the run's end closed. */

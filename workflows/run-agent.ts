@@ -1,6 +1,6 @@
 /** Runs an agent from inside a user's own workflow, as a child with its own history. */
 import type { ChildWorkflowOptions } from '@temporalio/workflow';
-import { executeChild } from '@temporalio/workflow';
+import { CancellationScope, executeChild } from '@temporalio/workflow';
 import { outcomeOfFailure } from './child-outcome';
 import type { AgentRunWorkflow } from './contract';
 import { agentRunWorkflow } from './contract';
@@ -12,7 +12,8 @@ import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
  * Starts an agent run as a child workflow and waits for its outcome.
  *
  * Contract: the bundle or another worker on the task queue has the workflow `agentRun` and Holdfast's activities.
- * Errors: a failed run is returned as outcome `failed`, not thrown; a failure without an outcome is thrown unchanged.
+ * Errors: a failed run is returned as outcome `failed`, and a run that somebody cancelled as `cancelled`, not thrown. The
+ * cancellation of the caller's own scope is thrown; so is a failure without an outcome, unchanged.
  */
 export async function runAgent(
   request: RunRequest,
@@ -32,11 +33,14 @@ export async function runAgent(
       ? { typedSearchAttributes: firstAttributes(request.agent) }
       : inheritedSearchAttributes(request.agent);
   try {
-    return await executeChild<AgentRunWorkflow>(agentRunWorkflow, {
+    const outcome = await executeChild<AgentRunWorkflow>(agentRunWorkflow, {
       ...(findable === false ? {} : attributes),
       ...options,
       args: [{ request }],
     });
+    const scope = CancellationScope.current();
+    if (outcome.status === 'cancelled' && scope.consideredCancelled) await scope.cancelRequested;
+    return outcome;
   } catch (thrown) {
     const outcome = outcomeOfFailure(thrown);
     if (outcome !== undefined) return outcome;

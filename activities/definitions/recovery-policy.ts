@@ -14,6 +14,7 @@ const recoveryPolicySchema = z
     mode: z.enum(['off', 'observe', 'auto']).default('auto'),
     actAt: share.default(actAt),
     askAt: share.default(askAt),
+    escalate: z.literal('wait').optional(),
     maxPerRun: z.int().min(1).max(1_000).default(5),
     estimateEvery: z.int().min(1).max(10_000).exactOptional(),
     waitMs: z.int().min(1).max(maxMs).default(86_400_000),

@@ -149,6 +149,8 @@ describe('a run', () => {
     pending: [
       {
         type: 'approval',
+        ifApproved: 'It runs.',
+        ifRejected: 'It does not.',
         approvalId: 'call_1',
         digest: 'd',
         tool: 'pay',

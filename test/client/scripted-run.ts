@@ -154,8 +154,8 @@ export interface Stage {
   readonly client: AgentClient;
   readonly temporal: Client;
   readonly taskQueue: string;
-  /** A worker for workflows only. */
-  decide(): Promise<RunningWorker>;
+  /** A worker for workflows only: those of this file (default: Holdfast's). */
+  decide(workflowsPath?: string): Promise<RunningWorker>;
   /** A worker for activities only. */
   act(script: Script): Promise<RunningWorker>;
 }
@@ -172,12 +172,12 @@ export function createStage(server: DevServer): Stage {
       taskQueue,
       address: server.address,
     }),
-    decide: async () =>
+    decide: async (workflowsPath) =>
       start(
         await Worker.create({
           connection,
           taskQueue,
-          workflowBundle: await workflowBundle(),
+          workflowBundle: await workflowBundle(workflowsPath),
           stickyQueueScheduleToStartTimeout: '1s',
         }),
       ),

@@ -189,7 +189,7 @@ test('an error that no success of its tool has mended stays open, whatever else 
         name === 'calculator' ? { error: anAgentError({ toolName: name }) } : { output: `${call}` },
     },
   );
-  expect(run.state.unhealed).toEqual([]);
+  expect(run.state.unhealed).toMatchObject([{ tool: 'calculator' }]);
   expect(openMatters(run.state).errors).toEqual([
     'calculator failed: tool_execution_failed: division by zero',
   ]);

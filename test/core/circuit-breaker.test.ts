@@ -60,7 +60,7 @@ describe('TestErrorTracking', () => {
     const run = runWith([...four, { output: 'ok' }, ...four]);
     expect(run.outcome).toMatchObject({ status: 'completed', report: { iterations: 10 } });
     expect(run.state.breaker.ring).toEqual([]);
-    expect(run.state.healed).toEqual({ tool_execution_failed: 8 });
+    expect(run.state.healed).toEqual({ tool_execution_failed: 1 });
   });
 
   test('CircuitBreakerRequiresAllFiveSlotsFilled', () => {

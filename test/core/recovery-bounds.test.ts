@@ -10,6 +10,7 @@ const policy: RecoveryPolicy = {
   mode: 'auto',
   actAt: 0.8,
   askAt: 0.5,
+  escalate: 'wait',
   maxPerRun: 5,
   waitMs: 60_000,
   onExpiry: 'give-up',

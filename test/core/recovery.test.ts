@@ -11,6 +11,7 @@ const policy: RecoveryPolicy = {
   mode: 'auto',
   actAt: 0.8,
   askAt: 0.5,
+  escalate: 'wait',
   maxPerRun: 2,
   waitMs: 60_000,
   onExpiry: 'give-up',
@@ -135,7 +136,7 @@ test('an unanswered question ends the run readably, or goes on, as the policy sa
   const goesOn = stuckRun(
     () => ({ action: escalate }),
     { onExpiry: 'continue' },
-    'nobody answered in time',
+    'no person answers',
   );
   expect(goesOn.run().outcome.status).toBe('completed');
 });

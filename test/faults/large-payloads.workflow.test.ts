@@ -176,7 +176,7 @@ test(`tells the model of ${maxCallsPerReply} calls whose parameters are all wron
   const handle = await start();
   expect(await outcomeOf(handle)).toMatchObject({
     status: 'completed',
-    report: { toolCallsSucceeded: 0, healed: { invalid_params: maxCallsPerReply } },
+    report: { toolCallsSucceeded: 0, healed: {}, corrections: { troubles: maxCallsPerReply } },
   });
   expect(world.emulator.requests[before + 1]?.lastUserText).toContain('größe 0');
   await expectSmallHistory(handle);

@@ -104,6 +104,7 @@ const report: RunReport = {
   worked: [],
   didNotWork: [],
   healed: { overloaded: 1 },
+  healedBy: { failover: 1 },
   failovers: 0,
   usage: noUsage,
   cost: {},

@@ -215,7 +215,7 @@ test('SIGTERM in mid tool never repeats an irreversible call, and says that its 
   await stopAndReplace();
   expect(await outcomeOf(handle)).toMatchObject({
     status: 'completed',
-    report: { toolCallsSucceeded: 0, toolCallsFailed: 1, healed: { outcome_unknown: 1 } },
+    report: { toolCallsSucceeded: 0, toolCallsFailed: 1, healed: {}, corrections: { rate: 0 } },
   });
   expect(ledger().map(({ type }) => type)).toEqual(['begun', 'aborted']);
   expect(emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('outcome_unknown');
@@ -246,7 +246,7 @@ test('a call that ends each worker is run until its limit, the model hears why, 
   }
   expect(await outcomeOf(handle)).toMatchObject({
     status: 'completed',
-    report: { toolCallsFailed: 1, healed: { tool_execution_failed: 1 } },
+    report: { toolCallsFailed: 1, healed: {} },
   });
   expect(ledger().map(({ attempt }) => attempt)).toEqual([1, 2]);
   expect(emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('2 workers were lost');

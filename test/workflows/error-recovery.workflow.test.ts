@@ -96,7 +96,7 @@ test('tells the model of a division by zero, asks the user, and forgets the erro
   expect(await handle.result()).toMatchObject({
     status: 'completed',
     answer: 'No calculation was wanted.',
-    report: { healed: { tool_execution_failed: 1 }, toolCallsFailed: 1 },
+    report: { healed: {}, toolCallsFailed: 1 },
   });
   const [, second, third] = requestsSince(before);
   const frame = 'The previous iteration failed with the following error:';
@@ -118,7 +118,12 @@ test('test_missing_parameter_recovery', async () => {
   expect(outcome).toMatchObject({
     status: 'completed',
     answer: 'Posted with success.',
-    report: { healed: { invalid_params: 1 }, toolCallsSucceeded: 1, toolCallsFailed: 0 },
+    report: {
+      healed: { invalid_params: 1 },
+      corrections: { troubles: 1, atFirstRetry: 1, rate: 1 },
+      toolCallsSucceeded: 1,
+      toolCallsFailed: 0,
+    },
   });
   const [, second, third] = requestsSince(before);
   expect(second?.lastUserText).toContain('Missing required parameter: chat_id');
@@ -164,7 +169,7 @@ describe('TestErrorTracking', () => {
     ]);
     expect(await world.run({ agent: 'tester', goal: 'Go.' })).toMatchObject({
       status: 'completed',
-      report: { toolCallsFailed: 6, healed: { tool_execution_failed: 6 } },
+      report: { toolCallsFailed: 6, healed: { tool_execution_failed: 1 }, healedBy: { model: 1 } },
     });
     world.emulator.assertDrained();
   });

@@ -111,9 +111,9 @@ beforeAll(async () => {
     limits: { maxIterations: 20 },
   };
   world = await startAgentWorld([
-    { name: 'mind', ...common, recovery: { mode: 'auto' } },
+    { name: 'mind', ...common, recovery: { mode: 'auto', escalate: 'wait' } },
     { name: 'watched', ...common, recovery: { mode: 'observe' } },
-    { name: 'alone', ...common, recovery: { mode: 'auto', waitMs: 500 } },
+    { name: 'alone', ...common, recovery: { mode: 'auto', escalate: 'wait', waitMs: 500 } },
     {
       name: 'spare',
       ...common,
@@ -125,14 +125,21 @@ beforeAll(async () => {
     },
     { name: 'cashier', ...common, tools: [charge], recovery: { mode: 'auto' } },
     // Every default, where the world's own would be no recovery.
-    { name: 'looper', instructions, chain, tools: [bash], recovery: {} },
-    { name: 'unheard', instructions, chain, tools: [bash], recovery: { waitMs: 200 } },
+    { name: 'by-default', instructions, chain, tools: [bash, charge], recovery: {} },
+    { name: 'looper', instructions, chain, tools: [bash], recovery: { escalate: 'wait' } },
+    {
+      name: 'unanswered',
+      instructions,
+      chain,
+      tools: [bash],
+      recovery: { escalate: 'wait', waitMs: 200 },
+    },
     {
       name: 'heedless',
       instructions,
       chain,
       tools: [bash],
-      recovery: { waitMs: 200, onExpiry: 'continue' },
+      recovery: { escalate: 'wait', waitMs: 200, onExpiry: 'continue' },
     },
   ]);
 });
@@ -413,7 +420,31 @@ function loopForEver(): void {
   });
 }
 
-describe('case loop-01 under the defaults', () => {
+describe('under the defaults, where no notifier tells anybody', () => {
+  test('five equal errors end the run by the circuit breaker, whatever a planner says', async () => {
+    script(
+      () => call('charge_card', { card: 'card-1' }),
+      () => plan('escalate', 0.3, { toolName: '', escalationMessage: 'What now?' }),
+    );
+    expect(await world.run({ agent: 'by-default', goal: 'Charge the card.' })).toMatchObject({
+      status: 'failed',
+      reason: 'circuit_breaker',
+      report: { iterations: 5, toolCallsFailed: 5 },
+    });
+  });
+
+  test('a loop that only a person could end gives up at once', async () => {
+    loopForEver();
+    expect(await world.run({ agent: 'by-default', goal: 'Set the project up.' })).toMatchObject({
+      status: 'failed',
+      reason: 'gave_up',
+      message: expect.stringContaining("set recovery.escalate to 'wait'") as string,
+      report: { toolCallsSucceeded: 4 },
+    });
+  });
+});
+
+describe('case loop-01 where a person hears of it', () => {
   test('is handed to a person, who sees what happened and what was tried, and a stop keeps what was done', async () => {
     loopForEver();
     const handle = await world.start({ agent: 'looper', goal: 'Set the project up.' });
@@ -445,8 +476,8 @@ describe('case loop-01 under the defaults', () => {
 
   test('gives up readably when nobody answers, or is ended by the guard where it is to go on', async () => {
     loopForEver();
-    const unheard = world.run({ agent: 'unheard', goal: 'Set the project up.' });
-    expect(await unheard).toMatchObject({
+    const unanswered = world.run({ agent: 'unanswered', goal: 'Set the project up.' });
+    expect(await unanswered).toMatchObject({
       status: 'failed',
       reason: 'gave_up',
       message: expect.stringMatching(

@@ -7,6 +7,7 @@ import type { CommandContext, CommandOutput, Surroundings } from './command-cont
 import type { CommandSpec } from './commands';
 import { commandGroups } from './commands';
 import { exitCodeHelp, exitCodes } from './exit-codes';
+import { NotReadyError } from './wait-until-ready';
 
 /**
  * Runs the command that these arguments name; returns the exit code. Never throws.
@@ -101,6 +102,7 @@ function explain(thrown: unknown): { readonly code: number; readonly message: st
   }
   if (thrown instanceof ClientError && thrown.code === 'unreachable')
     return { code: exitCodes.unreachable, message: thrown.message };
+  if (thrown instanceof NotReadyError) return { code: exitCodes.notReady, message: thrown.message };
   if (thrown instanceof ClientError || thrown instanceof UserError)
     return { code: exitCodes.usage, message: thrown.message };
   const message = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);

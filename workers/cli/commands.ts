@@ -44,12 +44,21 @@ const defaultGrace = '24h';
 const units: Readonly<Record<string, number>> = { s: 1e3, m: 60e3, h: 3_600e3, d: 86_400e3 };
 
 /** Milliseconds of `90m`, `24h`, `7d`. */
-function durationOf(text: string): number {
-  const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text.trim()) ?? [];
-  const ms = Number(count) * (units[unit] ?? 0);
-  if (ms >= shortestGraceMs) return ms;
-  throw new InvalidArgumentError('Give a duration of at least a minute, such as 90m, 24h or 7d.');
-}
+const durationOf =
+  (shortestMs: number, advice: string) =>
+  (text: string): number => {
+    const [, count = '', unit = ''] = /^(\d{1,6})([smhd])$/.exec(text.trim()) ?? [];
+    const ms = Number(count) * (units[unit] ?? Number.NaN);
+    if (ms >= shortestMs) return ms;
+    throw new InvalidArgumentError(advice);
+  };
+const graceOf = durationOf(
+  shortestGraceMs,
+  'Give a duration of at least a minute, such as 90m, 24h or 7d.',
+);
+const waitOf = durationOf(0, 'Give a duration such as 30s or 10m; 0s does not wait.');
+/** Longer than a database or a Temporal cluster takes to start after a power cut. */
+const defaultWait = '10m';
 
 const option = (flags: string, about: string): Option => new Option(flags, about);
 const iteration = (about: string): Option =>
@@ -111,6 +120,9 @@ const running: readonly CommandSpec[] = [
       ),
       model,
       taskQueue('task queue'),
+      option('--wait <duration>', 'wait so long for a store or Temporal that does not answer')
+        .argParser(waitOf)
+        .default(waitOf(defaultWait), defaultWait),
     ],
     action: async () => (await import('./commands/worker.ts')).worker,
   },
@@ -300,8 +312,8 @@ const keeping: readonly CommandSpec[] = [
     options: [
       option('--dry-run', 'only print what would be removed'),
       option('--grace <duration>', 'keep what was written within this time')
-        .argParser(durationOf)
-        .default(durationOf(defaultGrace), defaultGrace),
+        .argParser(graceOf)
+        .default(graceOf(defaultGrace), defaultGrace),
       option('--force', 'even if no run of the namespace names this store'),
     ],
     action: async () => (await import('./commands/gc.ts')).gc,

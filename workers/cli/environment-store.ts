@@ -4,20 +4,21 @@ import { openStore } from '../../activities/stores/open-store';
 import type { Store } from '../../activities/stores/store';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
-import { SetupError } from '../setup-error';
+import { SetupError, UnreachableError } from '../setup-error';
 import type { Surroundings } from './command-context';
 
 /**
  * Opens the store of the environment.
  *
- * Errors: `SetupError` for a store that cannot be opened: no run is active yet that could wait for it.
+ * Errors: `SetupError` for a store that cannot be opened, `UnreachableError` for one that does not answer.
  */
 export async function openEnvironmentStore({ store }: Pick<Environment, 'store'>): Promise<Store> {
   try {
     return await openStore(store);
   } catch (thrown) {
     if (!(thrown instanceof InfraException)) throw thrown;
-    throw new SetupError(
+    const isDown = thrown.failure.code === 'store_unavailable';
+    throw new (isDown ? UnreachableError : SetupError)(
       `${thrown.message} HOLDFAST_STORE names the store (default: .holdfast/holdfast.db).`,
       { cause: thrown },
     );

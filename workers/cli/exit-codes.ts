@@ -10,6 +10,7 @@ export const exitCodes = {
   cancelled: 4,
   unreachable: 5,
   replayMismatch: 6,
+  notReady: 7,
   internal: 70,
   interrupted: 130,
 } as const;
@@ -29,6 +30,7 @@ export const exitCodeHelp = [
   '  4    the run was cancelled or terminated',
   '  5    Temporal cannot be reached',
   '  6    replay: a history does not fit the workflow code',
+  '  7    worker: store or Temporal did not answer in time',
   '  70   a fault of holdfast itself',
   '  130  interrupted; the run itself continues',
 ].join('\n');

@@ -51,7 +51,7 @@ function definitionOf(stuckCase: StuckCase, index: number): AgentDefinition {
     chain: [{ provider: mountOf(index), model: 'claude-sonnet-5' }],
     tools: stuckCase.tools,
     limits: { maxIterations: 30 },
-    recovery: { mode: 'auto' },
+    recovery: { mode: 'auto', escalate: 'wait' },
     patterns: 'off',
   };
 }
@@ -136,6 +136,14 @@ function firstRetryRate(recovered: readonly Played[]): number {
   return Math.round((healed / outcomes.length) * 1_000) / 1_000;
 }
 
+/** Share of the errors that the model could correct which were over at its first retry, without help. */
+function selfCorrectionRate(played: readonly Played[]): number {
+  const all = played.flatMap(({ outcome }) => outcome?.report.corrections ?? []);
+  const sum = (field: 'troubles' | 'atFirstRetry'): number =>
+    all.reduce((total, each) => total + each[field], 0);
+  return Math.round((1_000 * sum('atFirstRetry')) / Math.max(sum('troubles'), 1)) / 1_000;
+}
+
 /** Share of the recoverable situations that must be recovered (docs/results.md). */
 const leastRecovered = 0.9;
 
@@ -187,6 +195,7 @@ export async function scoreStuck(chosen: readonly StuckCase[] = stuckCases): Pro
       hardStopped,
       wasted: median(recovered.map(wastedOf)),
       firstRetryRate: firstRetryRate(recovered),
+      selfCorrectionRate: selfCorrectionRate(played),
     },
   };
 }

@@ -3,20 +3,27 @@ import type { CommandContext, CommonOptions } from '../command-context';
 import { readEnvironment } from '../../env';
 import { localAgents } from '../local-agents';
 import { createLocalWorker } from '../local-worker';
+import { waitUntilReady } from '../wait-until-ready';
 
-/** Runs a worker. */
+/** Runs a worker, once its store and Temporal answer. */
 export async function worker(
   { output, variables, directory }: CommandContext,
   options: CommonOptions & {
     readonly agents?: string;
     readonly model?: string;
     readonly taskQueue?: string;
+    /** Milliseconds. */
+    readonly wait: number;
   },
 ): Promise<void> {
   const environment = readEnvironment(variables, directory);
   const taskQueue = options.taskQueue ?? environment.taskQueue;
   const offer = await localAgents(environment, { ...options, directory });
-  const local = await createLocalWorker(environment, offer, { taskQueue });
+  const local = await waitUntilReady(
+    () => createLocalWorker(environment, offer, { taskQueue }),
+    options.wait,
+    output.note,
+  );
   const { address, namespace, uiUrl } = local.server;
   const agents = offer.agents.map(({ name }) => name);
   const notifiers = offer.notifiers?.map(({ name }) => name);

@@ -31,10 +31,21 @@ function factsOf({ report }: RunOutcome): readonly string[] {
     `cost ${costText(report.cost)}`,
     duration(report.elapsedMs),
   ];
-  const healed = Object.entries(report.healed).map(([code, count]) => `${code} x${count}`);
+  const times = (counts: object): string =>
+    Object.entries(counts)
+      .map(([what, count]) => `${what} x${count}`)
+      .join(', ');
+  const { corrections } = report;
   return [
     facts.join(' · '),
-    ...(healed.length === 0 ? [] : [`healed: ${healed.join(', ')}`]),
+    ...(times(report.healed) === ''
+      ? []
+      : [`healed: ${times(report.healed)} (by ${times(report.healedBy)})`]),
+    ...(corrections === undefined
+      ? []
+      : [
+          `corrected at the first retry: ${corrections.atFirstRetry} of ${counted(corrections.troubles, 'error')}`,
+        ]),
     ...(report.failovers === 0 ? [] : [`failovers: ${report.failovers}`]),
     ...(report.compactions === undefined ? [] : [`compactions: ${report.compactions}`]),
   ];

@@ -1,4 +1,5 @@
 /** One line per entry of a run's timeline, and what a person can do about what waits. */
+import { proposalText } from '../../../workflows/core/recovery/text';
 import type { Failure } from '../../../workflows/core/failure';
 import { defined } from '../../../workflows/core/json';
 import { nanoUsdOf, usdText } from '../../../workflows/core/budget/spend';
@@ -72,7 +73,7 @@ const lines: { readonly [Type in TimelineEntry['type']]: Line<Type> } = {
   StuckEvent: ({ reason }) => line(`stuck: ${reason}`, 'yellow'),
   RecoveryEvent: ({ decision, summary, confidence, source, reasoning }) =>
     line(
-      `recovery ${decision}: ${summary} (confidence ${confidence}, ${source}): ${reasoning}`,
+      `recovery ${decision}: ${summary} (confidence ${confidence.toFixed(2)}, ${source}): ${reasoning}`,
       'yellow',
     ),
   RecoveryOutcomeEvent: ({ healed, summary }) =>
@@ -172,12 +173,17 @@ export function pendingLines(
   if (item.type === 'question') {
     const asked = `asks: ${item.question.trim()}${limit}`.split(/(?:\r\n|[\r\n])+/);
     return [
+      // What was planned is in the question.
       ...asked.map((part, index) => line(index === 0 ? part : `  ${part.trim()}`, 'yellow')),
       line(`  holdfast answer ${runId} TEXT`),
     ];
   }
   return [
     line(`${wish(item)}${limit}`, 'yellow'),
+    ...(item.proposal === undefined
+      ? []
+      : [line(`  proposed: ${proposalText(item.proposal)}`, 'yellow')]),
+    line(`  yes: ${item.ifApproved} no: ${item.ifRejected}`),
     line(`  holdfast approve ${runId} ${item.approvalId}`),
     line(`  holdfast reject ${runId} ${item.approvalId} --reason TEXT`),
   ];

@@ -11,14 +11,12 @@ import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool, readOutputTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import { addNote } from '../model-call/next-request';
-import { isTripped, resetBreaker, ringSize, trackError } from './circuit-breaker';
+import { isTripped, ringSize, trackError } from './circuit-breaker';
 import { buildErrorRecoveryMessage, shownToolName } from './recovery-message';
 import { normalizeText } from './fingerprint';
+import type { TriedCall } from './healing';
+import { openTrouble } from './healing';
 import type { ErrorsSlice } from './state';
-import { countHealed } from './state';
-
-/** Codes that wait to be healed; older ones are dropped. */
-const openCodes = 64;
 
 /** An agent error as the ring, the report, and people see it. */
 function errorLine(error: AgentError): string {
@@ -38,21 +36,11 @@ function availableTools({
   return snapshot.completion === 'tool' ? [...names, completeTaskTool, askUserTool] : names;
 }
 
-/** A tool call or the run succeeded: the errors before it are healed, and the ring is empty again. */
-export function healErrors<State extends ErrorsSlice & AccountSlice>(
-  state: State,
-  how = 'the model corrected itself after the error note',
-): Move<State> {
-  const entries = state.unhealed.map((code) => publish({ type: 'HealedEvent', code, how }));
-  const healed = countHealed(state, state.unhealed);
-  return stay(resetBreaker({ ...healed, unhealed: [] }), ...entries);
-}
-
 type ErrorTaker = ErrorsSlice & AccountSlice & NextRequestSlice & ApprovalsSlice & SnapshotSlice;
 
 /**
  * Records the errors of one iteration: enters them in the ring unless something succeeded beside them, and sets the ephemeral
- * note for the next request.
+ * note for the next request. `calls` are the calls that failed, each at the place of its error.
  *
  * Source: R-ERR-1, R-BREAKER-2, R-BREAKER-4.
  */
@@ -60,6 +48,7 @@ export function takeAgentErrors<State extends ErrorTaker>(
   state: State,
   errors: readonly AgentError[],
   anySucceeded: boolean,
+  calls: readonly (TriedCall | undefined)[] = [],
 ): Move<State> {
   const [first] = errors;
   if (first === undefined) return stay(state);
@@ -73,9 +62,8 @@ export function takeAgentErrors<State extends ErrorTaker>(
     if (!anySucceeded) breaker = trackError(breaker, errorLine(error));
   }
   const tracked: State = {
-    ...listed,
+    ...openTrouble(listed, errors, calls),
     breaker,
-    unhealed: [...state.unhealed, ...errors.map((error) => error.code)].slice(-openCodes),
     lastError: errorLine(first),
   };
   const note = buildErrorRecoveryMessage(errors, availableTools(state));

@@ -28,8 +28,12 @@ export function resetBreaker<State extends { readonly breaker: CircuitBreakerSta
   return { ...state, breaker: initialCircuitBreaker };
 }
 
+/** How often the newest error came in a row, up to the size of the ring. */
+export function timesInARow({ ring }: CircuitBreakerState): number {
+  return ring.length - 1 - ring.findLastIndex((entry) => entry !== ring.at(-1));
+}
+
 /** True when all slots are filled and identical. */
 export function isTripped(state: CircuitBreakerState): boolean {
-  const [first] = state.ring;
-  return state.ring.length === ringSize && state.ring.every((entry) => entry === first);
+  return timesInARow(state) === ringSize;
 }

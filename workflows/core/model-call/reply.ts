@@ -34,11 +34,22 @@ export function takeReply<State extends ReplyState>(
   atMs: number,
 ): Move<State> {
   const route = prepared(state).snapshot.chain[call.routeIndex];
-  const retries = result.healedRetries ?? [];
+  const answered = route === undefined ? 'a later call' : routeName(route);
+  const healed = [
+    ...(result.healedRetries ?? []).map((code) => {
+      return { code, by: 'retry', how: 'the call was retried on the same route' } as const;
+    }),
+    ...state.failedOver.map((code) => {
+      return { code, by: 'failover', how: `${answered} answered` } as const;
+    }),
+  ];
   const charged = charge(state, call.callId, spendOfReply(result, route));
   const appended = takeAppended(charged, result.headBefore, call.sentTexts);
   const taken: State = {
-    ...countHealed(appended, [...state.failedOver, ...retries]),
+    ...countHealed(
+      appended,
+      healed.map(({ code, by }) => [code, by]),
+    ),
     phase: { type: 'ready' },
     next: nothingPending,
     ...defined({ offersReadOutput: result.offersReadOutput }),
@@ -50,16 +61,11 @@ export function takeReply<State extends ReplyState>(
     failedOver: [],
     lastText: result.textPreview === '' ? state.lastText : result.textPreview,
   };
-  const answered = route === undefined ? 'a later call' : routeName(route);
-  const healed = [
-    ...retries.map((code) => [code, 'the call was retried on the same route'] as const),
-    ...state.failedOver.map((code) => [code, `${answered} answered`] as const),
-  ];
   const warned = warnOfContext(taken, route);
   return stay(
     warned.state,
     ...warned.commands,
-    ...healed.map(([code, how]) => publish({ type: 'HealedEvent', code, how })),
+    ...healed.map((each) => publish({ type: 'HealedEvent', ...each })),
     publish({
       type: 'ModelRepliedEvent',
       text: result.textPreview,

@@ -7,6 +7,7 @@ import type { AccountSlice } from '../run/account';
 import type { RunCommand, RunEvent } from '../run/protocol';
 import type { NextPart, Move, UnstampedCommand } from '../run/move';
 import { andThen, publish, stay } from '../run/move';
+import { proposalText } from '../recovery/text';
 import { waitingPhase } from '../run/waiting';
 import type { GoalSlice } from '../secrets/shown-text';
 import { goalForPeople } from '../secrets/shown-text';
@@ -41,7 +42,8 @@ function kindOf(item: PendingItem, state: PendingState): PersonNotice['kind'] {
 
 function askedText(item: PendingItem): string {
   if (item.type === 'question') return item.question;
-  return `Approve or reject: ${item.tool}${item.label === undefined ? '' : ` ${item.label}`}`;
+  const asked = `Approve or reject: ${item.tool}${item.label === undefined ? '' : ` ${item.label}`}`;
+  return item.proposal === undefined ? asked : `${asked}\n${proposalText(item.proposal)}`;
 }
 
 function noticeOf(state: NotifyingState, item: PendingItem, atMs: number): PersonNotice {

@@ -1,4 +1,6 @@
 /** Decisions of people on waiting calls and questions: each takes effect once, and a policy says what happens without one. */
+import { creditHelp } from '../errors/healing';
+import type { ErrorsSlice } from '../errors/state';
 import { toToolResponse } from '../errors/tool-response';
 import type { AgentError } from '../failure';
 import { agentError } from '../failure';
@@ -29,7 +31,11 @@ export type ApprovalResolved = Extract<RunEvent, { type: 'approval-resolved' }>;
 export type Decided = Pick<DecisionMade, 'decision'> & { readonly by?: string | undefined };
 
 /** The slices that decisions change. */
-export type DecidingState = ApprovalsSlice & PhaseSlice & SnapshotSlice & AccountSlice;
+export type DecidingState = ApprovalsSlice &
+  PhaseSlice &
+  SnapshotSlice &
+  AccountSlice &
+  ErrorsSlice;
 
 /** Characters of a rejection's reason that the model reads (ADR 0022). */
 const reasonChars = 400;
@@ -66,7 +72,8 @@ export function runApproved<State extends DecidingState>(
   atMs: number,
 ): Move<State> {
   const how = call === progress.call ? ': approve' : ': approve with changed arguments';
-  const recorded = record(state, progress.call, decided, atMs);
+  const helped = call === progress.call ? state : creditHelp(state, 'person');
+  const recorded = record(helped, progress.call, decided, atMs);
   const ready = replaceCall(rememberPrivileges(recorded, [call]), {
     call,
     status: { type: 'ready' },
@@ -141,7 +148,7 @@ function onQuestionAnswered<State extends DecidingState>(
   const isEmpty = answer.trim() === '';
   const shown = shownText(isEmpty ? emptyAnswer : answer, previewChars);
   const given = isEmpty ? emptyAnswer : personText(answer, answerRoomChars(state));
-  const recorded = recordAnswer(state, call.toolCallId, event, atMs);
+  const recorded = recordAnswer(creditHelp(state, 'person'), call.toolCallId, event, atMs);
   const answered = replaceCall(recorded, settle(call, answerText(call, given), undefined, true));
   return andThen(
     endDecisionWait(answered, progress, ''),

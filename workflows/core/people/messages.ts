@@ -1,4 +1,6 @@
 /** What people say to a run: messages, answers, and approvals of its calls. */
+import { creditHelp } from '../errors/healing';
+import type { ErrorsSlice } from '../errors/state';
 import { inboxChars, personTextChars } from '../limits';
 import type { AccountSlice } from '../run/account';
 import type { RunEvent } from '../run/protocol';
@@ -12,7 +14,7 @@ import type { PeopleSlice } from './state';
 import { escalationQuestionId, recordAnswer } from './state';
 
 type QuestionAnswered = Extract<RunEvent, { type: 'question-answered' }>;
-type Listening = PeopleSlice & AccountSlice;
+type Listening = PeopleSlice & AccountSlice & ErrorsSlice;
 
 /** Puts a person's text into the inbox: it joins the transcript before the next model call. */
 export function onMessageAdded<State extends Listening>(
@@ -25,7 +27,7 @@ export function onMessageAdded<State extends Listening>(
   const waiting = state.inbox.reduce((chars, other) => chars + other.length, 0);
   if (waiting + kept.length > roomChars) return refuseMessage(state, kept);
   return stay(
-    { ...state, inbox: [...state.inbox, kept] },
+    { ...creditHelp(state, 'person'), inbox: [...state.inbox, kept] },
     publish({ type: 'MessageAddedEvent', text: shownText(text, 200) }),
   );
 }

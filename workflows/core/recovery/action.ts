@@ -33,7 +33,14 @@ export interface RecoveryAction {
 export type RecoverySource = 'pattern' | 'model' | 'heuristic';
 
 /** What is done with an action. */
-export type RecoveryDecision = 'observes' | 'acts' | 'asks' | 'escalates' | 'gives up';
+export type RecoveryDecision =
+  | 'observes'
+  | 'acts'
+  | 'asks'
+  | 'escalates'
+  /** A person is needed, and nobody would hear of it. */
+  | 'cannot escalate'
+  | 'gives up';
 
 /** How far a run is, and whether it is stuck (R-PROG-6). */
 export interface ProgressEstimate {
@@ -115,6 +122,8 @@ export interface RecoveryPolicy {
   readonly actAt: number;
   /** Confidence from which a person is asked first; below it a person takes over. Default 0.5 (R-REC-4). */
   readonly askAt: number;
+  /** Recovery's own questions wait though no notifier tells anybody. Default: they wait only where one does (ADR 0035). */
+  readonly escalate?: 'wait' | undefined;
   /** Plans per run; a person's answer restarts the count. Default 5 (ADR 0026). */
   readonly maxPerRun: number;
   /** Steps after which a model estimates the progress. Default: never; the runtime's own estimate costs nothing. */

@@ -1,4 +1,6 @@
 /** What recovery may not do on its own: a plan that would do it becomes a question to a person. */
+import { ringSize, timesInARow } from '../errors/circuit-breaker';
+import type { ErrorsSlice } from '../errors/state';
 import { stopBeforeTools } from '../guard/call-and-edit-caps';
 import type { GuardSlice } from '../guard/state';
 import type { CountersSlice } from '../run/account';
@@ -8,6 +10,7 @@ import type { ProposedToolCall } from '../tools/ports';
 import type { RecoveryTrouble } from './action';
 import { escalateAction } from './heuristics';
 import type { Plan, RecoverySlice } from './state';
+import { isHeard } from './state';
 
 /** Tries of one tool by recovery (R-REC-5). */
 const maxRetriesPerTool = 2;
@@ -19,7 +22,7 @@ export function exhaustedTools({ recovery }: RecoverySlice): readonly string[] {
   );
 }
 
-type Bounded = RecoverySlice & GuardSlice & CountersSlice & GoalSlice & SnapshotSlice;
+type Bounded = RecoverySlice & ErrorsSlice & GuardSlice & CountersSlice & GoalSlice & SnapshotSlice;
 
 /** The call that the model would make of advice with parameters. */
 function advised(name: string): ProposedToolCall {
@@ -35,6 +38,9 @@ function problemOf(state: Bounded, plan: Plan): string | undefined {
     return `Recovery tried ${toolName} twice without progress.`;
   if (state.recovery.uncertain?.includes(toolName) === true)
     return `It is unknown whether the last call of ${toolName} took effect; another call might repeat it.`;
+  const isLastTry = timesInARow(state.breaker) === ringSize - 1;
+  if (isLastTry && isHeard(state) && strategy !== 'alternative-tool')
+    return `The same error came ${ringSize - 1} times; the next one ends the run.`;
   const call = plan.call ?? (action.parameters === undefined ? undefined : advised(toolName));
   const stop = call === undefined ? undefined : stopBeforeTools(state, [call]);
   return stop === undefined
@@ -44,7 +50,8 @@ function problemOf(state: Bounded, plan: Plan): string | undefined {
 
 /**
  * The plan, or a question to a person if recovery may not carry it out: a tool that recovery tried twice, one whose last
- * call may have taken effect, and a call that would pass a limit of the guard and so end the run.
+ * call may have taken effect, one more try before the breaker's last slot, and a call that would pass a limit of the
+ * guard and so end the run.
  *
  * Source: R-REC-5, R-REC-9.
  */

@@ -1,8 +1,8 @@
 /** Carries out a recovery plan by its confidence: acts, asks, hands over, or gives up; and takes what people answer. */
 import { stopBeforeIteration } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
-import { healErrors } from '../errors/agent-errors';
 import { resetBreaker } from '../errors/circuit-breaker';
+import { creditHelp, healErrors } from '../errors/healing';
 import type { ErrorsSlice } from '../errors/state';
 import type { InfraError } from '../failure';
 import { forgetLoop } from '../guard/loop-guard';
@@ -17,6 +17,7 @@ import type { RunEvent } from '../run/protocol';
 import type { Move, UnstampedCommand } from '../run/move';
 import { andThen, cancelTimers, fail, goTo, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
+import { shownText } from '../secrets/shown-text';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { RuntimeCall } from '../tools/state';
@@ -27,11 +28,12 @@ import { decideByConfidence } from './confidence';
 import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
-import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
+import { activePolicy, currentStage, freshStep, isHeard, recoveryStage } from './state';
 import {
   actionSummary,
   gaveUpMessage,
   guidanceNote,
+  proposalText,
   refusedNote,
   runtimeIntroduction,
   unansweredNote,
@@ -117,7 +119,8 @@ function carryOut<State extends ActingState>(
   const stop = stopBeforeIteration(state);
   if (stop !== undefined) return fail(state, stop);
   const plan = withinBounds(state, planned, trouble);
-  const decision = decideByConfidence(activePolicy(state), plan);
+  const decided = decideByConfidence(activePolicy(state), plan);
+  const decision = decided === 'escalates' && !isHeard(state) ? 'cannot escalate' : decided;
   const { action, source, problem } = plan;
   const { strategy, reasoning, confidence } = action;
   const noted: State = {
@@ -169,6 +172,7 @@ function follow<State extends ActingState>(
         atMs,
       );
     case 'escalates':
+    case 'cannot escalate':
       return startEscalation(state, action, trouble, atMs);
     case 'gives up':
       return giveUp(state, gaveUpMessage(action, trouble));
@@ -203,7 +207,7 @@ function act<State extends ActingState>(
 ): Move<State> {
   const { action, source, patternId } = plan;
   const { toolName } = action.action;
-  const tried = startTrial(countTry(state, action), {
+  const tried = startTrial(countTry(creditHelp(state, 'recovery'), action), {
     summary: actionSummary(action),
     trouble,
     action: defined({ toolName: toolName === '' ? undefined : toolName, patternId }),
@@ -227,16 +231,15 @@ function act<State extends ActingState>(
  */
 export function settleRuntimeCall<State extends ActingState>(
   state: State,
-  { isError }: PendingResult,
+  pending: PendingResult,
+  call: ProposedToolCall,
 ): Move<State> {
   const settled: State = {
     ...forgetLoop(state),
     progress: { ...state.progress, underWay: freshStep },
   };
   // The text of a failed call may ask for more rights, also after a call of the runtime.
-  const taken = isError
-    ? stay(requireNewPrivileges(settled))
-    : healErrors(settled, 'the runtime ran a recovery action');
+  const taken = pending.isError ? stay(requireNewPrivileges(settled)) : healErrors(settled, [call]);
   return andThen(taken, (after) => goOn(after));
 }
 

@@ -2,6 +2,7 @@
 import { reserve } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { shortHash } from '../errors/fingerprint';
+import type { ErrorsSlice } from '../errors/state';
 import { decideRoute, isRecovering, routeName } from '../failover/provider-health';
 import type { FailoverSlice } from '../failover/state';
 import { findLoop } from '../guard/loop-detector';
@@ -34,6 +35,7 @@ const noTrouble: StuckReason = { code: 'no_progress', reason: 'The progress is e
 /** What the gate reads, and what it reserves for a plan. */
 export type GateState = RecoveringState &
   BudgetSlice &
+  ErrorsSlice &
   FailoverSlice &
   GoalSlice &
   GuardSlice &

@@ -165,6 +165,8 @@ export type RecoveryStage = { readonly trouble: RecoveryTrouble } & (
       readonly type: 'escalated';
       readonly questionId: string;
       readonly question: string;
+      /** What was planned, with too little confidence to be carried out. */
+      readonly planned?: RecoveryAction;
     } & TimedWait)
 );
 
@@ -190,6 +192,12 @@ export function recoveryStage<Type extends RecoveryStage['type']>(
 ): Extract<RecoveryStage, { type: Type }> | undefined {
   const stage = currentStage(state);
   return stage?.type === type ? (stage as Extract<RecoveryStage, { type: Type }>) : undefined;
+}
+
+/** Whether anybody hears a question of recovery: a notifier tells people, or they said that it waits (ADR 0035). */
+export function isHeard({ snapshot }: SnapshotSlice): boolean {
+  const reported = snapshot?.notifiers?.on ?? [];
+  return snapshot?.recovery?.escalate === 'wait' || reported.includes('escalation');
 }
 
 /** How the run recovers; undefined if it does not. */

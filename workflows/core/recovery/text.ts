@@ -26,6 +26,13 @@ export function actionSummary({ strategy, action }: RecoveryAction): string {
   );
 }
 
+/** An action with its confidence and why it is proposed, for people. */
+export function proposalText(action: RecoveryAction): string {
+  const { confidence, reasoning, expectedOutcome } = action;
+  const expected = expectedOutcome === '' ? '' : ` Expected: ${oneLine(expectedOutcome)}`;
+  return `${actionSummary(action)} (confidence ${confidence.toFixed(2)}): ${oneLine(reasoning)}${expected}`;
+}
+
 /** Text of others, quoted inside the runtime's own. */
 function inQuotes(text: string, chars = shownChars): string {
   return JSON.stringify(oneLine(text, chars));
@@ -86,10 +93,10 @@ export function refusedNote(action: RecoveryAction, reason: string | undefined):
   ].join('\n');
 }
 
-/** The note after nobody answered in time. */
+/** The note where no person helps: nobody answered in time, or would hear the question. */
 export const unansweredNote = [
   noteProvenance,
-  'You are stuck. A person was asked for help, and nobody answered in time. Finish with what you have: say what worked and what did not.',
+  'You are stuck, and no person answers. Finish with what you have: say what worked and what did not.',
 ].join('\n');
 
 /** The question to a person: what is asked, what happened, what was tried. */
@@ -106,6 +113,7 @@ export function escalationQuestion(
   return [
     asked,
     `What happened: ${oneLine(trouble.message)}`,
+    ...(action.strategy === 'escalate' ? [] : [`What was planned: ${proposalText(action)}`]),
     ...(tried.length === 0
       ? []
       : [
@@ -120,4 +128,9 @@ export function escalationQuestion(
 /** Why a run gave up. */
 export function gaveUpMessage(action: RecoveryAction, trouble: RecoveryTrouble): string {
   return `Gave up: ${oneLine(action.reasoning)} What stood in the way: ${oneLine(trouble.message)} Please review the work completed so far.`;
+}
+
+/** Why a run ended that only a person could help. */
+export function unheardMessage(action: RecoveryAction, trouble: RecoveryTrouble): string {
+  return `${gaveUpMessage(action, trouble)} Nobody was asked: no notifier reports escalations. Give the worker one, or set recovery.escalate to 'wait'.`;
 }

@@ -1,18 +1,36 @@
 /** The durable waits of recovery: a question to a person, an approval of an action, a pause before a retry. */
+import { timesInARow } from '../errors/circuit-breaker';
+import type { ErrorsSlice } from '../errors/state';
+import type { NextRequestSlice } from '../model-call/next-request';
+import { addNote } from '../model-call/next-request';
 import type { CountersSlice } from '../run/account';
 import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
 import type { Move } from '../run/move';
-import { precededBy, publish, stay } from '../run/move';
+import { fail, goTo, precededBy, publish, stay } from '../run/move';
 import { shownText } from '../secrets/shown-text';
 import type { PhaseSlice } from '../run/phases';
 import type { RecoveryAction, RecoveryTrouble } from './action';
+import { stuckSteps } from './stuck';
 import type { Recovering, RecoverySlice, RecoveryStage, TimedWait } from './state';
-import { actionSummary, escalationQuestion } from './text';
+import { isHeard } from './state';
+import {
+  actionSummary,
+  escalationQuestion,
+  proposalText,
+  unansweredNote,
+  unheardMessage,
+} from './text';
 
 /** The state of a run that recovers. */
 export type RecoveringState = RecoverySlice & PhaseSlice & SnapshotSlice & CountersSlice;
+
+/** What handing over to a person reads and changes. */
+type EscalatingState = RecoveringState & ErrorsSlice & NextRequestSlice;
+
+/** Characters of what a wait is for, in the timeline. */
+const waitChars = 600;
 
 /** A stage that waits. */
 export type WaitingStage = Exclude<RecoveryStage, { type: 'planning' }>;
@@ -23,7 +41,7 @@ export function stageText(stage: WaitingStage): string {
     case 'backing-off':
       return `a pause before ${actionSummary(stage.plan.action)}`;
     case 'asking':
-      return `approval of ${actionSummary(stage.plan.action)}`;
+      return shownText(`approval of ${proposalText(stage.plan.action)}`, waitChars);
     case 'escalated':
       return `person: ${stage.question}`;
   }
@@ -65,23 +83,42 @@ export function personWaitMs({ snapshot }: SnapshotSlice): number {
   return snapshot?.recovery?.waitMs ?? 0;
 }
 
-/** Hands the run over to a person with a question. */
-export function startEscalation<State extends RecoveringState>(
+/**
+ * A person is needed, and nobody would hear of it: the run ends at once, or continues as where nobody answers in time. Where one
+ * error comes again and again, the circuit breaker decides when that is enough.
+ */
+function unheard<State extends EscalatingState>(
+  before: State,
+  action: RecoveryAction,
+  trouble: RecoveryTrouble,
+): Move<State> {
+  const recovery = { ...before.recovery, handledStep: before.progress.steps };
+  const state: State = { ...before, recovery, phase: { type: 'ready' } };
+  if (timesInARow(state.breaker) >= stuckSteps) return goTo('begin-iteration', state);
+  return state.snapshot?.recovery?.onExpiry === 'continue'
+    ? goTo('begin-iteration', addNote(state, unansweredNote))
+    : fail(state, { reason: 'gave_up', message: unheardMessage(action, trouble) });
+}
+
+/** Hands the run over to a person with a question, if one hears it. */
+export function startEscalation<State extends EscalatingState>(
   state: State,
   action: RecoveryAction,
   trouble: RecoveryTrouble,
   atMs: number,
 ): Move<State> {
+  if (!isHeard(state)) return unheard(state, action, trouble);
   const asked = escalationQuestion(action, trouble, state.recovery.tried);
   // It may hold the goal, and what a person said when rejecting a call.
   const question = shownText(asked, asked.length);
+  const planned = action.strategy === 'escalate' ? {} : { planned: action };
   const questionId = `recovery-${state.recovery.count}`;
   const escalated = publish({ type: 'EscalatedEvent', reason: question });
   return precededBy(
     [escalated],
     startWait(
       state,
-      (timed) => ({ type: 'escalated', questionId, question, trouble, ...timed }),
+      (timed) => ({ type: 'escalated', questionId, question, trouble, ...planned, ...timed }),
       personWaitMs(state),
       atMs,
     ),

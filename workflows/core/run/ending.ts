@@ -29,7 +29,8 @@ import { waitEnd, waitingPhase } from './waiting';
 
 /** The report as of now. */
 export function reportOf(state: RunState, atMs: number): RunReport {
-  const { context, worked, didNotWork, healed, usage, activeMs, lastText } = state;
+  const { context, worked, didNotWork, healed, healedBy, usage, activeMs, lastText } = state;
+  const { troubles, atFirstRetry } = state.corrections;
   const unread = unreadTexts(state);
   const { toolCalls, segments, timers, callsThisIteration, ...counters } = state.counters;
   return {
@@ -38,6 +39,7 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     worked,
     didNotWork,
     healed,
+    healedBy,
     usage,
     activeMs,
     lastText,
@@ -45,6 +47,8 @@ export function reportOf(state: RunState, atMs: number): RunReport {
     elapsedMs: atMs - state.startedAtMs,
     ...defined({
       advice: state.advice,
+      corrections:
+        troubles === 0 ? undefined : { troubles, atFirstRetry, rate: atFirstRetry / troubles },
       compactions: context.compactions === 0 ? undefined : context.compactions,
       cachedShare: cachedShareOf(state.usage),
       head: state.head,

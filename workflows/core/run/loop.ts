@@ -10,7 +10,8 @@ import { budgetStop, reserve, stopBeforeIteration } from '../budget/budget';
 import type { GateDecision } from '../context/gate';
 import { gateCall, skipsRoute } from '../context/gate';
 import { onContextOverflow } from '../context/overflow';
-import { breakerStop, healErrors, takeAgentErrors } from '../errors/agent-errors';
+import { breakerStop, takeAgentErrors } from '../errors/agent-errors';
+import { healErrors } from '../errors/healing';
 import { decideRoute, routeName } from '../failover/provider-health';
 import { failInfra, recordInfraError } from '../failover/provider-failure';
 import { waitForProviders } from '../failover/provider-wait';
@@ -209,7 +210,7 @@ function readAnswer(state: RunState, result: CallModelResult): Move<RunState> {
   const answered: RunState = { ...state, head };
   return personIsWaiting(answered)
     ? goTo('begin-iteration', answered)
-    : andThen(healErrors(answered), (healed) => complete(healed, answer));
+    : andThen(healErrors(answered, []), (healed) => complete(healed, answer));
 }
 
 function complete(state: RunState, answer: string, output?: JsonValue): Move<RunState> {
@@ -234,19 +235,19 @@ function readCalls(state: RunState, result: CallModelResult): Move<RunState> {
   if (only.input === undefined) return rejectReply(state, [resultTooLong]);
   const { summary, result: output } = only.input;
   const answer = typeof summary === 'string' ? summary : '';
-  return andThen<RunState>(healErrors({ ...state, head }), (healed) =>
+  return andThen<RunState>(healErrors({ ...state, head }, [only]), (healed) =>
     complete(healed, answer, output),
   );
 }
 
 /** Leaves a reply with nothing that can run out of the transcript; only the next request tells the model why (R-ERR-5). */
-const reject: Part<'reject-reply'> = (state, { errors }) => {
+const reject: Part<'reject-reply'> = (state, { errors, calls }) => {
   const entries = errors
     .filter(({ code }) => code === 'no_tool_call')
     .map((error) => publish({ type: 'NoToolCallEvent', error }));
   return andThen(
     stay(state, ...entries),
-    (after) => takeAgentErrors(after, errors, false),
+    (after) => takeAgentErrors(after, errors, false, calls),
     (after) => endRefusedStep(after, errors),
     (after) => again(after, breakerStop(after)),
   );
@@ -315,13 +316,20 @@ const settle: Part<'settle'> = (state, _next, { atMs }) => {
     phase: { type: 'ready' },
   };
   const [own] = settled;
-  if (recovery !== undefined && own !== undefined) return settleRuntimeCall(gathered, own.pending);
+  if (recovery !== undefined && own !== undefined)
+    return settleRuntimeCall(gathered, own.pending, recovery.call);
   const errors = settled.flatMap(({ error }) => (error === undefined ? [] : [error]));
-  const succeeded = settled.some(({ ran, error }) => ran && error === undefined);
+  const endedCalls = (isWanted: (status: (typeof settled)[number]) => boolean) =>
+    calls.flatMap(({ call: each, status }) =>
+      status.type === 'settled' && isWanted(status) ? [each] : [],
+    );
+  const worked = endedCalls(({ ran, error }) => ran && error === undefined);
+  const failed = endedCalls(({ error }) => error !== undefined);
+  const succeeded = worked.length > 0;
   return andThen(
     stay(gathered),
-    (after) => (succeeded ? healErrors(after) : stay(after)),
-    (after) => takeAgentErrors(after, errors, succeeded),
+    (after) => (succeeded ? healErrors(after, worked, errors) : stay(after)),
+    (after) => takeAgentErrors(after, errors, succeeded, failed),
     (after) => countReply(after, calls),
     (after) => watchForLoops(after, calls),
     (after) => endToolStep(after, calls),

@@ -1,5 +1,6 @@
 /** How a run ended, in a form that a person can read and a program can switch on. */
 import type { CallSpend, RunCost, Usage } from '../budget/spend';
+import type { ErrorsSlice } from '../errors/state';
 import type { Failure } from '../failure';
 import type { Counts, GuardCounts } from '../limits';
 import type { JsonValue } from '../json';
@@ -51,6 +52,13 @@ export interface RunReport
   readonly advice?: readonly string[];
   /** Failures that were healed, by code. */
   readonly healed: Counts;
+  /** The same, by what healed them: the model's next try, a retry, a failover, recovery, or a person. */
+  readonly healedBy: ErrorsSlice['healedBy'];
+  /**
+   * Errors that the model could correct, those of them that were over at its first retry without help, and their share from 0
+   * to 1; absent if there were none.
+   */
+  readonly corrections?: ErrorsSlice['corrections'] & { readonly rate: number };
   /** How often the conversation was compacted; absent if it never was. */
   readonly compactions?: number;
   readonly usage: Usage;

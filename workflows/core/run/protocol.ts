@@ -7,6 +7,7 @@ import type { Limits } from '../limits';
 import type { ModelCallHeldBack } from '../model-call/ports';
 import type { PersonNotice } from '../notifications/ports';
 import type { AgentSnapshot, RunRequest } from './ports';
+import type { HealedBy } from '../errors/state';
 import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from '../recovery/action';
 import type { RunOutcome, SubagentRecord, SubagentEnd } from './outcome';
 
@@ -209,7 +210,12 @@ export type UnstampedEntry =
       /** US dollars, as far as prices are known. */
       readonly usd?: number;
     }
-  | { readonly type: 'HealedEvent'; readonly code: string; readonly how: string }
+  | {
+      readonly type: 'HealedEvent';
+      readonly code: string;
+      readonly how: string;
+      readonly by: HealedBy;
+    }
   | {
       readonly type: 'FailoverEvent';
       readonly from: string;

@@ -1,4 +1,5 @@
 /** A run's status as Markdown, for the Web UI's current details. */
+import { proposalText } from '../recovery/text';
 import type { PendingItem } from './pending';
 import type { StatusRow } from './rows';
 import { statusRows } from './rows';
@@ -16,14 +17,25 @@ export function escapeMarkdown(text: string): string {
   return line.replace(/[\\`*_<>[\]|#~$]/g, (character) => `\\${character}`);
 }
 
-/** What a person is asked, and the command that answers; the page itself names the run. */
-function wantedRow(item: PendingItem): StatusRow {
+/** What a person is asked, why, what follows, and the command that answers; the page itself names the run. */
+function wantedRows(item: PendingItem): readonly StatusRow[] {
+  const { proposal } = item;
+  const because: readonly StatusRow[] =
+    proposal === undefined ? [] : [['Proposal', proposalText(proposal)]];
   if (item.type === 'question')
-    return ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer RUN TEXT`];
+    return [
+      ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer RUN TEXT`],
+      ...because,
+    ];
   const input = JSON.stringify(item.input ?? 'arguments in the store').slice(0, wantedChars);
   return [
-    'Wants approval',
-    `${item.tool} ${input} -- holdfast approve RUN ${item.approvalId}, or reject`,
+    [
+      'Wants approval',
+      `${item.tool} ${input} -- holdfast approve RUN ${item.approvalId}, or reject`,
+    ],
+    ...because,
+    ['If approved', item.ifApproved],
+    ['If rejected', item.ifRejected],
   ];
 }
 
@@ -34,7 +46,7 @@ function endingRow({ status, ending }: RunStatusView): readonly StatusRow[] {
 
 /** The Web UI's current details: what a person wants to know about a run at a glance, in Markdown. */
 export function statusMarkdown(view: RunStatusView, pending: readonly PendingItem[]): string {
-  const rows = [...statusRows(view), ...endingRow(view), ...pending.map(wantedRow)];
+  const rows = [...statusRows(view), ...endingRow(view), ...pending.flatMap(wantedRows)];
   const lines = rows.map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
   return [`### ${view.status}`, ...lines].join('\n');
 }

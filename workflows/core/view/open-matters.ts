@@ -17,7 +17,8 @@ const matterChars = 300;
 /** Failures of tools that no success of the same tool has healed; a mistake in a reply is healed by anything that works. */
 function openFailures({ progress, unhealed }: RecoverySlice & ErrorsSlice): readonly FailedCall[] {
   return progress.memory.failures.filter(
-    ({ tool, code }) => unhealed.includes(code) || (tool !== '' && code !== 'invalid_tool'),
+    ({ tool, code }) =>
+      unhealed.some((open) => open.code === code) || (tool !== '' && code !== 'invalid_tool'),
   );
 }
 

@@ -2,10 +2,11 @@
 import { defined } from '../json';
 import { digestOf, policyOf } from '../people/decision-wait';
 import { escalationQuestionId } from '../people/state';
-import type { RecoveryExpiry, RecoveryPolicy } from '../recovery/action';
+import type { RecoveryAction, RecoveryExpiry, RecoveryPolicy } from '../recovery/action';
 import type { RecoveryStage } from '../recovery/state';
 import { currentStage } from '../recovery/state';
 import { actionSummary } from '../recovery/text';
+import { shownText } from '../secrets/shown-text';
 import type { SnapshotSlice } from '../run/ports';
 import { waitingPhase } from '../run/waiting';
 import type { ExpiryAction } from '../tools/ports';
@@ -28,11 +29,18 @@ export type PendingItem =
       readonly privileged?: readonly string[];
       /** Changed arguments are being checked. */
       readonly checkingEdit?: true;
+      /** What recovery proposes; absent for a call of the model. */
+      readonly proposal?: RecoveryAction;
+      /** What follows a yes, and a no. */
+      readonly ifApproved: string;
+      readonly ifRejected: string;
     } & Limited)
   | ({
       readonly type: 'question';
       readonly questionId: string;
       readonly question: string;
+      /** What recovery planned, with too little confidence to carry it out. */
+      readonly proposal?: RecoveryAction;
     } & Limited);
 
 /** The limit of a wait, if it has one. */
@@ -76,6 +84,8 @@ function callItem(state: SnapshotSlice, progress: ToolCallProgress): PendingItem
             privileged: call.privileged?.parameters.map(({ name }) => name),
           }),
           ...(status.type === 'checking-edit' ? { checkingEdit: true } : {}),
+          ifApproved: 'The call runs, once, with exactly these arguments.',
+          ifRejected: 'It does not run; the model reads the reason and goes on.',
           ...limitOf(state, progress, status),
         },
       ];
@@ -97,6 +107,25 @@ function callItem(state: SnapshotSlice, progress: ToolCallProgress): PendingItem
   }
 }
 
+/** Characters of a proposal's texts, as people see them. */
+const proposalChars = 400;
+
+/** A planner's words are made from tool output, and people see no secrets. */
+function shownAction(action: RecoveryAction): RecoveryAction {
+  return {
+    ...action,
+    reasoning: shownText(action.reasoning, proposalChars),
+    expectedOutcome: shownText(action.expectedOutcome, proposalChars),
+  };
+}
+
+function afterYes(strategy: RecoveryAction['strategy'], hasCall: boolean): string {
+  if (strategy === 'give-up') return 'The run ends as failed (gave_up), with what worked.';
+  return hasCall
+    ? 'The runtime makes this call, if its effect can be undone; else the model reads it as advice.'
+    : 'The model reads it as advice with its next call.';
+}
+
 /** What recovery asks of a person. */
 function recoveryItems(
   stage: RecoveryStage,
@@ -116,6 +145,7 @@ function recoveryItems(
           type: 'question',
           questionId: stage.questionId,
           question: stage.question,
+          ...(stage.planned === undefined ? {} : { proposal: shownAction(stage.planned) }),
           ...limit,
         },
       ];
@@ -130,6 +160,9 @@ function recoveryItems(
           tool: toolName === '' ? action.strategy : toolName,
           label: `recovery: ${actionSummary(action)}`.slice(0, 80),
           ...defined({ input: call && parameters }),
+          proposal: shownAction(action),
+          ifApproved: afterYes(action.strategy, call !== undefined),
+          ifRejected: 'It is not done; the model reads the reason and looks for another way.',
           ...limit,
         },
       ];

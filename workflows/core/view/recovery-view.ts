@@ -76,5 +76,5 @@ export function recoveryLine({ healed, failed, last, stage }: RecoveryView): str
   if (last === undefined) return `${where}${tally}`;
   const { strategy, toolName, confidence, source } = last;
   const tool = toolName === '' ? '' : ` ${toolName}`;
-  return `${where}last: ${strategy}${tool} (${confidence}, ${source}); ${tally}`;
+  return `${where}last: ${strategy}${tool} (${confidence.toFixed(2)}, ${source}); ${tally}`;
 }
