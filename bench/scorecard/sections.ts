@@ -31,7 +31,7 @@ export const sections: readonly ScorecardSection[] = [
   },
   {
     name: 'effects',
-    about: "workers killed at every point of a tool's life, over the four effects",
+    about: "workers killed and stalled at every point of a tool's life, over the four effects",
     score: () => scoreEffects(),
   },
   {

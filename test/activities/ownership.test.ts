@@ -232,12 +232,12 @@ test('an attempt that was taken over after it started finishes, and its outcome 
 });
 
 test('an outcome that comes after that of another attempt is dropped for it', async () => {
-  const told = { result: 'r', preview: 'told first', bytes: 1 };
+  const first = { result: 'r', preview: 'told first', bytes: 1 };
   const late = payTool('irreversible', async () => {
-    await stored.store.finishTool(key, JSON.stringify(told));
+    await stored.store.finishTool(key, JSON.stringify(first));
     return 'paid';
   });
-  expect(await runPay(late)).toEqual(told);
+  expect(await runPay(late)).toEqual(first);
 });
 
 test('an attempt counts as given up from the first gap between its beats that is too long', async () => {

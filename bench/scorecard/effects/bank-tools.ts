@@ -13,7 +13,7 @@ export interface BankClient {
   /** Resolves unless the call is held here. */
   at(callId: string, point: KillPoint): Promise<void>;
   get(path: string, signal: AbortSignal): Promise<unknown>;
-  post(path: string, body: object, signal: AbortSignal): Promise<unknown>;
+  post(path: string, body: object): Promise<unknown>;
 }
 
 /** A client of the bank. */
@@ -23,12 +23,8 @@ export function bankClient(url: string): BankClient {
     if (!response.ok) throw new Error(`the bank answers ${response.status}`);
     return response.json();
   };
-  const post = (path: string, body: object, signal?: AbortSignal): Promise<unknown> =>
-    send(path, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      ...(signal === undefined ? {} : { signal }),
-    });
+  const post = (path: string, body: object): Promise<unknown> =>
+    send(path, { method: 'POST', body: JSON.stringify(body) });
   return {
     at: async (callId, point) => {
       await post('/points', { callId, point });
@@ -42,9 +38,11 @@ async function pay(
   bank: BankClient,
   callId: string,
   isKeyed: boolean,
-  { idempotencyKey, signal }: ToolContext,
+  { idempotencyKey }: ToolContext,
 ): Promise<string> {
-  const answer = await bank.post('/effects', { callId, key: idempotencyKey, isKeyed }, signal);
+  await bank.at(callId, 'started');
+  // Without the signal, as many tools do: one that heeds it does not start late, once its worker is awake.
+  const answer = await bank.post('/effects', { callId, key: idempotencyKey, isKeyed });
   const { receipt } = receiptSchema.parse(answer);
   await bank.at(callId, 'answered');
   return `paid, receipt ${receipt}`;

@@ -15,7 +15,7 @@ export interface LedgerEntry {
 const effectSchema = z.object({ callId: z.string(), key: z.string(), isKeyed: z.boolean() });
 const pointSchema = z.object({ callId: z.string(), point: z.string() });
 
-/** A call that is held; its worker is to be killed. */
+/** A call that is held; its worker is to be killed or stalled. */
 interface HeldCall {
   readonly callId: string;
   readonly point: KillPoint;
@@ -35,8 +35,10 @@ export interface Bank {
   strike(): void;
   /** The worker that held these calls is dead: the next point of each is planned. Returns how many were held. */
   killed(): number;
-  /** Kills of a call so far, by the points at which it was held. */
-  killsOf(callId: string): readonly KillPoint[];
+  /** Lets calls of a stalled worker, or of a slow store, go on. Counts those that were held all along, and returns how many. */
+  release(callIds: readonly string[]): number;
+  /** Kills and stalls of a call so far, by the points at which it was held. */
+  hitsOf(callId: string): readonly KillPoint[];
   stop(): Promise<void>;
 }
 
@@ -44,6 +46,8 @@ class KillSchedule {
   private readonly planned = new Map<string, readonly KillPoint[]>();
   private readonly done = new Map<string, readonly KillPoint[]>();
   private readonly holding = new Map<string, KillPoint>();
+  /** Ends the hold of a call whose worker was not killed. */
+  private readonly goOn = new Map<string, () => void>();
   /** Calls between their intent and their outcome that are not held: a kill would meet them at a point that nobody planned. */
   private readonly underWay = new Set<string>();
   private isStriking = false;
@@ -64,10 +68,37 @@ class KillSchedule {
     this.isStriking = true;
   }
 
-  /** Holds a call until its client is gone; one that went away by itself was not killed, and is held again next time. */
-  async hold(callId: string, response: ServerResponse): Promise<void> {
-    await clientGone(response);
-    if (!this.isStriking) this.holding.delete(callId);
+  /**
+   * Holds a call until its client is gone, or the call is released; returns which. A client that went away by itself was not
+   * hit, and is held again next time.
+   */
+  async hold(callId: string, response: ServerResponse): Promise<'gone' | 'released'> {
+    const released = new Promise<'released'>((resolve) => {
+      this.goOn.set(callId, () => {
+        resolve('released');
+      });
+    });
+    const how = await Promise.race([clientGone(response), released]);
+    if (how === 'gone' && !this.isStriking) this.holding.delete(callId);
+    return how;
+  }
+
+  release(callIds: readonly string[]): number {
+    const held = callIds.filter((callId) => this.holding.has(callId));
+    for (const callId of held) {
+      this.hit(callId);
+      this.goOn.get(callId)?.();
+    }
+    return held.length;
+  }
+
+  /** Counts the fault that met a held call; its next point is planned. */
+  private hit(callId: string): void {
+    const point = this.holding.get(callId);
+    if (point === undefined) return;
+    this.planned.set(callId, (this.planned.get(callId) ?? []).slice(1));
+    this.done.set(callId, [...this.hitsOf(callId), point]);
+    this.holding.delete(callId);
   }
 
   /** Notes how far a call is. */
@@ -86,25 +117,23 @@ class KillSchedule {
 
   killed(): number {
     const count = this.holding.size;
-    for (const [callId, point] of this.holding) {
-      this.planned.set(callId, (this.planned.get(callId) ?? []).slice(1));
-      this.done.set(callId, [...this.killsOf(callId), point]);
-    }
-    this.holding.clear();
+    for (const callId of [...this.holding.keys()]) this.hit(callId);
     this.underWay.clear();
     this.isStriking = false;
     return count;
   }
 
-  killsOf(callId: string): readonly KillPoint[] {
+  hitsOf(callId: string): readonly KillPoint[] {
     return this.done.get(callId) ?? [];
   }
 }
 
 /** Resolves when the client is gone: its process was killed. */
-function clientGone(response: ServerResponse): Promise<void> {
+function clientGone(response: ServerResponse): Promise<'gone'> {
   return new Promise((resolve) => {
-    response.once('close', resolve);
+    response.once('close', () => {
+      resolve('gone');
+    });
   });
 }
 
@@ -123,14 +152,18 @@ async function takeEffect(
   const apply = (): void => {
     if (!(isKeyed && ledger.some((entry) => entry.key === key))) ledger.push({ callId, key });
   };
-  if (schedule.holds(callId, 'request-dropped')) return schedule.hold(callId, response);
+  if (schedule.holds(callId, 'request-dropped')) {
+    await schedule.hold(callId, response);
+    return;
+  }
   if (schedule.holds(callId, 'request-applied')) {
     await schedule.hold(callId, response);
     apply();
     return;
   }
   apply();
-  if (schedule.holds(callId, 'applied')) return schedule.hold(callId, response);
+  if (schedule.holds(callId, 'applied') && (await schedule.hold(callId, response)) === 'gone')
+    return;
   answer(response, { receipt: key });
 }
 
@@ -148,18 +181,21 @@ async function route(
     case '/points': {
       const point = pointSchema.parse(JSON.parse(await text(request)));
       schedule.pass(point.callId, point.point);
-      if (schedule.holds(point.callId, point.point as KillPoint))
-        return schedule.hold(point.callId, response);
+      if (
+        schedule.holds(point.callId, point.point as KillPoint) &&
+        (await schedule.hold(point.callId, response)) === 'gone'
+      )
+        return;
       answer(response, {});
       return;
     }
     case '/probe':
-      if (schedule.holds(callId, 'in-probe')) return schedule.hold(callId, response);
-      answer(response, { applied: ledger.some((entry) => entry.callId === callId) });
+      if (schedule.holds(callId, 'in-probe')) await schedule.hold(callId, response);
+      else answer(response, { applied: ledger.some((entry) => entry.callId === callId) });
       return;
     case '/balance':
-      if (schedule.holds(callId, 'request-dropped')) return schedule.hold(callId, response);
-      answer(response, { entries: ledger.length });
+      if (schedule.holds(callId, 'request-dropped')) await schedule.hold(callId, response);
+      else answer(response, { entries: ledger.length });
       return;
     default:
       response.writeHead(404).end();
@@ -192,7 +228,8 @@ export async function startBank(): Promise<Bank> {
       schedule.strike();
     },
     killed: () => schedule.killed(),
-    killsOf: (callId) => schedule.killsOf(callId),
+    release: (callIds) => schedule.release(callIds),
+    hitsOf: (callId) => schedule.hitsOf(callId),
     stop: async () => {
       server.closeAllConnections();
       server.close();

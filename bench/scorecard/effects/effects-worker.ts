@@ -1,4 +1,8 @@
 /** A real worker for the effects section, made as users make it, with a store that can be held before and after each record. */
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NativeConnection } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { createActivities } from '../../../activities/index';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
@@ -8,10 +12,16 @@ import { connectWorker } from '../../../workers/worker-connection';
 import { readEnvironment } from '../../../workers/env';
 import { installRuntime } from '../../../workers/logging';
 import { createWorker } from '../../../workers/worker';
+import { loadWorkflowBundle } from '../../../workers/workflow-bundle';
+import { defined } from '../../../workflows/core/json';
 import type { BankClient } from './bank-tools';
 import { bankClient, bankTools } from './bank-tools';
-import type { EffectsWorkerMessage, EffectsWorkerSettings } from './worker-crew';
-import { effectsAgent, effectsTaskQueue } from './worker-crew';
+import type {
+  EffectsWorkerMessage,
+  EffectsWorkerOrder,
+  EffectsWorkerSettings,
+} from './worker-crew';
+import { effectsAgent } from './worker-crew';
 
 function tell(message: EffectsWorkerMessage): void {
   process.send?.(message);
@@ -25,7 +35,7 @@ function callIdOf(key: string, tool: string): string {
 /** The store, held at the moments round the two records of a tool's life. */
 function heldStore(store: Store, bank: BankClient): Store {
   const toolOf = new Map<string, string>();
-  const held: Pick<Store, 'beginTool' | 'finishTool'> = {
+  const held: Pick<Store, 'beginTool' | 'moveTool' | 'finishTool'> = {
     beginTool: async (intent, scheduledAtMs) => {
       const callId = callIdOf(intent.key, intent.tool);
       toolOf.set(intent.key, intent.tool);
@@ -33,6 +43,12 @@ function heldStore(store: Store, bank: BankClient): Store {
       const record = await store.beginTool(intent, scheduledAtMs);
       await bank.at(callId, record.type === 'finished' ? 'after-outcome' : 'after-intent');
       return record;
+    },
+    moveTool: async (key, owner, phase) => {
+      const isMoved = await store.moveTool(key, owner, phase);
+      if (phase === 'executing' && isMoved)
+        await bank.at(callIdOf(key, toolOf.get(key) ?? ''), 'executing');
+      return isMoved;
     },
     finishTool: async (key, outcome) => {
       const callId = callIdOf(key, toolOf.get(key) ?? '');
@@ -44,41 +60,104 @@ function heldStore(store: Store, bank: BankClient): Store {
   };
   return new Proxy(store, {
     get: (target, name) => {
-      if (name === 'beginTool' || name === 'finishTool') return held[name];
+      if (name === 'beginTool' || name === 'moveTool' || name === 'finishTool') return held[name];
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
 }
 
-async function serve(settings: EffectsWorkerSettings): Promise<void> {
+/** Tool calls that run in this process. */
+let running = 0;
+
+async function activitiesOf(
+  settings: EffectsWorkerSettings,
+): Promise<ReturnType<typeof createActivities>> {
   const bank = bankClient(settings.bankUrl);
-  const connection = await connectWorker({ address: settings.temporalAddress });
-  const worker = await createWorker({
+  const activities = createActivities({
+    store: heldStore(await openStore(settings.store), bank),
+    providers: [anthropicProvider({ apiKey: 'test-key', baseUrl: settings.emulatorUrl })],
+    agents: [
+      {
+        name: effectsAgent,
+        instructions: 'You pay.',
+        chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
+        tools: bankTools(bank),
+        limits: { heartbeatTimeoutMs: settings.heartbeatTimeoutMs, maxActiveMs: 3_600_000 },
+      },
+    ],
+  });
+  return {
+    ...activities,
+    runTool: async (input) => {
+      running += 1;
+      try {
+        return await activities.runTool(input);
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+/** A worker for workflow tasks and activities, or only one of them. */
+async function workerFor(
+  settings: EffectsWorkerSettings,
+  connection: NativeConnection,
+): Promise<Worker> {
+  const { serves, taskQueue } = settings;
+  const { cacheDirectory } = readEnvironment();
+  if (serves === 'workflows') {
+    const { code } = await loadWorkflowBundle(defined({ cacheDirectory }));
+    return Worker.create({ connection, taskQueue, workflowBundle: { code } });
+  }
+  const activities = await activitiesOf(settings);
+  if (serves === 'activities')
+    return Worker.create({
+      connection,
+      taskQueue,
+      activities,
+      maxConcurrentActivityTaskExecutions: 20,
+      // A stalled process keeps what it has polled until the heartbeat is late.
+      maxConcurrentActivityTaskPolls: 1,
+      maxHeartbeatThrottleInterval: heartbeatIntervalMs,
+      defaultHeartbeatThrottleInterval: heartbeatIntervalMs,
+    });
+  return createWorker({
     connection,
-    taskQueue: effectsTaskQueue,
-    cacheDirectory: readEnvironment().cacheDirectory,
+    taskQueue,
+    ...defined({ cacheDirectory }),
     maxConcurrentActivities: 200,
     stickyTimeoutMs: 500,
-    heartbeatIntervalMs: 300,
-    activities: createActivities({
-      store: heldStore(await openStore(settings.store), bank),
-      providers: [anthropicProvider({ apiKey: 'test-key', baseUrl: settings.emulatorUrl })],
-      agents: [
-        {
-          name: effectsAgent,
-          instructions: 'You pay.',
-          chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
-          tools: bankTools(bank),
-          limits: { heartbeatTimeoutMs: settings.heartbeatTimeoutMs, maxActiveMs: 3_600_000 },
-        },
-      ],
-    }),
+    heartbeatIntervalMs,
+    activities,
   });
-  const running = worker.run();
+}
+
+/** Milliseconds between two heartbeats that are sent. */
+const heartbeatIntervalMs = 300;
+
+async function serve(settings: EffectsWorkerSettings): Promise<void> {
+  const connection = await connectWorker({ address: settings.temporalAddress });
+  const worker = await workerFor(settings, connection);
+  const served = worker.run();
   tell({ type: 'ready' });
-  await running;
+  await served;
   process.exit(0);
+}
+
+/** Blocks the event loop until this file is there. */
+function blockUntil(file: string): void {
+  const cell = new Int32Array(new SharedArrayBuffer(4));
+  while (!existsSync(file)) Atomics.wait(cell, 0, 0, lookEveryMs);
+}
+
+/** Milliseconds between two looks for the end of a block or of the last tool call. */
+const lookEveryMs = 50;
+
+/** Resolves when no tool call has run for a while: the process has also begun what it polled while it was stalled. */
+async function drained(): Promise<void> {
+  for (let quiet = 0; quiet < 10; quiet = running === 0 ? quiet + 1 : 0) await sleep(lookEveryMs);
 }
 
 installRuntime(pino({ level: 'silent' }));
@@ -86,9 +165,23 @@ tell({ type: 'loaded' });
 process.once('disconnect', () => {
   process.exit(1);
 });
-process.once('message', (settings: EffectsWorkerSettings) => {
-  serve(settings).catch((thrown: unknown) => {
-    tell({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
-    process.exit(1);
-  });
+process.on('message', (order: EffectsWorkerOrder) => {
+  switch (order.type) {
+    case 'serve':
+      serve(order.settings).catch((thrown: unknown) => {
+        tell({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
+        process.exit(1);
+      });
+      return;
+    case 'block':
+      process.send?.({ type: 'blocked' } satisfies EffectsWorkerMessage, () => {
+        blockUntil(order.file);
+      });
+      return;
+    case 'drain':
+      void drained().then(() => {
+        tell({ type: 'drained' });
+      });
+      return;
+  }
 });

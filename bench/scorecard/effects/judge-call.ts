@@ -16,30 +16,57 @@ export type Reported =
 export interface CallVerdict {
   readonly callId: string;
   readonly isDuplicate: boolean;
+  /** Repeated after its worker stalled inside the tool, before the request: counted apart (ADR 0031). */
+  readonly isInWindow: boolean;
   readonly isLost: boolean;
   readonly isUndecided: boolean;
   readonly wrong?: string;
 }
 
 /** Whether nobody can know what became of it: the effect may have happened, and the tool has neither key nor probe. */
-function mayBeUnknown({ tool, points }: PlannedCall): boolean {
+function mayBeUnknown({ tool, points, fault }: PlannedCall, applied: number): boolean {
   const isIrreversible = tool === 'irreversible' || tool === 'ask';
-  const harmless: readonly KillPoint[] = ['before-intent', 'after-outcome'];
-  return isIrreversible && points.some((point) => !harmless.includes(point));
+  if (!isIrreversible || fault === 'slow') return false;
+  // Nobody started it: it is run, and its outcome known.
+  const harmless: readonly KillPoint[] = ['before-intent', 'after-intent', 'after-outcome'];
+  // It was reported as unknown and not repeated: an attempt that wakes up later must not start it.
+  if (points.every((point) => point === 'executing')) return applied === 0;
+  return points.some((point) => !harmless.includes(point));
+}
+
+/** Whether the call stalled in the one place where a store cannot hinder it from being done beside its repeat. */
+function isWindow({ tool, points, fault }: PlannedCall): boolean {
+  return fault === 'stall' && tool === 'reconcilable' && points.join() === 'started';
 }
 
 function isTrue(call: PlannedCall, reported: Reported, applied: number): boolean {
   switch (reported.type) {
     case 'done':
-      return call.tool === 'read' || applied === 1;
+      return call.tool === 'read' || applied === 1 || (isWindow(call) && applied === 2);
     case 'failed':
     case 'nothing':
       return false;
     case 'unknown':
-      return call.tool === 'irreversible' && mayBeUnknown(call);
+      return call.tool === 'irreversible' && mayBeUnknown(call, applied);
     case 'person':
-      return call.tool === 'ask' && mayBeUnknown(call);
+      return call.tool === 'ask' && mayBeUnknown(call, applied);
   }
+}
+
+/** What there was, for people. */
+function gotOf(
+  { fault }: PlannedCall,
+  reported: Reported,
+  applied: number,
+  hits: readonly KillPoint[],
+): string {
+  return [
+    `reported ${reported.type}`,
+    `applied ${applied} times`,
+    `${fault} at ${hits.join(', ') || 'no point'}`,
+    ...(reported.type === 'failed' ? [reported.content] : []),
+    ...(reported.type === 'nothing' ? [reported.why] : []),
+  ].join('; ');
 }
 
 /** Judges one call. */
@@ -47,25 +74,21 @@ export function judgeCall(
   call: PlannedCall,
   reported: Reported,
   ledger: readonly LedgerEntry[],
-  kills: readonly KillPoint[],
+  hits: readonly KillPoint[],
 ): CallVerdict {
   const entries = ledger.filter((entry) => entry.callId === call.id);
-  const isDuplicate = entries.length > 1;
+  const isInWindow = isWindow(call) && entries.length === 2;
+  const isDuplicate = entries.length > 1 && !isInWindow;
   const isKept = call.tool === 'keyed' || call.tool === 'reconcilable';
   const isLost = isKept && reported.type === 'done' && entries.length === 0;
   const isUndecided = reported.type === 'nothing' || reported.type === 'failed';
-  const wasKilled = kills.join() === call.points.join();
-  const isRight = isTrue(call, reported, entries.length) && !isDuplicate && wasKilled;
-  const got = [
-    `reported ${reported.type}`,
-    `applied ${entries.length} times`,
-    `killed at ${kills.join(', ') || 'no point'}`,
-    ...(reported.type === 'failed' ? [reported.content] : []),
-    ...(reported.type === 'nothing' ? [reported.why] : []),
-  ].join('; ');
+  const wasHit = hits.join() === call.points.join();
+  const isRight = isTrue(call, reported, entries.length) && !isDuplicate && wasHit;
+  const got = gotOf(call, reported, entries.length, hits);
   return {
     callId: call.id,
     isDuplicate,
+    isInWindow,
     isLost,
     isUndecided,
     ...(isRight ? {} : { wrong: got }),

@@ -1,13 +1,15 @@
-/** Where in a tool's life its worker is killed: 500 kills over the four effects, each call named and planned. */
+/** Where in a tool's life its worker is killed or stalled: 500 kills and 280 stalls, each call named and planned. */
 import type { ToolEffect } from '../../../workflows/core/tools/ports';
 
-/** A moment in a tool call's life at which the call is held until its worker is dead. */
+/** A moment in a tool call's life at which the call is held until its worker is dead, or stalled and awake again. */
 export type KillPoint =
   /** The attempt has begun; nothing is written. */
   | 'before-intent'
-  /** The intent is in the store; nothing was sent. */
+  /** The intent is in the store; the effect is not marked as started. */
   | 'after-intent'
-  /** The tool runs (for `read`, which writes no intent). */
+  /** It is marked as started; the tool does not run yet. */
+  | 'executing'
+  /** The tool runs; nothing was sent. A stall here is the window that no store can close (ADR 0031). */
   | 'started'
   /** The bank has the request, and drops it when the client dies. */
   | 'request-dropped'
@@ -27,8 +29,12 @@ export type KillPoint =
 /** Tools of the agent under test; `ask` is irreversible too, and asks a person. */
 export type PlannedTool = ToolEffect | 'ask';
 
+/** What happens to a worker whose calls are held: SIGKILL; a stall until other workers have ended the runs; a slow store. */
+export type FaultKind = 'kill' | 'stall' | 'slow';
+
 /** One call, and the points at which it is held, one attempt after the other. */
 export interface PlannedCall {
+  readonly fault: FaultKind;
   /** Names the call at the bank, too. */
   readonly id: string;
   readonly runId: string;
@@ -41,6 +47,8 @@ type Life = readonly KillPoint[];
 const recorded: readonly Life[] = [
   ['before-intent'],
   ['after-intent'],
+  ['executing'],
+  ['started'],
   ['request-dropped'],
   ['request-applied'],
   ['applied'],
@@ -101,7 +109,54 @@ export function planKills(kills: number): readonly PlannedCall[] {
   return tools.flatMap((tool) =>
     livesOf(tool, kills).map((points, index) => {
       const runId = `effects-${index}`;
-      return { id: `${runId}:${tool}`, runId, tool, points };
+      return { id: `${runId}:${tool}`, runId, tool, points, fault: 'kill' };
     }),
   );
+}
+
+/** A worker that is stalled once, or whose store is slow once, while the calls of one run are held at one point. */
+export interface PlannedStall {
+  readonly runId: string;
+  /** `stop`: SIGSTOP, then SIGCONT. `block`: its event loop is blocked. `slow`: its store answers late, and nothing else. */
+  readonly how: 'stop' | 'block' | 'slow';
+  readonly point: KillPoint;
+  readonly calls: readonly PlannedCall[];
+}
+
+/** Points of stalls, in the order of a tool's life. */
+const stallPoints: readonly KillPoint[] = [
+  'before-intent',
+  'after-intent',
+  'executing',
+  'started',
+  'applied',
+  'before-outcome',
+];
+/** Those that a slow store has. */
+const storePoints: readonly KillPoint[] = [
+  'before-intent',
+  'after-intent',
+  'executing',
+  'before-outcome',
+];
+
+function plannedStall(how: PlannedStall['how'], index: number): PlannedStall {
+  const points = how === 'slow' ? storePoints : stallPoints;
+  const point = points[index % points.length] ?? 'before-intent';
+  const runId = `effects-${how}-${index}`;
+  const fault = how === 'slow' ? 'slow' : 'stall';
+  const calls = tools
+    .filter((tool) => tool !== 'read')
+    .map((tool) => ({ id: `${runId}:${tool}`, runId, tool, points: [point], fault }) as const);
+  return { runId, how, point, calls };
+}
+
+/** So many separate stalls, half of them stops, and so many slow stores; each hits one call of each tool but `read`. */
+export function planStalls(stalls: number, slow: number): readonly PlannedStall[] {
+  const stops = Math.ceil(stalls / 2);
+  return [
+    ...Array.from({ length: stops }, (_, index) => plannedStall('stop', index)),
+    ...Array.from({ length: stalls - stops }, (_, index) => plannedStall('block', stops + index)),
+    ...Array.from({ length: slow }, (_, index) => plannedStall('slow', index)),
+  ];
 }

@@ -4,8 +4,11 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 
-/** The message to a worker when it is its turn. */
+/** What a worker serves, and with what. */
 export interface EffectsWorkerSettings {
+  readonly taskQueue: string;
+  /** A worker that is stalled serves no workflow tasks: each that it polls would be lost for 10 s. */
+  readonly serves: 'all' | 'workflows' | 'activities';
   readonly temporalAddress: string;
   readonly store: string;
   readonly emulatorUrl: string;
@@ -14,17 +17,19 @@ export interface EffectsWorkerSettings {
   readonly heartbeatTimeoutMs: number;
 }
 
+/** What a worker is told: when it is its turn, to block its event loop until a file is there, to say when no tool call runs. */
+export type EffectsWorkerOrder =
+  | { readonly type: 'serve'; readonly settings: EffectsWorkerSettings }
+  | { readonly type: 'block'; readonly file: string }
+  | { readonly type: 'drain' };
+
 /** What a worker tells. */
 export type EffectsWorkerMessage =
-  | { readonly type: 'loaded' }
-  | { readonly type: 'ready' }
+  | { readonly type: 'loaded' | 'ready' | 'blocked' | 'drained' }
   | { readonly type: 'failed'; readonly reason: string };
 
 /** Agent of the section. */
 export const effectsAgent = 'payer';
-/** Task queue of the section. */
-export const effectsTaskQueue = 'effects';
-
 /** The workers, one at a time. */
 export interface WorkerCrew {
   /** Resolves when the next worker stands by; a kill then comes at once. */
@@ -42,7 +47,8 @@ function isGone(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-async function kill(child: ChildProcess): Promise<void> {
+/** SIGKILL, if the child lives. */
+export async function kill(child: ChildProcess): Promise<void> {
   if (isGone(child)) return;
   const gone = once(child, 'exit');
   child.kill('SIGKILL');
@@ -50,7 +56,10 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** Resolves at this message of the child; rejects with its reason. */
-function messageFrom(child: ChildProcess, wanted: EffectsWorkerMessage['type']): Promise<void> {
+export function messageFrom(
+  child: ChildProcess,
+  wanted: EffectsWorkerMessage['type'],
+): Promise<void> {
   return new Promise((resolve, reject) => {
     child.on('message', (message: EffectsWorkerMessage) => {
       if (message.type === wanted) resolve();
@@ -64,29 +73,42 @@ function messageFrom(child: ChildProcess, wanted: EffectsWorkerMessage['type']):
   });
 }
 
+/** A process with its code loaded. */
+export interface StandingBy {
+  readonly child: ChildProcess;
+  readonly loaded: Promise<void>;
+}
+
+/** Loads a worker's process; `execArgv` is what Node needs to run its script. */
+export function standBy(execArgv: readonly string[]): StandingBy {
+  const child = fork(script, {
+    execArgv: [...execArgv],
+    stdio: ['pipe', 'ignore', 'inherit', 'ipc'],
+  });
+  const loaded = messageFrom(child, 'loaded');
+  loaded.catch(() => undefined);
+  return { child, loaded };
+}
+
+/** Resolves when the process serves. */
+export async function serveWith(
+  { child, loaded }: StandingBy,
+  settings: EffectsWorkerSettings,
+): Promise<ChildProcess> {
+  await loaded;
+  const ready = messageFrom(child, 'ready');
+  child.send({ type: 'serve', settings } satisfies EffectsWorkerOrder);
+  await ready;
+  return child;
+}
+
 /** Starts the crew; `execArgv` is what Node needs to run the worker's script. */
 export async function startCrew(
   settings: EffectsWorkerSettings,
   execArgv: readonly string[],
 ): Promise<WorkerCrew> {
-  const load = (): ChildProcess =>
-    fork(script, { execArgv: [...execArgv], stdio: ['pipe', 'ignore', 'inherit', 'ipc'] });
-  const serveWith = async (child: ChildProcess, loaded: Promise<void>): Promise<ChildProcess> => {
-    await loaded;
-    const ready = messageFrom(child, 'ready');
-    child.send(settings);
-    await ready;
-    return child;
-  };
-  const standBy = (): { child: ChildProcess; loaded: Promise<void> } => {
-    const child = load();
-    const loaded = messageFrom(child, 'loaded');
-    loaded.catch(() => undefined);
-    return { child, loaded };
-  };
-  const first = standBy();
-  let serving = await serveWith(first.child, first.loaded);
-  let next = standBy();
+  let serving = await serveWith(standBy(execArgv), settings);
+  let next = standBy(execArgv);
   let kills = 0;
   return {
     standsBy: () => next.loaded,
@@ -95,8 +117,8 @@ export async function startCrew(
       await kill(serving);
       kills += 1;
       after();
-      serving = await serveWith(next.child, next.loaded);
-      next = standBy();
+      serving = await serveWith(next, settings);
+      next = standBy(execArgv);
     },
     kills: () => kills,
     dismiss: async () => {

@@ -1,0 +1,155 @@
+/** What the faults of the effects section share: bank, model, Temporal, store, and how a run's end is read. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '../../../activities/stores/store';
+import { openStore } from '../../../activities/stores/open-store';
+import type { AgentClient } from '../../../client/agent-client';
+import { connect } from '../../../client/connect';
+import { VendorEmulator } from '../../../testing/emulator/emulator';
+import { reply } from '../../../testing/emulator/script';
+import { startEmbeddedServer } from '../../../workers/temporal-server/embedded-server';
+import type { Bank } from './bank';
+import { toolName } from './bank-tools';
+import type { Reported } from './judge-call';
+import type { PlannedCall } from './kill-plan';
+import type { EffectsWorkerSettings } from './worker-crew';
+import { effectsAgent } from './worker-crew';
+
+/** The world of one section. */
+export interface World {
+  readonly bank: Bank;
+  readonly client: AgentClient;
+  readonly store: Store;
+  /** For files that processes wait for; removed at the end. */
+  readonly folder: string;
+  /** Of every worker. */
+  readonly settings: Omit<EffectsWorkerSettings, 'taskQueue' | 'serves'>;
+  /** What Node needs to run a worker's script. */
+  readonly execArgv: readonly string[];
+}
+
+/** Milliseconds until every run has ended after the last fault. */
+const endTimeoutMs = 120_000;
+const lookEveryMs = 50;
+/** Milliseconds between two looks for what a run asks. */
+const askEveryMs = 500;
+
+/** Waits until something holds, but not forever; returns whether it does. */
+export async function waitFor(holds: () => boolean, timeoutMs: number): Promise<boolean> {
+  const endsAt = performance.now() + timeoutMs;
+  while (!holds()) {
+    if (performance.now() > endsAt) return false;
+    await sleep(lookEveryMs);
+  }
+  return true;
+}
+
+/** Starts these runs; the emulated model asks for the calls that the goal names. */
+export async function startRuns(
+  client: AgentClient,
+  runs: ReadonlyMap<string, readonly PlannedCall[]>,
+): Promise<void> {
+  for (const [runId, calls] of runs) {
+    const goal = JSON.stringify(calls.map(({ tool, id }) => ({ tool, id })));
+    await client.start({ agent: effectsAgent, goal, runId });
+  }
+}
+
+/** A client whose runs use another task queue. The caller closes it. */
+export function clientOf({ settings }: World, taskQueue: string): Promise<AgentClient> {
+  return connect({ address: settings.temporalAddress, taskQueue });
+}
+
+/** What was reported of each call of a run, by tool name; why there is nothing, if the run has not ended well. */
+export type RunReported = ReadonlyMap<string, Reported> | string;
+
+/** Answers questions about the outcome of a call, as a person would who looks at the ledger of the bank. */
+async function answerQuestions({ client, bank }: World, runId: string): Promise<void> {
+  for (const item of await client.run(runId).pending()) {
+    if (item.type !== 'question' || !item.question.includes('is not known')) continue;
+    const isApplied = bank.ledger.some((entry) => entry.callId === `${runId}:ask`);
+    await client
+      .run(runId)
+      .answer(item.questionId, isApplied ? 'It was paid.' : 'It was not paid.');
+  }
+}
+
+function reportedOf(content: string, isError: boolean): Reported {
+  if (content.includes('a person looked into what came of it')) return { type: 'person' };
+  if (content.includes('"code":"outcome_unknown"') && content.includes('is not known'))
+    return { type: 'unknown' };
+  return isError ? { type: 'failed', content: content.slice(0, 200) } : { type: 'done' };
+}
+
+/** What the transcript reports about each call of a run, by tool name. */
+async function readReported(world: World, runId: string): Promise<RunReported> {
+  const handle = world.client.run(runId);
+  const late = sleep(endTimeoutMs, 'the run has not ended', { ref: false });
+  const outcome = await Promise.race([handle.outcome(), late]);
+  if (typeof outcome === 'string') return outcome;
+  if (outcome.status !== 'completed' || outcome.report.head === undefined)
+    return `the run ended as ${outcome.status}: ${'reason' in outcome ? outcome.reason : ''}`;
+  const messages = await world.store.loadTranscript(outcome.report.head);
+  const results = messages.flatMap((message) => (message.role === 'tool' ? message.results : []));
+  return new Map(results.map(({ name, content, isError }) => [name, reportedOf(content, isError)]));
+}
+
+/** Waits for the end of a run, answers what it asks meanwhile, and reads what its model was told. */
+export async function endOfRun(
+  world: World,
+  runId: string,
+  calls: readonly PlannedCall[],
+): Promise<RunReported> {
+  const asks = calls.some(({ tool }) => tool === 'ask');
+  const ended = readReported(world, runId).catch((thrown: unknown) => String(thrown));
+  for (;;) {
+    if (asks) await answerQuestions(world, runId).catch(() => undefined);
+    const reported = await Promise.race([ended, sleep(askEveryMs, undefined)]);
+    if (reported !== undefined) return reported;
+  }
+}
+
+/** Runs `work` with the bank, the emulated model, Temporal and a store, all real. */
+export async function inEffectsWorld<Result>(
+  bank: Bank,
+  {
+    execArgv,
+    heartbeatTimeoutMs,
+  }: Pick<World, 'execArgv'> & { readonly heartbeatTimeoutMs: number },
+  work: (world: World) => Promise<Result>,
+): Promise<Result> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-effects-'));
+  const emulator = await VendorEmulator.start();
+  emulator.script((request) => {
+    if (request.messagesCount > 1) return reply.text('done');
+    const planned = JSON.parse(request.lastUserText) as Pick<PlannedCall, 'tool' | 'id'>[];
+    return reply.toolCalls(
+      planned.map(({ tool, id }) => ({ name: toolName(tool), input: { callId: id } })),
+    );
+  });
+  const url = `sqlite:${path.join(folder, 'store.db')}`;
+  const store = await openStore(url);
+  const server = await startEmbeddedServer({
+    logFile: path.join(folder, 'temporal.log'),
+    untilExitOf: process.pid,
+  });
+  const client = await connect({ address: server.address });
+  const settings = {
+    temporalAddress: server.address,
+    store: url,
+    emulatorUrl: emulator.baseUrl('anthropic'),
+    bankUrl: bank.url,
+    heartbeatTimeoutMs,
+  };
+  try {
+    return await work({ bank, client, store, folder, settings, execArgv });
+  } finally {
+    await client.close();
+    await server.stop();
+    await store.close();
+    await emulator.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
