@@ -17,7 +17,6 @@ import type { RunEvent } from '../run/protocol';
 import type { Move, UnstampedCommand } from '../run/move';
 import { andThen, cancelTimers, fail, goTo, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
-import { shownText } from '../secrets/shown-text';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { RuntimeCall } from '../tools/state';
@@ -33,7 +32,6 @@ import {
   actionSummary,
   gaveUpMessage,
   guidanceNote,
-  proposalText,
   refusedNote,
   runtimeIntroduction,
   unansweredNote,
