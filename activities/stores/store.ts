@@ -162,6 +162,8 @@ export interface Store {
   close(): Promise<void>;
   /** The records of these routes in their order; a route without one is left out. @internal */
   readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]>;
+  /** Every route that was ever reported, by name. @internal */
+  listHealth(): Promise<readonly SharedHealth[]>;
   /**
    * Counts a failure and returns the new record. The ends of cooldowns only ever move later; status and error are those of the
    * last report; the lease of `holder` ends.

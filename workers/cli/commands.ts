@@ -151,6 +151,11 @@ const looking: readonly CommandSpec[] = [
     action: async () => (await import('./commands/look.ts')).list,
   },
   {
+    name: 'providers',
+    about: 'show the health of the providers, as the runs of this store share it',
+    action: async () => (await import('./commands/providers.ts')).providers,
+  },
+  {
     name: 'show',
     about: 'show where a run is, what it waits for, and its result',
     args: runId,

@@ -34,6 +34,7 @@ import {
   afterFailure,
   afterProbeRequest,
   afterSuccess,
+  anyHealthIn,
   healthIn,
   holdsProbe,
   initialHealth,
@@ -180,6 +181,13 @@ export class ContentAddressedStore implements Store {
     const hashes = routes.map((route) => contentHash(route));
     const rows = await this.#rows.selectHealth([...new Set(hashes)]);
     return routes.flatMap((route) => healthIn(rows.get(contentHash(route)), route) ?? []);
+  }
+
+  async listHealth(): Promise<readonly SharedHealth[]> {
+    const rows = await this.#rows.selectHealth();
+    return [...rows.values()]
+      .flatMap((row) => anyHealthIn(row) ?? [])
+      .sort((left, right) => (left.route < right.route ? -1 : 1));
   }
 
   reportFailure(failure: RouteFailure): Promise<SharedHealth> {

@@ -68,8 +68,13 @@ export function withoutProbeOf(known: SharedHealth, holder: string | undefined):
 
 /** The record in a row; undefined if none, or if it is not what was written for `route`. */
 export function healthIn(row: RecordRow | undefined, route: string): SharedHealth | undefined {
-  const health = valueIn(row, isHealth);
+  const health = anyHealthIn(row);
   return health?.route === route ? health : undefined;
+}
+
+/** The health in a row, whatever route it is of; undefined for a damaged one. */
+export function anyHealthIn(row: RecordRow | undefined): SharedHealth | undefined {
+  return valueIn(row, isHealth);
 }
 
 const healthShape = z.object({

@@ -213,14 +213,15 @@ export class ContentRows {
     return toolRow((await this.#select(selectToolSql, [keyHash]))[0]);
   }
 
+  /** The rows of these routes; of all without an argument. */
   async selectHealth(
-    routeHashes: readonly ContentHash[],
+    routeHashes?: readonly ContentHash[],
   ): Promise<ReadonlyMap<ContentHash, RecordRow>> {
-    if (routeHashes.length === 0) return new Map();
+    if (routeHashes?.length === 0) return new Map();
     const rows = await this.#select(
       `SELECT {route_hash}, {record}, {record_sum}
-       FROM @route_health WHERE route_hash IN (${placeholders(routeHashes.length)})`,
-      routeHashes,
+       FROM @route_health${routeHashes === undefined ? '' : ` WHERE route_hash IN (${placeholders(routeHashes.length)})`}`,
+      routeHashes ?? [],
     );
     return new Map(rows.map((row) => [textOf(row['route_hash']) ?? '', recordRowOf(row)]));
   }

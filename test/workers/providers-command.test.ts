@@ -1,0 +1,61 @@
+/** `holdfast providers`: what the store knows of each route, for people and programs. */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openStore } from '../../activities/stores/open-store';
+import { runCommandLine } from '../../workers/cli/command-line';
+import { widthOf } from '../../workers/cli/display/terminal-text';
+
+const directory = mkdtempSync(path.join(tmpdir(), 'holdfast-providers-'));
+const file = path.join(directory, 'health.db');
+
+async function holdfast(args: readonly string[], columns = 120) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const output = {
+    isTerminal: false,
+    hasColors: false,
+    columns: () => columns,
+    write: (text: string) => out.push(text),
+    note: (line: string) => err.push(line),
+  };
+  const code = await runCommandLine(args, output, {
+    variables: { HOLDFAST_STORE: file },
+    directory,
+  });
+  return { code, out: out.join(''), err: err.join('\n') };
+}
+
+test('shows every route that was reported, and says so where there is none', async () => {
+  expect(await holdfast(['providers'])).toMatchObject({
+    code: 0,
+    out: '',
+    err: 'No provider has been used with this store.',
+  });
+  const store = await openStore(file);
+  const nowMs = Date.now();
+  const failure = { reason: 'overloaded', message: 'HTTP 529', status: 'down' } as const;
+  for (const route of ['openai/gpt-6', 'anthropic/claude-sonnet-5'])
+    await store.reportSuccess({ route, atMs: nowMs - 65_000, startedAtMs: nowMs - 66_000 });
+  await store.reportFailure({
+    ...failure,
+    route: 'openai/gpt-6',
+    atMs: nowMs,
+    cooldownUntilMs: nowMs + 3_600_000,
+    probeFromMs: nowMs + 60_000,
+  });
+  const json = await holdfast(['providers', '--json']);
+  const records = json.out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { route: string; status: string });
+  expect(records.map(({ route }) => route)).toEqual(['anthropic/claude-sonnet-5', 'openai/gpt-6']);
+  expect(records[0]?.status).toBe('healthy');
+  expect(records[1]?.status).toBe('down');
+  const wide = (await holdfast(['providers'])).out;
+  expect(wide).toMatch(/^anthropic\/claude-sonnet-5 +healthy +0 +- /m);
+  expect(wide).toMatch(/^openai\/gpt-6 .*overloaded: HTTP 529/m);
+  for (const line of (await holdfast(['providers'], 80)).out.split('\n'))
+    expect(widthOf(line)).toBeLessThanOrEqual(80);
+  await store.close();
+});
