@@ -41,11 +41,15 @@ function problemOf(state: Bounded, plan: Plan): string | undefined {
   const isLastTry = timesInARow(state.breaker) === ringSize - 1;
   if (isLastTry && isHeard(state) && strategy !== 'alternative-tool')
     return `The same error came ${ringSize - 1} times; the next one ends the run.`;
-  const call = plan.call ?? (action.parameters === undefined ? undefined : advised(toolName));
-  const stop = call === undefined ? undefined : stopBeforeTools(state, [call]);
-  return stop === undefined
-    ? undefined
-    : `${toolName} may not be called again in this run (${stop.reason}).`;
+  return limitOf(state, plan);
+}
+
+/** The limit of the guard that the plan's call would pass. */
+function limitOf(state: Bounded, { call, action: { action } }: Plan): string | undefined {
+  const { toolName, parameters } = action;
+  const made = call ?? (parameters === undefined ? undefined : advised(toolName));
+  const stop = made && stopBeforeTools(state, [made]);
+  return stop && `${toolName} may not be called again in this run (${stop.reason}).`;
 }
 
 /**
