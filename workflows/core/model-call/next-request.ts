@@ -1,16 +1,5 @@
 /** What the next model call sends beside the transcript. All of it is sent once: the reply empties it (R-ERR-1). */
-import type { PendingResult, RuntimeResult } from '../tools/ports';
-
-/** What the next model call sends beside the transcript. */
-export interface NextRequest {
-  readonly pendingResults: readonly PendingResult[];
-  /** What the runtime itself ran since the last call, to append behind the results. */
-  readonly runtimeResults?: readonly RuntimeResult[];
-  /** Ephemeral: the last user message of this request only, never stored. */
-  readonly note?: string;
-  /** Replaces the route's `maxOutputTokens` for this call. */
-  readonly maxOutputTokens?: number;
-}
+import type { NextRequest } from './ports';
 
 /** The slice of the next model call. */
 export interface NextRequestSlice {

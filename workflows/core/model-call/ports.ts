@@ -6,8 +6,18 @@ import type { CountedContext, TokenFactors } from '../context/token-factors';
 import type { AgentError } from '../failure';
 import type { ObservedError } from '../learning/ports';
 import type { DefinitionReference, Head } from '../message';
-import type { ProposedToolCall } from '../tools/ports';
-import type { NextRequest } from './next-request';
+import type { PendingResult, ProposedToolCall, RuntimeResult } from '../tools/ports';
+
+/** What the next model call sends beside the transcript. */
+export interface NextRequest {
+  readonly pendingResults: readonly PendingResult[];
+  /** What the runtime itself ran since the last call, to append behind the results. */
+  readonly runtimeResults?: readonly RuntimeResult[];
+  /** Ephemeral: the last user message of this request only, never stored. */
+  readonly note?: string;
+  /** Replaces the route's `maxOutputTokens` for this call. */
+  readonly maxOutputTokens?: number;
+}
 
 /** Input of a model call. */
 export interface CallModelInput extends DefinitionReference, Partial<NextRequest> {

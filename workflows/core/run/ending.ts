@@ -1,13 +1,11 @@
 /** Ends a run: the one place that builds its outcome. What is in flight is asked to stop, and returns first. */
-import { charge, chargeFailure, costOf } from '../budget/budget';
-import { cachedShareOf, noSpend } from '../budget/spend';
-import { keepCompaction, takeAppended } from '../context/compaction-phase';
+import { costOf } from '../budget/budget';
+import { cachedShareOf } from '../budget/spend';
 import type { Failure } from '../failure';
 import { guardCounts } from '../guard/state';
 import type { JsonValue } from '../json';
 import { defined, without } from '../json';
 import { answerChars } from '../limits';
-import { keepReply } from '../model-call/reply';
 import { unreadTexts } from '../people/messages';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { stageText } from '../recovery/waits';
@@ -20,7 +18,6 @@ import { interruptedLine } from '../tools/unknown-outcome';
 import type { Ending } from './ending-phase';
 import type { RunOutcome, RunReport, Stop } from './outcome';
 import type { EndingPlan } from './phases';
-import type { RunEvent } from './protocol';
 import { prepareCallId } from './protocol';
 import type { RunState } from './state';
 import type { Move, UnstampedCommand } from './move';
@@ -189,45 +186,4 @@ export function endIfIdle(state: RunState, atMs: number): Move<RunState> {
   return status === 'failed'
     ? endFailed(kept, { reason: failureReason ?? 'infra', message: reason }, undefined, atMs)
     : endWith(kept, { status, reason }, reason, atMs);
-}
-
-/**
- * Takes what returns, beside tool calls, while the run ends: result and cost are kept. After the last one, the run ends.
- * Undefined for any other event: calls settle as they always do.
- */
-export function onReturned(
-  state: RunState,
-  ending: Ending,
-  event: RunEvent,
-): Move<RunState> | undefined {
-  const callId = activityOf(event);
-  if (callId === undefined || callId !== ending.outstanding) return undefined;
-  const kept = keepResult(state, ending, callId, event);
-  return endIfIdle({ ...kept, phase: without(ending, 'outstanding') }, event.atMs);
-}
-
-/** The activity, beside a tool's, that an event comes from. */
-function activityOf(event: RunEvent): string | undefined {
-  if ('callId' in event) return event.callId;
-  const isPreparation = event.type === 'run-prepared' || event.type === 'run-preparation-failed';
-  return isPreparation ? prepareCallId : undefined;
-}
-
-/** Keeps what a model call, a compaction, a plan, or the preparation gave and cost. */
-function keepResult(
-  state: RunState,
-  { sentTexts = 0 }: Ending,
-  callId: string,
-  event: RunEvent,
-): RunState {
-  if ('failure' in event) return chargeFailure(state, callId, event.failure);
-  const { type } = event;
-  if (type === 'model-call-completed')
-    return keepReply(without(state, 'unread'), callId, event.result, sentTexts);
-  if (type === 'model-call-held-back')
-    return takeAppended(charge(state, callId, noSpend), event.result.headBefore, 0);
-  if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
-  if (type === 'recovery-planned' || type === 'run-prepared')
-    return charge(state, callId, event.result.spend ?? noSpend);
-  return state;
 }
