@@ -106,3 +106,9 @@ export interface InfraError {
 
 /** Anything that can go wrong in a run. */
 export type Failure = AgentError | InfraError;
+
+/**
+ * What healed a failure: the model's next try with something changed, the same request or call made again, another provider,
+ * recovery, or a person.
+ */
+export type HealedBy = 'model' | 'retry' | 'failover' | 'recovery' | 'person';

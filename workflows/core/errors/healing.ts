@@ -1,5 +1,5 @@
 /** What became of the mistakes and failures that the model could correct: when one is over, and what healed it. */
-import type { AgentError, AgentErrorCode } from '../failure';
+import type { AgentError, AgentErrorCode, HealedBy } from '../failure';
 import { defined } from '../json';
 import type { AccountSlice } from '../run/account';
 import type { Move } from '../run/move';
@@ -7,7 +7,7 @@ import { publish, stay } from '../run/move';
 import type { ProposedToolCall } from '../tools/ports';
 import { resetBreaker } from './circuit-breaker';
 import { shortHash } from './fingerprint';
-import type { ErrorsSlice, HealedBy, OpenTrouble } from './state';
+import type { ErrorsSlice, OpenTrouble } from './state';
 import { countHealed } from './state';
 
 /** A call that failed or worked, as far as it says what it was for. */

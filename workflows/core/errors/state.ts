@@ -1,13 +1,7 @@
 /** The slice of a run's agent errors: the circuit breaker's ring, what is open, and what was healed. */
-import type { AgentErrorCode } from '../failure';
+import type { AgentErrorCode, HealedBy } from '../failure';
 import type { CircuitBreakerState } from './circuit-breaker';
 import { initialCircuitBreaker } from './circuit-breaker';
-
-/**
- * What healed a failure: the model's next try with something changed, the same request or call made again, another provider,
- * recovery, or a person.
- */
-export type HealedBy = 'model' | 'retry' | 'failover' | 'recovery' | 'person';
 
 /** An error that the model can correct and that is not over. */
 export interface OpenTrouble {

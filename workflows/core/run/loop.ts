@@ -48,7 +48,7 @@ import { admitCall } from '../tools/admission';
 import { announceWaits, startCalls } from '../tools/calls';
 import type { ProposedToolCall } from '../tools/ports';
 import { completeTaskTool } from '../tools/ports';
-import { callsOf, readyCalls, runningTools, withResults } from '../tools/state';
+import { callsOf, readyCalls, runningTools, settledCalls, withResults } from '../tools/state';
 import { openMatters } from '../view/open-matters';
 import { count } from './account';
 import { endCompleted, endFailed, endIfIdle, keepResults } from './ending';
@@ -319,12 +319,8 @@ const settle: Part<'settle'> = (state, _next, { atMs }) => {
   if (recovery !== undefined && own !== undefined)
     return settleRuntimeCall(gathered, own.pending, recovery.call);
   const errors = settled.flatMap(({ error }) => (error === undefined ? [] : [error]));
-  const endedCalls = (isWanted: (status: (typeof settled)[number]) => boolean) =>
-    calls.flatMap(({ call: each, status }) =>
-      status.type === 'settled' && isWanted(status) ? [each] : [],
-    );
-  const worked = endedCalls(({ ran, error }) => ran && error === undefined);
-  const failed = endedCalls(({ error }) => error !== undefined);
+  const worked = settledCalls(calls, ({ ran, error }) => ran && error === undefined);
+  const failed = settledCalls(calls, ({ error }) => error !== undefined);
   const succeeded = worked.length > 0;
   return andThen(
     stay(gathered),

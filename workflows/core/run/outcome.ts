@@ -1,7 +1,6 @@
 /** How a run ended, in a form that a person can read and a program can switch on. */
 import type { CallSpend, RunCost, Usage } from '../budget/spend';
-import type { ErrorsSlice } from '../errors/state';
-import type { Failure } from '../failure';
+import type { Failure, HealedBy } from '../failure';
 import type { Counts, GuardCounts } from '../limits';
 import type { JsonValue } from '../json';
 import type { Head } from '../message';
@@ -53,12 +52,16 @@ export interface RunReport
   /** Failures that were healed, by code. */
   readonly healed: Counts;
   /** The same, by what healed them: the model's next try, a retry, a failover, recovery, or a person. */
-  readonly healedBy: ErrorsSlice['healedBy'];
+  readonly healedBy: { readonly [By in HealedBy]?: number };
   /**
    * Errors that the model could correct, those of them that were over at its first retry without help, and their share from 0
    * to 1; absent if there were none.
    */
-  readonly corrections?: ErrorsSlice['corrections'] & { readonly rate: number };
+  readonly corrections?: {
+    readonly troubles: number;
+    readonly atFirstRetry: number;
+    readonly rate: number;
+  };
   /** How often the conversation was compacted; absent if it never was. */
   readonly compactions?: number;
   readonly usage: Usage;

@@ -1,13 +1,12 @@
 /** The core's input (events), its output (commands), and what people read (timeline entries). */
 import type { Activities } from '../activities';
 import type { CompactionTier } from '../context/measure';
-import type { AgentError, Failure, InfraError } from '../failure';
+import type { AgentError, Failure, HealedBy, InfraError } from '../failure';
 import type { JsonObject } from '../json';
 import type { Limits } from '../limits';
 import type { ModelCallHeldBack } from '../model-call/ports';
 import type { PersonNotice } from '../notifications/ports';
 import type { AgentSnapshot, RunRequest } from './ports';
-import type { HealedBy } from '../errors/state';
 import type { RecoveryDecision, RecoverySource, RecoveryStrategy } from '../recovery/action';
 import type { RunOutcome, SubagentRecord, SubagentEnd } from './outcome';
 

@@ -269,3 +269,13 @@ export function activityIdAt(state: PhaseSlice & CountersSlice, index: number): 
   const place = isOwn ? maxCallsPerReply + 1 + index : index;
   return `t${state.counters.iterations}.${place}`;
 }
+
+/** The calls that are settled in a certain way. */
+export function settledCalls(
+  calls: readonly ToolCallProgress[],
+  isWanted: (status: SettledStatus) => boolean,
+): readonly ProposedToolCall[] {
+  return calls.flatMap(({ call, status }) =>
+    status.type === 'settled' && isWanted(status) ? [call] : [],
+  );
+}
