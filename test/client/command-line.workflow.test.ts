@@ -276,9 +276,11 @@ describe('people', () => {
     const id = await begin('writer', 'note it');
     const { pending } = await waitingRun(id);
     const [{ digest = '' } = {}] = pending as readonly Record<string, string>[];
-    expect((await holdfast(['show', id])).out).toContain(
-      `wants approval of write_note {"text":"one"}\n  holdfast approve ${id} `,
+    const shown = (await holdfast(['show', id])).out;
+    expect(shown).toContain(
+      'wants approval of write_note {"text":"one"}\n  yes: The call runs, once, with exactly these arguments. no: ',
     );
+    expect(shown).toContain(`\n  holdfast approve ${id} `);
     const refusals: readonly (readonly [readonly string[], string])[] = [
       [['--edit', '{"text":'], 'The changed arguments cannot be read'],
       [['--edit', 'nowhere.json'], 'The file nowhere.json cannot be read'],

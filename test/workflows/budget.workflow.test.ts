@@ -190,7 +190,8 @@ test('a stop in mid-stream pays for what had been said, in the run and in its hi
   });
   expect(outcome.status).toBe('stopped');
   expect(outcome.report.cost.usd).toBeCloseTo(usd, 4);
-  expect(usd).toBeGreaterThan(0.0005);
+  // More than the prompt alone: what had been said is in it.
+  expect(usd).toBeGreaterThan(0.0004);
 });
 
 test.each([
