@@ -100,7 +100,7 @@ function cutTwiceAtTheLimit(wire: WireName): ProviderFault {
     'token limit twice',
     wire,
     reply.text('The answer is', { stop: 'max-tokens' }),
-    { output_truncated: 2 },
+    { output_truncated: 1 },
   );
   return { ...row, faults: [...row.faults, ...row.faults], needed: { faulty: 3, second: 0 } };
 }
