@@ -96,6 +96,7 @@ export { presetProvider, type PresetName } from './providers/presets';
 export type { Provider } from './providers/provider';
 export { openStore } from './stores/open-store';
 export type { Store } from './stores/store';
+export type { StoreLimits } from './stores/store-limits';
 export { defineSubagent, type SubagentDefinition } from './subagents/define-subagent';
 export { defineTool } from './tools/define-tool';
 export { connectMcp, type McpOptions, type McpTools } from './tools/mcp/connect-mcp';

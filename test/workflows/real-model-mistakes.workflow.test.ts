@@ -91,6 +91,7 @@ beforeAll(async () => {
     agent('native', 'native'),
     agent('text', 'text'),
     agent('by-default', 'native', { recovery: {} }),
+    agent('watched', 'native', { recovery: { escalate: 'wait' } }),
     { ...agent('answers', 'native'), tools: [...tools, long], completion: 'text' },
   ]);
 });
@@ -181,13 +182,13 @@ function loopingModel(request: RecordedRequest): ReplyStep {
   return replyOf(turn.raw, turn.finish);
 }
 
-test('hands the loops of real models to a person under the defaults, and a stop keeps what was done', async () => {
+test('hands the loops of real models to a person where one is there, and a stop keeps what was done', async () => {
   world.emulator.script(loopingModel);
   const runs = await Promise.all(
     mistakes
       .filter(({ id }) => loops.includes(id))
       .map(async ({ id, user }) => {
-        const handle = await world.start({ agent: 'by-default', goal: `${id}: ${user}` });
+        const handle = await world.start({ agent: 'watched', goal: `${id}: ${user}` });
         const item = await firstPending(handle);
         await handle.signal('stop', { reason: 'enough' });
         return { item, outcome: await outcomeOf(handle) };
@@ -202,6 +203,21 @@ test('hands the loops of real models to a person under the defaults, and a stop 
       ) as string,
     });
     expect(outcome.status).toBe('stopped');
+    expect(outcome.report.toolCallsSucceeded).toBeGreaterThanOrEqual(3);
+    expect(outcome.report.toolCallsSucceeded).toBeLessThanOrEqual(12);
+  }
+});
+
+test('ends the loops of real models under the defaults, where nobody would hear a question', async () => {
+  world.emulator.script(loopingModel);
+  const outcomes = await Promise.all(
+    mistakes
+      .filter(({ id }) => loops.includes(id))
+      .map(({ id, user }) => world.run({ agent: 'by-default', goal: `${id}: ${user}` })),
+  );
+  expect(outcomes).toHaveLength(loops.length);
+  for (const outcome of outcomes) {
+    expect(outcome).toMatchObject({ status: 'failed', reason: 'gave_up' });
     expect(outcome.report.toolCallsSucceeded).toBeGreaterThanOrEqual(3);
     expect(outcome.report.toolCallsSucceeded).toBeLessThanOrEqual(12);
   }
