@@ -6,6 +6,7 @@ import type { AgentError } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
 import { recoveryInstructions } from '../../workflows/core/failure';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
+import { unknownEffect } from '../../workflows/core/tools/unknown-outcome';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { AgentErrorParts } from '../untrusted/agent-error';
@@ -98,7 +99,7 @@ function executionError(
     return toolFailure(
       tool,
       'tool_timeout',
-      `${thrown.message}; ${tool.effect === 'read' ? 'nothing was changed' : 'whether it took effect is not known'}`,
+      `${thrown.message}${tool.effect === 'read' ? '; nothing was changed' : unknownEffect}`,
       { hint, root },
     );
   if (thrown instanceof ToolError)
@@ -159,9 +160,11 @@ const shownRefChars = 60;
 const settleMs = 3_000;
 
 /**
- * Runs `work` with a tool's context, once the attempt is seen to own the call; the signal aborts after `limitMs`, on cancel and on the worker's shutdown.
+ * Runs `work` with a tool's context, once the attempt is seen to own the call; the signal aborts after `limitMs`, on cancel
+ * and on the worker's shutdown.
  *
- * Contract: `limitMs` does not include the wait for the store. If the work ends soon after the abort, its result counts, so that a finished effect is known.
+ * Contract: `limitMs` does not include the wait for the store. If the work ends soon after the abort, its result counts, so
+ * that a finished effect is known.
  */
 export function withToolContext<Result>(
   limitMs: number,

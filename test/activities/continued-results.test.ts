@@ -1,10 +1,9 @@
 /** What a run that continues another reads of the results that the first one ended with. */
-import { createActivities } from '../../activities/index';
-import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import type { RunRequest } from '../../workflows/core/run/ports';
 import type { Message } from '../../workflows/core/message';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
+import { workerActivities } from '../support/worker-activities';
 
 let stored: TemporaryStore;
 beforeEach(async () => {
@@ -31,18 +30,7 @@ async function begun(
   results: Pick<RunRequest, 'pendingResults' | 'runtimeResults'>,
 ): Promise<readonly Message[]> {
   const { store } = stored;
-  const activities = createActivities({
-    store,
-    providers: [anthropicProvider({ apiKey: 'test-key' })],
-    agents: [
-      {
-        name: 'worker',
-        instructions: 'You work.',
-        chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
-        tools: [],
-      },
-    ],
-  });
+  const activities = workerActivities(store, []);
   const head = await store.appendNode(undefined, earlier);
   const given = { flags: [], agent: 'worker', goal: 'Go on.', storeId: store.id, head };
   const prepared = await activities.prepareRun({ ...given, ...results });

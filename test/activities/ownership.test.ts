@@ -2,15 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
-import { createActivities } from '../../activities/index';
 import { withHeartbeat } from '../../activities/lifecycle/activity-lifecycle';
-import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import type { Store, ToolClaim } from '../../activities/stores/store';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool, ToolContext } from '../../activities/tools/tool';
 import type { RunToolResult } from '../../workflows/core/tools/ports';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
+import { workerActivities } from '../support/worker-activities';
 
 type Changing = 'keyed' | 'reconcilable' | 'irreversible';
 const changing: readonly Changing[] = ['keyed', 'reconcilable', 'irreversible'];
@@ -87,18 +86,7 @@ async function runPay(
   store = stored.store,
   environment = environmentWith(patientMs),
 ): Promise<RunToolResult> {
-  const activities = createActivities({
-    store,
-    providers: [anthropicProvider({ apiKey: 'test-key' })],
-    agents: [
-      {
-        name: 'worker',
-        instructions: 'You work.',
-        chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
-        tools: [tool],
-      },
-    ],
-  });
+  const activities = workerActivities(store, [tool]);
   const { snapshot } = await activities.prepareRun({ flags: [], agent: 'worker', goal: 'Work.' });
   return environment.run(() =>
     activities.runTool({

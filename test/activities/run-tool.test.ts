@@ -1,11 +1,9 @@
 /** What a tool call comes to when its probe, its output or its store fails it. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
-import { createActivities } from '../../activities/index';
 import { retryFor } from '../../activities/run-tool';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { CallBeat } from '../../activities/tool-call/attempts';
-import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { keptOutputChars, outputText, showOutput } from '../../activities/tool-call/tool-output';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
@@ -15,6 +13,7 @@ import type { AgentError } from '../../workflows/core/failure';
 import type { RunToolInput, RunToolResult } from '../../workflows/core/tools/ports';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
+import { workerActivities } from '../support/worker-activities';
 
 let stored: TemporaryStore;
 beforeEach(async () => {
@@ -30,18 +29,7 @@ async function runCall(
   heartbeatDetails?: CallBeat,
 ): Promise<RunToolResult> {
   const { store } = stored;
-  const activities = createActivities({
-    store,
-    providers: [anthropicProvider({ apiKey: 'test-key' })],
-    agents: [
-      {
-        name: 'worker',
-        instructions: 'You work.',
-        chain: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
-        tools: [tool],
-      },
-    ],
-  });
+  const activities = workerActivities(store, [tool]);
   const { snapshot } = await activities.prepareRun({ flags: [], agent: 'worker', goal: 'Work.' });
   const idempotencyKey = 'run/call';
   if (interrupted) {

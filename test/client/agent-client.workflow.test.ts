@@ -1,11 +1,10 @@
 /** The client on a real server: clear refusals, typed results, people's requests, lists. */
 import { z } from 'zod';
 import { connect } from '../../client/connect';
-import { ClientError } from '../../client/client-error';
 import type { DevServer } from '../support/temporal';
 import { startDevServer, uniqueName } from '../support/temporal';
 import type { Stage } from './scripted-run';
-import { createStage, infra, until } from './scripted-run';
+import { createStage, infra, refusal, until } from './scripted-run';
 
 let server: DevServer;
 let stage: Stage;
@@ -17,15 +16,6 @@ beforeEach(() => {
   stage = createStage(server);
 });
 afterAll(() => server.close());
-
-async function refusal(work: Promise<unknown>): Promise<ClientError> {
-  const thrown: unknown = await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (thrown instanceof ClientError) return thrown;
-  throw new Error(`no ClientError: ${String(thrown)}`);
-}
 
 it.each([
   ['an empty goal', { agent: 'scout', goal: '  ' }, 'The goal is empty'],

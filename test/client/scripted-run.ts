@@ -6,6 +6,7 @@ import { Client } from '@temporalio/client';
 import type { NativeConnection } from '@temporalio/worker';
 import { Worker } from '@temporalio/worker';
 import { AgentClient } from '../../client/agent-client';
+import { ClientError } from '../../client/client-error';
 import type { InfraError } from '../../workflows/core/failure';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { Activities } from '../../workflows/core/activities';
@@ -217,4 +218,14 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
       open();
     },
   };
+}
+
+/** The error with which the client refuses; anything else fails the test. */
+export async function refusal(work: Promise<unknown>): Promise<ClientError> {
+  const thrown: unknown = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (thrown instanceof ClientError) return thrown;
+  throw new Error(`no ClientError: ${String(thrown)}`);
 }

@@ -2,12 +2,11 @@
 import path from 'node:path';
 import { z } from 'zod';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
-import { ClientError } from '../../client/client-error';
 import type { WaitOptions } from '../../client/run-result';
 import type { DevServer } from '../support/temporal';
 import { startDevServer } from '../support/temporal';
 import type { Stage } from './scripted-run';
-import { createStage, gate, until } from './scripted-run';
+import { createStage, gate, refusal, until } from './scripted-run';
 
 let server: DevServer;
 let stage: Stage;
@@ -18,15 +17,6 @@ beforeEach(() => {
   stage = createStage(server);
 });
 afterAll(() => server.close());
-
-async function refusal(work: Promise<unknown>): Promise<ClientError> {
-  const thrown: unknown = await work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (thrown instanceof ClientError) return thrown;
-  throw new Error(`no ClientError: ${String(thrown)}`);
-}
 
 describe('result with a limit', () => {
   it('rejects when the time is up or the signal aborts, and the run goes on', async () => {
@@ -81,8 +71,18 @@ describe('result with a limit', () => {
 });
 
 describe('runAgent', () => {
-  /** A parent whose child waits for its model, with the ids of both. */
+  /** A parent whose child waits for its model, which answers once `asked` is open. */
   async function aFamily() {
+    const asked = gate();
+    const workers = [
+      await stage.decide(path.join(__dirname, 'fixtures', 'asking-workflow.ts')),
+      await stage.act({
+        model: async () => {
+          await asked.opened;
+          return 'late';
+        },
+      }),
+    ];
     const parent = await stage.temporal.workflow.start('asksAgent', {
       taskQueue: stage.taskQueue,
       workflowId: `${stage.taskQueue}-parent`,
@@ -97,21 +97,11 @@ describe('runAgent', () => {
         ),
       'the model call',
     );
-    return { parent, child };
+    return { parent, child, asked, workers };
   }
 
   it('gives the outcome of a child that somebody cancelled, and throws when its own scope was', async () => {
-    const asked = gate();
-    const workers = [
-      await stage.decide(path.join(__dirname, 'fixtures', 'asking-workflow.ts')),
-      await stage.act({
-        model: async () => {
-          await asked.opened;
-          return 'late';
-        },
-      }),
-    ];
-    const { parent, child } = await aFamily();
+    const { parent, child, asked, workers } = await aFamily();
     await child.cancel();
     asked.open();
     const outcome = (await parent.result()) as RunOutcome;
@@ -122,17 +112,7 @@ describe('runAgent', () => {
   });
 
   it('is cancelled with its parent', async () => {
-    const asked = gate();
-    const workers = [
-      await stage.decide(path.join(__dirname, 'fixtures', 'asking-workflow.ts')),
-      await stage.act({
-        model: async () => {
-          await asked.opened;
-          return 'late';
-        },
-      }),
-    ];
-    const { parent, child } = await aFamily();
+    const { parent, child, asked, workers } = await aFamily();
     await parent.cancel();
     asked.open();
     await expect(parent.result()).rejects.toThrow();

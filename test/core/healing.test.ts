@@ -1,7 +1,6 @@
 /** What counts as healed, by whom, and how often the model corrects itself at its first retry. */
-import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { pendingItems } from '../../workflows/core/view/pending';
-import { aSnapshot, aTool, anAgentError } from '../support/builders';
+import { anAgentError, aRecoveryPolicy, aSnapshot, aTool } from '../support/builders';
 import type { DrivenWorld, ScriptedToolResult } from '../support/run-driver';
 import { drive, RunDriver } from '../support/run-driver';
 import type { ScriptedCall, ScriptedReply } from '../support/scripted-reply';
@@ -160,15 +159,7 @@ test('a run without mistakes has no rate', () => {
 });
 
 describe('what others did', () => {
-  const policy: RecoveryPolicy = {
-    mode: 'auto',
-    actAt: 0.8,
-    askAt: 0.5,
-    escalate: 'wait',
-    maxPerRun: 5,
-    waitMs: 60_000,
-    onExpiry: 'give-up',
-  };
+  const policy = aRecoveryPolicy();
   const snapshot = () =>
     aSnapshot({ tools: [aTool('search'), aTool('calculator')], recovery: policy });
 

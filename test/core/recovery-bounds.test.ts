@@ -1,20 +1,19 @@
 /** What recovery may not do on its own: double an effect, break a limit of the guard, mend an old trouble instead of the new one. */
 import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
-import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
+import type { RecoveryAction } from '../../workflows/core/recovery/action';
 import { pendingItems } from '../../workflows/core/view/pending';
-import { aCall, aLimits, aSnapshot, aTool, anAgentError } from '../support/builders';
+import {
+  aCall,
+  aLimits,
+  anAgentError,
+  aRecoveryPolicy,
+  aSnapshot,
+  aTool,
+} from '../support/builders';
 import type { ScriptedToolResult } from '../support/run-driver';
 import { RunDriver } from '../support/run-driver';
 
-const policy: RecoveryPolicy = {
-  mode: 'auto',
-  actAt: 0.8,
-  askAt: 0.5,
-  escalate: 'wait',
-  maxPerRun: 5,
-  waitMs: 60_000,
-  onExpiry: 'give-up',
-};
+const policy = aRecoveryPolicy();
 
 const timedOut = anAgentError({ code: 'tool_timeout', toolName: 'charge' });
 

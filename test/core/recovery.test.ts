@@ -2,20 +2,12 @@
 import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
 import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { pendingItems } from '../../workflows/core/view/pending';
-import { aLimits, aSnapshot, aTool, anInfraError } from '../support/builders';
+import { aLimits, anInfraError, aRecoveryPolicy, aSnapshot, aTool } from '../support/builders';
 import { RunDriver } from '../support/run-driver';
 import type { ScriptedCall } from '../support/scripted-reply';
 import { cases, fc } from '../support/properties';
 
-const policy: RecoveryPolicy = {
-  mode: 'auto',
-  actAt: 0.8,
-  askAt: 0.5,
-  escalate: 'wait',
-  maxPerRun: 2,
-  waitMs: 60_000,
-  onExpiry: 'give-up',
-};
+const policy = aRecoveryPolicy({ maxPerRun: 2 });
 
 function action(changes: Partial<RecoveryAction> = {}): RecoveryAction {
   return {

@@ -9,6 +9,7 @@ import type { Limits } from '../../workflows/core/limits';
 import { defaultLimits } from '../../workflows/core/limits';
 import type { AgentSnapshot, RunRequest } from '../../workflows/core/run/ports';
 import type { CallModelResult } from '../../workflows/core/model-call/ports';
+import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { ProposedToolCall, RunToolResult, ToolPolicy } from '../../workflows/core/tools/ports';
 import type { RunEvent, TimelineEntry } from '../../workflows/core/run/protocol';
@@ -68,6 +69,20 @@ export function aSnapshot(changes: Partial<AgentSnapshot> = {}): AgentSnapshot {
     chain: [aRoute(), aRoute({ provider: 'beta', model: 'model-2' })],
     tools: [aTool('search'), aTool('calculator')],
     limits: aLimits(),
+    ...changes,
+  };
+}
+
+/** Recovery that acts, asks and escalates, and whose questions wait for a person. */
+export function aRecoveryPolicy(changes: Partial<RecoveryPolicy> = {}): RecoveryPolicy {
+  return {
+    mode: 'auto',
+    actAt: 0.8,
+    askAt: 0.5,
+    escalate: 'wait',
+    maxPerRun: 5,
+    waitMs: 60_000,
+    onExpiry: 'give-up',
     ...changes,
   };
 }
