@@ -22,6 +22,9 @@ export interface TextFile {
 /** Permission bits that new content keeps. */
 const keptBits = 0o777;
 
+/** Bytes of a read, at the least: Node's own chunk for files. */
+const minChunkBytes = 64 * 1024;
+
 /** Bytes that are searched for a NUL, which marks binary files, as in git. */
 const sniffedBytes = 8_000;
 
@@ -60,8 +63,9 @@ export async function readTextFile(place: Place, limitBytes = maxFileBytes): Pro
         { hint: 'Use search_files to find the part that you need.' },
       );
     if (stats.size > limitBytes) throw tooLarge(stats.size);
-    // A file may grow while it is read, or have no stated size.
-    const bounds = { end: limitBytes, autoClose: false, highWaterMark: stats.size + 1 };
+    // A file may grow while it is read, or have no stated size: the size at the start is no chunk to read it by.
+    const highWaterMark = Math.max(stats.size + 1, minChunkBytes);
+    const bounds = { end: limitBytes, autoClose: false, highWaterMark };
     const reading = handle.createReadStream({ start: 0, ...bounds });
     const bytes = Buffer.concat((await reading.toArray()) as Buffer[]);
     if (bytes.length > limitBytes) throw tooLarge(bytes.length);
