@@ -4,13 +4,13 @@ import type { Message } from '../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/recovery/ports';
 import type { ProposedToolCall } from '../workflows/core/tools/ports';
 import type { RecoveryAction, RecoverySource } from '../workflows/core/recovery/action';
-import type { CallSpend } from '../workflows/core/budget/spend';
 import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { LearnedAction } from './definitions/feature-hooks';
-import { withHeartbeat } from './lifecycle/activity-lifecycle';
 import { resultBlock } from './model-call/pending-results';
+import type { Attempting } from './model-call/route-attempt';
+import { withAttempts } from './model-call/route-attempt';
 import { boundText, sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
@@ -28,6 +28,7 @@ interface Place {
   readonly definition: RunDefinition;
   readonly input: PlanRecoveryInput;
   readonly messages: readonly Message[];
+  readonly attempting: Attempting;
 }
 
 /** A plan that passed its checks. */
@@ -122,16 +123,16 @@ async function ask(place: Place): Promise<PlannerReply> {
     isProbe: input.probe === true,
     holder: `${input.idPrefix}/${input.iteration}/recovery`,
     clock: deps.clock,
-    ...defined({ allowance: input.allowance }),
+    attempting: place.attempting,
   });
 }
 
 function resultOf(
+  { attempting }: Place,
   plan: CheckedPlan,
   source: RecoverySource,
-  more: { patternId?: string; problem?: string; spend?: CallSpend | undefined },
+  { patternId, problem }: { patternId?: string; problem?: string } = {},
 ): PlanRecoveryResult {
-  const { patternId, problem, spend } = more;
   return {
     ...plan,
     source,
@@ -140,45 +141,36 @@ function resultOf(
     ...(problem === undefined
       ? {}
       : { problem: boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300) }),
-    ...defined({ spend }),
+    ...attempting.meter.spent(),
   };
 }
 
-async function fallBack(
-  place: Place,
-  problem: string,
-  spend: CallSpend | undefined,
-): Promise<PlanRecoveryResult> {
+async function fallBack(place: Place, problem: string): Promise<PlanRecoveryResult> {
   const { fallback } = place.input;
   const checked = await check(place, fallback);
   const { parameters: _unusable, ...inWords } = fallback.action;
   const plan = typeof checked === 'string' ? { action: { ...fallback, action: inWords } } : checked;
-  return resultOf(plan, 'heuristic', { problem, spend });
+  return resultOf(place, plan, 'heuristic', { problem });
 }
 
 async function plan(place: Place): Promise<PlanRecoveryResult> {
   const known = await learned(place);
   const fitting = known === undefined ? undefined : await check(place, known);
   if (known !== undefined && fitting !== undefined && typeof fitting !== 'string')
-    return resultOf(fitting, 'pattern', { patternId: known.patternId });
-  const { text, problem, spend } = await ask(place);
-  if (text === undefined) return fallBack(place, problem ?? 'the planner gave no answer', spend);
+    return resultOf(place, fitting, 'pattern', { patternId: known.patternId });
+  const { text, problem } = await ask(place);
+  if (text === undefined) return fallBack(place, problem ?? 'the planner gave no answer');
   const action = readAction(text);
-  if (action === undefined)
-    return fallBack(place, "the planner's answer contains no valid plan", spend);
+  if (action === undefined) return fallBack(place, "the planner's answer contains no valid plan");
   const checked = await check(place, action);
-  if (typeof checked === 'string')
-    return fallBack(place, `the plan cannot be used: ${checked}`, spend);
-  return resultOf(checked, 'model', { spend });
+  if (typeof checked === 'string') return fallBack(place, `the plan cannot be used: ${checked}`);
+  return resultOf(place, checked, 'model');
 }
 
 async function estimate(place: Place): Promise<PlanRecoveryResult> {
-  const { text, problem, spend } = await ask(place);
+  const { text, problem } = await ask(place);
   const found = text === undefined ? undefined : readEstimate(text);
-  const kept = resultOf({ action: place.input.fallback }, 'model', {
-    spend,
-    ...defined({ problem }),
-  });
+  const kept = resultOf(place, { action: place.input.fallback }, 'model', defined({ problem }));
   return found === undefined ? kept : { ...kept, estimate: found };
 }
 
@@ -192,14 +184,15 @@ export async function planRecovery(
   deps: ActivityDeps,
   input: PlanRecoveryInput,
 ): Promise<PlanRecoveryResult> {
-  return withHeartbeat(
-    () => input.purpose,
-    async () => {
+  return withAttempts(
+    input.allowance,
+    async (attempting) => {
       const store = storeOf(deps, input.storeId);
       const definition = await loadDefinition(deps, input.definition);
       const messages = await messagesOf(store, input);
-      const place: Place = { deps, store, definition, input, messages };
+      const place: Place = { deps, store, definition, input, messages, attempting };
       return input.purpose === 'plan' ? plan(place) : estimate(place);
     },
+    input.routeIndex !== undefined,
   );
 }

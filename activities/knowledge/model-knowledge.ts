@@ -1,14 +1,14 @@
 /** Knowledge of tools that a model makes of their definitions: one call per set of definitions, kept in the store. */
 import { z } from 'zod';
 import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
-import { noSpend, totalTokens } from '../../workflows/core/budget/spend';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { InfraException } from '../lifecycle/infra-exception';
 import { objectInText } from '../untrusted/json-in-text';
-import type { BrokenReply, ModelRequest, Provider } from '../providers/provider';
+import type { ModelRequest, Provider } from '../providers/provider';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { PatternStore } from '../stores/patterns/pattern-store';
-import { CallMeter } from '../model-call/call-meter';
+import type { PaidRequest } from '../model-call/allowance';
+import { CallMeter, firstReading, textRequest } from '../model-call/call-meter';
 import { replyText } from '../model-call/reply-text';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import type { KnownTool, ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
@@ -104,12 +104,11 @@ function requestOf(route: RouteConfig, tools: readonly KnownTool[]): ModelReques
   };
 }
 
-function affords(
-  meter: CallMeter,
+function paidRequest(
   { messages, maxOutputTokens }: ModelRequest,
   { price }: RouteConfig,
-): boolean {
-  return meter.affords([system, JSON.stringify(messages)].join('\n'), price, maxOutputTokens);
+): PaidRequest {
+  return textRequest([system, JSON.stringify(messages)].join('\n'), price, maxOutputTokens);
 }
 
 async function ask(
@@ -118,15 +117,14 @@ async function ask(
   meter: CallMeter,
 ): Promise<ToolKnowledge | undefined> {
   asking?.();
-  let broken: BrokenReply | undefined;
   try {
     const reply = await provider.send(request, {
       signal: AbortSignal.timeout(patienceMs),
       firstByteMs: patienceMs,
       betweenBytesMs: patienceMs,
       onText: () => undefined,
-      onBroken: (what) => {
-        broken = what;
+      onSending: (progress) => {
+        meter.sending(progress);
       },
     });
     meter.chargeReply(reply);
@@ -134,7 +132,6 @@ async function ask(
     return answer.success ? merged(answer.data, tools) : undefined;
   } catch (thrown) {
     meter.chargeBroken(
-      broken,
       thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown),
     );
     throw thrown;
@@ -175,14 +172,14 @@ async function make(
   question: KnowledgeQuestion,
   meter: CallMeter,
 ): Promise<ToolKnowledge | undefined> {
-  const { store, route, tools, lostAttempts = 0 } = question;
+  const { store, route, tools } = question;
   const digest = digestOf(tools, route);
   const request = requestOf(route, tools);
   // What dead workers may have consumed is charged even if one of them stored its answer.
-  const isPayable = lostAttempts > 0 ? affords(meter, request, route) : undefined;
+  meter.chargeLost(paidRequest(request, route));
   const known = stored(await store.knowledge(digest));
   if (known !== undefined) return known;
-  if (!(isPayable ?? affords(meter, request, route))) return undefined;
+  if (!meter.affords(paidRequest(request, route))) return undefined;
   const made = await ask(question, request, meter);
   if (made !== undefined) await store.keepKnowledge(digest, canonicalJson(made));
   return made;
@@ -196,13 +193,11 @@ async function make(
  */
 export async function knowledgeByModel(question: KnowledgeQuestion): Promise<MadeKnowledge> {
   const { tools, allowance, lostAttempts = 0 } = question;
-  const meter = new CallMeter({ allowance, spend: noSpend, lostAttempts });
-  const spent = (): Pick<MadeKnowledge, 'spend'> =>
-    totalTokens(meter.spend.usage) === 0 ? {} : { spend: meter.spend };
+  const meter = new CallMeter({ allowance, ...firstReading, lostAttempts });
   try {
     const made = await make(question, meter);
-    return { knowledge: made ?? knowledgeByRules(tools), ...spent() };
+    return { knowledge: made ?? knowledgeByRules(tools), ...meter.spent() };
   } catch {
-    return { knowledge: knowledgeByRules(tools), ...spent() };
+    return { knowledge: knowledgeByRules(tools), ...meter.spent() };
   }
 }

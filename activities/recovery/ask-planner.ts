@@ -3,22 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
-import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
-import { noSpend, totalTokens } from '../../workflows/core/budget/spend';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import { InfraException } from '../lifecycle/infra-exception';
-import type {
-  BrokenReply,
-  ModelReply,
-  ModelRequest,
-  OutputSchema,
-  Provider,
-} from '../providers/provider';
+import type { ModelReply, ModelRequest, OutputSchema, Provider } from '../providers/provider';
 import type { RouteCall } from '../model-call/shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall } from '../model-call/shared-health';
-import { CallMeter } from '../model-call/call-meter';
+import type { PaidRequest } from '../model-call/allowance';
+import { textRequest } from '../model-call/call-meter';
+import type { Attempting } from '../model-call/route-attempt';
+import { beat } from '../model-call/route-attempt';
 import { replyText } from '../model-call/reply-text';
 import type { Store } from '../stores/store';
 
@@ -36,7 +31,8 @@ export interface PlannerQuestion {
   readonly prompt: string;
   readonly output: OutputSchema;
   readonly isProbe: boolean;
-  readonly allowance?: Allowance;
+  /** Counts each request, and reports it in heartbeats. */
+  readonly attempting: Attempting;
   /** Stable over attempts: who probes a recovering route. */
   readonly holder: string;
   readonly clock: () => number;
@@ -46,7 +42,6 @@ export interface PlannerQuestion {
 export interface PlannerReply {
   readonly text?: string;
   readonly problem?: string;
-  readonly spend?: CallSpend;
 }
 
 function requestOf(question: PlannerQuestion, isStructured: boolean): ModelRequest {
@@ -62,21 +57,24 @@ function requestOf(question: PlannerQuestion, isStructured: boolean): ModelReque
   };
 }
 
+function paidRequest({ system, prompt, output, route }: PlannerQuestion): PaidRequest {
+  const asked = [system, prompt, JSON.stringify(output.schema)].join('\n');
+  return textRequest(asked, route.price, planTokens);
+}
+
 /** Sends until there is an answer, or retries or the budget are exhausted. The meter counts each request. */
 async function sendWithRetries(
   question: PlannerQuestion,
-  meter: CallMeter,
   signal: AbortSignal,
   retries: number,
 ): Promise<ModelReply | { readonly problem: string }> {
-  const { provider, limits, route } = question;
-  const { system, prompt, output } = question;
-  const asked = [system, prompt, JSON.stringify(output.schema)].join('\n');
+  const { provider, limits, route, attempting } = question;
+  const { meter } = attempting;
   let isStructured = route.toolProtocol === 'native';
   for (let failures = 0; ; failures += 1) {
-    if (!meter.affords(asked, route.price, planTokens))
+    if (!meter.affords(paidRequest(question)))
       return { problem: 'the budget leaves too little for a plan' };
-    let broken: BrokenReply | undefined;
+    beat(attempting);
     try {
       const reply = await provider.send(requestOf(question, isStructured), {
         signal,
@@ -84,15 +82,15 @@ async function sendWithRetries(
         betweenBytesMs: limits.betweenBytesMs,
         thinkingMs: limits.thinkingMs,
         onText: () => undefined,
-        onBroken: (what) => {
-          broken = what;
+        onSending: (progress) => {
+          meter.sending(progress);
         },
       });
       meter.chargeReply(reply);
       return reply;
     } catch (thrown) {
       const failure = failureOf(provider, thrown);
-      meter.chargeBroken(broken, signal.aborted ? undefined : failure);
+      meter.chargeBroken(signal.aborted ? undefined : failure);
       // Older models and servers do not know the format; the prompt asks for it too.
       const isUnknownFormat = failure.code === 'format' && isStructured;
       if (isUnknownFormat) isStructured = false;
@@ -108,14 +106,13 @@ async function sendWithRetries(
 /** Sends, and reports the route's health, before another run may probe. */
 async function sendReported(
   question: PlannerQuestion,
-  meter: CallMeter,
   signal: AbortSignal,
   { call, isProbe }: { readonly call: RouteCall; readonly isProbe: boolean },
 ): Promise<ModelReply | { readonly problem: string }> {
   const { store, provider, limits, clock } = question;
   const retries = isProbe || question.isProbe ? 0 : limits.streamRetries;
   try {
-    const reply = await sendWithRetries(question, meter, signal, retries);
+    const reply = await sendWithRetries(question, signal, retries);
     if (!('problem' in reply)) await reportAnsweredCall(store, call, clock());
     return reply;
   } catch (thrown) {
@@ -128,22 +125,17 @@ function failureOf(provider: Provider, thrown: unknown): InfraError {
   return thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
 }
 
-/** What all requests of the question consumed, if any. */
-function spendOfQuestion({ spend }: CallMeter): Pick<PlannerReply, 'spend'> {
-  return totalTokens(spend.usage) === 0 ? {} : { spend };
-}
-
 /**
  * Asks once.
  *
  * Contract: resolves even if the provider fails; rejects only when the activity is cancelled or the worker shuts down. Requests
- * that failed, and those of workers that died, are part of `spend`.
+ * that failed, and those of workers that died, are charged to the meter.
  * Source: R-REC-3. The adapter omits the temperature if its API refuses one.
  */
 export async function askPlanner(question: PlannerQuestion): Promise<PlannerReply> {
-  const { store, provider, route, limits, clock, allowance } = question;
-  const { cancellationSignal, info } = Context.current();
-  const meter = new CallMeter({ allowance, spend: noSpend, lostAttempts: info.attempt - 1 });
+  const { store, provider, route, limits, clock, attempting } = question;
+  const { cancellationSignal } = Context.current();
+  attempting.meter.chargeLost(paidRequest(question));
   const call: RouteCall = {
     route: routeName(route),
     holder: question.holder,
@@ -154,19 +146,16 @@ export async function askPlanner(question: PlannerQuestion): Promise<PlannerRepl
   const signal = AbortSignal.any([cancellationSignal, deadline]);
   try {
     const reply = await admitted(store, call, (admission) =>
-      sendReported(question, meter, signal, { call, isProbe: admission === 'probe' }),
+      sendReported(question, signal, { call, isProbe: admission === 'probe' }),
     );
-    const spend = spendOfQuestion(meter);
-    if ('problem' in reply) return { ...reply, ...spend };
+    if ('problem' in reply) return reply;
     if (reply.stopReason !== 'end')
-      return { problem: `the planner's reply ended as ${reply.stopReason}`, ...spend };
-    return { text: replyText(reply), ...spend };
+      return { problem: `the planner's reply ended as ${reply.stopReason}` };
+    return { text: replyText(reply) };
   } catch (thrown) {
     if (cancellationSignal.aborted) throw thrown;
-    const spend = spendOfQuestion(meter);
-    if (deadline.aborted)
-      return { problem: `no plan within ${limits.recoveryPlanTimeoutMs} ms`, ...spend };
+    if (deadline.aborted) return { problem: `no plan within ${limits.recoveryPlanTimeoutMs} ms` };
     const failure = failureOf(provider, thrown);
-    return { problem: `${failure.code}: ${failure.message}`, ...spend };
+    return { problem: `${failure.code}: ${failure.message}` };
   }
 }

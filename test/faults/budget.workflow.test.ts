@@ -51,8 +51,9 @@ test('a worker killed in mid-call: the ledger is never below the bill, and says 
   await rm(directory, { recursive: true, force: true });
   expect(outcome).toMatchObject({ status: 'completed', answer: 'done' });
   expect(cost.usd).toBeGreaterThanOrEqual(billUsd);
+  expect(cost.usd).toBeLessThan(1.3 * billUsd);
   // All that the lost attempt might have said: 8,192 tokens at $10 per million.
-  expect(cost.estimatedUsd).toBeGreaterThan(0.08);
+  expect(cost.mostUsd).toBeGreaterThan(0.08);
   expect(cost.usd).toBeLessThan(1);
 });
 

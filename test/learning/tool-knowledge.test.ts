@@ -161,7 +161,8 @@ describe('knowledge by a model', () => {
     await knowledgeByModel(question);
     const { spend } = await knowledgeByModel({ ...question, lostAttempts: 1 });
     await stored.dispose();
-    expect(spend?.usage.outputTokens).toBe(3_000);
+    expect(spend?.usage.inputTokens).toBeGreaterThan(100);
+    expect(spend?.estimated?.mostTokens).toBeGreaterThan(3_000);
     expect(provider.requests).toHaveLength(1);
   });
 });

@@ -13,7 +13,7 @@ import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
 import type { RunCost } from './cost';
 import type { Allowance, CallSpend, ModelPrice } from './spend';
-import { addUsage, noSpend, noUsage, spendOf, totalTokens, usdOf, usdText } from './spend';
+import { addSpend, boundOf, noSpend, noUsage, spendOf, totalTokens, usdOf, usdText } from './spend';
 import type { BudgetSlice } from './state';
 
 /** What is left of a limit; undefined without one. */
@@ -26,18 +26,28 @@ function left(
   return limit - reserved.reduce((sum, amount) => sum + amount, spent);
 }
 
-/** What can still be reserved: never below zero; an absent field has no limit. */
+/** All that was spent so far. */
+function ledgerOf({ budget, usage }: BudgetSlice): CallSpend & { readonly nanoUsd: number } {
+  return { usage, nanoUsd: budget.spentNanoUsd, estimated: budget.estimated };
+}
+
+/**
+ * What can still be reserved: never below zero; an absent field has no limit.
+ *
+ * Contract: what was spent counts at its upper bound, so that a run that stays within it keeps its budget whatever vendors bill.
+ */
 export function budgetLeft(state: BudgetSlice & SnapshotSlice): Allowance {
   const limit = state.snapshot?.budget;
   const held = Object.values(state.budget.reserved);
+  const bound = boundOf(ledgerOf(state));
   const nanoUsd = left(
     limit?.nanoUsd,
-    state.budget.spentNanoUsd,
+    bound.nanoUsd,
     held.map((each) => each.nanoUsd ?? 0),
   );
   const tokens = left(
     limit?.tokens,
-    totalTokens(state.usage),
+    bound.tokens,
     held.map((each) => each.tokens ?? 0),
   );
   return defined({
@@ -66,10 +76,17 @@ export function exhausted(state: CountersSlice & ActiveTimeSlice, what: string):
 /** The budget and what is spent of it, in words. */
 export function budgetText(state: BudgetSlice & SnapshotSlice): string {
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
-  const { spentNanoUsd } = state.budget;
+  const spent = ledgerOf(state);
+  const bound = boundOf(spent);
+  const used = totalTokens(spent.usage);
+  const atMost = (isMore: boolean, text: string): string => (isMore ? `, at most ${text}` : '');
+  const most = atMost(bound.nanoUsd > spent.nanoUsd, usdText(bound.nanoUsd));
+  const mostTokens = atMost(bound.tokens > used, `${bound.tokens}`);
   const parts = [
-    ...(nanoUsd === undefined ? [] : [`${usdText(nanoUsd)} (${usdText(spentNanoUsd)} spent)`]),
-    ...(tokens === undefined ? [] : [`${tokens} tokens (${totalTokens(state.usage)} consumed)`]),
+    ...(nanoUsd === undefined
+      ? []
+      : [`${usdText(nanoUsd)} (${usdText(spent.nanoUsd)} spent${most})`]),
+    ...(tokens === undefined ? [] : [`${tokens} tokens (${used} consumed${mostTokens})`]),
   ];
   return parts.length === 0 ? 'no budget' : `the budget of ${parts.join(' and ')}`;
 }
@@ -112,31 +129,36 @@ export function charge<State extends BudgetSlice>(
   spend: CallSpend,
 ): State {
   const state = release(before, callId);
-  const { spentNanoUsd, estimatedNanoUsd, estimatedTokens, unpricedCalls } = state.budget;
-  const { usage, nanoUsd, estimated } = spend;
+  const priced = { ...spend, nanoUsd: spend.nanoUsd ?? 0 };
+  const {
+    usage,
+    nanoUsd: spentNanoUsd = 0,
+    estimated = state.budget.estimated,
+  } = addSpend(ledgerOf(state), priced);
+  const unpricedCalls = state.budget.unpricedCalls + (spend.nanoUsd === undefined ? 1 : 0);
   return {
     ...state,
-    usage: addUsage(state.usage, usage),
-    budget: {
-      ...state.budget,
-      spentNanoUsd: spentNanoUsd + (nanoUsd ?? 0),
-      estimatedNanoUsd: estimatedNanoUsd + (estimated?.nanoUsd ?? 0),
-      estimatedTokens: estimatedTokens + (estimated?.tokens ?? 0),
-      unpricedCalls: unpricedCalls + (nanoUsd === undefined ? 1 : 0),
-    },
+    usage,
+    budget: { ...state.budget, spentNanoUsd, estimated, unpricedCalls },
   };
 }
 
-/** Charges all that was held for a call whose consumption is unknown: the safe reading. */
-export function chargeReservation<State extends BudgetSlice>(state: State, callId: string): State {
+/**
+ * Charges a call of which nobody knows all that it consumed: what is known of it, and at most all that was held for it. Without
+ * a budget nothing was held, and the cost counts as unknown.
+ */
+export function chargeUnknown<State extends BudgetSlice>(
+  state: State,
+  callId: string,
+  known: CallSpend = noSpend,
+): State {
   const held = state.budget.reserved[callId];
-  if (held === undefined) return state;
-  const { nanoUsd = 0, tokens = 0 } = held;
-  return charge(state, callId, {
-    usage: { ...noUsage, inputTokens: tokens },
-    nanoUsd,
-    estimated: { nanoUsd, tokens },
-  });
+  if (held === undefined) return charge(charge(state, callId, known), callId, { usage: noUsage });
+  const bound = boundOf(known);
+  const mostNanoUsd = Math.max((held.nanoUsd ?? 0) - bound.nanoUsd, 0);
+  const mostTokens = Math.max((held.tokens ?? 0) - bound.tokens, 0);
+  const rest = { nanoUsd: 0, tokens: 0, mostNanoUsd, mostTokens };
+  return charge(state, callId, addSpend(known, { ...noSpend, estimated: rest }));
 }
 
 /** Charges a call that was answered. */
@@ -156,19 +178,28 @@ export function chargeFailure<State extends BudgetSlice>(
   failure: InfraError,
 ): State {
   return failure.spendUnknown === true
-    ? chargeReservation(state, callId)
+    ? chargeUnknown(state, callId, failure.spend)
     : charge(state, callId, failure.spend ?? noSpend);
 }
 
 /** The cost so far. */
 export function costOf(state: BudgetSlice & SnapshotSlice): RunCost {
-  const { spentNanoUsd, estimatedNanoUsd, unpricedCalls } = state.budget;
+  const { spentNanoUsd, estimated, unpricedCalls } = state.budget;
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
   const spent = usdOf(spentNanoUsd);
+  const bound = boundOf(ledgerOf(state));
+  const isEstimated = estimated.mostTokens > 0 || estimated.mostNanoUsd > 0;
   return {
     ...(unpricedCalls === 0 ? { usd: spent } : { unpricedCalls, pricedUsd: spent }),
+    ...(isEstimated
+      ? {
+          estimatedUsd: usdOf(estimated.nanoUsd),
+          mostUsd: usdOf(bound.nanoUsd),
+          estimatedTokens: estimated.tokens,
+          mostTokens: bound.tokens,
+        }
+      : {}),
     ...defined({
-      estimatedUsd: estimatedNanoUsd === 0 ? undefined : usdOf(estimatedNanoUsd),
       budgetUsd: nanoUsd === undefined ? undefined : usdOf(nanoUsd),
       budgetTokens: tokens,
     }),

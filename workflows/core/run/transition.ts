@@ -228,7 +228,9 @@ const landings = {
   'model-call-completed': (state, { callId, result, atMs }) =>
     land(state, callId, atMs, (before) => keepReply(before, callId, result)),
   'model-call-held-back': (state, { callId, result, atMs }) =>
-    land(state, callId, atMs, (before) => takeAppended(before, result.headBefore, 0)),
+    land(state, callId, atMs, (before) =>
+      takeAppended(charge(before, callId, result.spend ?? noSpend), result.headBefore, 0),
+    ),
   'model-call-failed': landFailure,
   'compaction-completed': (state, { callId, result, atMs }) =>
     land(state, callId, atMs, (before) => keepCompaction(before, callId, result)),
@@ -333,8 +335,8 @@ function onModelCallHeldBack(
 ): Step<RunState> {
   const calling = callingModel(state);
   if (calling?.callId !== callId) return step(state);
-  const released = charge(state, callId, noSpend);
-  const appended = takeAppended(released, result.headBefore, calling.sentTexts);
+  const charged = charge(state, callId, result.spend ?? noSpend);
+  const appended = takeAppended(charged, result.headBefore, calling.sentTexts);
   return goTo('call-model', withContext(appended, { due: result.heldBack, pendingChars: 0 }));
 }
 

@@ -1,5 +1,5 @@
 /** Takes a subagent back: counts what it consumed, and gives its answer, or why there is none, to the model. */
-import { charge, chargeReservation, release } from '../budget/budget';
+import { charge, chargeUnknown, release } from '../budget/budget';
 import { usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import type { GuardSlice } from '../guard/state';
@@ -40,7 +40,7 @@ function chargeEnd<State extends ReturningState>(
       );
     }
     case 'lost':
-      return chargeReservation(state, callId);
+      return chargeUnknown(state, callId);
     case 'not-started':
       return release(state, callId);
   }
