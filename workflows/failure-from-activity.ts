@@ -65,7 +65,9 @@ export function failureFromActivity(
   if (cause instanceof CancelledFailure) {
     const cancelled = infra('worker_lost', 'The activity was cancelled.');
     const [details] = cause.details;
-    if (!isInfraError(details)) return cancelled;
+    // Temporal's own word for an activity that was not running: earlier attempts may have been, and their heartbeats are gone.
+    if (!isInfraError(details))
+      return details === undefined ? cancelled : { ...cancelled, spendUnknown: true };
     const { spend, spendUnknown } = details;
     return { ...cancelled, ...defined({ spend, spendUnknown }) };
   }

@@ -1,15 +1,25 @@
 /** A worker that died in mid-call: what it had paid for is on the bill, whatever becomes of the attempts after it. */
-import { ActivityCancellationDetails, ActivityFailure, RetryState } from '@temporalio/common';
+import {
+  ActivityCancellationDetails,
+  ActivityFailure,
+  CancelledFailure,
+  RetryState,
+  TimeoutFailure,
+} from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import type { Activities } from '../../activities/index';
 import { anthropicProvider, createActivities } from '../../activities/index';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { fault, reply } from '../../testing/emulator/script';
+import { costOf } from '../../workflows/core/budget/budget';
+import type { RunCost } from '../../workflows/core/budget/cost';
 import type { CallSpend } from '../../workflows/core/budget/spend';
 import { boundOf } from '../../workflows/core/budget/spend';
 import type { InfraError } from '../../workflows/core/failure';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import { failureFromActivity } from '../../workflows/failure-from-activity';
+import type { UnstampedEvent } from '../support/builders';
+import { aPreparedRun, aRoute, takeAll } from '../support/builders';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 
@@ -169,6 +179,49 @@ describe.each([
     expect(known(spend)).toBeLessThanOrEqual(billNanoUsd);
     expect(boundOf(spend).nanoUsd).toBeGreaterThanOrEqual(billNanoUsd);
     expect((spend.nanoUsd ?? 0) / billNanoUsd).toBeLessThanOrEqual(1.3);
+  });
+});
+
+describe('a call that ends without another attempt', () => {
+  const price = { input: 1, cacheRead: 0.1, cacheWrite: 1.25, output: 5 };
+  const budget = { nanoUsd: 500_000_000 };
+  const stopped = (cause: Error): RunCost => {
+    const route = aRoute({ price, maxOutputTokens: 8_192 });
+    const state = aPreparedRun({ budget, chain: [route], firstTokens: 2_000 });
+    const failed = new ActivityFailure('', 'callModel', 'm1', RetryState.TIMEOUT, '', cause);
+    const failure = failureFromActivity(failed, 'timeout');
+    const ending: UnstampedEvent = { type: 'stop-requested', reason: 'enough' };
+    const [after] = takeAll(state, ending, { type: 'model-call-failed', callId: 'm1', failure });
+    expect(after.phase).toMatchObject({ type: 'ended', outcome: { status: 'stopped' } });
+    return costOf(after);
+  };
+
+  test('is charged for what its last heartbeat reported', async () => {
+    await setUp('sent');
+    const lost = new TimeoutFailure('', await dieInMidCall(), 'HEARTBEAT');
+    const { usd = 0, estimatedUsd = 0, mostUsd = 0 } = stopped(lost);
+    expect(usd - estimatedUsd).toBeGreaterThan(0);
+    expect(usd - estimatedUsd).toBeLessThanOrEqual(emulator.bill.usd);
+    expect(mostUsd).toBeGreaterThanOrEqual(emulator.bill.usd);
+    expect(usd / emulator.bill.usd).toBeLessThanOrEqual(1.3);
+    expect(mostUsd).toBeLessThan(0.01);
+  });
+
+  test.each([
+    ['between two attempts', new CancelledFailure('', ['ACTIVITY_ID_NOT_STARTED'])],
+    ['before any heartbeat', new TimeoutFailure('', undefined, 'HEARTBEAT')],
+  ])('costs its input, and at most all its requests, if that was %s', async (_when, cause) => {
+    await setUp('sent');
+    const { usd = 0, estimatedUsd, mostUsd } = stopped(cause);
+    expect(usd).toBeCloseTo(2_000e-6, 9);
+    expect(estimatedUsd).toBe(usd);
+    // Three requests (streamRetries is 2) of twice the tokens and 64, with 8,192 tokens of reply.
+    expect(mostUsd).toBeCloseTo(3 * (4_064 * 1.25e-6 + 8_192 * 5e-6), 9);
+  });
+
+  test('costs nothing if it was never scheduled', async () => {
+    await setUp('sent');
+    expect(stopped(new CancelledFailure('cancelled'))).toEqual({ usd: 0, budgetUsd: 0.5 });
   });
 });
 

@@ -144,21 +144,34 @@ export function charge<State extends BudgetSlice>(
 }
 
 /**
- * Charges a call of which nobody knows all that it consumed: what is known of it, and at most all that was held for it. Without
- * a budget nothing was held, and the cost counts as unknown.
+ * Charges a call of which nobody knows all that it consumed: what is known of it, what it `probably` consumed, and at most all
+ * that was held for it. Where neither a guess nor a budget bounds it, its cost counts as unknown.
  */
 export function chargeUnknown<State extends BudgetSlice>(
   state: State,
   callId: string,
   known: CallSpend = noSpend,
+  probably?: CallSpend,
 ): State {
   const held = state.budget.reserved[callId];
-  if (held === undefined) return charge(charge(state, callId, known), callId, { usage: noUsage });
+  if (held === undefined && probably === undefined)
+    return charge(charge(state, callId, known), callId, { usage: noUsage });
   const bound = boundOf(known);
-  const mostNanoUsd = Math.max((held.nanoUsd ?? 0) - bound.nanoUsd, 0);
-  const mostTokens = Math.max((held.tokens ?? 0) - bound.tokens, 0);
-  const rest = { nanoUsd: 0, tokens: 0, mostNanoUsd, mostTokens };
-  return charge(state, callId, addSpend(known, { ...noSpend, estimated: rest }));
+  const guess = probably?.estimated;
+  const mostOf = (limit = Infinity, spent: number, most = Infinity): number => {
+    const lowestMost = Math.min(Math.max(limit - spent, 0), most);
+    return lowestMost === Infinity ? 0 : lowestMost;
+  };
+  const mostNanoUsd = mostOf(held?.nanoUsd, bound.nanoUsd, guess?.mostNanoUsd);
+  const mostTokens = mostOf(held?.tokens, bound.tokens, guess?.mostTokens);
+  const { nanoUsd = 0, tokens = 0 } = guess ?? {};
+  const estimated = {
+    nanoUsd,
+    tokens,
+    mostNanoUsd: Math.max(mostNanoUsd, nanoUsd),
+    mostTokens: Math.max(mostTokens, tokens),
+  };
+  return charge(state, callId, addSpend(known, { ...noSpend, ...probably, estimated }));
 }
 
 /** Charges a call that was answered. */
@@ -171,14 +184,15 @@ export function chargeReply<State extends BudgetSlice>(
   return charge(state, callId, spend ?? spendOf(usage, price));
 }
 
-/** Charges a failed call for what its attempts consumed. */
+/** Charges a failed call for what its attempts consumed; `probably` where nobody knows all of it. */
 export function chargeFailure<State extends BudgetSlice>(
   state: State,
   callId: string,
   failure: InfraError,
+  probably?: CallSpend,
 ): State {
   return failure.spendUnknown === true
-    ? chargeUnknown(state, callId, failure.spend)
+    ? chargeUnknown(state, callId, failure.spend, probably)
     : charge(state, callId, failure.spend ?? noSpend);
 }
 

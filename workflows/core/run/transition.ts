@@ -17,6 +17,7 @@ import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '..
 import { without } from '../json';
 import { keepReply } from '../model-call/reply';
 import { callingModel } from '../model-call/state';
+import { chargeFailedCall } from '../model-call/unheard-call';
 import { onNotified } from '../notifications/notifications';
 import { onDecisionTimer } from '../people/decisions';
 import { onEditChecked, uncheckable } from '../people/edit-approval';
@@ -231,7 +232,10 @@ const landings = {
     land(state, callId, atMs, (before) =>
       takeAppended(charge(before, callId, result.spend ?? noSpend), result.headBefore, 0),
     ),
-  'model-call-failed': landFailure,
+  'model-call-failed': (state, { callId, failure, atMs }) =>
+    land(state, callId, atMs, (before) =>
+      chargeFailedCall(before, callId, before.lastRouteIndex ?? 0, failure),
+    ),
   'compaction-completed': (state, { callId, result, atMs }) =>
     land(state, callId, atMs, (before) => keepCompaction(before, callId, result)),
   'compaction-failed': landFailure,
@@ -348,7 +352,7 @@ function onModelCallFailed(
   const calling = callingModel(before);
   if (calling?.callId !== callId) return step(before);
   const { routeIndex } = calling;
-  const state = chargeFailure(before, callId, failure);
+  const state = chargeFailedCall(before, callId, routeIndex, failure);
   if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
   return andThen(recordInfraError(state, failure, atMs), (noted) => {
     // The vendor may have refused the larger limit that the core asked for after a cut reply: ask again with the usual limit.
