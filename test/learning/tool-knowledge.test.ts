@@ -13,6 +13,7 @@ import { onlyNearestName } from '../../activities/tools/nearest-name';
 import { defineTool } from '../../activities/tools/define-tool';
 import { workspaceTools } from '../../activities/tools/workspace/workspace-tools';
 import { scriptedProvider } from '../../testing/scripted-provider';
+import { estimatedSpend, noUsage } from '../../workflows/core/budget/spend';
 import { defaultLimits } from '../../workflows/core/limits';
 import { aRoute, anAgentError } from '../support/builders';
 import type { TemporaryStore } from '../support/temporary-store';
@@ -164,8 +165,11 @@ describe('knowledge by a model', () => {
   it('charges what a dead worker may have consumed, also where it had kept its answer', async () => {
     const provider = scriptedProvider('alpha', [{ text: answer }]);
     await asked(provider);
-    const { spend } = await asked(provider, {}, { askedForKnowledge: 1 });
-    expect(spend?.usage.outputTokens).toBe(3_000);
+    const input = { ...noUsage, inputTokens: 400 };
+    const most = { nanoUsd: 0, tokens: 3_600 };
+    const open = estimatedSpend(undefined, { expected: input, known: noUsage, most });
+    const { spend } = await asked(provider, {}, { open, sent: 1 });
+    expect(spend).toEqual(open);
     expect(provider.requests).toHaveLength(1);
   });
 });

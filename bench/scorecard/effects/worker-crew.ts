@@ -36,7 +36,7 @@ export interface WorkerCrew {
   dismiss(): Promise<void>;
 }
 
-const script = path.join(__dirname, `effects-worker${path.extname(__filename)}`);
+const effectsWorker = path.join(__dirname, `effects-worker${path.extname(__filename)}`);
 
 function isGone(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
@@ -64,10 +64,11 @@ function messageFrom(child: ChildProcess, wanted: EffectsWorkerMessage['type']):
   });
 }
 
-/** Starts the crew; `execArgv` is what Node needs to run the worker's script. */
+/** Starts the crew; `execArgv` is what Node needs to run the worker's script, which sends and takes the messages above. */
 export async function startCrew(
-  settings: EffectsWorkerSettings,
+  settings: object,
   execArgv: readonly string[],
+  script = effectsWorker,
 ): Promise<WorkerCrew> {
   const load = (): ChildProcess =>
     fork(script, { execArgv: [...execArgv], stdio: ['pipe', 'ignore', 'inherit', 'ipc'] });

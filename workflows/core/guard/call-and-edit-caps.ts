@@ -98,7 +98,7 @@ export function problemOfEditedFile(
     return mayEdit && progress.call.toolCallId !== call.toolCallId ? [progress.call] : [];
   });
   const others = beside.filter(({ editedFile }) => editedFile === call.editedFile);
-  return passedEdits(state, [call, ...others])?.message;
+  return exceededEdits(state, [call, ...others])?.message;
 }
 
 function tookEffect({ status }: ToolCallProgress): boolean {

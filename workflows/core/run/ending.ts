@@ -8,6 +8,7 @@ import type { JsonValue } from '../json';
 import { defined, without } from '../json';
 import { answerChars } from '../limits';
 import { keepReply } from '../model-call/reply';
+import { chargeFailedCall } from '../model-call/unheard-call';
 import { unreadTexts } from '../people/messages';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { stageText } from '../recovery/waits';
@@ -215,12 +216,20 @@ function keepResult(
   callId: string,
   event: RunEvent,
 ): RunState {
-  if ('failure' in event) return chargeFailure(state, callId, event.failure);
   const { type } = event;
+  if (type === 'model-call-failed')
+    return chargeFailedCall(state, callId, state.lastRouteIndex ?? 0, event.failure);
+  if (type === 'run-preparation-failed')
+    return charge(state, callId, event.failure.spend ?? noSpend);
+  if ('failure' in event) return chargeFailure(state, callId, event.failure);
   if (type === 'model-call-completed')
     return keepReply(without(state, 'unread'), callId, event.result, sentTexts);
   if (type === 'model-call-held-back')
-    return takeAppended(charge(state, callId, noSpend), event.result.headBefore, 0);
+    return takeAppended(
+      charge(state, callId, event.result.spend ?? noSpend),
+      event.result.headBefore,
+      0,
+    );
   if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
   if (type === 'recovery-planned' || type === 'run-prepared')
     return charge(state, callId, event.result.spend ?? noSpend);
