@@ -19,6 +19,7 @@ import {
   noUsage,
 } from '../../workflows/core/budget/spend';
 import type { RunState } from '../../workflows/core/run/state';
+import { endOfSubagent } from '../../workflows/core/subagents/outcome';
 import type { UnstampedEvent } from '../support/builders';
 import { aPreparedRun, aRoute, anInfraError, takeAll } from '../support/builders';
 
@@ -166,6 +167,18 @@ describe('a run', () => {
         },
       },
     });
+  });
+
+  test('hands what is known, expected and possible on to its parent run', () => {
+    const state = aPreparedRun({ budget: { nanoUsd: 1_600_000 }, chain: [aRoute({ price })] });
+    const { phase } = takeAll(state, reply)[0];
+    if (phase.type !== 'ended') throw new Error(`the run is ${phase.type}`);
+    const end = endOfSubagent(phase.outcome);
+    if (end.type !== 'ended') throw new Error(`the subagent is ${end.type}`);
+    const parent = charge(run({ nanoUsd: 2_000_000 }), 't1', end.consumed.spend);
+    const { budgetUsd: _own, ...cost } = phase.outcome.report.cost;
+    expect(costOf(parent)).toEqual({ ...cost, budgetUsd: 0.002 });
+    expect(budgetLeft(parent)).toEqual({ nanoUsd: 2_000_000 - 1_650_000 });
   });
 
   test('gives each call what is left, and counts a failed one', () => {
