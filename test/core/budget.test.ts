@@ -116,6 +116,15 @@ describe('the ledger', () => {
     expect(costOf(charged)).toMatchObject({ unpricedCalls: 1, pricedUsd: 0.0015 });
   });
 
+  test('says unknown too where a call that nobody heard of again has no price', () => {
+    const most = { nanoUsd: 0, tokens: 900 };
+    const tokens = { ...noUsage, inputTokens: 300 };
+    const unpriced = estimatedSpend(undefined, { expected: tokens, known: noUsage, most });
+    const charged = chargeUnknown(run({ tokens: 5_000 }), 'a', noSpend, unpriced);
+    expect(costOf(charged)).toMatchObject({ unpricedCalls: 1, estimatedTokens: 300 });
+    expect(budgetLeft(charged)).toEqual({ tokens: 4_100 });
+  });
+
   test('holds nothing without a budget', () => {
     const { state, allowance } = reserve(run({}), 'a');
     expect({ allowance, reserved: state.budget.reserved }).toEqual({ reserved: {} });
