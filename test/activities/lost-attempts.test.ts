@@ -7,6 +7,7 @@ import {
   TimeoutFailure,
 } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import { readMemory } from '../../activities/model-call/attempt-memory';
 import type { Activities } from '../../activities/index';
 import { anthropicProvider, createActivities } from '../../activities/index';
 import { VendorEmulator } from '../../testing/emulator/emulator';
@@ -15,6 +16,7 @@ import { costOf } from '../../workflows/core/budget/budget';
 import type { RunCost } from '../../workflows/core/budget/spend';
 import type { CallSpend } from '../../workflows/core/budget/spend';
 import { boundOf } from '../../workflows/core/budget/spend';
+import type { Message } from '../../workflows/core/message';
 import type { InfraError } from '../../workflows/core/failure';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import { failureFromActivity } from '../../workflows/failure-from-activity';
@@ -57,10 +59,13 @@ afterEach(async () => {
   await stored.dispose();
 });
 
-/** Runs an attempt; what it threw is read as the workflow reads it. */
-async function attempt(environment: MockActivityEnvironment): Promise<unknown> {
+/** Runs an attempt, of `callModel` by default; what it threw is read as the workflow reads it. */
+async function attempt(
+  environment: MockActivityEnvironment,
+  run: () => Promise<unknown> = () => activities.callModel(input),
+): Promise<unknown> {
   try {
-    return await environment.run(() => activities.callModel(input));
+    return await environment.run(run);
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown : undefined;
     const failed = new ActivityFailure('', 'callModel', 'm1', RetryState.TIMEOUT, '', cause);
@@ -69,21 +74,34 @@ async function attempt(environment: MockActivityEnvironment): Promise<unknown> {
 }
 
 /** The last heartbeat of an attempt whose worker dies when half of the words have arrived. */
-async function dieInMidCall(): Promise<unknown> {
+async function dieInMidCall(run?: () => Promise<unknown>): Promise<unknown> {
   emulator.script([fault.stall({ during: reply.text(words), afterCharacters: words.length / 2 })]);
   const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 40 });
+  const tokens = (): number => readMemory(last).open?.usage.outputTokens ?? 0;
   let last: unknown;
   environment.on('heartbeat', (details: unknown) => {
     last = JSON.parse(JSON.stringify(details));
   });
-  void attempt(environment);
+  void attempt(environment, run);
   await emulator.waitFor(({ requests }) => requests[0]?.progress.landed === true);
-  const heard = (): boolean => JSON.stringify(last).includes('stormy');
-  while (!heard()) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (tokens() < 80) await new Promise((resolve) => setTimeout(resolve, 5));
   const atDeath = last;
   environment.cancel('CANCELLED');
   await emulator.waitFor(({ requests }) => requests[0]?.progress.usage !== undefined);
   return atDeath;
+}
+
+async function restRoute(): Promise<void> {
+  const atMs = Date.now();
+  await stored.store.reportFailure({
+    route,
+    reason: 'overloaded',
+    message: 'too busy',
+    status: 'down',
+    cooldownUntilMs: atMs + 60_000,
+    probeFromMs: atMs + 30_000,
+    atMs,
+  });
 }
 
 function after(details: unknown): MockActivityEnvironment {
@@ -109,16 +127,7 @@ describe.each(['sent', 'whole'] as const)('a call that the vendor bills as %s', 
 
   test('the route rests at the next attempt', async () => {
     const details = await dieInMidCall();
-    const atMs = Date.now();
-    await stored.store.reportFailure({
-      route,
-      reason: 'overloaded',
-      message: 'too busy',
-      status: 'down',
-      cooldownUntilMs: atMs + 60_000,
-      probeFromMs: atMs + 30_000,
-      atMs,
-    });
+    await restRoute();
     const failure = (await attempt(after(details))) as InfraError;
     expect(failure).toMatchObject({ code: 'overloaded', spared: true });
     expectNear(failure.spend);
@@ -181,6 +190,87 @@ describe.each([
     expect((spend.nanoUsd ?? 0) / billNanoUsd).toBeLessThanOrEqual(1.3);
   });
 });
+
+describe.each(['sent', 'whole'] as const)(
+  'a worker that died in what costs beside the calls of a run, billed as %s',
+  (billed) => {
+    beforeEach(() => setUp(billed));
+
+    test('a summary, and its route rests at the next attempt', async () => {
+      const turns: Message[] = Array.from({ length: 8 }, (_each, turn) => [
+        { role: 'user', blocks: [{ type: 'text', text: `Turn ${turn}. ${words}` }] } as const,
+        {
+          role: 'assistant',
+          vendor: 'anthropic',
+          model: 'm',
+          blocks: [{ type: 'text', text: `Answer ${turn}. ${words}` }],
+        } as const,
+      ]).flat();
+      const head = await stored.store.appendNode(input.head, turns);
+      const { storeId, definition } = input;
+      const compact = (): Promise<unknown> =>
+        activities.compact({
+          storeId,
+          definition,
+          head,
+          routeIndex: 0,
+          bounds: { windowTokens: 4_000, reserveTokens: 500, warnTokens: 0, compactTokens: 1_000 },
+          tier: 2,
+          isDue: true,
+          summary: { routeIndex: 0, windowTokens: 20_000 },
+          holder: 'run/1',
+        });
+      const details = await dieInMidCall(compact);
+      await restRoute();
+      const failure = (await attempt(after(details), compact)) as InfraError;
+      expect(failure).toMatchObject({ code: 'overloaded', spared: true });
+      expectNear(failure.spend);
+      expect(emulator.requests).toHaveLength(1);
+    });
+
+    test('a plan, and its route rests at the next attempt', async () => {
+      const fallback = {
+        strategy: 'escalate' as const,
+        reasoning: 'r',
+        action: { toolName: '' },
+        expectedOutcome: '',
+        confidence: 0.9,
+      };
+      const context = {
+        goal: 'Work.',
+        estimate: {
+          progressPercent: 1,
+          reasoning: 'r',
+          nextMilestone: '',
+          blockers: [],
+          isStuck: true,
+        },
+        steps: 1,
+        completedSteps: [],
+        facts: [],
+        failures: [],
+        trouble: { tool: '', code: 'loop' as const, message: 'm' },
+        tried: [],
+        exhaustedTools: [],
+      };
+      const plan = (): Promise<unknown> =>
+        activities.planRecovery({
+          ...input,
+          purpose: 'plan',
+          context,
+          fallback,
+          callIdPrefix: 'run',
+          thresholds: { actAt: 0.7, askAt: 0.4 },
+        });
+      const details = await dieInMidCall(plan);
+      await restRoute();
+      const result = (await attempt(after(details), plan)) as { source: string; spend: CallSpend };
+      expect(result.source).toBe('heuristic');
+      expectNear(result.spend);
+      expect(emulator.requests).toHaveLength(1);
+    });
+  },
+);
 
 describe('a call that ends without another attempt', () => {
   const price = { input: 1, cacheRead: 0.1, cacheWrite: 1.25, output: 5 };

@@ -19,6 +19,7 @@ import {
   noUsage,
 } from '../../workflows/core/budget/spend';
 import type { RunState } from '../../workflows/core/run/state';
+import { endOfSubagent } from '../../workflows/core/subagents/outcome';
 import type { UnstampedEvent } from '../support/builders';
 import { aPreparedRun, aRoute, anInfraError, takeAll } from '../support/builders';
 
@@ -115,6 +116,15 @@ describe('the ledger', () => {
     expect(costOf(charged)).toMatchObject({ unpricedCalls: 1, pricedUsd: 0.0015 });
   });
 
+  test('says unknown too where a call that nobody heard of again has no price', () => {
+    const most = { nanoUsd: 0, tokens: 900 };
+    const tokens = { ...noUsage, inputTokens: 300 };
+    const unpriced = estimatedSpend(undefined, { expected: tokens, known: noUsage, most });
+    const charged = chargeUnknown(run({ tokens: 5_000 }), 'a', noSpend, unpriced);
+    expect(costOf(charged)).toMatchObject({ unpricedCalls: 1, estimatedTokens: 300 });
+    expect(budgetLeft(charged)).toEqual({ tokens: 4_100 });
+  });
+
   test('holds nothing without a budget', () => {
     const { state, allowance } = reserve(run({}), 'a');
     expect({ allowance, reserved: state.budget.reserved }).toEqual({ reserved: {} });
@@ -166,6 +176,18 @@ describe('a run', () => {
         },
       },
     });
+  });
+
+  test('hands what is known, expected and possible on to its parent run', () => {
+    const state = aPreparedRun({ budget: { nanoUsd: 1_600_000 }, chain: [aRoute({ price })] });
+    const { phase } = takeAll(state, reply)[0];
+    if (phase.type !== 'ended') throw new Error(`the run is ${phase.type}`);
+    const end = endOfSubagent(phase.outcome);
+    if (end.type !== 'ended') throw new Error(`the subagent is ${end.type}`);
+    const parent = charge(run({ nanoUsd: 2_000_000 }), 't1', end.consumed.spend);
+    const { budgetUsd: _own, ...cost } = phase.outcome.report.cost;
+    expect(costOf(parent)).toEqual({ ...cost, budgetUsd: 0.002 });
+    expect(budgetLeft(parent)).toEqual({ nanoUsd: 2_000_000 - 1_650_000 });
   });
 
   test('gives each call what is left, and counts a failed one', () => {

@@ -3,7 +3,7 @@ import type { AgentDefinition } from '../../../activities/definitions/agent';
 
 /** How a round's calls break: their worker gets SIGKILL, or their connections are cut. */
 type Blow = 'kill' | 'cut';
-/** What follows: the call is tried again, its route rests by then, or its run is stopped or cancelled before. */
+/** What follows: the call is tried again, its route is cooling down by then, or its run is stopped or cancelled before. */
 type Sequel = 'retry' | 'rest' | 'stop' | 'cancel';
 
 /** Calls that are broken together. */

@@ -10,13 +10,14 @@ import { defined } from '../json';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import type { Allowance, CallSpend, RunCost } from './spend';
+import type { Allowance, CallSpend, EstimatedSpend, RunCost } from './spend';
 import { addSpend, boundOf, noSpend, noUsage, totalTokens, usdOf, usdText } from './spend';
 import type { BudgetSlice } from './state';
 
 /** All that was spent so far. */
 function ledgerOf({ budget, usage }: BudgetSlice): CallSpend & { readonly nanoUsd: number } {
-  return { usage, nanoUsd: budget.spentNanoUsd, estimated: budget.estimated };
+  const { spentNanoUsd, estimated } = budget;
+  return { usage, nanoUsd: spentNanoUsd, ...defined({ estimated }) };
 }
 
 /**
@@ -101,13 +102,24 @@ export function charge<State extends BudgetSlice>(
 ): State {
   const { [callId]: _released, ...reserved } = state.budget.reserved;
   const priced = { ...spend, nanoUsd: spend.nanoUsd ?? 0 };
-  const {
-    usage,
-    nanoUsd: spentNanoUsd = 0,
-    estimated = state.budget.estimated,
-  } = addSpend(ledgerOf(state), priced);
+  const { usage, nanoUsd: spentNanoUsd = 0, estimated } = addSpend(ledgerOf(state), priced);
   const unpricedCalls = state.budget.unpricedCalls + (spend.nanoUsd === undefined ? 1 : 0);
-  return { ...state, usage, budget: { reserved, spentNanoUsd, estimated, unpricedCalls } };
+  const budget = { reserved, spentNanoUsd, unpricedCalls, ...defined({ estimated }) };
+  return { ...state, usage, budget };
+}
+
+/** Where nothing is known: no expectation, and no bound but what was held. */
+const noGuess: EstimatedSpend = {
+  nanoUsd: 0,
+  tokens: 0,
+  mostNanoUsd: Infinity,
+  mostTokens: Infinity,
+};
+
+/** The lower of a bound and what `spent` leaves of what was held; 0 where only the other unit was held. */
+function mostLeft(held: number | undefined, spent: number, most: number): number {
+  const lower = Math.min(Math.max((held ?? Infinity) - spent, 0), most);
+  return Number.isFinite(lower) ? lower : 0;
 }
 
 /**
@@ -124,21 +136,17 @@ export function chargeUnknown<State extends BudgetSlice>(
   if (held === undefined && probably === undefined)
     return charge(charge(state, callId, known), callId, { usage: noUsage });
   const bound = boundOf(known);
-  const guess = probably?.estimated;
-  const mostOf = (limit = Infinity, spent: number, most = Infinity): number => {
-    const lowestMost = Math.min(Math.max(limit - spent, 0), most);
-    return lowestMost === Infinity ? 0 : lowestMost;
-  };
-  const mostNanoUsd = mostOf(held?.nanoUsd, bound.nanoUsd, guess?.mostNanoUsd);
-  const mostTokens = mostOf(held?.tokens, bound.tokens, guess?.mostTokens);
-  const { nanoUsd = 0, tokens = 0 } = guess ?? {};
+  const guess = probably?.estimated ?? noGuess;
+  const { nanoUsd, tokens } = guess;
+  const mostNanoUsd = mostLeft(held?.nanoUsd, bound.nanoUsd, guess.mostNanoUsd);
+  const mostTokens = mostLeft(held?.tokens, bound.tokens, guess.mostTokens);
   const estimated = {
     nanoUsd,
     tokens,
     mostNanoUsd: Math.max(mostNanoUsd, nanoUsd),
     mostTokens: Math.max(mostTokens, tokens),
   };
-  return charge(state, callId, addSpend(known, { ...noSpend, ...probably, estimated }));
+  return charge(state, callId, addSpend(known, { ...(probably ?? noSpend), estimated }));
 }
 
 /** Charges a failed call for what its attempts consumed; `probably` where nobody knows all of it. */
@@ -159,7 +167,8 @@ export function costOf(state: BudgetSlice & SnapshotSlice): RunCost {
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
   const spent = usdOf(spentNanoUsd);
   const bound = boundOf(ledgerOf(state));
-  const isEstimated = estimated.mostTokens > 0 || estimated.mostNanoUsd > 0;
+  const isEstimated =
+    estimated !== undefined && (estimated.mostTokens > 0 || estimated.mostNanoUsd > 0);
   return {
     ...(unpricedCalls === 0 ? { usd: spent } : { unpricedCalls, pricedUsd: spent }),
     ...(isEstimated

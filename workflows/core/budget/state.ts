@@ -5,8 +5,8 @@ import { noUsage } from './spend';
 /** A run's ledger, its subagents included. */
 interface BudgetState {
   readonly spentNanoUsd: number;
-  /** The part of what was spent that is an estimate, and its upper bound. */
-  readonly estimated: EstimatedSpend;
+  /** The part of what was spent that is an estimate, and its upper bound; absent if there is none. */
+  readonly estimated?: EstimatedSpend;
   /** Calls that consumed tokens of a model without a known price. */
   readonly unpricedCalls: number;
   /** The most that each call in flight may spend, by call id. */
@@ -23,7 +23,6 @@ export interface BudgetSlice {
 export const initialBudget: BudgetSlice = {
   budget: {
     spentNanoUsd: 0,
-    estimated: { nanoUsd: 0, tokens: 0, mostNanoUsd: 0, mostTokens: 0 },
     unpricedCalls: 0,
     reserved: {},
   },

@@ -2,7 +2,7 @@
 import { charge, chargeFailure, costOf } from '../budget/budget';
 import { cachedShareOf, noSpend } from '../budget/spend';
 import { keepCompaction, takeAppended } from '../context/compaction-phase';
-import type { Failure } from '../failure';
+import type { Failure, InfraError } from '../failure';
 import { guardCounts } from '../guard/state';
 import type { JsonValue } from '../json';
 import { defined, without } from '../json';
@@ -209,6 +209,20 @@ function activityOf(event: RunEvent): string | undefined {
   return isPreparation ? prepareCallId : undefined;
 }
 
+/** Charges what failed. A preparation that nobody heard of again has sent nothing. */
+function chargeFailed(
+  state: RunState,
+  callId: string,
+  type: RunEvent['type'],
+  failure: InfraError,
+): RunState {
+  if (type === 'model-call-failed')
+    return chargeFailedCall(state, callId, state.lastRouteIndex ?? 0, failure);
+  return type === 'run-preparation-failed'
+    ? charge(state, callId, failure.spend ?? noSpend)
+    : chargeFailure(state, callId, failure);
+}
+
 /** Keeps what a model call, a compaction, a plan, or the preparation gave and cost. */
 function keepResult(
   state: RunState,
@@ -217,11 +231,7 @@ function keepResult(
   event: RunEvent,
 ): RunState {
   const { type } = event;
-  if (type === 'model-call-failed')
-    return chargeFailedCall(state, callId, state.lastRouteIndex ?? 0, event.failure);
-  if (type === 'run-preparation-failed')
-    return charge(state, callId, event.failure.spend ?? noSpend);
-  if ('failure' in event) return chargeFailure(state, callId, event.failure);
+  if ('failure' in event) return chargeFailed(state, callId, type, event.failure);
   if (type === 'model-call-completed')
     return keepReply(without(state, 'unread'), callId, event.result, sentTexts);
   if (type === 'model-call-held-back')
