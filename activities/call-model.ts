@@ -9,7 +9,6 @@ import { retryNudge } from '../workflows/core/failover/stream-recovery';
 import { defined } from '../workflows/core/json';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
-import type { AttemptMemory } from './model-call/attempt-memory';
 import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
 import { checkRequest, outputRoom, measureParts } from './context/request-check';
@@ -32,7 +31,7 @@ import { InfraException } from './lifecycle/infra-exception';
 /** The reply that an earlier attempt kept; undefined if it kept none. */
 async function parkedReply(
   store: Store,
-  { reply }: AttemptMemory,
+  { reply }: Attempting['memory'],
 ): Promise<ModelReply | undefined> {
   if (reply === undefined) return undefined;
   // Written by `parkedIfNotTaken`, and checked by the store against its hash.
@@ -62,7 +61,7 @@ async function parkedIfNotTaken<Result>(
   }
 }
 
-function noteOf(input: CallModelInput, memory: AttemptMemory): string | undefined {
+function noteOf(input: CallModelInput, memory: Attempting['memory']): string | undefined {
   const lastFailure = memory.failures.at(-1);
   const nudge = lastFailure === undefined ? undefined : retryNudge(lastFailure, memory.partialText);
   const parts = [input.note, nudge].filter((part) => part !== undefined);
@@ -73,7 +72,7 @@ function requestOf(
   input: CallModelInput,
   definition: RunDefinition,
   messages: ModelRequest['messages'],
-  memory: AttemptMemory,
+  memory: Attempting['memory'],
 ): ModelRequest {
   const { config } = definition;
   const route = routeOf(definition, input);
@@ -106,8 +105,12 @@ async function callRoute(
   const asked = requestOf(input, definition, messages, attempting.memory);
   const call: MeasuredCall = { request: asked, route: routeName(route), provider, input };
   const measure = measureCall(call);
+  const maxOutputTokens = outputRoom(asked.maxOutputTokens, measure, input);
+  // Whatever becomes of this attempt, the lost ones before it have sent the same request.
+  attempting.meter.chargeLost({ measure, price: route.price, maxOutputTokens });
   const { parts, isTooLarge } = checkRequest(call, measure, input, config.compaction);
-  if (isTooLarge && parts !== undefined) return { headBefore, heldBack: parts };
+  if (isTooLarge && parts !== undefined)
+    return { headBefore, heldBack: parts, ...attempting.meter.spent() };
   await deps.learning?.record(store, config, messages, input.endedErrors ?? []);
   const take = async (reply: ModelReply): Promise<CallModelResult> => {
     const { vendor } = provider;
@@ -126,7 +129,6 @@ async function callRoute(
   };
   const parked = await parkedReply(store, attempting.memory);
   if (parked !== undefined) return take(parked);
-  const maxOutputTokens = outputRoom(asked.maxOutputTokens, measure, input);
   const request = { ...asked, maxOutputTokens };
   const { routeIndex, probe } = input;
   const holder = `${input.idPrefix}/${input.iteration}`;

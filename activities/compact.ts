@@ -50,7 +50,11 @@ interface Work extends SummaryWork {
  * Errors: ApplicationFailure whose type is a failover reason of the summarizing route, or a system failure code.
  */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactResult> {
-  return withAttempts(input.allowance, (attempting) => compactTranscript(deps, input, attempting));
+  return withAttempts(
+    input.allowance,
+    (attempting) => compactTranscript(deps, input, attempting),
+    input.summary === undefined ? 'never' : 'always',
+  );
 }
 
 async function compactTranscript(
@@ -74,7 +78,7 @@ async function compactTranscript(
     measure: before,
   };
   if (input.isDue !== true && fitsBounds(before, input.bounds))
-    return { ...unchanged, isNeedless: true };
+    return { ...unchanged, isNeedless: true, ...attempting.meter.spent() };
   const made = input.tier === 1 ? { messages: await stripped(work) } : await summarized(work);
   const spent = attempting.meter.spent();
   if ('failure' in made) return { ...unchanged, ...spent, ...made };

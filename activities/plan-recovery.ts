@@ -1,16 +1,16 @@
 /** The activity `planRecovery`: a learned pattern first, then the model, then the core's own heuristic; each plan is checked. */
-import { Context } from '@temporalio/activity';
 import { failureMessageChars } from '../workflows/core/limits';
 import type { Message } from '../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/recovery/ports';
 import type { ProposedToolCall } from '../workflows/core/tools/ports';
 import type { RecoveryAction, RecoverySource } from '../workflows/core/recovery/action';
-import { defined } from '../workflows/core/json';
 import type { ActivityDeps, Feature, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { LearnedAction } from './definitions/feature-hooks';
-import { withHeartbeat, withQueueTime } from './lifecycle/activity-lifecycle';
+import { withQueueTime } from './lifecycle/activity-lifecycle';
 import { resultBlock } from './model-call/pending-results';
+import type { Attempting } from './model-call/route-attempt';
+import { withAttempts } from './model-call/route-attempt';
 import { boundText, sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
@@ -31,6 +31,7 @@ interface Place {
   readonly definition: RunDefinition;
   readonly input: PlanRecoveryInput;
   readonly messages: readonly Message[];
+  readonly attempting: Attempting;
 }
 
 /** A plan that passed its checks. */
@@ -125,57 +126,52 @@ async function ask<Answer>(place: Place, wanted: WantedAnswer<Answer>): Promise<
     maxOutputTokens: answerTokens,
     timeoutMs: limits.recoveryPlanTimeoutMs,
     retries: input.probe === true ? 0 : limits.streamRetries,
-    lostAttempts: Context.current().info.attempt - 1,
     holder: `${input.idPrefix}/${input.iteration}/recovery`,
     clock: deps.clock,
-    ...defined({ allowance: input.allowance }),
+    attempting: place.attempting,
   });
 }
 
 function resultOf(
+  { attempting }: Place,
   plan: CheckedPlan,
   source: RecoverySource,
-  more: Pick<PlanRecoveryResult, 'patternId' | 'problem' | 'spend' | 'estimate'>,
+  more: Pick<PlanRecoveryResult, 'patternId' | 'problem' | 'estimate'> = {},
 ): PlanRecoveryResult {
-  return { ...plan, source, digest: contentHash(canonicalJson(plan.action)), ...more };
+  const digest = contentHash(canonicalJson(plan.action));
+  return { ...plan, source, digest, ...more, ...attempting.meter.spent() };
 }
 
 function shownProblem(problem: string): string {
   return boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300);
 }
 
-async function fallBack(
-  place: Place,
-  problem: string,
-  spent: Pick<PlanRecoveryResult, 'spend'>,
-): Promise<PlanRecoveryResult> {
+async function fallBack(place: Place, problem: string): Promise<PlanRecoveryResult> {
   const { fallback } = place.input;
   const checked = await check(place, fallback);
   const { parameters: _unusable, ...inWords } = fallback.action;
   const plan = typeof checked === 'string' ? { action: { ...fallback, action: inWords } } : checked;
-  return resultOf(plan, 'heuristic', { problem: shownProblem(problem), ...spent });
+  return resultOf(place, plan, 'heuristic', { problem: shownProblem(problem) });
 }
 
 async function plan(place: Place): Promise<PlanRecoveryResult> {
   const known = await learned(place);
   const fitting = known && (await check(place, known));
   if (known !== undefined && typeof fitting === 'object')
-    return resultOf(fitting, 'pattern', { patternId: known.patternId });
-  const { spend, ...reply } = await ask(place, wantedPlan(place.input.thresholds));
-  const spent = defined({ spend });
-  if ('problem' in reply) return fallBack(place, reply.problem, spent);
+    return resultOf(place, fitting, 'pattern', { patternId: known.patternId });
+  const reply = await ask(place, wantedPlan(place.input.thresholds));
+  if ('problem' in reply) return fallBack(place, reply.problem);
   const checked = await check(place, reply.answer);
   return typeof checked === 'string'
-    ? fallBack(place, `the plan cannot be used: ${checked}`, spent)
-    : resultOf(checked, 'model', spent);
+    ? fallBack(place, `the plan cannot be used: ${checked}`)
+    : resultOf(place, checked, 'model');
 }
 
 async function estimate(place: Place): Promise<PlanRecoveryResult> {
-  const { spend, ...reply } = await ask(place, wantedEstimate);
-  return resultOf({ action: place.input.fallback }, 'model', {
-    ...defined({ spend }),
-    ...('answer' in reply ? { estimate: reply.answer } : { problem: shownProblem(reply.problem) }),
-  });
+  const reply = await ask(place, wantedEstimate);
+  const said =
+    'answer' in reply ? { estimate: reply.answer } : { problem: shownProblem(reply.problem) };
+  return resultOf(place, { action: place.input.fallback }, 'model', said);
 }
 
 /**
@@ -185,15 +181,16 @@ async function estimate(place: Place): Promise<PlanRecoveryResult> {
  * Errors: ApplicationFailure such as `store_unavailable`; the core then uses its heuristic.
  */
 function planRecovery(deps: ActivityDeps, input: PlanRecoveryInput): Promise<PlanRecoveryResult> {
-  return withHeartbeat(
-    () => input.purpose,
-    async () => {
+  return withAttempts(
+    input.allowance,
+    async (attempting) => {
       const store = storeOf(deps, input.storeId);
       const messages = await messagesOf(store, input);
       const definition = offered(await loadDefinition(deps, input.definition), messages);
-      const place: Place = { deps, store, definition, input, messages };
+      const place: Place = { deps, store, definition, input, messages, attempting };
       return input.purpose === 'estimate' ? estimate(place) : plan(place);
     },
+    input.routeIndex === undefined ? 'never' : 'always',
   );
 }
 

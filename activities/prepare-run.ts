@@ -11,6 +11,7 @@ import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
 import { agentNames, storeOf } from './definitions/activity-deps';
 import type { ResolvedAgent } from './definitions/agent-catalog';
+import { countAllTokens } from './measure/count-tokens';
 import { InfraException } from './lifecycle/infra-exception';
 import { knowledgeOfAgent, withAlternatives } from './knowledge/knowledge-of-agent';
 import { appendPending } from './model-call/pending-results';
@@ -225,6 +226,7 @@ export async function prepareRun(
       flags: input.flags,
       definition,
       storeId: store.id,
+      firstTokens: countAllTokens([agent.system, JSON.stringify(agent.tools), goal].join('\n')),
       completion,
       chain,
       tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,

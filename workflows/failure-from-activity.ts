@@ -5,7 +5,10 @@ import {
   CancelledFailure,
   TimeoutFailure,
 } from '@temporalio/common';
+import type { CallSpend } from './core/budget/spend';
+import { addSpend } from './core/budget/spend';
 import type { InfraError } from './core/failure';
+import { defined } from './core/json';
 import { infraPolicies } from './core/errors/failure-policy';
 import { failureMessageChars } from './core/limits';
 
@@ -22,6 +25,23 @@ function isInfraError(value: unknown): value is InfraError {
 
 function infra(code: InfraError['code'], message: string): InfraError {
   return { kind: 'infra', code, message: message.slice(0, failureMessageChars) };
+}
+
+interface HeardSpend {
+  readonly spend: CallSpend;
+  /** Of the request in flight. */
+  readonly open?: CallSpend;
+}
+
+function isHeardSpend(details: unknown): details is HeardSpend {
+  return typeof details === 'object' && details !== null && 'spend' in details;
+}
+
+/** What an activity had consumed when it was last heard of, as the heartbeats of model calls tell it. */
+function lastHeardSpend(details: unknown): Pick<InfraError, 'spend' | 'spendUnknown'> {
+  if (!isHeardSpend(details)) return { spendUnknown: true };
+  const { spend, open } = details;
+  return open === undefined ? { spend, spendUnknown: true } : { spend: addSpend(spend, open) };
 }
 
 /**
@@ -45,9 +65,11 @@ export function failureFromActivity(
   if (cause instanceof CancelledFailure) {
     const cancelled = infra('worker_lost', 'The activity was cancelled.');
     const [details] = cause.details;
-    return isInfraError(details) && details.spend !== undefined
-      ? { ...cancelled, spend: details.spend }
-      : cancelled;
+    // Temporal's own word for an activity that was not running: earlier attempts may have been, and their heartbeats are gone.
+    if (!isInfraError(details))
+      return details === undefined ? cancelled : { ...cancelled, spendUnknown: true };
+    const { spend, spendUnknown } = details;
+    return { ...cancelled, ...defined({ spend, spendUnknown }) };
   }
   if (cause instanceof TimeoutFailure)
     return {
@@ -55,7 +77,7 @@ export function failureFromActivity(
         timedOut,
         `The activity ran into its ${cause.timeoutType} limit: its worker died or it took too long. Look at the workers, or raise the limit.`,
       ),
-      spendUnknown: true,
+      ...lastHeardSpend(cause.lastHeartbeatDetails),
     };
   return infra('worker_lost', cause instanceof Error ? cause.message : String(cause));
 }

@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import { z } from 'zod';
 import type { CompactInput } from '../../workflows/core/context/ports';
 import type { InfraError } from '../../workflows/core/failure';
+import { routeName } from '../../workflows/core/failover/provider-health';
 import { defined } from '../../workflows/core/json';
 import { weighTextTokens } from '../../workflows/core/context/token-factors';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
@@ -10,7 +11,6 @@ import { spendSchema } from '../model-call/attempt-memory';
 import type { ModelRequest } from '../providers/provider';
 import type { Attempting, MeasuredRequest, OpenRoute } from '../model-call/route-attempt';
 import { onRoute, providerOf, routeOf, sendAttempt } from '../model-call/route-attempt';
-import { CallMeter } from '../model-call/call-meter';
 import type { Store } from '../stores/store';
 import { contentHash } from '../stores/content-hash';
 import { measureCall } from '../measure/call-measure';
@@ -50,7 +50,8 @@ export async function summarizeRecord(
   lines: readonly string[],
 ): Promise<readonly PartSummary[] | InfraError> {
   const { windowTokens, tokenFactors, routeIndex } = summary;
-  const { provider, model } = routeOf(definition, summary);
+  const route = routeOf(definition, summary);
+  const { provider, model } = route;
   const factors = tokenFactors ?? initialTokenFactors(providerOf(deps, provider).wire, model);
   const maxOutputTokens = Math.max(256, Math.min(summaryTokens, Math.floor(windowTokens / 8)));
   const room = Math.floor(windowTokens * filledShare) - maxOutputTokens - frameTokens;
@@ -59,25 +60,43 @@ export async function summarizeRecord(
     Math.ceil(weighTextTokens(countTextTokens(text), factors)),
   );
   const holder = `${input.holder}/summary`;
+  const place = { route: routeName(route), provider: providerOf(deps, route.provider) };
+  const asked = chunks.map((chunk, index): AskedPart => {
+    const prompt = summaryPrompt(chunk, index + 1, chunks.length);
+    const request: ModelRequest = {
+      model,
+      system: summarySystem,
+      messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
+      tools: [],
+      maxOutputTokens,
+    };
+    const measure = measureCall({ request, ...place, input: defined({ tokenFactors }) });
+    return { prompt, key: partKey(holder, place.route, prompt), request, measure };
+  });
+  const parts: PartSummary[] = [];
+  for (const { key } of asked) {
+    const part = await keptPart(store, key, attempting);
+    if (part === undefined) break;
+    parts.push(part);
+  }
+  const [next] = asked.slice(parts.length);
+  if (next === undefined) return parts;
+  // Whatever becomes of this attempt, the lost ones before it have sent the first part that is not kept.
+  attempting.meter.chargeLost({ measure: next.measure, price: route.price, maxOutputTokens });
   return onRoute(deps, { store, definition, routeIndex, holder }, async (open) => {
-    const parts: PartSummary[] = [];
-    for (const [index, chunk] of chunks.entries()) {
-      const prompt = summaryPrompt(chunk, index + 1, chunks.length);
-      const request: ModelRequest = {
-        model,
-        system: summarySystem,
-        messages: [{ role: 'user', blocks: [{ type: 'text', text: prompt }] }],
-        tools: [],
-        maxOutputTokens,
-      };
-      const call = { request, route: open.call.route, provider: open.provider };
-      const measure = measureCall({ ...call, input: defined({ tokenFactors }) });
-      const part = await summarizePart(open, { prompt, request, measure }, attempting, input);
+    for (const missing of asked.slice(parts.length)) {
+      const part = await summarizePart(open, missing, attempting);
       if ('kind' in part) return part;
       parts.push(part);
     }
     return parts;
   });
+}
+
+/** A part before it is sent. */
+interface AskedPart extends MeasuredRequest {
+  readonly prompt: string;
+  readonly key: string;
 }
 
 const texts = z.array(z.string());
@@ -87,41 +106,45 @@ const keptPartSchema = z.object({
   part: partSchema,
   activityId: z.string(),
   spend: spendSchema,
+  sent: z.number(),
 });
 
-/** Summarizes one part, unless that was done before. What earlier parts and attempts consumed counts against the allowance. */
+function partKey(holder: string, route: string, prompt: string): string {
+  return `summary/${contentHash(`${holder}\n${route}\n${prompt}`)}`;
+}
+
+/** A part that was summarized before. What this activity had consumed by then counts. */
+async function keptPart(
+  store: Store,
+  key: string,
+  attempting: Attempting,
+): Promise<PartSummary | undefined> {
+  const known = await store.getTool(key);
+  if (known.type !== 'finished') return undefined;
+  const kept = keptPartSchema.safeParse(JSON.parse(known.outcome)).data;
+  if (kept?.activityId === Context.current().info.activityId) attempting.meter.resume(kept);
+  return kept?.part;
+}
+
+/** Summarizes one part, and keeps it. */
 async function summarizePart(
   open: OpenRoute,
-  { prompt, ...asked }: MeasuredRequest & { readonly prompt: string },
+  { prompt, key, ...asked }: AskedPart,
   attempting: Attempting,
-  { allowance }: CompactInput,
 ): Promise<PartSummary | InfraError> {
   const { store, call, clock } = open;
-  const key = `summary/${contentHash(`${call.holder}\n${call.route}\n${prompt}`)}`;
   const inputDigest = contentHash(prompt);
-  const known = await store.beginTool({ key, tool: 'summary', inputDigest, startedAtMs: clock() });
-  const { activityId } = Context.current().info;
-  const kept =
-    known.type === 'finished' ? keptPartSchema.safeParse(JSON.parse(known.outcome)) : undefined;
-  if (kept?.success === true) {
-    if (kept.data.activityId === activityId) attempting.meter.resume(kept.data.spend);
-    return kept.data.part;
-  }
-  if (attempting.meter.hasAdmitted) {
-    // The first part that was sent has charged the lost attempts.
-    const { spend } = attempting.meter;
-    attempting.meter = new CallMeter({ allowance, spend, lostAttempts: 0 });
-    attempting.memory = { ...attempting.memory, failures: [], partialText: '', spend };
-    attempting.partialText = '';
-  }
+  await store.beginTool({ key, tool: 'summary', inputDigest, startedAtMs: clock() });
   const reply = await sendAttempt(open, attempting, asked);
+  attempting.memory = { ...attempting.memory, failures: [], partialText: '' };
+  attempting.partialText = '';
   const problem = summaryProblem(reply);
   if (problem !== undefined) {
     const message = `${call.route} gave no usable summary of the conversation: ${problem}.`;
     return { kind: 'infra', code: 'format', message, route: call.route };
   }
   const part = readPartSummary(reply);
-  const { spend } = attempting.meter;
-  await store.finishTool(key, JSON.stringify({ part, activityId, spend }));
+  const { activityId } = Context.current().info;
+  await store.finishTool(key, JSON.stringify({ part, activityId, ...attempting.meter.reading() }));
   return part;
 }

@@ -20,8 +20,9 @@ import {
 import type { JsonQuestion } from '../model-call/ask-for-json';
 import { parsedJson } from '../providers/untrusted-json';
 import { askForJson } from '../model-call/ask-for-json';
+import type { Attempting } from '../model-call/route-attempt';
+import { beat, withAttempts } from '../model-call/route-attempt';
 import { canonicalJson, contentHash } from '../stores/content-hash';
-import { isJsonObject } from '../tools/input-schema';
 import { sanitizeText } from '../untrusted/sanitizer';
 import { knowledgeByRules } from './knowledge-by-rules';
 import { mayReplace } from './tool-purpose';
@@ -83,18 +84,12 @@ function merged(said: z.infer<typeof saidTools>, tools: readonly KnownTool[]): T
 /** Which route to ask about which tools, and the budget; absent: no limit. */
 export type KnowledgeQuestion = Pick<
   JsonQuestion<ToolKnowledge>,
-  'store' | 'provider' | 'route' | 'limits' | 'clock' | 'allowance'
-> & { readonly tools: readonly KnownTool[] };
+  'store' | 'provider' | 'route' | 'limits' | 'clock'
+> & { readonly tools: readonly KnownTool[]; readonly allowance?: Allowance };
 
 /** Knowledge, and what it cost to ask for it, if anything. */
 export interface MadeKnowledge extends Pick<PrepareRunResult, 'spend'> {
   readonly knowledge: ToolKnowledge;
-}
-
-/** Earlier attempts of this activity that asked a model, as heartbeat details report them. */
-function attemptsThatAsked(details: unknown): number {
-  const asked = isJsonObject(details) ? details['askedForKnowledge'] : undefined;
-  return typeof asked === 'number' ? asked : 0;
 }
 
 /**
@@ -106,11 +101,11 @@ function attemptsThatAsked(details: unknown): number {
  */
 export async function knowledgeByModel({
   tools,
+  allowance,
   ...question
 }: KnowledgeQuestion): Promise<MadeKnowledge> {
   const { store, route } = question;
-  const context = Context.current();
-  const { info } = context;
+  const { info } = Context.current();
   const definitions = canonicalJson(
     tools.map(({ name, description, inputSchema, effect }) => ({
       name,
@@ -120,33 +115,37 @@ export async function knowledgeByModel({
     })),
   );
   const digest = contentHash(canonicalJson([1, route.provider, route.model, definitions]));
-  const lostAttempts = attemptsThatAsked(info.heartbeatDetails);
-  let asked = lostAttempts;
-  const { spend, ...reply } = await askForJson<ToolKnowledge>({
-    ...question,
-    system,
-    schema: z.object({ tools: saidTools }).transform((said) => merged(said.tools, tools)),
-    prompt: definitions.slice(0, definitionChars),
-    maxOutputTokens: answerTokens,
-    timeoutMs: patienceMs,
-    retries: 0,
-    known: async () => {
-      const json = (await store.patterns.knowledge(digest)) ?? '';
-      const { data } = toolKnowledgeSchema.safeParse(parsedJson(json));
-      if (data !== undefined) return data;
-      asked += 1;
-      context.heartbeat({ askedForKnowledge: asked });
-      return undefined;
-    },
-    lostAttempts,
-    holder: `${info.workflowExecution?.workflowId ?? ''}/${info.activityId}`,
-  });
-  const spent = defined({ spend });
-  if (!('answer' in reply)) return { knowledge: knowledgeByRules(tools), ...spent };
-  // Without the store, the next run asks again.
-  if (asked > lostAttempts)
-    await store.patterns.keepKnowledge(digest, canonicalJson(reply.answer)).catch(() => undefined);
-  return { knowledge: reply.answer, ...spent };
+  let isKnown = false;
+  const ask = async (attempting: Attempting): Promise<MadeKnowledge> => {
+    const reply = await askForJson<ToolKnowledge>({
+      ...question,
+      attempting,
+      system,
+      schema: z.object({ tools: saidTools }).transform((said) => merged(said.tools, tools)),
+      prompt: definitions.slice(0, definitionChars),
+      maxOutputTokens: answerTokens,
+      timeoutMs: patienceMs,
+      retries: 0,
+      known: async () => {
+        const json = (await store.patterns.knowledge(digest)) ?? '';
+        const { data } = toolKnowledgeSchema.safeParse(parsedJson(json));
+        isKnown = data !== undefined;
+        return data;
+      },
+      holder: `${info.workflowExecution?.workflowId ?? ''}/${info.activityId}`,
+    });
+    // The rest of the activity may fail, and be tried again.
+    beat(attempting);
+    const spent = attempting.meter.spent();
+    if (!('answer' in reply)) return { knowledge: knowledgeByRules(tools), ...spent };
+    // Without the store, the next run asks again.
+    if (!isKnown)
+      await store.patterns
+        .keepKnowledge(digest, canonicalJson(reply.answer))
+        .catch(() => undefined);
+    return { knowledge: reply.answer, ...spent };
+  };
+  return withAttempts(allowance, ask, 'perhaps');
 }
 
 /** Creates it, or reads it from the store; reports what it cost, within the run's budget. */

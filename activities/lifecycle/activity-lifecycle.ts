@@ -15,14 +15,16 @@ const quietBeatMs = 10_000;
  * Runs an activity's work with heartbeats until it ends. A heartbeat says that the worker is alive, not that there is progress;
  * stalls have deadlines of their own (ADR 0007).
  *
- * `details` is read at each heartbeat and reaches the next attempt. `work` gets a function that tells whether two beats were
- * further apart than the server waits, since this process was stopped or its event loop was blocked: the server may then have
- * given the attempt up, whatever is beaten later. The clock is monotonic.
+ * `details` is read at each heartbeat and reaches the next attempt. `first`: whether a heartbeat goes out at once; later leaves
+ * the one that the SDK never holds back to the work. `work` gets a function that tells whether two beats were further apart than
+ * the server waits, since this process was stopped or its event loop was blocked: the server may then have given the attempt up,
+ * whatever is beaten later. The clock is monotonic.
  * Errors: what the work throws, mapped by `error-mapping.ts`.
  */
 export async function withHeartbeat<Result>(
   details: () => unknown,
   work: (isGivenUp: () => boolean) => Promise<Result>,
+  first: 'at-once' | 'later' = 'at-once',
 ): Promise<Result> {
   const context = Context.current();
   const timeoutMs = context.info.heartbeatTimeoutMs ?? 0;
@@ -32,7 +34,7 @@ export async function withHeartbeat<Result>(
     if (!isGivenUp()) beatAtMs = performance.now();
     context.heartbeat(details());
   };
-  beat();
+  if (first === 'at-once') beat();
   const timer = setInterval(beat, timeoutMs > 0 ? timeoutMs / beatsPerTimeout : quietBeatMs);
   try {
     return await work(isGivenUp);

@@ -1,7 +1,10 @@
 /** Whether the budget allows a request: its highest cost against what its call may spend. */
-import type { Allowance, CallSpend, ModelPrice } from '../../workflows/core/budget/spend';
+import type { Allowance, CallSpend, ModelPrice, Usage } from '../../workflows/core/budget/spend';
 import {
   affordableOutputTokens,
+  boundOf,
+  costNanoUsd,
+  estimatedSpend,
   noUsage,
   totalTokens,
   usdText,
@@ -33,11 +36,12 @@ function mostInputTokens({ tokens, countedTokens }: PaidRequest['measure']): num
   return Math.ceil(countedTokens + fresh * measureMargin) + fixedMargin;
 }
 
-/** What is left after some was spent. */
+/** What is left after some was spent, an estimate counted at its upper bound. */
 export function leftOf({ nanoUsd, tokens }: Allowance, spend: CallSpend): Allowance {
+  const bound = boundOf(spend);
   return defined({
-    nanoUsd: nanoUsd === undefined ? undefined : nanoUsd - (spend.nanoUsd ?? 0),
-    tokens: tokens === undefined ? undefined : tokens - totalTokens(spend.usage),
+    nanoUsd: nanoUsd === undefined ? undefined : nanoUsd - bound.nanoUsd,
+    tokens: tokens === undefined ? undefined : tokens - bound.tokens,
   });
 }
 
@@ -90,12 +94,43 @@ function overBudgetMessage(
   return `the next model call may take ${parts.join(' and ')}`;
 }
 
-/** The most that one request may have consumed, for a worker that died. */
-export function worstSpend({ measure, price, maxOutputTokens }: PaidRequest): CallSpend {
-  const inputTokens = mostInputTokens(measure);
-  const usage = { ...noUsage, inputTokens, outputTokens: maxOutputTokens };
-  const tokens = inputTokens + maxOutputTokens;
-  if (price === undefined) return { usage, estimated: { nanoUsd: 0, tokens } };
-  const nanoUsd = worstRequestNanoUsd(price, inputTokens, maxOutputTokens);
-  return { usage, nanoUsd, estimated: { nanoUsd, tokens } };
+/** Shortest prompt that vendors cache, in tokens. Source: Anthropic's and OpenAI's guides to prompt caching. */
+const leastCachedTokens = 1_024;
+
+/** What the request's input probably counts as: what the vendor counted before is in its cache, if it is long enough. */
+function expectedInput({ tokens, countedTokens }: PaidRequest['measure']): Usage {
+  const cacheReadTokens = countedTokens < leastCachedTokens ? 0 : Math.min(countedTokens, tokens);
+  return { ...noUsage, inputTokens: tokens - cacheReadTokens, cacheReadTokens };
+}
+
+/**
+ * What a request consumed that returned no complete reply: the vendor's own count as far as it gave one, `outputTokens` of what
+ * arrived, and, as the upper bound, the whole reply that it asked for.
+ */
+export function brokenSpend(
+  { measure, price, maxOutputTokens }: PaidRequest,
+  reported: Usage | undefined,
+  outputTokens: number,
+): CallSpend {
+  const known = reported === undefined ? noUsage : { ...reported, outputTokens: 0 };
+  const input = reported === undefined ? expectedInput(measure) : known;
+  const inputTokens = reported === undefined ? mostInputTokens(measure) : totalTokens(known);
+  const mostOutput = Math.max(maxOutputTokens, outputTokens);
+  const nanoUsd = price === undefined ? 0 : mostNanoUsd(price, reported, inputTokens, mostOutput);
+  return estimatedSpend(price, {
+    expected: { ...input, outputTokens },
+    known,
+    most: { nanoUsd, tokens: inputTokens + mostOutput },
+  });
+}
+
+function mostNanoUsd(
+  price: ModelPrice,
+  reported: Usage | undefined,
+  inputTokens: number,
+  outputTokens: number,
+): number {
+  return reported === undefined
+    ? worstRequestNanoUsd(price, inputTokens, outputTokens)
+    : costNanoUsd(price, { ...reported, outputTokens });
 }

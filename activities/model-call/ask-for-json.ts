@@ -4,26 +4,19 @@ import { Context } from '@temporalio/activity';
 import type { z } from 'zod';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Limits } from '../../workflows/core/limits';
-import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
-import { noSpend, totalTokens } from '../../workflows/core/budget/spend';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import { countAllTokens } from '../measure/count-tokens';
-import type {
-  BrokenReply,
-  ModelReply,
-  ModelRequest,
-  OutputSchema,
-  Provider,
-} from '../providers/provider';
+import type { ModelReply, ModelRequest, OutputSchema, Provider } from '../providers/provider';
 import type { Store } from '../stores/store';
 import { objectsInText } from '../untrusted/json-in-text';
 import type { PaidRequest } from './allowance';
-import { CallMeter } from './call-meter';
 import { replyText } from './reply-text';
+import type { Attempting } from './route-attempt';
+import { beat } from './route-attempt';
 import type { RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall } from './shared-health';
 
@@ -50,18 +43,15 @@ export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
   readonly retries: number;
   /** The answer, if it is there already: then nothing is sent. */
   readonly known?: () => Promise<Answer | undefined>;
-  readonly allowance?: Allowance;
-  /** Earlier attempts that may have asked and never reported: their workers died. */
-  readonly lostAttempts: number;
+  /** Counts each request, and reports it in heartbeats. */
+  readonly attempting: Attempting;
   /** Stable over attempts: who probes a recovering route. */
   readonly holder: string;
   readonly clock: () => number;
 }
 
-type Answered<Answer> = { readonly answer: Answer } | { readonly problem: string };
-
-/** The answer or why there is none, and what asking consumed, if anything. */
-export type JsonReply<Answer> = Answered<Answer> & { readonly spend?: CallSpend };
+/** The answer, or why there is none. */
+export type JsonReply<Answer> = { readonly answer: Answer } | { readonly problem: string };
 
 function paidRequest(question: JsonQuestion<unknown>): PaidRequest {
   const { route, system, prompt, output } = question;
@@ -76,15 +66,14 @@ function paidRequest(question: JsonQuestion<unknown>): PaidRequest {
 /** Sends until there is a reply, or retries or the budget are exhausted. The meter counts each request. */
 async function sendWithRetries(
   question: JsonQuestion<unknown>,
-  meter: CallMeter,
   signal: AbortSignal,
   retries: number,
 ): Promise<ModelReply> {
-  const { provider, limits, route, system, prompt, output } = question;
+  const { provider, limits, route, system, prompt, output, attempting } = question;
+  const { meter } = attempting;
   const paid = paidRequest(question);
   let isStructured = output !== undefined && route.toolProtocol === 'native';
   for (let failures = 0; ; failures += 1) {
-    let broken: BrokenReply | undefined;
     const request: ModelRequest = {
       model: route.model,
       system,
@@ -94,6 +83,7 @@ async function sendWithRetries(
       temperature,
       ...(isStructured && output !== undefined ? { output } : {}),
     };
+    beat(attempting);
     try {
       const reply = await provider.send(request, {
         signal,
@@ -101,15 +91,15 @@ async function sendWithRetries(
         betweenBytesMs: limits.betweenBytesMs,
         thinkingMs: limits.thinkingMs,
         onText: () => undefined,
-        onBroken: (what) => {
-          broken = what;
+        onSending: (progress) => {
+          meter.sending(progress);
         },
       });
       meter.chargeReply(reply);
       return reply;
     } catch (thrown) {
       const failure = failureOf(provider, thrown);
-      meter.chargeBroken(broken, signal.aborted ? undefined : failure);
+      meter.chargeBroken(signal.aborted ? undefined : failure);
       // Older models and servers do not know the format; the prompt asks for it too.
       const isUnknownFormat = failure.code === 'format' && isStructured;
       if (isUnknownFormat) isStructured = false;
@@ -125,13 +115,12 @@ async function sendWithRetries(
 /** Sends, and reports the route's health, before another run may probe. */
 async function sendReported(
   question: JsonQuestion<unknown>,
-  meter: CallMeter,
   signal: AbortSignal,
   { call, isProbe }: { readonly call: RouteCall; readonly isProbe: boolean },
 ): Promise<ModelReply> {
   const { store, provider, clock } = question;
   try {
-    const reply = await sendWithRetries(question, meter, signal, isProbe ? 0 : question.retries);
+    const reply = await sendWithRetries(question, signal, isProbe ? 0 : question.retries);
     await reportAnsweredCall(store, call, clock());
     return reply;
   } catch (thrown) {
@@ -145,7 +134,7 @@ function failureOf(provider: Provider, thrown: unknown): InfraError {
 }
 
 /** The first object of the reply that has the wanted shape. */
-function readAnswer<Answer>(schema: z.ZodType<Answer>, reply: ModelReply): Answered<Answer> {
+function readAnswer<Answer>(schema: z.ZodType<Answer>, reply: ModelReply): JsonReply<Answer> {
   if (reply.stopReason !== 'end') return { problem: `the reply ended as ${reply.stopReason}` };
   for (const value of objectsInText(replyText(reply))) {
     const read = schema.safeParse(value);
@@ -158,15 +147,16 @@ function readAnswer<Answer>(schema: z.ZodType<Answer>, reply: ModelReply): Answe
  * Asks once.
  *
  * Contract: called in an activity. Resolves even if the provider fails; rejects only when the activity is cancelled or the
- * worker shuts down. Requests that failed, and those of workers that died, are part of `spend`.
+ * worker shuts down. Requests that failed, and those of workers that died, are charged to the meter.
  * Source: R-REC-3. The adapter omits the temperature if its API refuses one.
  */
 export async function askForJson<Answer>(
   question: JsonQuestion<Answer>,
 ): Promise<JsonReply<Answer>> {
-  const { store, provider, route, limits, clock, timeoutMs, lostAttempts } = question;
+  const { store, provider, route, limits, clock, timeoutMs, attempting } = question;
   const { cancellationSignal } = Context.current();
-  const meter = new CallMeter({ allowance: question.allowance, spend: noSpend, lostAttempts });
+  // Whatever becomes of this attempt, even if a dead worker left its answer: the lost ones before it have sent the same request.
+  attempting.meter.chargeLost(paidRequest(question));
   const call: RouteCall = {
     route: routeName(route),
     holder: question.holder,
@@ -175,23 +165,17 @@ export async function askForJson<Answer>(
   };
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([cancellationSignal, deadline]);
-  const ask = async (): Promise<Answered<Answer>> => {
-    try {
-      // What dead workers may have consumed is charged even if one of them left its answer.
-      if (lostAttempts > 0) meter.chargeLost(paidRequest(question));
-      const known = await question.known?.();
-      if (known !== undefined) return { answer: known };
-      const reply = await admitted(store, call, (admission) =>
-        sendReported(question, meter, signal, { call, isProbe: admission === 'probe' }),
-      );
-      return readAnswer(question.schema, reply);
-    } catch (thrown) {
-      if (cancellationSignal.aborted) throw interruption() ?? thrown;
-      if (deadline.aborted) return { problem: `no answer within ${timeoutMs} ms` };
-      const failure = failureOf(provider, thrown);
-      return { problem: `${failure.code}: ${failure.message}` };
-    }
-  };
-  const answered = await ask();
-  return totalTokens(meter.spend.usage) === 0 ? answered : { ...answered, spend: meter.spend };
+  try {
+    const known = await question.known?.();
+    if (known !== undefined) return { answer: known };
+    const reply = await admitted(store, call, (admission) =>
+      sendReported(question, signal, { call, isProbe: admission === 'probe' }),
+    );
+    return readAnswer(question.schema, reply);
+  } catch (thrown) {
+    if (cancellationSignal.aborted) throw interruption() ?? thrown;
+    if (deadline.aborted) return { problem: `no answer within ${timeoutMs} ms` };
+    const failure = failureOf(provider, thrown);
+    return { problem: `${failure.code}: ${failure.message}` };
+  }
 }

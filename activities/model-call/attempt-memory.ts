@@ -21,7 +21,9 @@ export const spendSchema = z.object({
     cacheWriteTokens: amount,
   }),
   nanoUsd: amount.exactOptional(),
-  estimated: z.object({ nanoUsd: amount, tokens: amount }).exactOptional(),
+  estimated: z
+    .object({ nanoUsd: amount, tokens: amount, mostNanoUsd: amount, mostTokens: amount })
+    .exactOptional(),
 });
 
 const memorySchema = z.object({
@@ -32,9 +34,13 @@ const memorySchema = z.object({
     .transform((codes) => codes.filter(isCode)),
   /** Text that had arrived when the last attempt broke. */
   partialText: z.string().catch(''),
-  /** What the attempts so far have consumed. */
+  /** What the attempts so far have consumed, the request in flight aside. */
   spend: spendSchema.catch(noSpend),
-  /** Attempts that ended with a report of what they consumed; the workers of all others died. */
+  /** What the request in flight had consumed when its attempt was last heard of. */
+  open: spendSchema.optional().catch(undefined),
+  /** Requests that were sent so far, the one in flight included. */
+  sent: z.number().catch(0),
+  /** Attempts whose consumption is part of `spend`; the workers of all others died. */
   settledAttempts: z.number().catch(0),
   /** Blob of a complete reply that the worker could not accept, since it lacks a tool. Nobody pays for it twice. */
   reply: z.string().exactOptional(),

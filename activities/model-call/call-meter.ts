@@ -1,58 +1,98 @@
 /** Counts what the attempts of one model call consume, however they end. */
 import type { InfraError } from '../../workflows/core/failure';
-import type { Allowance, CallSpend, Usage } from '../../workflows/core/budget/spend';
-import { addSpend, noUsage, spendOf, totalTokens } from '../../workflows/core/budget/spend';
+import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
+import { addSpend, noSpend, spendOf, totalTokens } from '../../workflows/core/budget/spend';
 import { InfraException } from '../lifecycle/infra-exception';
 import { countAllTokens } from '../measure/count-tokens';
 import type { BrokenReply, ModelReply } from '../providers/provider';
 import type { PaidRequest } from './allowance';
-import { leftOf, limitWithin, worstSpend } from './allowance';
+import { brokenSpend, leftOf, limitWithin } from './allowance';
+
+/** What a meter passes on: the next attempt, or the run, must know it if the worker dies. */
+export interface MeterReading {
+  /** All that was consumed before the request in flight. */
+  readonly spend: CallSpend;
+  /** What the request in flight has consumed so far. */
+  readonly open?: CallSpend;
+  /** Requests that were sent so far, the one in flight included. */
+  readonly sent: number;
+}
 
 /** What the meter knows when an attempt begins. */
-export interface MeterStart {
+export interface MeterStart extends MeterReading {
   readonly allowance: Allowance | undefined;
-  /** What earlier attempts reported. */
-  readonly spend: CallSpend;
-  /** Earlier attempts without a report: their workers died. */
+  /** Earlier attempts of which no reading tells a request: their workers died. */
   readonly lostAttempts: number;
+}
+
+/** A request in flight. */
+interface OpenRequest {
+  readonly request: PaidRequest;
+  progress?: () => BrokenReply;
 }
 
 /** The meter of one attempt; `spend` is the sum over all attempts of the call. */
 export class CallMeter {
-  private request: PaidRequest | undefined;
-  private uncharged: number;
+  private inFlight: OpenRequest | undefined;
   private total: CallSpend;
+  private sent: number;
+  private lost: number;
+  /** `total` holds the request in flight that the attempt before reported. */
+  private holdsOpen: boolean;
 
   constructor(private readonly start: MeterStart) {
-    this.total = start.spend;
-    this.uncharged = start.lostAttempts;
+    const { spend, open, sent, lostAttempts } = start;
+    this.total = open === undefined ? spend : addSpend(spend, open);
+    this.sent = sent;
+    this.lost = lostAttempts;
+    this.holdsOpen = open !== undefined;
   }
 
-  /** All that the call has consumed so far. */
+  /** All that the call has consumed so far, the request in flight aside. */
   get spend(): CallSpend {
     return this.total;
   }
 
-  /** The same as part of a result or failure, if anything was consumed. */
+  /** Earlier attempts that may have sent a request, and are not charged yet. */
+  get lostAttempts(): number {
+    return this.lost;
+  }
+
+  /** The same as part of a result or failure, if anything was consumed, or may have been. */
   spent(): { readonly spend?: CallSpend } {
-    return totalTokens(this.total.usage) === 0 ? {} : { spend: this.total };
+    const { usage, estimated } = this.total;
+    return totalTokens(usage) === 0 && estimated === undefined ? {} : { spend: this.total };
+  }
+
+  /** What must outlive the worker. */
+  reading(): MeterReading {
+    const { request, progress } = this.inFlight ?? {};
+    const open = request && brokenCost(request, progress?.());
+    return { spend: this.total, sent: this.sent, ...(open === undefined ? {} : { open }) };
   }
 
   /**
-   * Restores the consumption that an earlier attempt stored. Contract: both are sums of one call, so the larger holds the
-   * other.
+   * Restores the reading that an earlier attempt stored with an answer. If it is newer than what the heartbeats told, that
+   * attempt died later, and may have sent one more request. Contract: called before this attempt sends anything.
    */
-  resume(kept: CallSpend): void {
-    if (totalTokens(kept.usage) > totalTokens(this.total.usage)) this.total = kept;
+  resume({ spend, sent }: MeterReading): void {
+    if (sent < this.sent) return;
+    if (this.holdsOpen) this.lost += 1;
+    this.holdsOpen = false;
+    this.total = spend;
+    this.sent = sent;
   }
 
-  /** Charges what lost attempts may have consumed, each once, at the highest cost of such a request. */
+  /**
+   * Charges what attempts may have consumed whose workers died before they reported a request: one like this, whether
+   * or not it is sent again.
+   */
   chargeLost(request: PaidRequest): void {
-    for (; this.uncharged > 0; this.uncharged -= 1) {
+    for (; this.lost > 0; this.lost -= 1) {
       // An attempt that could not be paid was never sent.
-      const sent = limitWithin(request, this.left());
-      if (typeof sent === 'number')
-        this.total = addSpend(this.total, worstSpend({ ...request, maxOutputTokens: sent }));
+      const maxOutputTokens = limitWithin(request, this.left());
+      if (typeof maxOutputTokens === 'number')
+        this.add(brokenSpend({ ...request, maxOutputTokens }, undefined, 0));
     }
   }
 
@@ -67,40 +107,52 @@ export class CallMeter {
     const limit = limitWithin(request, this.left());
     if (typeof limit !== 'number')
       throw new InfraException({ code: 'budget_exhausted', message: limit });
-    this.request = { ...request, maxOutputTokens: limit };
+    this.inFlight = { request: { ...request, maxOutputTokens: limit } };
+    this.sent += 1;
     return limit;
+  }
+
+  /** The admitted request goes out; `progress` says how far it got. */
+  sending(progress: () => BrokenReply): void {
+    if (this.inFlight !== undefined) this.inFlight.progress = progress;
   }
 
   /** Charges a complete reply; if the vendor reports no usage, by our own count. */
   chargeReply(reply: ModelReply): void {
-    if (totalTokens(reply.usage) > 0) {
-      this.add(spendOf(reply.usage, this.request?.price));
+    const request = this.landed()?.request;
+    if (totalTokens(reply.usage) > 0 || request === undefined) {
+      this.add(spendOf(reply.usage, request?.price));
       return;
     }
     const said = [
       ...reply.blocks.map((block) => block.text),
       ...reply.toolCalls.map((call) => call.name + call.argumentsText),
     ];
-    this.add(this.estimate(undefined, said.join('')));
+    this.add(brokenSpend(request, undefined, countAllTokens(said.join(''))));
   }
 
   /** Charges a request without a complete reply. Contract: `failure` is absent if the caller itself aborted it. */
-  chargeBroken(broken: BrokenReply | undefined, failure: InfraError | undefined): void {
-    if (this.request === undefined || broken === undefined) return;
-    const reachedModel = failure === undefined || failure.code === 'timeout';
-    if (!broken.wasAccepted && !reachedModel) return;
-    this.add(this.estimate(broken.usage, broken.said));
-  }
-
-  /** Whether this attempt's request was admitted, and every lost attempt before it charged. */
-  get hasAdmitted(): boolean {
-    return this.request !== undefined;
+  chargeBroken(failure: InfraError | undefined): void {
+    const { request, progress } = this.landed() ?? {};
+    if (request === undefined || progress === undefined) return;
+    const broken = progress();
+    // Behind a gateway's deadline the model may have worked.
+    const isUnpaid =
+      broken.reach === 'unsent' || (broken.reach === 'refused' && failure?.code !== 'timeout');
+    if (!isUnpaid) this.add(brokenCost(request, broken));
   }
 
   /** What the reply's own usage does not include: estimates and earlier attempts. */
   beyondReply(): { readonly spend?: CallSpend } {
-    const hasEarlier = totalTokens(this.start.spend.usage) > 0;
+    const { spend, open } = this.start;
+    const hasEarlier = totalTokens(spend.usage) > 0 || open !== undefined;
     return hasEarlier || this.total.estimated !== undefined ? { spend: this.total } : {};
+  }
+
+  private landed(): OpenRequest | undefined {
+    const landed = this.inFlight;
+    this.inFlight = undefined;
+    return landed;
   }
 
   private left(): Allowance | undefined {
@@ -111,19 +163,13 @@ export class CallMeter {
   private add(spend: CallSpend): void {
     this.total = addSpend(this.total, spend);
   }
-
-  /** The vendor's numbers as far as they exist; for the rest, our own count. */
-  private estimate(reported: Usage | undefined, said: string): CallSpend {
-    const { price, measure } = this.request ?? {};
-    const outputTokens = Math.max(reported?.outputTokens ?? 0, countAllTokens(said));
-    const usage: Usage = {
-      ...(reported ?? { ...noUsage, inputTokens: measure?.tokens ?? 0 }),
-      outputTokens,
-    };
-    const spend = spendOf(usage, price, 'estimated');
-    if (reported === undefined || spend.estimated === undefined) return spend;
-    const known = spendOf({ ...usage, outputTokens: 0 }, price);
-    const nanoUsd = (spend.nanoUsd ?? 0) - (known.nanoUsd ?? 0);
-    return { ...spend, estimated: { nanoUsd, tokens: outputTokens } };
-  }
 }
+
+/** The vendor's numbers as far as they exist; for the rest, our own count. */
+function brokenCost(request: PaidRequest, broken: BrokenReply | undefined): CallSpend {
+  const { usage, said = '' } = broken ?? {};
+  return brokenSpend(request, usage, Math.max(usage?.outputTokens ?? 0, countAllTokens(said)));
+}
+
+/** The meter of a call that has no earlier attempts. */
+export const firstReading: MeterReading = { spend: noSpend, sent: 0 };

@@ -4,20 +4,23 @@ import { CancelledFailure } from '@temporalio/common';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { InfraError } from '../../workflows/core/failure';
 import type { Allowance } from '../../workflows/core/budget/spend';
+import { noSpend } from '../../workflows/core/budget/spend';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import type { ActivityDeps, RunDefinition } from '../definitions/activity-deps';
 import { interruption, withHeartbeat } from '../lifecycle/activity-lifecycle';
+import { defined } from '../../workflows/core/json';
 import type { AttemptMemory } from './attempt-memory';
 import { memoryTextChars, readMemory } from './attempt-memory';
 import { applicationFailure } from '../lifecycle/error-mapping';
 import { InfraException } from '../lifecycle/infra-exception';
-import type { BrokenReply, ModelReply, ModelRequest, Provider } from '../providers/provider';
+import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
 import { redactText } from '../../workflows/core/secrets/redact';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import type { RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall } from './shared-health';
+import type { MeterReading } from './call-meter';
 import { CallMeter } from './call-meter';
 import type { RequestMeasure } from '../measure/measure-request';
 import type { Store } from '../stores/store';
@@ -56,11 +59,10 @@ export function routeOf(
 
 /** An activity that calls a model: what it knows from earlier attempts, and learns in this one. */
 export interface Attempting {
-  memory: AttemptMemory;
+  memory: Omit<AttemptMemory, keyof MeterReading>;
   meter: CallMeter;
   /** End of the text so far. */
   partialText: string;
-  broken?: BrokenReply;
 }
 
 /** A route that may be called now. */
@@ -89,14 +91,14 @@ async function failAttempt(
   thrown: unknown,
   parts: MeasuredRequest['parts'],
 ): Promise<never> {
-  const { memory, meter, broken } = attempting;
+  const { memory, meter } = attempting;
   const interrupted = interruption();
   if (interrupted !== undefined) {
-    meter.chargeBroken(broken, undefined);
+    meter.chargeBroken(undefined);
     throw interrupted;
   }
   const seen = thrown instanceof InfraException ? thrown.failure : provider.classifyError(thrown);
-  meter.chargeBroken(broken, seen);
+  meter.chargeBroken(seen);
   const isTooLong = seen.code === 'context_overflow' && parts !== undefined;
   const failure: InfraError = {
     ...seen,
@@ -135,6 +137,7 @@ export async function sendAttempt(
   const { meter } = attempting;
   const paid = { measure, price, maxOutputTokens: request.maxOutputTokens };
   const admittedRequest = { ...request, maxOutputTokens: meter.admit(paid) };
+  beat(attempting);
   const deadline = AbortSignal.timeout(modelCallTimeoutMs);
   try {
     const reply = await open.provider.send(admittedRequest, {
@@ -145,8 +148,8 @@ export async function sendAttempt(
       onText: (text) => {
         attempting.partialText = (attempting.partialText + text).slice(-memoryTextChars);
       },
-      onBroken: (broken) => {
-        attempting.broken = broken;
+      onSending: (progress) => {
+        meter.sending(progress);
       },
     });
     meter.chargeReply(reply);
@@ -206,16 +209,21 @@ function serverClock(deps: ActivityDeps): () => number {
 /** Reports to the next attempt, or to the core, what this one and those before it consumed. Returns the error to throw. */
 function settleAttempt({ memory, meter }: Attempting, thrown: unknown): unknown {
   const context = Context.current();
+  const { attempt } = context.info;
   context.heartbeat({
     ...memory,
-    spend: meter.spend,
-    settledAttempts: meter.hasAdmitted ? context.info.attempt : memory.settledAttempts + 1,
+    ...meter.reading(),
+    settledAttempts: attempt - meter.lostAttempts,
   } satisfies AttemptMemory);
+  const spent = {
+    ...meter.spent(),
+    ...(meter.lostAttempts > 0 ? ({ spendUnknown: true } as const) : {}),
+  };
   const interrupted = interruption();
   if (interrupted instanceof CancelledFailure)
-    return new CancelledFailure('CANCELLED', [{ ...abandoned, ...meter.spent() }]);
+    return new CancelledFailure('CANCELLED', [{ ...abandoned, ...spent }]);
   if (interrupted !== undefined || !(thrown instanceof InfraException)) return thrown;
-  return new InfraException({ ...thrown.failure, ...meter.spent() }, { cause: thrown });
+  return new InfraException({ ...thrown.failure, ...spent }, { cause: thrown });
 }
 
 /** Details of a cancelled call, without its consumption. */
@@ -225,31 +233,47 @@ const abandoned: InfraError = {
   message: 'The activity was cancelled.',
 };
 
-/** A heartbeat's details: the failures so far, and the end of the text that has arrived, for people and the next attempt. */
-function heartbeatDetails({ memory, partialText }: Attempting): AttemptMemory {
-  return partialText === ''
-    ? memory
-    : { ...memory, partialText: redactText(stripHidden(partialText)) };
+/**
+ * A heartbeat's details: the failures so far, what was consumed, and the end of the text that has arrived, for people, the next
+ * attempt, and the run if there is none.
+ */
+function heartbeatDetails({ memory, meter, partialText }: Attempting): AttemptMemory {
+  return {
+    ...memory,
+    ...meter.reading(),
+    settledAttempts: Context.current().info.attempt - 1 - meter.lostAttempts,
+    ...(partialText === '' ? {} : { partialText: redactText(stripHidden(partialText)) }),
+  };
+}
+
+/**
+ * Tells that a request is about to be sent. It is the attempt's first heartbeat, which the SDK sends at once; those that
+ * follow may be held back for the worker's `heartbeatIntervalMs`.
+ */
+export function beat(attempting: Attempting): void {
+  Context.current().heartbeat(heartbeatDetails(attempting));
 }
 
 /**
  * Runs the work of an activity that calls a model: heartbeats carry what the next attempt must know, and every end reports
  * what was consumed.
+ *
+ * `sends`: whether the work sends requests. Of one that does, an attempt that left no heartbeat counts as lost; `perhaps` is for
+ * work after which, and before which, the activity does much else: what was sent is known from its heartbeat alone.
  */
 export async function withAttempts<Result>(
   allowance: Allowance | undefined,
   work: (attempting: Attempting) => Promise<Result>,
+  sends: 'always' | 'perhaps' | 'never' = 'always',
 ): Promise<Result> {
   const { info } = Context.current();
-  const memory = readMemory(info.heartbeatDetails);
-  const meter = new CallMeter({
-    allowance,
-    spend: memory.spend,
-    lostAttempts: Math.max(info.attempt - 1 - memory.settledAttempts, 0),
-  });
+  const { open, spend, sent, ...memory } = readMemory(info.heartbeatDetails);
+  const unsettled = info.attempt - 1 - memory.settledAttempts - (open === undefined ? 0 : 1);
+  const lostAttempts = sends === 'always' ? Math.max(unsettled, 0) : 0;
+  const meter = new CallMeter({ allowance, spend, sent, lostAttempts, ...defined({ open }) });
   const attempting: Attempting = { memory, meter, partialText: '' };
   return withHeartbeat(
-    () => heartbeatDetails(attempting),
+    () => ({ ...heartbeatDetails(attempting), ...(sends === 'never' ? { open: noSpend } : {}) }),
     async () => {
       try {
         return await work(attempting);
@@ -257,5 +281,6 @@ export async function withAttempts<Result>(
         throw settleAttempt(attempting, thrown);
       }
     },
+    sends === 'never' ? 'at-once' : 'later',
   );
 }

@@ -63,13 +63,16 @@ export interface ModelReply {
   };
 }
 
-/** How far a request got that returned no complete reply; the vendor may bill it. */
+/**
+ * How far a request got that has returned no complete reply; the vendor may bill it. `unsent`: no connection was made.
+ * `unanswered`: it may have arrived, and even have been answered, since an answer can be lost on the way. `refused`: the
+ * answer is an error. `accepted`: a successful answer has begun.
+ */
 export interface BrokenReply {
-  /** A successful answer had begun. */
-  readonly wasAccepted: boolean;
-  /** What the vendor had counted by then, if it reports counts before the end. */
+  readonly reach: 'unsent' | 'unanswered' | 'refused' | 'accepted';
+  /** What the vendor has counted so far, if it reports counts before the end. */
   readonly usage?: Usage;
-  /** Everything that the model had generated: text, reasoning, names and arguments of calls. */
+  /** Everything that the model has generated: text, reasoning, names and arguments of calls. */
   readonly said: string;
 }
 
@@ -85,8 +88,11 @@ export interface SendOptions {
   readonly thinkingMs?: number;
   /** Called for each piece of text, with the text. Contract: must not throw. */
   readonly onText: (text: string) => void;
-  /** Called once before `send` rejects, if a request was sent. Contract: must not throw. */
-  readonly onBroken?: (broken: BrokenReply) => void;
+  /**
+   * Called once right before the request is sent, with a function that says at any time how far it got, also after `send`
+   * has rejected. Contract: must not throw.
+   */
+  readonly onSending?: (progress: () => BrokenReply) => void;
 }
 
 /** The API that a provider speaks; it decides how a request is measured and how large it may be. */

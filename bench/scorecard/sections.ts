@@ -4,13 +4,22 @@ import { scoreLearning } from './learning/score-learning';
 import { readCallTraces } from './loops/call-trace';
 import { scoreLoops } from './loops/score-loops';
 import { ampleTrial, scoreBudget, tightTrial } from './budget/score-budget';
+import { scoreKills } from './budget/score-kills';
 import { scoreProviderFaults } from './provider/score-provider-faults';
 import { providerFaults } from './provider/provider-faults';
 import { scoreSanitize } from './sanitise/score-sanitise';
-import type { ScorecardSection } from './section';
+import type { ScorecardSection, SectionScore } from './section';
 import { scoreStuck } from './stuck/score-stuck';
 import { countedModels, scoreTokens } from './tokens/score-tokens';
 import { barTranscripts, scoreTranscripts } from './transcripts/score-transcripts';
+
+/** The rows and the summaries of two parts of a section. */
+function together(parts: readonly SectionScore[]): SectionScore {
+  return {
+    rows: parts.flatMap(({ rows }) => rows),
+    summary: Object.assign({}, ...parts.map(({ summary }) => summary)) as SectionScore['summary'],
+  };
+}
 
 /** All sections. */
 export const sections: readonly ScorecardSection[] = [
@@ -51,8 +60,9 @@ export const sections: readonly ScorecardSection[] = [
   },
   {
     name: 'budget',
-    about: 'fifty subagents under one budget: is it kept, and is the ledger the bill',
-    score: () => scoreBudget([tightTrial, ampleTrial]),
+    about:
+      'fifty subagents under one budget, and calls killed or cut in the middle: is the ledger the bill',
+    score: async () => together([await scoreBudget([tightTrial, ampleTrial]), await scoreKills()]),
   },
   {
     name: 'stuck',

@@ -3,25 +3,35 @@ import {
   budgetLeft,
   budgetStop,
   charge,
-  chargeReservation,
+  chargeUnknown,
   costOf,
   reserve,
 } from '../../workflows/core/budget/budget';
+import { costText } from '../../workflows/core/budget/spend';
 import type { ModelPrice } from '../../workflows/core/budget/spend';
 import {
   costNanoUsd,
   usdText,
   addSpend,
+  estimatedSpend,
   noSpend,
   spendOf,
   noUsage,
 } from '../../workflows/core/budget/spend';
 import type { RunState } from '../../workflows/core/run/state';
+import { endOfSubagent } from '../../workflows/core/subagents/outcome';
 import type { UnstampedEvent } from '../support/builders';
 import { aPreparedRun, aRoute, anInfraError, takeAll } from '../support/builders';
 
 const price: ModelPrice = { input: 3, cacheRead: 0.3, cacheWrite: 3.75, output: 15 };
 const usage = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 1_000, cacheWriteTokens: 0 };
+
+/** A broken call: 750,000 nanodollars are expected, 900,000 are possible. */
+const guessed = estimatedSpend(price, {
+  expected: usage,
+  known: { ...noUsage, inputTokens: 100 },
+  most: { nanoUsd: 900_000, tokens: 2_000 },
+});
 
 function run(budget: { nanoUsd?: number; tokens?: number }): RunState {
   const state = aPreparedRun({ budget, chain: [aRoute({ price })] });
@@ -86,11 +96,33 @@ describe('the ledger', () => {
     expect(charged.usage).toEqual(usage);
   });
 
-  test('charges all that was held where nobody knows what a call consumed, and says so', () => {
+  test('holds back all that was held where nobody knows what a call consumed, and says so', () => {
     const held = reserve(run({ nanoUsd: 500 }), 'a').state;
-    const charged = chargeReservation(held, 'a');
+    const charged = chargeUnknown(held, 'a');
     expect(budgetLeft(charged)).toEqual({ nanoUsd: 0 });
-    expect(costOf(charged)).toMatchObject({ usd: 5e-7, estimatedUsd: 5e-7 });
+    expect(costOf(charged)).toMatchObject({ usd: 0, estimatedUsd: 0, mostUsd: 5e-7 });
+  });
+
+  test('counts an estimate at its upper bound, so that a budget is kept whatever vendors bill', () => {
+    const charged = charge(run({ nanoUsd: 2_000_000, tokens: 5_000 }), 'a', guessed);
+    expect(budgetLeft(charged)).toEqual({ nanoUsd: 1_100_000, tokens: 3_000 });
+    expect(costText(costOf(charged))).toBe(
+      '$0.000750 of $0.00200, $0.000450 of it estimated, at most $0.000900',
+    );
+  });
+
+  test('says unknown, not zero, where nothing was held for a call that nobody heard of again', () => {
+    const charged = chargeUnknown(charge(run({}), 'a', spendOf(usage, price)), 'b', guessed);
+    expect(costOf(charged)).toMatchObject({ unpricedCalls: 1, pricedUsd: 0.0015 });
+  });
+
+  test('says unknown too where a call that nobody heard of again has no price', () => {
+    const most = { nanoUsd: 0, tokens: 900 };
+    const tokens = { ...noUsage, inputTokens: 300 };
+    const unpriced = estimatedSpend(undefined, { expected: tokens, known: noUsage, most });
+    const charged = chargeUnknown(run({ tokens: 5_000 }), 'a', noSpend, unpriced);
+    expect(costOf(charged)).toMatchObject({ unpricedCalls: 1, estimatedTokens: 300 });
+    expect(budgetLeft(charged)).toEqual({ tokens: 4_100 });
   });
 
   test('holds nothing without a budget', () => {
@@ -117,22 +149,45 @@ describe('a run', () => {
       toolCalls: [],
       textPreview: '',
       usage,
-      spend: addSpend(spendOf(usage, price), spendOf(usage, price, 'estimated')),
+      spend: addSpend(spendOf(usage, price), guessed),
       contextTokens: 1_100,
     },
   };
 
   test('is charged for the failed attempts of a call too, and ends readably where nothing is left', () => {
-    const state = aPreparedRun({ budget: { nanoUsd: 1_500_000 }, chain: [aRoute({ price })] });
+    const state = aPreparedRun({ budget: { nanoUsd: 1_600_000 }, chain: [aRoute({ price })] });
     const [after] = takeAll(state, reply);
     const { reason, message } = endOf(after);
     expect(reason).toBe('guard_budget');
     expect(message).toMatch(
-      /^Forced stop: reached the budget of \$0\.00150 \(\$0\.00150 spent\)\.\nEvents processed: 3 \| /,
+      /^Forced stop: reached the budget of \$0\.00160 \(\$0\.00150 spent, at most \$0\.00165\)\.\nEvents processed: 3 \| /,
     );
     expect(after.phase).toMatchObject({
-      outcome: { report: { cost: { usd: 0.0015, estimatedUsd: 0.00075, budgetUsd: 0.0015 } } },
+      outcome: {
+        report: {
+          cost: {
+            usd: 0.0015,
+            estimatedUsd: 0.00045,
+            mostUsd: 0.00165,
+            estimatedTokens: 1_010,
+            mostTokens: 3_110,
+            budgetUsd: 0.0016,
+          },
+        },
+      },
     });
+  });
+
+  test('hands what is known, expected and possible on to its parent run', () => {
+    const state = aPreparedRun({ budget: { nanoUsd: 1_600_000 }, chain: [aRoute({ price })] });
+    const { phase } = takeAll(state, reply)[0];
+    if (phase.type !== 'ended') throw new Error(`the run is ${phase.type}`);
+    const end = endOfSubagent(phase.outcome);
+    if (end.type !== 'ended') throw new Error(`the subagent is ${end.type}`);
+    const parent = charge(run({ nanoUsd: 2_000_000 }), 't1', end.consumed.spend);
+    const { budgetUsd: _own, ...cost } = phase.outcome.report.cost;
+    expect(costOf(parent)).toEqual({ ...cost, budgetUsd: 0.002 });
+    expect(budgetLeft(parent)).toEqual({ nanoUsd: 2_000_000 - 1_650_000 });
   });
 
   test('gives each call what is left, and counts a failed one', () => {
@@ -173,7 +228,7 @@ describe('a run', () => {
       {
         type: 'model-call-failed',
         callId: 'm1',
-        failure: anInfraError('worker_lost', { spend: spendOf(usage, price, 'estimated') }),
+        failure: anInfraError('worker_lost', { spend: guessed }),
       },
     );
     expect(after.phase).toMatchObject({

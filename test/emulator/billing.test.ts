@@ -102,6 +102,38 @@ test('bills a cut stream for what it had produced', async () => {
   expect(bill.cacheWriteTokens).toBeGreaterThan(0);
 });
 
+test('bills what did not reach its client whole as a vendor that goes on generating, if so told', async () => {
+  const generous = await VendorEmulator.start({ cutReplies: 'whole' });
+  const client = new Anthropic({ apiKey: 'k', baseURL: generous.url, maxRetries: 0 });
+  const words = 'The answer is 42, and that is all that there is.';
+  const lost = reply.text(words);
+  const steps = [
+    fault.cutStream({ during: lost, afterCharacters: 3 }),
+    fault.connection('reset', 'before-headers', lost),
+    fault.connection('reset', 'after-headers', lost),
+    fault.stall({ during: lost, afterCharacters: 3 }),
+    fault.connection('reset'),
+    lost,
+  ];
+  generous.script(steps);
+  const body = { model: 'm', max_tokens: 50, messages: [{ role: 'user' as const, content: 'hi' }] };
+  for (const step of steps) {
+    const stream = client.messages.stream(body);
+    const ended = stream.finalMessage().catch(() => undefined);
+    if (step === steps[3]) {
+      await generous.waitFor(({ requests }) => requests[3]?.progress.landed === true);
+      stream.abort();
+    }
+    await ended;
+  }
+  await generous.waitFor(({ requests }) => requests.every(({ progress }) => progress.finished));
+  await generous.waitFor(({ requests }) => requests[5]?.progress.usage !== undefined);
+  const billed = generous.requests.map(({ progress }) => progress.usage?.outputTokens);
+  const whole = countTokens(words);
+  expect(billed).toEqual([whole, whole, whole, whole, undefined, whole]);
+  await generous.stop();
+});
+
 test('bills nothing for HTTP errors and refused requests', async () => {
   emulator.script([fault.http(529)]);
   await expect(ask('You are brief.', ['one'])).rejects.toThrow();

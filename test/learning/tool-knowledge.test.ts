@@ -109,9 +109,11 @@ describe('knowledge by a model', () => {
     ],
   });
   let stored: TemporaryStore;
+  let heard: object[];
   let nowMs = 0;
   beforeEach(async () => {
     stored = await temporaryStore();
+    heard = [];
   });
   afterEach(() => stored.dispose());
 
@@ -123,6 +125,7 @@ describe('knowledge by a model', () => {
     const { store } = stored;
     const question = { store, provider, route: aRoute(), limits: defaultLimits, tools, ...more };
     const environment = new MockActivityEnvironment({ heartbeatDetails });
+    environment.on('heartbeat', (details: object) => heard.push(details));
     // Each question comes an hour after the one before: the route has recovered from its failure.
     const clock = (): number => (nowMs += 3_600_000);
     return environment.run(() => knowledgeByModel({ ...question, clock }));
@@ -164,8 +167,17 @@ describe('knowledge by a model', () => {
   it('charges what a dead worker may have consumed, also where it had kept its answer', async () => {
     const provider = scriptedProvider('alpha', [{ text: answer }]);
     await asked(provider);
-    const { spend } = await asked(provider, {}, { askedForKnowledge: 1 });
-    expect(spend?.usage.outputTokens).toBe(3_000);
+    const { spend } = await asked(provider, {}, heard[0]);
+    expect(spend?.usage.inputTokens).toBeGreaterThan(100);
+    expect(spend?.usage.outputTokens).toBe(0);
+    expect(spend?.estimated?.mostTokens).toBeGreaterThan(3_000);
+    expect(provider.requests).toHaveLength(1);
+  });
+
+  it('is charged once where another attempt must prepare the run again', async () => {
+    const provider = scriptedProvider('alpha', [{ text: answer }]);
+    const { spend } = await asked(provider);
+    expect(await asked(provider, {}, heard.at(-1))).toMatchObject({ spend });
     expect(provider.requests).toHaveLength(1);
   });
 });

@@ -29,6 +29,11 @@ export interface EmulatorOptions {
   readonly recordedBodyBytes?: number;
   /** Makes ids repeatable; default random. */
   readonly seed?: string;
+  /**
+   * What a reply costs that did not reach its client whole: what was sent of it (default), or all of it, as by a vendor that
+   * goes on generating after its client is gone.
+   */
+  readonly cutReplies?: 'sent' | 'whole';
   /** Whose seal reasoning carries: an emulator accepts reasoning of emulators with the same name. Default `emulator`. */
   readonly vendor?: string;
 }
@@ -210,9 +215,11 @@ export class VendorEmulator {
     const produced = await this.#send(request, response, actions);
     if (!isWorking) return;
     const isWhole = step.type === 'reply' && !request.progress.abandoned;
+    const made = step.type === 'reply' ? step : step.reply;
+    const isBilledWhole = made !== undefined && this.#options.cutReplies === 'whole';
     const usage: Usage = {
       ...input,
-      outputTokens: countTokens(produced),
+      outputTokens: countTokens(isBilledWhole ? producedText(made) : produced),
       ...(isWhole ? step.usage : {}),
     };
     this.bill.charge(request.model, usage);

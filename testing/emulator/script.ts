@@ -161,12 +161,14 @@ export const fault = {
     };
   },
 
-  /** The connection ends, or stalls, before or right after the response's head. */
+  /** The connection ends, or stalls, before or right after the response's head; `lost` is the reply that the model had made. */
   connection: (
     how: 'reset' | 'fin' | 'eof' | 'stall',
     at: 'before-headers' | 'after-headers' = 'before-headers',
+    lost?: ReplyStep,
   ): FaultStep => ({
     type: 'fault',
+    ...defined({ reply: lost }),
     name: `connection ${how} ${at}`,
     plan: (context) => [
       ...(at === 'before-headers' ? [] : [head(context, 200, sseHeaders)]),

@@ -101,6 +101,12 @@ export const networkCodes =
 export const timeoutCodes =
   /^(?:ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|UND_ERR_CONNECT_TIMEOUT)$/;
 
+/**
+ * Of those, the codes of a connection that was never made: name, route, TLS handshake. Source: Node's and undici's error codes.
+ */
+export const unsentCodes =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|EPROTO|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|ERR_TLS_\w+|ERR_SSL_\w+|ERR_INVALID_URL)$/;
+
 /** What Node's fetch and the SDKs say about a failed connection without a code. */
 export const networkText =
   /^terminated$|fetch failed|socket hang up|other side closed|connection (?:error|reset|closed|lost|refused)|premature close|network error|stream ended (?:without|before)|ended without sending any chunks|invalid url/i;

@@ -3,8 +3,9 @@ import { noUsage } from '../../../workflows/core/budget/spend';
 import { defined } from '../../../workflows/core/json';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { gatherEvidence } from '../failure/error-evidence';
+import { unsentCodes } from '../failure/failure-codes';
 import { observedFetch, type ObservedFetch } from './observed-fetch';
-import type { ModelReply, SendOptions } from '../provider';
+import type { BrokenReply, ModelReply, SendOptions } from '../provider';
 import {
   adapterException,
   providerException,
@@ -31,6 +32,7 @@ export interface WireCall {
 interface Answer {
   seen?: ObservedFetch;
   hasEvents: boolean;
+  isUnsent?: boolean;
 }
 
 /** Characters of an unreadable call that are shown to the model. */
@@ -57,10 +59,11 @@ function malformedCall(thrown: unknown, seen: ObservedFetch | undefined): ModelR
 export async function sendOnce(call: WireCall, options: SendOptions): Promise<ModelReply> {
   const { assembly } = call;
   const answer: Answer = { hasEvents: false };
+  options.onSending?.(() => ({ reach: reachOf(answer), ...assembly.partial() }));
   try {
     await withDeadlines(options, (watch) => readStream(call, options, watch, answer));
   } catch (thrown) {
-    if (!assembly.isComplete || options.signal.aborted) reportBroken(call, options, answer);
+    answer.isUnsent = isUnsent(thrown);
     if (options.signal.aborted) throw options.signal.reason;
     if (!assembly.isComplete) {
       const mistake = malformedCall(thrown, answer.seen);
@@ -68,10 +71,7 @@ export async function sendOnce(call: WireCall, options: SendOptions): Promise<Mo
       return { ...withheldReply(call), mistake };
     }
   }
-  if (!assembly.isComplete) {
-    reportBroken(call, options, answer);
-    throw cutOff(call, answer);
-  }
+  if (!assembly.isComplete) throw cutOff(call, answer);
   return { ...assembly.reply(), ...defined({ requestId: answer.seen?.requestId() }) };
 }
 
@@ -86,9 +86,15 @@ function withheldReply({ assembly, context }: WireCall): ModelReply {
   };
 }
 
-function reportBroken({ assembly }: WireCall, options: SendOptions, { seen }: Answer): void {
-  const status = seen?.seen().status ?? 0;
-  options.onBroken?.({ wasAccepted: status >= 200 && status < 300, ...assembly.partial() });
+function reachOf({ seen, isUnsent = false }: Answer): BrokenReply['reach'] {
+  const status = seen?.seen().status;
+  if (status === undefined) return seen === undefined || isUnsent ? 'unsent' : 'unanswered';
+  return status >= 200 && status < 300 ? 'accepted' : 'refused';
+}
+
+/** Whether an error shows that no connection was made, so that no vendor has seen the request. */
+function isUnsent(thrown: unknown): boolean {
+  return gatherEvidence(thrown).chain.some(({ code }) => unsentCodes.test(code));
 }
 
 async function readStream(

@@ -28,7 +28,7 @@ export interface StreamAssembly {
   /** The vendor's closing event has arrived: the reply is complete. */
   readonly isComplete: boolean;
   /** What has arrived so far. */
-  partial(): Omit<BrokenReply, 'wasAccepted'>;
+  partial(): Omit<BrokenReply, 'reach'>;
   /** The reply. Contract: only after `isComplete`. */
   reply(): ModelReply;
 }

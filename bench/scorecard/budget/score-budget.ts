@@ -11,6 +11,7 @@ import type { Step } from '../../../testing/emulator/script';
 import { fault, reply } from '../../../testing/emulator/script';
 import type { VendorEmulator } from '../../../testing/emulator/emulator';
 import type { RunReport } from '../../../workflows/core/run/outcome';
+import { randomOf } from './random';
 import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';
 
@@ -52,17 +53,6 @@ export interface BudgetResult {
   readonly completed: number;
   readonly endedByBudget: number;
   readonly faults: number;
-}
-
-/** Random numbers that are the same for a seed (mulberry32, public domain). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 const look = defineTool({

@@ -41,7 +41,7 @@ export interface WorkerCrew {
   dismiss(): Promise<void>;
 }
 
-const script = path.join(__dirname, `effects-worker${path.extname(__filename)}`);
+const effectsWorker = path.join(__dirname, `effects-worker${path.extname(__filename)}`);
 
 function isGone(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
@@ -79,8 +79,8 @@ export interface StandingBy {
   readonly loaded: Promise<void>;
 }
 
-/** Loads a worker's process; `execArgv` is what Node needs to run its script. */
-export function standBy(execArgv: readonly string[]): StandingBy {
+/** Loads a worker's process; `execArgv` is what Node needs to run the script, which sends and takes the messages above. */
+export function standBy(execArgv: readonly string[], script = effectsWorker): StandingBy {
   const child = fork(script, {
     execArgv: [...execArgv],
     stdio: ['pipe', 'ignore', 'inherit', 'ipc'],
@@ -93,22 +93,23 @@ export function standBy(execArgv: readonly string[]): StandingBy {
 /** Resolves when the process serves. */
 export async function serveWith(
   { child, loaded }: StandingBy,
-  settings: EffectsWorkerSettings,
+  settings: object,
 ): Promise<ChildProcess> {
   await loaded;
   const ready = messageFrom(child, 'ready');
-  child.send({ type: 'serve', settings } satisfies EffectsWorkerOrder);
+  child.send({ type: 'serve', settings });
   await ready;
   return child;
 }
 
-/** Starts the crew; `execArgv` is what Node needs to run the worker's script. */
+/** Starts the crew. */
 export async function startCrew(
-  settings: EffectsWorkerSettings,
+  settings: object,
   execArgv: readonly string[],
+  script = effectsWorker,
 ): Promise<WorkerCrew> {
-  let serving = await serveWith(standBy(execArgv), settings);
-  let next = standBy(execArgv);
+  let serving = await serveWith(standBy(execArgv, script), settings);
+  let next = standBy(execArgv, script);
   let kills = 0;
   return {
     standsBy: () => next.loaded,
@@ -118,7 +119,7 @@ export async function startCrew(
       kills += 1;
       after();
       serving = await serveWith(next, settings);
-      next = standBy(execArgv);
+      next = standBy(execArgv, script);
     },
     kills: () => kills,
     dismiss: async () => {

@@ -10,21 +10,30 @@ import { defined } from '../json';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
-import type { Allowance, CallSpend, RunCost } from './spend';
-import { addUsage, noSpend, noUsage, totalTokens, usdOf, usdText } from './spend';
+import type { Allowance, CallSpend, EstimatedSpend, RunCost } from './spend';
+import { addSpend, boundOf, noSpend, noUsage, totalTokens, usdOf, usdText } from './spend';
 import type { BudgetSlice } from './state';
 
-/** What can still be reserved: never below zero; an absent field has no limit. */
+/** All that was spent so far. */
+function ledgerOf({ budget, usage }: BudgetSlice): CallSpend & { readonly nanoUsd: number } {
+  const { spentNanoUsd, estimated } = budget;
+  return { usage, nanoUsd: spentNanoUsd, ...defined({ estimated }) };
+}
+
+/**
+ * What can still be reserved: never below zero; an absent field has no limit.
+ *
+ * Contract: what was spent counts at its upper bound, so that a run that stays within it keeps its budget whatever vendors bill.
+ */
 export function budgetLeft(state: BudgetSlice & SnapshotSlice): Allowance {
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
   const held = Object.values(state.budget.reserved);
-  const left = (of: keyof Allowance, limit: number, spent: number): number =>
-    Math.max(limit - held.reduce((sum, each) => sum + (each[of] ?? 0), spent), 0);
+  const spent = boundOf(ledgerOf(state));
+  const left = (of: keyof Allowance, limit: number): number =>
+    Math.max(limit - held.reduce((sum, each) => sum + (each[of] ?? 0), spent[of]), 0);
   return {
-    ...(nanoUsd === undefined
-      ? {}
-      : { nanoUsd: left('nanoUsd', nanoUsd, state.budget.spentNanoUsd) }),
-    ...(tokens === undefined ? {} : { tokens: left('tokens', tokens, totalTokens(state.usage)) }),
+    ...(nanoUsd === undefined ? {} : { nanoUsd: left('nanoUsd', nanoUsd) }),
+    ...(tokens === undefined ? {} : { tokens: left('tokens', tokens) }),
   };
 }
 
@@ -45,10 +54,17 @@ export function stopBeforeIteration(state: Stoppable): Stop | undefined {
 /** The budget and what is spent of it, in words. */
 export function budgetText(state: BudgetSlice & SnapshotSlice): string {
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
-  const { spentNanoUsd } = state.budget;
+  const spent = ledgerOf(state);
+  const bound = boundOf(spent);
+  const used = totalTokens(spent.usage);
+  const atMost = (isMore: boolean, text: string): string => (isMore ? `, at most ${text}` : '');
+  const most = atMost(bound.nanoUsd > spent.nanoUsd, usdText(bound.nanoUsd));
+  const mostTokens = atMost(bound.tokens > used, `${bound.tokens}`);
   const parts = [
-    ...(nanoUsd === undefined ? [] : [`${usdText(nanoUsd)} (${usdText(spentNanoUsd)} spent)`]),
-    ...(tokens === undefined ? [] : [`${tokens} tokens (${totalTokens(state.usage)} consumed)`]),
+    ...(nanoUsd === undefined
+      ? []
+      : [`${usdText(nanoUsd)} (${usdText(spent.nanoUsd)} spent${most})`]),
+    ...(tokens === undefined ? [] : [`${tokens} tokens (${used} consumed${mostTokens})`]),
   ];
   return parts.length === 0 ? 'no budget' : `the budget of ${parts.join(' and ')}`;
 }
@@ -82,55 +98,88 @@ function lowest(one: number | undefined, other: number | undefined): number | un
 export function charge<State extends BudgetSlice>(
   state: State,
   callId: string,
-  { usage, nanoUsd, estimated }: CallSpend,
+  spend: CallSpend,
 ): State {
   const { [callId]: _released, ...reserved } = state.budget.reserved;
-  const { spentNanoUsd, estimatedNanoUsd, estimatedTokens, unpricedCalls } = state.budget;
-  return {
-    ...state,
-    usage: addUsage(state.usage, usage),
-    budget: {
-      reserved,
-      spentNanoUsd: spentNanoUsd + (nanoUsd ?? 0),
-      estimatedNanoUsd: estimatedNanoUsd + (estimated?.nanoUsd ?? 0),
-      estimatedTokens: estimatedTokens + (estimated?.tokens ?? 0),
-      unpricedCalls: unpricedCalls + (nanoUsd === undefined ? 1 : 0),
-    },
-  };
+  const priced = { ...spend, nanoUsd: spend.nanoUsd ?? 0 };
+  const { usage, nanoUsd: spentNanoUsd = 0, estimated } = addSpend(ledgerOf(state), priced);
+  const unpricedCalls = state.budget.unpricedCalls + (spend.nanoUsd === undefined ? 1 : 0);
+  const budget = { reserved, spentNanoUsd, unpricedCalls, ...defined({ estimated }) };
+  return { ...state, usage, budget };
 }
 
-/** Charges all that was held for a call whose consumption is unknown: the safe reading. */
-export function chargeReservation<State extends BudgetSlice>(state: State, callId: string): State {
+/** Where nothing is known: no expectation, and no bound but what was held. */
+const noGuess: EstimatedSpend = {
+  nanoUsd: 0,
+  tokens: 0,
+  mostNanoUsd: Infinity,
+  mostTokens: Infinity,
+};
+
+/** The lower of a bound and what `spent` leaves of what was held; 0 where only the other unit was held. */
+function mostLeft(held: number | undefined, spent: number, most: number): number {
+  const lower = Math.min(Math.max((held ?? Infinity) - spent, 0), most);
+  return Number.isFinite(lower) ? lower : 0;
+}
+
+/**
+ * Charges a call of which nobody knows all that it consumed: what is known of it, what it `probably` consumed, and at most all
+ * that was held for it. Where neither a guess nor a budget bounds it, its cost counts as unknown.
+ */
+export function chargeUnknown<State extends BudgetSlice>(
+  state: State,
+  callId: string,
+  known: CallSpend = noSpend,
+  probably?: CallSpend,
+): State {
   const held = state.budget.reserved[callId];
-  if (held === undefined) return state;
-  const { nanoUsd = 0, tokens = 0 } = held;
-  return charge(state, callId, {
-    usage: { ...noUsage, inputTokens: tokens },
+  if (held === undefined && probably === undefined)
+    return charge(charge(state, callId, known), callId, { usage: noUsage });
+  const bound = boundOf(known);
+  const guess = probably?.estimated ?? noGuess;
+  const { nanoUsd, tokens } = guess;
+  const mostNanoUsd = mostLeft(held?.nanoUsd, bound.nanoUsd, guess.mostNanoUsd);
+  const mostTokens = mostLeft(held?.tokens, bound.tokens, guess.mostTokens);
+  const estimated = {
     nanoUsd,
-    estimated: { nanoUsd, tokens },
-  });
+    tokens,
+    mostNanoUsd: Math.max(mostNanoUsd, nanoUsd),
+    mostTokens: Math.max(mostTokens, tokens),
+  };
+  return charge(state, callId, addSpend(known, { ...(probably ?? noSpend), estimated }));
 }
 
-/** Charges a failed call for what its attempts consumed. */
+/** Charges a failed call for what its attempts consumed; `probably` where nobody knows all of it. */
 export function chargeFailure<State extends BudgetSlice>(
   state: State,
   callId: string,
   failure: InfraError,
+  probably?: CallSpend,
 ): State {
   return failure.spendUnknown === true
-    ? chargeReservation(state, callId)
+    ? chargeUnknown(state, callId, failure.spend, probably)
     : charge(state, callId, failure.spend ?? noSpend);
 }
 
 /** The cost so far. */
 export function costOf(state: BudgetSlice & SnapshotSlice): RunCost {
-  const { spentNanoUsd, estimatedNanoUsd, unpricedCalls } = state.budget;
+  const { spentNanoUsd, estimated, unpricedCalls } = state.budget;
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
   const spent = usdOf(spentNanoUsd);
+  const bound = boundOf(ledgerOf(state));
+  const isEstimated =
+    estimated !== undefined && (estimated.mostTokens > 0 || estimated.mostNanoUsd > 0);
   return {
     ...(unpricedCalls === 0 ? { usd: spent } : { unpricedCalls, pricedUsd: spent }),
+    ...(isEstimated
+      ? {
+          estimatedUsd: usdOf(estimated.nanoUsd),
+          mostUsd: usdOf(bound.nanoUsd),
+          estimatedTokens: estimated.tokens,
+          mostTokens: bound.tokens,
+        }
+      : {}),
     ...defined({
-      estimatedUsd: estimatedNanoUsd === 0 ? undefined : usdOf(estimatedNanoUsd),
       budgetUsd: nanoUsd === undefined ? undefined : usdOf(nanoUsd),
       budgetTokens: tokens,
     }),

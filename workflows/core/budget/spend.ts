@@ -152,13 +152,24 @@ export interface Allowance {
   readonly tokens?: number;
 }
 
+/** The part of what was consumed that no vendor reported: replies that broke off, workers that died during the call. */
+export interface EstimatedSpend {
+  /** What was probably consumed. */
+  readonly nanoUsd: number;
+  readonly tokens: number;
+  /** The most that it may have been. */
+  readonly mostNanoUsd: number;
+  readonly mostTokens: number;
+}
+
 /** What a call consumed, all of its attempts together. */
 export interface CallSpend {
+  /** As expected: what vendors reported, and what is estimated. */
   readonly usage: Usage;
-  /** Absent if the model has no known price. */
+  /** Its price; absent if the model has no known one. */
   readonly nanoUsd?: number;
-  /** Of that, what the vendor did not report: replies that broke off, workers that died during the call. */
-  readonly estimated?: { readonly nanoUsd: number; readonly tokens: number };
+  /** Of both, what is estimated; the rest is known. */
+  readonly estimated?: EstimatedSpend;
 }
 
 /** A call that consumed nothing. */
@@ -180,33 +191,65 @@ function addEstimates(
   right: CallSpend['estimated'],
 ): CallSpend['estimated'] {
   if (left === undefined || right === undefined) return left ?? right;
-  return { nanoUsd: left.nanoUsd + right.nanoUsd, tokens: left.tokens + right.tokens };
+  return {
+    nanoUsd: left.nanoUsd + right.nanoUsd,
+    tokens: left.tokens + right.tokens,
+    mostNanoUsd: left.mostNanoUsd + right.mostNanoUsd,
+    mostTokens: left.mostTokens + right.mostTokens,
+  };
+}
+
+/** The most that was consumed: what is known, and the upper bound of what is estimated. An unknown price counts as zero. */
+export function boundOf({ usage, nanoUsd = 0, estimated }: CallSpend): Required<Allowance> {
+  return {
+    nanoUsd: nanoUsd + (estimated === undefined ? 0 : estimated.mostNanoUsd - estimated.nanoUsd),
+    tokens:
+      totalTokens(usage) + (estimated === undefined ? 0 : estimated.mostTokens - estimated.tokens),
+  };
 }
 
 /** What one request consumed. Contract: `usage` is that of one request. */
-export function spendOf(
-  usage: Usage,
+export function spendOf(usage: Usage, price: ModelPrice | undefined): CallSpend {
+  if (price !== undefined) return { usage, nanoUsd: costNanoUsd(price, usage) };
+  return totalTokens(usage) > 0 ? { usage } : { usage, nanoUsd: 0 };
+}
+
+/**
+ * What one request consumed that returned no complete reply.
+ *
+ * `expected` holds `known`, which the vendor reported; `most` bounds all of it.
+ */
+export function estimatedSpend(
   price: ModelPrice | undefined,
-  origin: 'reported' | 'estimated' = 'reported',
+  { expected, known, most }: { expected: Usage; known: Usage; most: Required<Allowance> },
 ): CallSpend {
-  const nanoUsd = price === undefined ? undefined : costNanoUsd(price, usage);
-  const tokens = totalTokens(usage);
+  const spend = spendOf(expected, price);
+  const knownNanoUsd = price === undefined ? 0 : costNanoUsd(price, known);
+  const nanoUsd = (spend.nanoUsd ?? 0) - knownNanoUsd;
+  const tokens = totalTokens(expected) - totalTokens(known);
   return {
-    usage,
-    ...(nanoUsd === undefined && tokens > 0 ? {} : { nanoUsd: nanoUsd ?? 0 }),
-    ...(origin === 'reported' || tokens === 0
-      ? {}
-      : { estimated: { nanoUsd: nanoUsd ?? 0, tokens } }),
+    ...spend,
+    estimated: {
+      nanoUsd,
+      tokens,
+      mostNanoUsd: Math.max(most.nanoUsd - knownNanoUsd, nanoUsd),
+      mostTokens: Math.max(most.tokens - totalTokens(known), tokens),
+    },
   };
 }
 
 /** What a run has cost, for its report, the queries and people. */
 export interface RunCost {
-  /** US dollars; absent if a model without a known price was called. */
+  /** US dollars, as expected; absent if a model without a known price was called. */
   readonly usd?: number;
-  /** US dollars of it that are an estimate: the vendor did not report what a broken call consumed. */
+  /** US dollars of it that are an estimate: the vendor did not report what a broken call consumed. The rest is known. */
   readonly estimatedUsd?: number;
-  /** Calls of models without a known price; `pricedUsd` is then what the others cost. */
+  /** The most that vendors may bill, in US dollars; as `estimatedUsd` only if there is an estimate. */
+  readonly mostUsd?: number;
+  /** The same two in tokens: of the report's `usage`, those that are an estimate, and the most that may be billed. */
+  readonly estimatedTokens?: number;
+  readonly mostTokens?: number;
+  /** Calls whose cost is unknown: no price is known, or nobody can say what was sent. `pricedUsd` is then what the others cost. */
   readonly unpricedCalls?: number;
   readonly pricedUsd?: number;
   readonly budgetUsd?: number;
@@ -215,12 +258,14 @@ export interface RunCost {
 
 /** The cost in words: what was spent, of how much, and what of it is not certain. */
 export function costText(cost: RunCost): string {
-  const { usd, pricedUsd = 0, unpricedCalls, estimatedUsd, budgetUsd } = cost;
+  const { usd, pricedUsd = 0, unpricedCalls, estimatedUsd, mostUsd = 0, budgetUsd } = cost;
   const text = (amount: number): string => usdText(nanoUsdOf(amount));
   const spent =
     usd === undefined
-      ? `unknown (${unpricedCalls ?? 0} calls without a known price${pricedUsd === 0 ? '' : `, the others ${text(pricedUsd)}`})`
+      ? `unknown (${unpricedCalls ?? 0} calls of unknown cost${pricedUsd === 0 ? '' : `, the others ${text(pricedUsd)}`})`
       : text(usd);
   const of = budgetUsd === undefined ? '' : ` of ${text(budgetUsd)}`;
-  return `${spent}${of}${estimatedUsd === undefined ? '' : `, ${text(estimatedUsd)} of it estimated`}`;
+  return estimatedUsd === undefined
+    ? `${spent}${of}`
+    : `${spent}${of}, ${text(estimatedUsd)} of it estimated, at most ${text(mostUsd)}`;
 }

@@ -1,13 +1,12 @@
 /** The slice of money and tokens that a run has spent and holds back. */
-import type { Allowance, Usage } from './spend';
+import type { Allowance, EstimatedSpend, Usage } from './spend';
 import { noUsage } from './spend';
 
 /** A run's ledger, its subagents included. */
 interface BudgetState {
   readonly spentNanoUsd: number;
-  /** The part of what was spent that is an estimate. */
-  readonly estimatedNanoUsd: number;
-  readonly estimatedTokens: number;
+  /** The part of what was spent that is an estimate, and its upper bound; absent if there is none. */
+  readonly estimated?: EstimatedSpend;
   /** Calls that consumed tokens of a model without a known price. */
   readonly unpricedCalls: number;
   /** The most that each call in flight may spend, by call id. */
@@ -24,8 +23,6 @@ export interface BudgetSlice {
 export const initialBudget: BudgetSlice = {
   budget: {
     spentNanoUsd: 0,
-    estimatedNanoUsd: 0,
-    estimatedTokens: 0,
     unpricedCalls: 0,
     reserved: {},
   },

@@ -234,7 +234,11 @@ function startCompaction<State extends GateState>(
   const callId = sameIteration === 0 ? `c${iterations}` : `c${iterations}.${sameIteration}`;
   const isModelMade = tier === 2 || tier === 3;
   const summaryRouteIndex = isModelMade ? summaryRoute(state, candidate, atMs) : undefined;
-  const held = summaryRouteIndex === undefined ? { state } : reserve(state, callId);
+  const nothing = { nanoUsd: 0, tokens: 0 };
+  const held =
+    summaryRouteIndex === undefined
+      ? { state: reserve(state, callId, nothing).state }
+      : reserve(state, callId);
   const phase: Compacting = {
     type: 'compacting',
     callId,

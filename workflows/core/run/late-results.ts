@@ -2,8 +2,10 @@
 import { charge, chargeFailure } from '../budget/budget';
 import { noSpend } from '../budget/spend';
 import { keepCompaction, takeAppended } from '../context/compaction-phase';
+import type { InfraError } from '../failure';
 import { without } from '../json';
 import { keepReply } from '../model-call/reply';
+import { chargeFailedCall } from '../model-call/unheard-call';
 import { endIfIdle } from './ending';
 import type { Ending } from './ending-phase';
 import type { Move } from './move';
@@ -33,6 +35,20 @@ function activityOf(event: RunEvent): string | undefined {
   return isPreparation ? prepareCallId : undefined;
 }
 
+/** Charges what failed. A preparation that nobody heard of again has sent nothing. */
+function chargeFailed(
+  state: RunState,
+  callId: string,
+  type: RunEvent['type'],
+  failure: InfraError,
+): RunState {
+  if (type === 'model-call-failed')
+    return chargeFailedCall(state, callId, state.lastRouteIndex ?? 0, failure);
+  return type === 'run-preparation-failed'
+    ? charge(state, callId, failure.spend ?? noSpend)
+    : chargeFailure(state, callId, failure);
+}
+
 /** Keeps what a model call, a compaction, a plan, or the preparation gave and cost. */
 function keepResult(
   state: RunState,
@@ -40,12 +56,16 @@ function keepResult(
   callId: string,
   event: RunEvent,
 ): RunState {
-  if ('failure' in event) return chargeFailure(state, callId, event.failure);
   const { type } = event;
+  if ('failure' in event) return chargeFailed(state, callId, type, event.failure);
   if (type === 'model-call-completed')
     return keepReply(without(state, 'unread'), callId, event.result, sentTexts);
   if (type === 'model-call-held-back')
-    return takeAppended(charge(state, callId, noSpend), event.result.headBefore, 0);
+    return takeAppended(
+      charge(state, callId, event.result.spend ?? noSpend),
+      event.result.headBefore,
+      0,
+    );
   if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
   if (type === 'recovery-planned' || type === 'run-prepared')
     return charge(state, callId, event.result.spend ?? noSpend);

@@ -20,6 +20,8 @@ export interface AgentSnapshot {
   /** Blob with the run's whole config: instructions, tools' descriptions and schemas, chain, limits. */
   readonly definition: ContentHash;
   readonly storeId: string;
+  /** Tokens of instructions, tools and goal by our own count: what the first request holds at least. */
+  readonly firstTokens?: number;
   readonly completion: Completion;
   readonly chain: readonly RouteConfig[];
   readonly tools: readonly ToolPolicy[];

@@ -13,6 +13,7 @@ import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '..
 import { without } from '../json';
 import type { ModelCallHeldBack } from '../model-call/ports';
 import type { CallingModel } from '../model-call/state';
+import { chargeFailedCall } from '../model-call/unheard-call';
 import { onNotified } from '../notifications/notifications';
 import { onDecisionTimer } from '../people/decisions';
 import { onEditChecked, uncheckable } from '../people/edit-approval';
@@ -260,7 +261,7 @@ function onPreparationFailed(
   { failure, atMs }: EventOf<'run-preparation-failed'>,
 ): Move<RunState> {
   if (state.phase.type !== 'preparing') return stay(state);
-  const paid = chargeFailure(state, prepareCallId, failure);
+  const paid = charge(state, prepareCallId, failure.spend ?? noSpend);
   return andThen(recordInfraError(paid, failure), (noted) =>
     infraPolicy(failure).action === 'wait-for-store'
       ? waitForStore(noted, failure.message, 'prepare', atMs)
@@ -272,10 +273,10 @@ function onPreparationFailed(
 function onModelCallHeldBack(
   state: RunState,
   { callId, sentTexts }: CallingModel,
-  { headBefore, heldBack }: ModelCallHeldBack,
+  { headBefore, heldBack, spend = noSpend }: ModelCallHeldBack,
 ): Move<RunState> {
-  const released = charge(state, callId, noSpend);
-  const appended = takeAppended(noteUnread(released, sentTexts), headBefore, sentTexts);
+  const charged = charge(state, callId, spend);
+  const appended = takeAppended(noteUnread(charged, sentTexts), headBefore, sentTexts);
   return goTo('call-model', withContext(appended, { due: heldBack, pendingChars: 0 }));
 }
 
@@ -286,7 +287,7 @@ function onModelCallFailed(
   failure: InfraError,
   atMs: number,
 ): Move<RunState> {
-  const state = chargeFailure(before, callId, failure);
+  const state = chargeFailedCall(before, callId, routeIndex, failure);
   if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
   return andThen(recordInfraError(state, failure), (noted) => {
     // The vendor may have refused the larger limit that the core asked for after a cut reply: ask again with the usual limit.

@@ -4,7 +4,7 @@ import { agentError } from '../failure';
 import { defined } from '../json';
 import { failureMessageChars, previewChars } from '../limits';
 import { unknownEffect } from '../tools/unknown-outcome';
-import { nanoUsdOf } from '../budget/spend';
+import { nanoUsdOf, totalTokens } from '../budget/spend';
 import type { RunOutcome, RunReport, SubagentConsumption, SubagentEnd } from '../run/outcome';
 
 /** Characters of an answer that a subagent's outcome carries; the parent run reads the whole from the store (ADR 0021). */
@@ -40,14 +40,21 @@ export function outcomeForParent(outcome: RunOutcome): RunOutcome {
 
 function consumptionOf({ cost, ...report }: RunReport): SubagentConsumption {
   const nanoUsd = nanoUsdOf(cost.usd ?? cost.pricedUsd ?? 0);
-  const { estimatedUsd } = cost;
+  const { estimatedUsd, mostUsd = 0, estimatedTokens = 0, mostTokens = 0 } = cost;
   return {
     spend: {
       usage: report.usage,
       nanoUsd,
       ...(estimatedUsd === undefined
         ? {}
-        : { estimated: { nanoUsd: nanoUsdOf(estimatedUsd), tokens: 0 } }),
+        : {
+            estimated: {
+              nanoUsd: nanoUsdOf(estimatedUsd),
+              tokens: estimatedTokens,
+              mostNanoUsd: nanoUsdOf(mostUsd) - nanoUsd + nanoUsdOf(estimatedUsd),
+              mostTokens: mostTokens - totalTokens(report.usage) + estimatedTokens,
+            },
+          }),
     },
     unpricedCalls: cost.unpricedCalls ?? 0,
     toolCalls: report.toolCallsSucceeded + report.toolCallsFailed,

@@ -1,5 +1,5 @@
 /** Takes a subagent back: counts what it consumed, and gives its answer, or why there is none, to the model. */
-import { charge, chargeReservation } from '../budget/budget';
+import { charge, chargeUnknown } from '../budget/budget';
 import { noSpend, usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import { countActiveUntil } from '../guard/clock';
@@ -44,7 +44,7 @@ function chargeEnd<State extends ReturningState>(
       );
     }
     case 'lost':
-      return chargeReservation(state, callId);
+      return chargeUnknown(state, callId);
     case 'not-started':
       return charge(state, callId, noSpend);
   }

@@ -1,0 +1,85 @@
+/** A real worker for the killed calls, made as users make it. */
+import pino from 'pino';
+import { z } from 'zod';
+import type { AgentDefinition } from '../../../activities/definitions/agent';
+import { createActivities } from '../../../activities/index';
+import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
+import { openaiProvider } from '../../../activities/providers/openai/openai-provider';
+import { openStore } from '../../../activities/stores/open-store';
+import { defineTool } from '../../../activities/tools/define-tool';
+import { readEnvironment } from '../../../workers/env';
+import { installRuntime } from '../../../workers/logging';
+import { createWorker } from '../../../workers/worker';
+import { connectWorker } from '../../../workers/worker-connection';
+import type { EffectsWorkerMessage } from '../effects/worker-crew';
+import type { KillRound } from './kill-rounds';
+import { agentOf, killRounds, killTaskQueue, routesOf } from './kill-rounds';
+
+/** The message to a worker when it is its turn. */
+export interface KillWorkerSettings {
+  readonly temporalAddress: string;
+  readonly store: string;
+  readonly anthropicUrl: string;
+  readonly openaiUrl: string;
+}
+
+const look = defineTool({
+  name: 'look',
+  description: 'Looks at a page.',
+  input: z.object({ page: z.number() }),
+  effect: 'read',
+  execute: ({ page }) => `Page ${page}. ${'It was a dark and stormy night. '.repeat(200)}`,
+});
+
+function agent(round: KillRound): AgentDefinition {
+  return {
+    name: agentOf(round),
+    instructions: 'You work.',
+    chain: routesOf(round),
+    tools: [look],
+    limits: {
+      heartbeatTimeoutMs: round.heartbeatTimeoutMs,
+      streamRetryBaseMs: 20,
+      maxActiveMs: 3_600_000,
+    },
+  };
+}
+
+function tell(message: EffectsWorkerMessage): void {
+  process.send?.(message);
+}
+
+async function serve(settings: KillWorkerSettings): Promise<void> {
+  const connection = await connectWorker({ address: settings.temporalAddress });
+  const apiKey = 'scorecard-key';
+  const worker = await createWorker({
+    connection,
+    taskQueue: killTaskQueue,
+    cacheDirectory: readEnvironment().cacheDirectory,
+    stickyTimeoutMs: 500,
+    activities: createActivities({
+      store: await openStore(settings.store),
+      providers: [
+        anthropicProvider({ apiKey, baseUrl: settings.anthropicUrl }),
+        openaiProvider({ api: 'responses', apiKey, baseUrl: settings.openaiUrl }),
+      ],
+      agents: killRounds.map(agent),
+    }),
+  });
+  const running = worker.run();
+  tell({ type: 'ready' });
+  await running;
+  process.exit(0);
+}
+
+installRuntime(pino({ level: 'silent' }));
+tell({ type: 'loaded' });
+process.once('disconnect', () => {
+  process.exit(1);
+});
+process.once('message', ({ settings }: { readonly settings: KillWorkerSettings }) => {
+  serve(settings).catch((thrown: unknown) => {
+    tell({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
+    process.exit(1);
+  });
+});

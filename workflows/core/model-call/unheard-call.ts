@@ -1,0 +1,45 @@
+/** What a model call probably consumed of which nothing was heard again: it was cancelled between two attempts, or never beat. */
+import { chargeFailure } from '../budget/budget';
+import type { CallSpend } from '../budget/spend';
+import { estimatedSpend, noUsage, worstRequestNanoUsd } from '../budget/spend';
+import type { BudgetSlice } from '../budget/state';
+import type { Sized } from '../context/size';
+import { probableTokens } from '../context/size';
+import { routeName } from '../failover/provider-health';
+import type { InfraError } from '../failure';
+import type { PeopleSlice } from '../people/state';
+
+type Calling = BudgetSlice & Sized & Pick<PeopleSlice, 'inbox'>;
+
+/** Factor between the core's guess of a request and the most that it may be: the guess counts characters. */
+const guessMargin = 2;
+/** Tokens on top, for vendors' own additions to a short request (ADR 0020). */
+const fixedMargin = 64;
+
+/** The input of one request; at most all requests of a call on its route, each with a whole reply. */
+function probableSpend(state: Calling, routeIndex: number): CallSpend | undefined {
+  const { chain, firstTokens, limits } = state.snapshot ?? {};
+  const route = chain?.[routeIndex];
+  if (route === undefined || limits === undefined) return undefined;
+  const inputTokens = probableTokens(state, routeName(route)) ?? firstTokens;
+  if (inputTokens === undefined) return undefined;
+  const { price, maxOutputTokens } = route;
+  const most = inputTokens * guessMargin + fixedMargin;
+  const requests = limits.streamRetries + 1;
+  const worst = price === undefined ? 0 : worstRequestNanoUsd(price, most, maxOutputTokens);
+  return estimatedSpend(price, {
+    expected: { ...noUsage, inputTokens },
+    known: noUsage,
+    most: { nanoUsd: requests * worst, tokens: requests * (most + maxOutputTokens) },
+  });
+}
+
+/** Charges a failed model call; where nobody knows all that it consumed, what it probably did. */
+export function chargeFailedCall<State extends Calling>(
+  state: State,
+  callId: string,
+  routeIndex: number,
+  failure: InfraError,
+): State {
+  return chargeFailure(state, callId, failure, probableSpend(state, routeIndex));
+}
