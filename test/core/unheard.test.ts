@@ -3,7 +3,7 @@ import { resolveRecovery } from '../../activities/definitions/recovery-policy';
 import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { AgentSnapshot } from '../../workflows/core/run/ports';
 import { pendingItems } from '../../workflows/core/view/pending';
-import { aSnapshot, aTool, anAgentError, anInfraError } from '../support/builders';
+import { aCall, aSnapshot, aTool, anAgentError, anInfraError } from '../support/builders';
 import type { DrivenWorld } from '../support/run-driver';
 import { RunDriver } from '../support/run-driver';
 
@@ -48,6 +48,7 @@ const plans = {
   'a planner that retries': () => planned('retry', 0.95),
   'a planner that hands over': () => planned('escalate', 0.9),
   'a planner that is unsure': () => planned('parameter-adjustment', 0.2),
+  'a planner that would ask': () => ({ ...planned('retry', 0.6), digest: 'd' }),
 } as const satisfies { readonly [name: string]: NonNullable<DrivenWorld['plan']> };
 
 const worlds: readonly [string, DrivenWorld][] = [
@@ -148,19 +149,70 @@ describe('what only a person could end', () => {
   });
 });
 
-test("a person's own escalation, an approval and a question wait always", () => {
+describe('an action that a person would approve', () => {
+  const nothingNew: DrivenWorld = {
+    model: searches,
+    tool: () => ({ output: 'nothing new' }),
+  };
+  const concrete = (confidence: number) => () => ({
+    action: {
+      strategy: 'alternative-tool' as const,
+      reasoning: 'it may know',
+      action: { toolName: 'calculator', parameters: { q: '6*7' } },
+      expectedOutcome: '',
+      confidence,
+    },
+    call: aCall('r1', { name: 'calculator', input: { q: '6*7' } }),
+    digest: 'd',
+  });
+
+  test.each([0.5, 0.65, 0.79])(
+    'is only suggested to the model at %s where nobody hears, and nothing waits',
+    (confidence) => {
+      const driver = untilEndOrPerson(aRun({ ...nothingNew, plan: concrete(confidence) }));
+      expect(driver.entries).toContainEqual(
+        expect.objectContaining({ type: 'RecoveryEvent', decision: 'suggests' }),
+      );
+      expect(driver.state.counters.timers).toBe(0);
+      expect(driver.toolRuns.map(({ name }) => name)).not.toContain('calculator');
+      expect(
+        driver.requests.some(({ input }) => input.note?.includes('Parameters to use: {"q":"6*7"}')),
+      ).toBe(true);
+      expect(driver.outcome).toMatchObject({ status: 'failed', reason: 'gave_up' });
+    },
+  );
+
+  test.each<[string, Changes]>([
+    ['a notifier reports approvals', { notifiers: { names: ['log'], on: ['approval'] } }],
+    ['the policy says so on purpose', { escalate: 'wait' }],
+  ])('waits for the person where %s', (_why, changes) => {
+    const driver = untilEndOrPerson(aRun({ ...nothingNew, plan: concrete(0.65) }, changes));
+    expect(pendingItems(driver.state)).toMatchObject([{ type: 'approval', tool: 'calculator' }]);
+  });
+
+  test('is suggested where the notifiers report escalations only', () => {
+    const on = ['escalation' as const];
+    const driver = aRun(
+      { ...nothingNew, plan: concrete(0.65) },
+      { notifiers: { names: ['log'], on } },
+    );
+    expect(pendingItems(untilEndOrPerson(driver).state)).toMatchObject([{ type: 'question' }]);
+    expect(driver.entries).toContainEqual(expect.objectContaining({ decision: 'suggests' }));
+  });
+
+  test('ends the run at once if it is to give up', () => {
+    const plan: DrivenWorld['plan'] = () => ({ ...planned('give-up', 0.6), digest: 'd' });
+    const driver = untilEndOrPerson(aRun({ ...nothingNew, plan }));
+    expect(driver.plans).toHaveLength(1);
+    expect(driver.outcome).toMatchObject({ status: 'failed', reason: 'gave_up' });
+  });
+});
+
+test("a person's own escalation and the approval of a call wait always", () => {
   const driver = aRun({ model: searches, tool: () => ({ output: 'found' }) });
   driver.say({ type: 'escalation-requested', reason: 'let me look' });
   expect(pendingItems(untilEndOrPerson(driver).state)).toMatchObject([{ type: 'question' }]);
   const asks = { name: 'search', needsApproval: true };
   const approving = untilEndOrPerson(aRun({ model: () => ({ calls: [asks] }) }));
   expect(pendingItems(approving.state)).toMatchObject([{ type: 'approval' }]);
-  const recovering = untilEndOrPerson(
-    aRun({
-      model: searches,
-      tool: () => ({ output: 'nothing new' }),
-      plan: () => ({ ...planned('alternative-tool', 0.6), digest: 'd' }),
-    }),
-  );
-  expect(pendingItems(recovering.state)).toMatchObject([{ type: 'approval' }]);
 });

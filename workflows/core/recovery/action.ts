@@ -37,6 +37,8 @@ export type RecoveryDecision =
   | 'observes'
   | 'acts'
   | 'asks'
+  /** An approval is needed, and nobody would hear of it: the model reads the action, and nothing runs. */
+  | 'suggests'
   | 'escalates'
   /** A person is needed, and nobody would hear of it. */
   | 'cannot escalate'

@@ -27,7 +27,7 @@ import { decideByConfidence } from './confidence';
 import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
-import { activePolicy, currentStage, freshStep, isHeard, recoveryStage } from './state';
+import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
 import {
   actionSummary,
   gaveUpMessage,
@@ -117,8 +117,7 @@ function carryOut<State extends ActingState>(
   const stop = stopBeforeIteration(state);
   if (stop !== undefined) return fail(state, stop);
   const plan = withinBounds(state, planned, trouble);
-  const decided = decideByConfidence(activePolicy(state), plan);
-  const decision = decided === 'escalates' && !isHeard(state) ? 'cannot escalate' : decided;
+  const decision = decideByConfidence(state, plan);
   const { action, source, problem } = plan;
   const { strategy, reasoning, confidence } = action;
   const noted: State = {
@@ -172,6 +171,8 @@ function follow<State extends ActingState>(
     case 'escalates':
     case 'cannot escalate':
       return startEscalation(state, action, trouble, atMs);
+    case 'suggests':
+      return advise(state, plan, trouble);
     case 'gives up':
       return giveUp(state, gaveUpMessage(action, trouble));
     case 'acts':
@@ -197,22 +198,40 @@ function runnableCall(state: ActingState, { call }: Plan): ProposedToolCall | un
   return effect === undefined || effect === 'irreversible' ? undefined : call;
 }
 
+/** The state in which the plan's action is tried. */
+function onTrial<State extends ActingState>(
+  state: State,
+  { action, patternId }: Plan,
+  trouble: RecoveryTrouble,
+): State {
+  const { toolName } = action.action;
+  return startTrial(countTry(creditHelp(state, 'recovery'), action), {
+    summary: actionSummary(action),
+    trouble,
+    action: defined({ toolName: toolName === '' ? undefined : toolName, patternId }),
+  });
+}
+
+/** Tells the model of the action, in the next request only. */
+function advise<State extends ActingState>(
+  state: State,
+  plan: Plan,
+  trouble: RecoveryTrouble,
+): Move<State> {
+  const note = guidanceNote(plan.action, plan.source, trouble.message);
+  return goOn(forgetLoop(addNote(onTrial(state, plan, trouble), note)));
+}
+
 /** Carries the action out: a concrete one as a real tool call, advice as an ephemeral note. */
 function act<State extends ActingState>(
   state: State,
   plan: Plan,
   trouble: RecoveryTrouble,
 ): Move<State> {
-  const { action, source, patternId } = plan;
-  const { toolName } = action.action;
-  const tried = startTrial(countTry(creditHelp(state, 'recovery'), action), {
-    summary: actionSummary(action),
-    trouble,
-    action: defined({ toolName: toolName === '' ? undefined : toolName, patternId }),
-  });
   const call = runnableCall(state, plan);
-  if (call === undefined)
-    return goOn(forgetLoop(addNote(tried, guidanceNote(action, source, trouble.message))));
+  if (call === undefined) return advise(state, plan, trouble);
+  const { action, source } = plan;
+  const tried = onTrial(state, plan, trouble);
   const introduction = runtimeIntroduction(action, source, trouble.message);
   const { head } = prepared(tried);
   const recovery: RuntimeCall = { call, introduction };

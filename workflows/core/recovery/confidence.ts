@@ -1,18 +1,29 @@
 /** What a plan's confidence leads to: from 0.8 it is carried out, from 0.5 a person is asked, below a person takes over. */
-import type { RecoveryDecision, RecoveryPolicy } from './action';
+import type { SnapshotSlice } from '../run/ports';
+import type { RecoveryDecision } from './action';
 import type { Plan } from './state';
+import { activePolicy, isHeard } from './state';
 
 /** Confidence from which an action is carried out, and from which a person is asked to approve it (R-REC-4). */
 export const defaultConfidence = { actAt: 0.8, askAt: 0.5 } as const;
 
-/** Decides about a plan. A plan without a digest cannot be approved, so a person takes over instead. */
+/**
+ * Decides about a plan. A plan without a digest cannot be approved, so a person takes over instead. Where nobody hears what
+ * recovery asks, nothing waits: what a person would approve is only suggested to the model (ADR 0035).
+ */
 export function decideByConfidence(
-  policy: RecoveryPolicy | undefined,
+  state: SnapshotSlice,
   { action, digest }: Plan,
 ): RecoveryDecision {
+  const policy = activePolicy(state);
   if (policy === undefined || policy.mode === 'observe') return 'observes';
   const { strategy, confidence } = action;
-  if (strategy === 'escalate' || confidence < policy.askAt) return 'escalates';
-  if (confidence < policy.actAt) return digest === '' ? 'escalates' : 'asks';
-  return strategy === 'give-up' ? 'gives up' : 'acts';
+  const canAsk = digest !== '' && isHeard(state, 'approval');
+  const canSuggest = digest !== '' && strategy !== 'give-up';
+  const needsPerson = strategy === 'escalate' || confidence < policy.askAt;
+  if (!needsPerson && confidence >= policy.actAt)
+    return strategy === 'give-up' ? 'gives up' : 'acts';
+  if (!needsPerson && canAsk) return 'asks';
+  if (!needsPerson && canSuggest) return 'suggests';
+  return isHeard(state) ? 'escalates' : 'cannot escalate';
 }

@@ -194,10 +194,13 @@ export function recoveryStage<Type extends RecoveryStage['type']>(
   return stage?.type === type ? (stage as Extract<RecoveryStage, { type: Type }>) : undefined;
 }
 
-/** Whether anybody hears a question of recovery: a notifier tells people, or they said that it waits (ADR 0035). */
-export function isHeard({ snapshot }: SnapshotSlice): boolean {
+/** Whether anybody hears what recovery asks: a notifier tells people, or they said that it waits (ADR 0035). */
+export function isHeard(
+  { snapshot }: SnapshotSlice,
+  kind: 'escalation' | 'approval' = 'escalation',
+): boolean {
   const reported = snapshot?.notifiers?.on ?? [];
-  return snapshot?.recovery?.escalate === 'wait' || reported.includes('escalation');
+  return snapshot?.recovery?.escalate === 'wait' || reported.includes(kind);
 }
 
 /** How the run recovers; undefined if it does not. */
