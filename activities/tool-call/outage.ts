@@ -1,16 +1,6 @@
 /** Whether a text says that a service is down or throttles. Such results are not evidence of a loop (ADR 0019, ADR 0030). */
 
-/** Codes of the system and of HTTP clients for a service that was not reached. */
-const outageCodes: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ETIMEDOUT',
-  'EAI_AGAIN',
-  'EPIPE',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-]);
+import { connectionCodesIn, statusesIn } from '../providers/failure/failure-codes';
 
 /** Words of services and clients, in lower case. `_` and `-` count as blanks. */
 const outagePhrases: readonly string[] = [
@@ -34,20 +24,16 @@ const outagePhrases: readonly string[] = [
   'overloaded',
 ];
 
-/** A status behind a word that says that it is one: `HTTP/1.1 503`, `"status":503`, `status code 429`. */
-const namedStatus = /\b(?:http(?:\/[\d.]+)?|status(?: ?code)?|code|error)[\s:=/"']{0,4}(\d{3})\b/gi;
-
 function isOutageStatus(status: number): boolean {
   return status === 429 || (status >= 500 && status <= 599);
 }
 
 /** Whether a text has the code, the status or the words of an outage. Never throws. */
 export function mentionsOutage(text: string): boolean {
-  const codes = text.match(/\b[A-Z][A-Z_]{3,}\b/g) ?? [];
-  if (codes.some((code) => outageCodes.has(code) || code.startsWith('UND_ERR_'))) return true;
+  if (connectionCodesIn(text).length > 0) return true;
   const plain = text.toLowerCase().replace(/[_-]/g, ' ');
   if (outagePhrases.some((phrase) => plain.includes(phrase))) return true;
-  return [...plain.matchAll(namedStatus)].some(([, status]) => isOutageStatus(Number(status)));
+  return statusesIn(plain).some(isOutageStatus);
 }
 
 /** Statuses that count without a word before them; any other number may be a line of a file. */

@@ -118,6 +118,29 @@ describe('the reason of a broken connection', () => {
     expect(providerFailure(thrown, { route: 'a/b', nowMs: 0 }).code).toBe(reason);
   });
 
+  it.each<readonly [string, FailoverReason]>([
+    ['read ECONNRESET', 'network'],
+    ['connect ECONNREFUSED 10.0.0.1:443', 'network'],
+    ['getaddrinfo ENOTFOUND api.acme.test', 'network'],
+    ['getaddrinfo EAI_AGAIN api.acme.test', 'network'],
+    ['write EPIPE', 'network'],
+    ['upstream said: EHOSTUNREACH', 'network'],
+    ['request failed, reason: UND_ERR_SOCKET', 'network'],
+    ['connect ETIMEDOUT 10.0.0.1:443', 'timeout'],
+    ['code=UND_ERR_BODY_TIMEOUT', 'timeout'],
+    ['Request failed with status code 429', 'rate_limit'],
+    ['HTTP 502', 'overloaded'],
+    ['503', 'overloaded'],
+    ['error 401', 'auth'],
+    ['no such file: ENOENT', 'unknown'],
+    ['the reply named 503 files', 'unknown'],
+    ['5032 rows', 'unknown'],
+  ])('that only a text names: %s', (text, reason) => {
+    const inCause = fail('the call failed', { cause: fail(text) });
+    for (const thrown of [fail(text), inCause])
+      expect(providerFailure(thrown, { route: 'a/b', nowMs: 0 }).code).toBe(reason);
+  });
+
   it('ends for a cause that points at itself', () => {
     const loop = fail('loop');
     loop.cause = loop;

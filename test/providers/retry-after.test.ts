@@ -1,4 +1,6 @@
 /** Retry-After in all its dialects. */
+import { providerFailure } from '../../activities/providers/failure/provider-failure';
+import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import { geminiError, openaiError, sortAnswer, type Answer } from './support/vendor-answers';
 
 describe('the delay that a vendor tells', () => {
@@ -181,5 +183,23 @@ describe('whether a vendor may be asked again', () => {
     [{}, undefined],
   ])('%j is carried by the failure as %s', (headers, refusesRetry) => {
     expect(sortAnswer({ status: 529, headers }).refusesRetry).toBe(refusesRetry);
+  });
+
+  it.each<readonly [string, number | undefined, boolean]>([
+    ['Quota exceeded', 429, true],
+    ["Quota exceeded for quota metric 'Generate requests' of service 'ai'", 429, true],
+    ['You have exceeded your daily request quota.', 429, true],
+    ['Allocated quota exceeded, please increase your quota limit.', 429, true],
+    ['quota exceeded', undefined, true],
+    ['Rate limit exceeded; see the quota page for a larger one', 429, false],
+    ['Too many requests', 429, false],
+    ['Overloaded: the quota service is down', 529, false],
+  ])('a spent quota is not asked again: %s (%s)', (message, status, refusesRetry) => {
+    const seen = status === undefined ? {} : { status };
+    const failure = providerFailure(new Error(message), { route: 'a/b', nowMs: 0 }, seen);
+    expect(failure.code).toBe(status === 529 ? 'overloaded' : 'rate_limit');
+    expect(failure.refusesRetry === true).toBe(refusesRetry);
+    const timing = { streamRetries: 2, streamRetryBaseMs: 1_500 };
+    expect(decideRetry(failure, 0, timing).type).toBe(refusesRetry ? 'give-up' : 'retry');
   });
 });

@@ -110,3 +110,20 @@ export const unsentCodes =
 /** What Node's fetch and the SDKs say about a failed connection without a code. */
 export const networkText =
   /^terminated$|fetch failed|socket hang up|other side closed|connection (?:error|reset|closed|lost|refused)|premature close|network error|stream ended (?:without|before)|ended without sending any chunks|invalid url/i;
+
+/** Error codes of a failed connection that a text names, as in `connect ECONNREFUSED 10.0.0.1:443`. */
+export function connectionCodesIn(text: string): readonly string[] {
+  const named = text.match(/\b(?:E[A-Z]{3,}(?:_[A-Z]+)?|EAI_[A-Z]+|UND_ERR_\w+)\b/g) ?? [];
+  return named.filter((code) => networkCodes.test(code) || timeoutCodes.test(code));
+}
+
+/** A status behind a word that says that it is one: `HTTP/1.1 503`, `"status":503`, `status code 429`. */
+const namedStatus = /\b(?:http(?:\/[\d.]+)?|status(?: ?code)?|code|error)[\s:=/"']{0,4}(\d{3})\b/gi;
+
+/** The HTTP statuses that a text names. */
+export function statusesIn(text: string): readonly number[] {
+  return [...text.matchAll(namedStatus)].map(([, status]) => Number(status));
+}
+
+/** A quota that is used up: time refills it, seconds do not (R-STREAM-1). */
+export const spentQuota = /quota (?:has been |was |is )?exceeded|exceed\w* (?:\w+ ){0,4}quota/i;

@@ -3,12 +3,15 @@ import type { FailoverReason } from '../../../workflows/core/limits';
 import type { ErrorEvidence, VendorErrorBody } from './error-evidence';
 import {
   codeWords,
+  connectionCodesIn,
   filterWords,
   formatWords,
   moneyWords,
   networkCodes,
   networkText,
   overflowWords,
+  spentQuota,
+  statusesIn,
   timeoutCodes,
   troubleWords,
   type ReasonWords,
@@ -16,7 +19,8 @@ import {
 
 /**
  * Why the provider could not answer. Order of trust: what the vendor says about money, length, and filters; the innermost
- * vendor code; a sentence that only one failure uses; the status; the cause chain's codes; general words.
+ * vendor code; a sentence that only one failure uses; the status; the cause chain's codes, as fields or in its texts; general
+ * words; a status that a text names.
  *
  * Contract: pure and total. Source: R-FAIL-1, R-FAIL-2. Money counts under any status, and a request that alone exceeds a
  * limit is not a rate limit.
@@ -29,6 +33,7 @@ export function failureReason(evidence: ErrorEvidence): FailoverReason {
     reasonByStatus(evidence.status) ??
     reasonByCause(evidence) ??
     reasonByWords(evidence) ??
+    reasonByStatus(namedStatus(evidence)) ??
     'unknown'
   );
 }
@@ -119,8 +124,13 @@ function reasonByStatus(status: number | undefined): FailoverReason | undefined 
 const brokenNames: ReadonlySet<string> = new Set(['SyntaxError', 'BrokenStream']);
 
 function reasonByCause(evidence: ErrorEvidence): FailoverReason | undefined {
-  if (evidence.chain.some((link) => isTimeout(link.code, link.name))) return 'timeout';
-  if (evidence.chain.some((link) => networkCodes.test(link.code))) return 'network';
+  const codes = evidence.chain.map((link) => link.code);
+  const named = messagesOf(evidence).flatMap(connectionCodesIn);
+  for (const known of [codes, named]) {
+    if (known.some((code) => timeoutCodes.test(code))) return 'timeout';
+    if (known.some((code) => networkCodes.test(code))) return 'network';
+  }
+  if (evidence.chain.some((link) => link.name === 'TimeoutError')) return 'timeout';
   if (evidence.chain.some((link) => /request timed out/i.test(link.message))) return 'timeout';
   const isBroken = evidence.chain.some(
     (link) => brokenNames.has(link.name) || networkText.test(link.message),
@@ -128,8 +138,13 @@ function reasonByCause(evidence: ErrorEvidence): FailoverReason | undefined {
   return isBroken ? 'network' : undefined;
 }
 
-function isTimeout(code: string, name: string): boolean {
-  return timeoutCodes.test(code) || name === 'TimeoutError';
+/** The status that a text names, or begins with, where no response was seen. */
+function namedStatus(evidence: ErrorEvidence): number | undefined {
+  const texts = messagesOf(evidence);
+  const leading = texts.flatMap((text) => /^\s*([45]\d\d)(?!\S*\d)/.exec(text)?.[1] ?? []);
+  return [...texts.flatMap(statusesIn), ...leading.map(Number)].find(
+    (status) => status >= 400 && status <= 599,
+  );
 }
 
 /** For errors without a status: events inside a 200 stream, errors of other layers. */
@@ -157,4 +172,9 @@ export function isDailyQuota(evidence: ErrorEvidence): boolean {
 /** True if a quota's id names the day (Gemini); the delay beside it is for the minute. */
 export function hasDailyQuotaId(evidence: ErrorEvidence): boolean {
   return evidence.bodies.some((body) => body.codes.some((code) => code.includes('perday')));
+}
+
+/** True if a quota is used up: the same route is not asked again before its cooldown ends. */
+export function hasSpentQuota(evidence: ErrorEvidence): boolean {
+  return messagesOf(evidence).some((message) => spentQuota.test(message));
 }

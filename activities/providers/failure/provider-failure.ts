@@ -8,7 +8,7 @@ import { redactText } from '../../../workflows/core/secrets/redact';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
-import { failureReason, hasDailyQuotaId, isDailyQuota } from './failure-reason';
+import { failureReason, hasDailyQuotaId, hasSpentQuota, isDailyQuota } from './failure-reason';
 import { overflowNumbers } from './overflow-numbers';
 import { retryDelayMs } from './retry-after';
 import { shortened } from '../request/well-formed';
@@ -92,7 +92,7 @@ export function providerFailure(
       overflow: isTooLong ? overflowNumbers(textsOf(evidence)) : undefined,
       status: evidence.status,
     }),
-    ...(evidence.header('x-should-retry') === 'false' ? { refusesRetry: true } : {}),
+    ...(refusesRetry(evidence, reason) ? { refusesRetry: true } : {}),
   };
 }
 
@@ -114,6 +114,12 @@ export function adapterException(
 ): InfraException {
   const message = `${context.route} ${headline[reason]}: ${found}. ${remedy[reason]}`;
   return new InfraException({ code: reason, message: bounded(message), route: context.route });
+}
+
+/** A vendor says so, or its quota is used up. Source: R-STREAM-1. */
+function refusesRetry(evidence: ErrorEvidence, reason: FailoverReason): boolean {
+  const isSpent = reason === 'rate_limit' && hasSpentQuota(evidence);
+  return isSpent || evidence.header('x-should-retry') === 'false';
 }
 
 function textsOf({ bodies, chain }: ErrorEvidence): readonly string[] {
