@@ -1,7 +1,7 @@
 /** Example: a tool with an effect and an approval rule, and a typed result. Code plays the person who approves. */
 import { z } from 'zod';
 import type { AgentDefinition, Tool } from '../activities/index';
-import { createActivities, defineTool, ToolError } from '../activities/index';
+import { createActivities, defineTool, InfraException, ToolError } from '../activities/index';
 import type { RunHandle, RunResult } from '../client/index';
 import { reply } from '../testing/index';
 import { createWorker } from '../workers/index';
@@ -12,7 +12,14 @@ import { inOfflineWorld, runAsProgram } from './offline-world';
 export class PaymentService {
   readonly #refunds = new Map<string, string>();
 
+  constructor(private readonly isFrozen = false) {}
+
   refund(idempotencyKey: string, order: string, euros: number): string {
+    if (this.isFrozen)
+      throw new InfraException({
+        code: 'tool_infrastructure',
+        message: 'The payment account is frozen. Ask accounting to open it, then start again.',
+      });
     if (!/^A-\d+$/.test(order)) throw new ToolError(`There is no order "${order}".`);
     const known = this.#refunds.get(idempotencyKey);
     if (known !== undefined) return known;

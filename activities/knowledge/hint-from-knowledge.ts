@@ -3,7 +3,7 @@ import { literalPattern } from '../../workflows/core/literal-pattern';
 import type { AgentError, AgentErrorCode } from '../../workflows/core/failure';
 import { failureMessageChars } from '../../workflows/core/limits';
 import { shapeOf } from '../tools/value-shape';
-import { mentionsOutage } from '../tool-call/outage';
+import { mentionsOutage, saysServiceFailed } from '../tool-call/outage';
 import { isJsonObject } from '../tools/input-schema';
 import type { ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
 
@@ -47,6 +47,16 @@ function relevant(
   return hints.find((hint) => hint.mistake !== 'wrong-path' && isMentioned(hint, message));
 }
 
+/** The hint where the service behind a tool failed: parameters, which R-TOOL-3 would blame, are seldom the cause. */
+const serviceHint =
+  'The service behind this tool failed or was not reached. Unless you chose its address, your parameters are not the cause: try again later, or use another tool.';
+
+/** Whether the service behind the tool failed, and not the call. */
+function isServiceFailure({ code, message }: AgentError): boolean {
+  if (code === 'rate_limit') return true;
+  return code === 'tool_execution_failed' && saysServiceFailed(message);
+}
+
 /** What knowledge advises about an error; undefined if it knows nothing to the point. */
 export function hintFromKnowledge(
   knowledge: ToolKnowledge,
@@ -55,7 +65,7 @@ export function hintFromKnowledge(
   input: unknown,
 ): string | undefined {
   const known = relevant(knowledge.hints[tool] ?? [], error, input);
-  if (known !== undefined) return known.hint;
+  if (known !== undefined && !isServiceFailure(error)) return known.hint;
   const others = knowledge.alternatives[tool] ?? [];
   const isService = serviceCodes.has(error.code) || mentionsOutage(error.message);
   return isService && others.length > 0
@@ -63,14 +73,14 @@ export function hintFromKnowledge(
     : undefined;
 }
 
-/** The error with a hint from knowledge, unless it has its own. */
+/** The error with a hint from knowledge, or about its service, unless it has its own. Source: R-TOOL-5. */
 export function withKnownHint(
   error: AgentError,
   knowledge: ToolKnowledge | undefined,
   input: unknown,
 ): AgentError {
-  if (knowledge === undefined || error.hint !== undefined || error.toolName === undefined)
-    return error;
-  const hint = hintFromKnowledge(knowledge, error.toolName, error, input);
+  if (error.hint !== undefined || error.toolName === undefined) return error;
+  const known = knowledge && hintFromKnowledge(knowledge, error.toolName, error, input);
+  const hint = known ?? (isServiceFailure(error) ? serviceHint : undefined);
   return hint === undefined ? error : { ...error, hint: hint.slice(0, failureMessageChars) };
 }

@@ -1,7 +1,12 @@
 /** The one exception for failures that people must see; carries the failure as plain data. */
 import type { InfraError } from '../../workflows/core/failure';
 
-/** Thrown inside activities; `error-mapping.ts` turns it into an ApplicationFailure at the boundary. */
+/**
+ * A failure that the model must not see. A tool throws it with the code `tool_infrastructure` for what only people can repair: the
+ * run ends at once as `infra`, with the message. Other codes are the runtime's own, and some of them wait or retry.
+ *
+ * Thrown inside activities; `error-mapping.ts` turns it into an ApplicationFailure at the boundary.
+ */
 export class InfraException extends Error {
   readonly failure: InfraError;
 

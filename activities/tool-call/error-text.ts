@@ -1,5 +1,6 @@
 /** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
 import { parsedJson } from '../providers/untrusted-json';
+import { connectionCodesIn } from '../providers/failure/failure-codes';
 import { failureMessageChars } from '../../workflows/core/limits';
 
 /** Levels of causes and of nested responses that are read. */
@@ -85,6 +86,8 @@ function textOf(thrown: unknown, depth: number): string {
   const status = statusOf(fields) ?? statusOf(fieldsOf(fields['response']));
   if (status !== undefined && !parts.join().includes(String(status))) add(`status ${status}`);
   add(answerOf(fields));
+  const { code } = fields;
+  if (typeof code === 'string') add(connectionCodesIn(code).join());
   const { stderr } = fields;
   if (typeof stderr === 'string') add(stderr.trim().slice(-stderrChars));
   if (depth < deepest) for (const cause of causesOf(thrown)) add(textOf(cause, depth + 1));

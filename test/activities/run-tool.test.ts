@@ -9,6 +9,7 @@ import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import type { ToolErrorCode } from '../../activities/tools/tool-error';
 import { ToolError } from '../../activities/tools/tool-error';
+import { toToolResponse } from '../../workflows/core/errors/tool-response';
 import type { AgentError } from '../../workflows/core/failure';
 import type { RunToolInput, RunToolResult } from '../../workflows/core/tools/ports';
 import type { TemporaryStore } from '../support/temporary-store';
@@ -135,6 +136,34 @@ describe('a failure in the middle of a call', () => {
     expect(result.error?.code).toBe('tool_execution_failed');
     expect(result.isOutcomeUnknown).toBeUndefined();
   });
+
+  test.each<[string, Error, boolean]>([
+    ['a refused connection', new Error('connect ECONNREFUSED 10.0.0.1:5432'), true],
+    ['a code alone', Object.assign(new Error('query failed'), { code: 'ENOTFOUND' }), true],
+    ['a cause', new TypeError('fetch failed', { cause: new Error('other side closed') }), true],
+    ['both addresses', new AggregateError([new Error('connect ETIMEDOUT ::1:80')]), true],
+    ['axios, 503', Object.assign(new Error('failed'), { response: { status: 503 } }), true],
+    ['a throttled service', new ToolError('slow down', { code: 'rate_limit' }), true],
+    ['a service named by the author', new ToolError('the index: socket hang up'), true],
+    ['a wrong column, as 500', Object.assign(new Error('no column "x"'), { status: 500 }), false],
+    ['a wrong parameter', new Error('timeout must be at least 10'), false],
+    ['a missing file', Object.assign(new Error('no such file'), { code: 'ENOENT' }), false],
+  ])(
+    '%s is told as a failure of the service, not of parameters: %#',
+    async (_what, thrown, isService) => {
+      const fails = (): never => {
+        throw thrown;
+      };
+      const tool = defineTool({ ...base, name: 'ask', effect: 'read', execute: fails });
+      const { error } = await runCall(tool, false);
+      if (error === undefined) throw new Error('the call succeeded');
+      const told = toToolResponse(error);
+      expect(told.includes('The service behind this tool failed')).toBe(isService);
+      expect(told.includes('Please check your parameters')).toBe(!isService);
+      const hinted = defineTool({ ...base, name: 'ask', hint: 'Ask Eve.', execute: fails });
+      expect((await runCall(hinted, false)).error?.hint).toBe('Ask Eve.');
+    },
+  );
 
   test.each<[Tool['effect'], true | undefined]>([
     ['irreversible', true],
