@@ -1,4 +1,6 @@
 /** The activity `planRecovery`: a learned pattern first, then the model, then the core's own heuristic; each plan is checked. */
+import { log } from '@temporalio/activity';
+import { defined } from '../workflows/core/json';
 import { failureMessageChars } from '../workflows/core/limits';
 import type { Message } from '../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../workflows/core/recovery/ports';
@@ -174,6 +176,26 @@ async function estimate(place: Place): Promise<PlanRecoveryResult> {
   return resultOf(place, { action: place.input.fallback }, 'model', said);
 }
 
+/** Tells whoever runs the worker what was planned or estimated, and for which trouble. */
+function logged({ input }: Place, planned: PlanRecoveryResult): PlanRecoveryResult {
+  const { source, problem, estimate: estimated, action } = planned;
+  const { tool, code, message } = input.context.trouble;
+  const { strategy, confidence, reasoning } = action;
+  if (estimated !== undefined) log.info('The progress of a run was estimated', { ...estimated });
+  else
+    log.info('A recovery was planned', {
+      trouble: `${code}: ${message}`,
+      troubledTool: tool,
+      strategy,
+      tool: action.action.toolName,
+      confidence: Number(confidence.toFixed(2)),
+      source,
+      reasoning,
+      ...defined({ problem }),
+    });
+  return planned;
+}
+
 /**
  * Plans a recovery of a stuck run, or estimates the progress.
  *
@@ -188,7 +210,8 @@ function planRecovery(deps: ActivityDeps, input: PlanRecoveryInput): Promise<Pla
       const messages = await messagesOf(store, input);
       const definition = offered(await loadDefinition(deps, input.definition), messages);
       const place: Place = { deps, store, definition, input, messages, attempting };
-      return input.purpose === 'estimate' ? estimate(place) : plan(place);
+      if (input.purpose === 'estimate') return logged(place, await estimate(place));
+      return logged(place, await plan(place));
     },
     input.routeIndex === undefined ? 'never' : 'always',
   );

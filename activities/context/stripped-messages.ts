@@ -80,11 +80,19 @@ function strippedRef({ content, blob }: ToolResultBlock): string | undefined {
 /** Characters of a person's answer that tier 1 keeps (ADR 0024). */
 const personsWordChars = 4_000;
 
+const fenced = /^<tool_output [^\n]*>\n([^]*)\n<\/tool_output fence="[0-9a-f]+">/;
+
+/** Characters of a result without the fence that the runtime put around it. */
+function ownChars(content: string): number {
+  const [whole, inside] = fenced.exec(content) ?? ['', ''];
+  return content.length - whole.length + (inside ?? '').length;
+}
+
 /** Whether tier 1 removes this result. */
 function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
   const least = strippedText(1_000_000, '0'.repeat(43)).length;
   const kept = isPersonsWord(result) ? personsWordChars : 0;
-  return result.content.length > Math.max(stripChars, least, kept);
+  return ownChars(result.content) > Math.max(stripChars, least, kept);
 }
 
 function strippedResult(
@@ -94,7 +102,7 @@ function strippedResult(
 ): ToolResultBlock {
   if (!isStrippable(result, stripChars)) return result;
   const ref = refOf(result.content, result.blob);
-  return { ...result, content: strippedText(result.content.length, ref), blob: ref };
+  return { ...result, content: strippedText(ownChars(result.content), ref), blob: ref };
 }
 
 function withoutImage(block: TextBlock | ImageBlock): TextBlock {
@@ -129,8 +137,6 @@ export function withoutReasoning(message: Message): Message {
     ? message
     : ({ ...message, blocks } satisfies AssistantMessage);
 }
-
-const fenced = /^<tool_output [^\n]*>\n([^]*)\n<\/tool_output fence="[0-9a-f]+">/;
 
 /** Head and tail of a text of at most `chars` characters together. */
 function headAndTail(text: string, chars: number): string {

@@ -111,7 +111,8 @@ async function failAttempt(
   const decision = decideRetry(failure, memory.failures.length, timing);
   if (decision.type === 'give-up') {
     await reportFailedCall(store, call, failure, clock());
-    throw applicationFailure(failure);
+    const { failures } = memory;
+    throw applicationFailure({ ...failure, ...(failures.length > 0 ? { retried: failures } : {}) });
   }
   attempting.memory = {
     ...memory,

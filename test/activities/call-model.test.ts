@@ -5,6 +5,7 @@ import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import type { Provider } from '../../activities/providers/provider';
+import type { InfraError } from '../../workflows/core/failure';
 import type { CallModelInput } from '../../workflows/core/model-call/ports';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
@@ -140,6 +141,24 @@ test('content that never ends runs into the limit of one attempt, which counts a
   expect(thrown).toBeInstanceOf(ApplicationFailure);
   expect(thrown).toMatchObject({ type: 'timeout', nonRetryable: false });
   expect(beats.at(-1)).toMatchObject({ failures: ['timeout'] });
+});
+
+test.each([
+  [
+    ['overloaded', 'timeout'],
+    ['overloaded', 'timeout'],
+  ],
+  [[], undefined],
+])('a call that gives up says what it had retried: %j', async (failures, retried) => {
+  const last = { code: failures.length === 0 ? 'auth' : 'network', message: 'gone' } as const;
+  const thrown = await probing(
+    () => Promise.reject(new InfraException(last)),
+    new MockActivityEnvironment({ heartbeatDetails: { failures } }),
+  );
+  expect(thrown).toBeInstanceOf(ApplicationFailure);
+  const [details] = (thrown as ApplicationFailure).details ?? [];
+  expect(details).toMatchObject({ code: last.code });
+  expect((details as InfraError).retried).toEqual(retried);
 });
 
 test('refuses a limit that no timer can keep', () => {

@@ -1,6 +1,8 @@
 /** A planned call is checked as a model's own, and what the planner reads stays data. */
 import path from 'node:path';
 import { MockActivityEnvironment } from '@temporalio/testing';
+import type { LogEntry } from '@temporalio/worker';
+import { DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { createActivities } from '../../activities/index';
@@ -92,6 +94,7 @@ const messages: readonly Message[] = [
 
 interface Planned {
   readonly plan: PlanRecoveryResult;
+  readonly logs: readonly LogEntry[];
   readonly prompt: string;
   readonly system: string | undefined;
   readonly maxOutputTokens: number | undefined;
@@ -145,13 +148,16 @@ async function planned(
     fallback,
     ...more,
   };
-  const environment = new MockActivityEnvironment();
+  const logs: LogEntry[] = [];
+  const logger = new DefaultLogger('INFO', (entry) => logs.push(entry));
+  const environment = new MockActivityEnvironment({}, { logger });
   const plan: PlanRecoveryResult = await environment.run(() => activities.planRecovery(input));
   const [request] = provider.requests;
   const sent = request?.messages[0];
   const [block] = sent?.role === 'user' ? sent.blocks : [];
   return {
     plan,
+    logs,
     prompt: block?.type === 'text' ? block.text : '',
     system: request?.system,
     maxOutputTokens: request?.maxOutputTokens,
@@ -164,6 +170,24 @@ test('a planned call meets the approval rule and the guard of edits in the works
   expect(inside.plan.call).not.toHaveProperty('approvalDigest');
   const outside = await planned({ path: '../../etc/passwd' });
   expect(outside.plan.call).toHaveProperty('approvalDigest');
+});
+
+test('the log of the worker tells every plan, and never its arguments', async () => {
+  const { logs } = await planned({ path: 'a', password: secret });
+  const told = logs.find(({ message }) => message === 'A recovery was planned');
+  expect(told?.meta).toMatchObject({
+    trouble: expect.stringMatching(/^loop: /) as string,
+    strategy: 'parameter-adjustment',
+    tool: 'save_file',
+    confidence: 0.9,
+    source: 'model',
+    reasoning: 'r',
+  });
+  expect(JSON.stringify(logs.map(({ meta }) => meta))).not.toContain(secret);
+  const unusable = await planned({}, {}, { nonsense: true });
+  expect(unusable.logs.map(({ meta }) => meta)).toContainEqual(
+    expect.objectContaining({ source: 'heuristic', problem: expect.any(String) as string }),
+  );
 });
 
 test('a secret in planned arguments reaches the tool by reference, and no history or prompt', async () => {

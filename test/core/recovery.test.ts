@@ -2,7 +2,15 @@
 import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
 import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { pendingItems } from '../../workflows/core/view/pending';
-import { aLimits, anInfraError, aRecoveryPolicy, aSnapshot, aTool } from '../support/builders';
+import {
+  aCall,
+  aLimits,
+  anAgentError,
+  anInfraError,
+  aRecoveryPolicy,
+  aSnapshot,
+  aTool,
+} from '../support/builders';
 import { RunDriver } from '../support/run-driver';
 import type { ScriptedCall } from '../support/scripted-reply';
 import { cases, fc } from '../support/properties';
@@ -54,6 +62,46 @@ test('advice goes along once as a note and is never stored', () => {
   expect(driver.entries.map(({ type }) => type)).toEqual(
     expect.arrayContaining(['StuckEvent', 'RecoveryEvent', 'RecoveryOutcomeEvent']),
   );
+});
+
+describe('the note about a trouble that a call of recovery got over', () => {
+  /** A run whose search fails until recovery calls `tool`; `others` fail beside it. */
+  function noteAfter(tool: string, works: boolean, others: readonly string[] = []): string {
+    const call = aCall('r1', { name: tool, input: { query: 'y' } });
+    const driver = new RunDriver({
+      prepare: () =>
+        aSnapshot({
+          tools: ['search', 'calculator', 'clock'].map((name) => aTool(name)),
+          recovery: policy,
+        }),
+      model: ({ input }) =>
+        (input.runtimeResults ?? []).length > 0
+          ? { text: 'done' }
+          : {
+              calls: ['search', ...others].map((name) => ({ name, input: { query: 'x' } })),
+            },
+      tool: ({ name, input }) =>
+        name === tool && input?.['query'] === 'y' && works
+          ? { output: 'found' }
+          : { error: anAgentError({ toolName: name, message: `${name} is out of order` }) },
+      plan: () => ({ action: action({ action: { toolName: tool } }), call, digest: 'd' }),
+    }).run();
+    const sent = driver.requests.find(({ input }) => (input.runtimeResults ?? []).length > 0);
+    if (sent === undefined) throw new Error('recovery called nothing');
+    return sent.input.note ?? '';
+  }
+
+  test.each(['search', 'calculator'])('is not sent any more: %s', (tool) => {
+    expect(noteAfter(tool, true)).not.toContain('is out of order');
+  });
+
+  test('stays where that call failed too', () => {
+    expect(noteAfter('search', false)).toContain('search is out of order');
+  });
+
+  test('stays where something else failed beside it', () => {
+    expect(noteAfter('search', true, ['clock'])).toContain('clock is out of order');
+  });
 });
 
 test('a model estimates the progress every few steps, and what it names as a blocker is planned for at once', () => {

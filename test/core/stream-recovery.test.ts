@@ -1,6 +1,10 @@
 /** Whether, and when, a failed model call is repeated on the same route. */
 import type { InfraError } from '../../workflows/core/failure';
-import { decideRetry, longestRetryDelayMs } from '../../workflows/core/failover/stream-recovery';
+import {
+  decideRetry,
+  longestRetryDelayMs,
+  retryNudge,
+} from '../../workflows/core/failover/stream-recovery';
 
 const timing = {
   streamRetries: 2,
@@ -35,3 +39,15 @@ test('waits as long as the vendor says, and leaves a wait that is too long to th
   expect(decideRetry(told(10), 0, timing)).toEqual({ type: 'retry', delayMs: 1_500 });
   expect(decideRetry(told(longestRetryDelayMs + 1), 0, timing)).toEqual({ type: 'give-up' });
 });
+
+test.each(['rate_limit', 'overloaded', 'timeout', 'network'])(
+  'a retry after %s speaks of a reply only if some of one had arrived (R-STREAM-4)',
+  (code) => {
+    const none = retryNudge(code, '');
+    expect(none).toContain(`got no whole reply (${code})`);
+    expect(none).not.toMatch(/your previous reply|had arrived/i);
+    const some = retryNudge(code, 'The first step is');
+    expect(some).toContain(`Your previous reply did not arrive whole (${code})`);
+    expect(some).toContain('had arrived:\nThe first step is');
+  },
+);

@@ -27,7 +27,6 @@ import type {
 import { restoreRunState } from '../../workflows/core/run/restore';
 import type { RunState } from '../../workflows/core/run/state';
 import { pendingItems } from '../../workflows/core/view/pending';
-import type { ContextMeasure } from '../../workflows/core/context/measure';
 import { routeName } from '../../workflows/core/failover/provider-health';
 import type { ToolCallProgress } from '../../workflows/core/tools/state';
 import { activityIdAt } from '../../workflows/core/tools/state';
@@ -61,7 +60,7 @@ export interface DrivenWorld {
   readonly model: (
     request: SentRequest,
     call: number,
-  ) => ScriptedReply | InfraError | { readonly heldBack: ContextMeasure };
+  ) => ScriptedReply | InfraError | Omit<ModelCallHeldBack, 'headBefore'>;
   /** What a compaction comes to; by default it halves what was due. */
   readonly compact?: (input: CompactInput, call: number) => ScriptedCompaction | InfraError;
   readonly tool?: (input: RunToolInput, call: number) => ScriptedToolResult | InfraError;
@@ -401,7 +400,7 @@ export class RunDriver {
     const reply = this.world.model(request, this.requests.length);
     if (isInfra(reply)) return reply;
     return 'heldBack' in reply
-      ? { headBefore, heldBack: reply.heldBack }
+      ? { headBefore, ...reply }
       : this.takeReply(input, headBefore, reply);
   }
 

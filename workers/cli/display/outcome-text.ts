@@ -51,7 +51,7 @@ function factsOf({ report }: RunOutcome): readonly string[] {
   ];
 }
 
-/** The answer or the reason, then what it leaves behind: an output, or what worked and what did not, and advice. */
+/** The answer or the reason, then what it leaves behind: an output, what worked and what did not, and advice. */
 export function endText(outcome: RunOutcome, paint: Paint): readonly string[] {
   return [headline(outcome, paint), ...leftBehind(outcome)];
 }
@@ -71,7 +71,11 @@ function leftBehind(outcome: RunOutcome): readonly string[] {
   if (outcome.status !== 'completed')
     return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...last];
   const { output } = outcome;
-  return [...(output === undefined ? [] : ['', JSON.stringify(output, undefined, 2)]), ...last];
+  return [
+    ...(output === undefined ? [] : ['', JSON.stringify(output, undefined, 2)]),
+    ...listed('what failed on the way', didNotWork),
+    ...last,
+  ];
 }
 
 /** Equal entries are one, with how many there were. */

@@ -24,8 +24,10 @@ const line = (text: string, color?: Color): DisplayLine => ({
   ...defined({ color }),
 });
 
-function failureText({ code, message }: Failure): string {
-  return `${code}: ${message}`;
+function failureText(failure: Failure): string {
+  const retried = failure.kind === 'infra' ? (failure.retried ?? []) : [];
+  const earlier = retried.length === 0 ? '' : ` (retried after ${retried.join(', ')})`;
+  return `${failure.code}${earlier}: ${failure.message}`;
 }
 
 function costText(usd: number | undefined): string {

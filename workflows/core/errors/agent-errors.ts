@@ -10,7 +10,7 @@ import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool, readOutputTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
-import { addNote } from '../model-call/next-request';
+import { addTroubleNote } from '../model-call/next-request';
 import { isTripped, ringSize, trackError } from './circuit-breaker';
 import { buildErrorRecoveryMessage, shownToolName } from './recovery-message';
 import { normalizeText } from './fingerprint';
@@ -67,7 +67,7 @@ export function takeAgentErrors<State extends ErrorTaker>(
     lastError: errorLine(first),
   };
   const note = buildErrorRecoveryMessage(errors, availableTools(state));
-  const noted = addNote(requireNewPrivileges(tracked), note);
+  const noted = addTroubleNote(requireNewPrivileges(tracked), note);
   return stay(noted, ...errors.map((error) => publish({ type: 'ErrorEvent', failure: error })));
 }
 

@@ -38,7 +38,8 @@ const partialChars = 1_000;
 
 /** The nudge of a retry: what broke, and what of the reply had arrived. Sent once, never stored. */
 export function retryNudge(code: string, partialText: string): string {
-  const what = `${noteProvenance}\nYour previous reply did not arrive whole (${code}). Nothing of it was run or kept. Reply again.`;
-  if (partialText === '') return what;
-  return `${what}\nUntil then this had arrived:\n${partialText.slice(-partialChars)}`;
+  if (partialText === '')
+    return `${noteProvenance}\nThe previous request got no whole reply (${code}). Nothing was run or kept. Reply to it now.`;
+  const what = `Your previous reply did not arrive whole (${code}). Nothing of it was run or kept. Reply again.`;
+  return `${noteProvenance}\n${what}\nUntil then this had arrived:\n${partialText.slice(-partialChars)}`;
 }

@@ -1,6 +1,6 @@
 /** Gathers the evidence of loops, warns the model once, and says when a loop ends the run. */
 import { ringSize } from '../errors/circuit-breaker';
-import { noteProvenance, addNote } from '../model-call/next-request';
+import { noteProvenance, addTroubleNote } from '../model-call/next-request';
 import { normalizeText, shortHash } from '../errors/fingerprint';
 import type { CountersSlice } from '../run/account';
 import type { Stop } from '../run/outcome';
@@ -105,7 +105,7 @@ export function watchForLoops<State extends Watched & NextRequestSlice>(
   const watched: State = { ...state, guard: { ...guard, warnedLoop: loop.identity } };
   if (warnedLoop === loop.identity) return stay(watched);
   return stay(
-    addNote(watched, warning(loop)),
+    addTroubleNote(watched, warning(loop)),
     publish({ type: 'GuardWarnedEvent', message: `loop: ${loopText(loop)}` }),
   );
 }

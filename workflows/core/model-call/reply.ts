@@ -1,7 +1,7 @@
 /** Takes a reply that arrived whole: charges it, appends it, and reads what it asks for. */
 import { charge } from '../budget/budget';
 import type { CallSpend, Usage } from '../budget/spend';
-import { cachedShareOf, spendOf, usdOf } from '../budget/spend';
+import { cachedShareOf, noSpend, spendOf, usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import { takeAppended } from '../context/compaction-phase';
 import type { CompactingState } from '../context/compaction-phase';
@@ -12,14 +12,14 @@ import { recordRouteSuccess, routeName } from '../failover/provider-health';
 import type { InfraError } from '../failure';
 import { agentError } from '../failure';
 import { defined } from '../json';
-import type { AccountSlice } from '../run/account';
-import { advise } from '../run/account';
+import type { AccountSlice, CountersSlice } from '../run/account';
+import { advise, uncountModelCall } from '../run/account';
 import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import { nothingPending } from './next-request';
-import type { CallModelResult } from './ports';
+import type { CallModelResult, ModelCallHeldBack } from './ports';
 import type { RouteConfig } from '../failover/state';
 import type { CallingModel, ModelCallSlice } from './state';
 
@@ -201,3 +201,13 @@ export const resultTooLong = agentError(
 
 /** What follows a paused turn in the transcript, so that no two replies are adjacent. */
 export const continueText = '(The agent runtime asks you to continue.)';
+
+/** Charges a call whose request was measured, did not fit, and was not sent; earlier attempts may have sent one. */
+export function chargeHeldBack<State extends BudgetSlice & CountersSlice>(
+  state: State,
+  callId: string,
+  { spend }: ModelCallHeldBack,
+): State {
+  const charged = charge(state, callId, spend ?? noSpend);
+  return spend === undefined ? uncountModelCall(charged) : charged;
+}

@@ -12,6 +12,7 @@ import type { PeopleSlice } from '../people/state';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice } from '../run/ports';
 import { prepared } from '../run/ports';
+import { wholeNote } from './next-request';
 import type { CallModelInput } from './ports';
 
 type RequestState = Sized & CountersSlice & FailoverSlice & PeopleSlice & RequestSlice;
@@ -41,7 +42,7 @@ export function modelInput(
   const { snapshot, head } = prepared(state);
   const route = snapshot.chain[routeIndex];
   invariant(route !== undefined, 'a decided route is in the chain');
-  const { pendingResults, runtimeResults, note, maxOutputTokens } = state.next;
+  const { pendingResults, runtimeResults, maxOutputTokens } = state.next;
   const userTexts = state.inbox.slice(0, textsThatFit(state.inbox));
   const name = routeName(route);
   return {
@@ -56,7 +57,7 @@ export function modelInput(
     ...defined({
       pendingResults: pendingResults.length === 0 ? undefined : pendingResults,
       runtimeResults,
-      note,
+      note: wholeNote(state),
       maxOutputTokens,
       counted: countedNow(state),
       tokenFactors: state.context.factors[name],

@@ -8,8 +8,10 @@ import { probableTokens } from '../context/size';
 import { routeName } from '../failover/provider-health';
 import type { InfraError } from '../failure';
 import type { PeopleSlice } from '../people/state';
+import type { CountersSlice } from '../run/account';
+import { uncountModelCall } from '../run/account';
 
-type Calling = BudgetSlice & Sized & Pick<PeopleSlice, 'inbox'>;
+type Calling = BudgetSlice & CountersSlice & Sized & Pick<PeopleSlice, 'inbox'>;
 
 /** Factor between the core's guess of a request and the most that it may be: the guess counts characters. */
 const guessMargin = 2;
@@ -34,6 +36,11 @@ function probableSpend(state: Calling, routeIndex: number): CallSpend | undefine
   });
 }
 
+/** Whether no request of the call was sent: another run found the route failing, or nothing useful could be paid for. */
+function wasNotSent({ spared, code, spend }: InfraError): boolean {
+  return spend === undefined && (spared === true || code === 'budget_exhausted');
+}
+
 /** Charges a failed model call; where nobody knows all that it consumed, what it probably did. */
 export function chargeFailedCall<State extends Calling>(
   state: State,
@@ -41,5 +48,6 @@ export function chargeFailedCall<State extends Calling>(
   routeIndex: number,
   failure: InfraError,
 ): State {
-  return chargeFailure(state, callId, failure, probableSpend(state, routeIndex));
+  const charged = chargeFailure(state, callId, failure, probableSpend(state, routeIndex));
+  return wasNotSent(failure) ? uncountModelCall(charged) : charged;
 }

@@ -20,7 +20,7 @@ import type { GoalSlice } from '../secrets/shown-text';
 import type { PendingResult, ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { RuntimeCall } from '../tools/state';
-import { addNote } from '../model-call/next-request';
+import { addNote, dropTroubleNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
@@ -242,6 +242,13 @@ function act<State extends ActingState>(
   };
 }
 
+/** A call of recovery worked: if one tool alone was in trouble, the note about it asks for what is done. */
+function withoutStaleNote<State extends ActingState>(state: State): State {
+  const { iterations } = state.counters;
+  const newest = state.unhealed.filter(({ iteration }) => iteration === iterations);
+  return new Set(newest.map(({ tool }) => tool)).size > 1 ? state : dropTroubleNote(state);
+}
+
 /**
  * Takes the result of the runtime's own call, which the model reads in the next request. Its failure is not the model's, so it
  * does not enter the ring.
@@ -256,7 +263,9 @@ export function settleRuntimeCall<State extends ActingState>(
     progress: { ...state.progress, underWay: freshStep },
   };
   // The text of a failed call may ask for more rights, also after a call of the runtime.
-  const taken = pending.isError ? stay(requireNewPrivileges(settled)) : healErrors(settled, [call]);
+  const taken = pending.isError
+    ? stay(requireNewPrivileges(settled))
+    : healErrors(withoutStaleNote(settled), [call]);
   return andThen(taken, (after) => goOn(after));
 }
 

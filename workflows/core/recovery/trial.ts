@@ -1,5 +1,5 @@
 /** Whether a recovery helped: watches the steps after it, and publishes the result. */
-import { noteProvenance, addNote } from '../model-call/next-request';
+import { noteProvenance, addTroubleNote } from '../model-call/next-request';
 import { mayHaveTakenEffect } from '../errors/failure-policy';
 import type { AgentError } from '../failure';
 import type { GuardSlice } from '../guard/state';
@@ -72,7 +72,7 @@ function hintPath<State extends StepState>(state: State): State {
   const fitting = failure === undefined ? undefined : correctPath(memory, failure.input);
   if (failure === undefined || fitting === undefined) return state;
   if (failure.hint?.includes(fitting.path) === true) return state;
-  return addNote(
+  return addTroubleNote(
     state,
     `${noteProvenance}\nHint: an earlier result names the full path ${fitting.path}; call ${failure.tool} with "${fitting.parameter}" set to it.`,
   );

@@ -59,6 +59,11 @@ export function count<State extends CountersSlice>(
   return { ...state, counters: { ...state.counters, ...changes } };
 }
 
+/** Takes back the count of a model call of which no request was sent. */
+export function uncountModelCall<State extends CountersSlice>(state: State): State {
+  return count(state, { modelCalls: state.counters.modelCalls - 1 });
+}
+
 /** Lines of each kind that a report keeps; older ones are dropped. */
 const reportLines = 20;
 

@@ -4,7 +4,7 @@ import { noSpend } from '../budget/spend';
 import { keepCompaction, takeAppended } from '../context/compaction-phase';
 import type { InfraError } from '../failure';
 import { without } from '../json';
-import { keepReply } from '../model-call/reply';
+import { chargeHeldBack, keepReply } from '../model-call/reply';
 import { chargeFailedCall } from '../model-call/unheard-call';
 import { endIfIdle } from './ending';
 import type { Ending } from './ending-phase';
@@ -61,11 +61,7 @@ function keepResult(
   if (type === 'model-call-completed')
     return keepReply(without(state, 'unread'), callId, event.result, sentTexts);
   if (type === 'model-call-held-back')
-    return takeAppended(
-      charge(state, callId, event.result.spend ?? noSpend),
-      event.result.headBefore,
-      0,
-    );
+    return takeAppended(chargeHeldBack(state, callId, event.result), event.result.headBefore, 0);
   if (type === 'compaction-completed') return keepCompaction(state, callId, event.result);
   if (type === 'recovery-planned' || type === 'run-prepared')
     return charge(state, callId, event.result.spend ?? noSpend);

@@ -119,20 +119,20 @@ function callRoute(state: RunState, routeIndex: number): Move<RunState> {
       callsThisIteration: state.counters.callsThisIteration + 1,
     },
   );
-  const name = routeName(route);
+  const input = modelInput(called, routeIndex, allowance);
   return stay(
     called,
     publish({
       type: 'IterationStartedEvent',
-      route: name,
+      route: routeName(route),
       isFallback: routeIndex > 0,
-      ...defined({ note: state.next.note }),
+      ...defined({ note: input.note }),
     }),
     {
       type: 'call-model',
       callId,
-      summary: `${name} #${state.counters.iterations}`,
-      input: modelInput(called, routeIndex, allowance),
+      summary: `${routeName(route)} #${state.counters.iterations}`,
+      input,
       limits,
     },
   );

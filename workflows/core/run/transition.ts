@@ -12,6 +12,7 @@ import type { InfraError } from '../failure';
 import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '../guard/clock';
 import { without } from '../json';
 import type { ModelCallHeldBack } from '../model-call/ports';
+import { chargeHeldBack } from '../model-call/reply';
 import type { CallingModel } from '../model-call/state';
 import { chargeFailedCall } from '../model-call/unheard-call';
 import { onNotified } from '../notifications/notifications';
@@ -273,9 +274,10 @@ function onPreparationFailed(
 function onModelCallHeldBack(
   state: RunState,
   { callId, sentTexts }: CallingModel,
-  { headBefore, heldBack, spend = noSpend }: ModelCallHeldBack,
+  result: ModelCallHeldBack,
 ): Move<RunState> {
-  const charged = charge(state, callId, spend);
+  const { headBefore, heldBack } = result;
+  const charged = chargeHeldBack(state, callId, result);
   const appended = takeAppended(noteUnread(charged, sentTexts), headBefore, sentTexts);
   return goTo('call-model', withContext(appended, { due: heldBack, pendingChars: 0 }));
 }
