@@ -36,6 +36,22 @@ export async function* attemptEach<Item>(
   }
 }
 
+function runEnded(runId: string, status: string, cause?: unknown): ClientError {
+  return new ClientError(
+    'run-ended',
+    `Run "${runId}" has ended (${status.toLowerCase()}); nothing more can be sent to it.`,
+    { cause },
+  );
+}
+
+/** Temporal takes a cancellation of a run that has ended, and nothing follows: so it is asked first. */
+export async function cancelRun({ client, runId }: RunAccess): Promise<void> {
+  const handle = client.getHandle(runId);
+  const { status } = await handle.describe();
+  if (status.name !== 'RUNNING') throw runEnded(runId, status.name);
+  await handle.cancel();
+}
+
 function explained({ client, address, runId }: RunAccess, thrown: unknown): unknown {
   return asClientError(thrown, { address, namespace: client.options.namespace, runId });
 }
@@ -45,11 +61,7 @@ async function missing(access: RunAccess, thrown: unknown): Promise<unknown> {
   const { client, runId } = access;
   try {
     const { status } = await client.getHandle(runId).describe();
-    return new ClientError(
-      'run-ended',
-      `Run "${runId}" has ended (${status.name.toLowerCase()}); nothing more can be sent to it.`,
-      { cause: thrown },
-    );
+    return runEnded(runId, status.name, thrown);
   } catch {
     return explained(access, thrown);
   }

@@ -48,10 +48,11 @@ function isRegistered(): boolean {
  */
 export function createRunVisibility(): (state: RunState) => void {
   const registered = isRegistered();
+  const { workflowId } = workflowInfo();
   let shown = '';
   return (state) => {
     const view = statusView(state);
-    setCurrentDetails(statusMarkdown(view, pendingItems(state)));
+    setCurrentDetails(statusMarkdown(workflowId, view, pendingItems(state)));
     if (!registered) return;
     const provider = view.route ?? '';
     const reason = (view.reason ?? '').slice(0, attributeChars);

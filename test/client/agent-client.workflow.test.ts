@@ -85,7 +85,14 @@ it('gives a failed, a terminated and an unknown run their own words', async () =
     status: 'failed',
     reason: 'chain_exhausted',
   });
-  expect((await refusal(failed.stop('late'))).code).toBe('run-ended');
+  const asked = [
+    failed.stop('late'),
+    failed.cancel(),
+    failed.escalate('late'),
+    failed.addMessage('x'),
+  ];
+  for (const late of asked) expect((await refusal(late)).code).toBe('run-ended');
+  expect((await refusal(stage.client.run('nobody').cancel())).code).toBe('run-not-found');
   expect((await refusal(stage.client.run('nobody').status())).code).toBe('run-not-found');
   await Promise.all([decider.stop(), actor.stop()]);
   const ended = await stage.client.start({ agent: 'scout', goal: 'x' });

@@ -6,6 +6,7 @@ import {
   wrapTo,
   duration,
   painter,
+  table,
 } from '../../workers/cli/display/terminal-text';
 import { runText } from '../../workers/cli/display/run-text';
 import { endText } from '../../workers/cli/display/outcome-text';
@@ -95,9 +96,51 @@ it('never cuts the id of a run', () => {
     startedAtMs: 0,
     closedAtMs: 5_000,
   } as const;
-  const [, row = ''] = runTable([run], 80);
-  expect(row).toContain(runId);
-  expect(row.length).toBeLessThan(110);
+  const lines = runTable([run], 60);
+  expect(lines).toContain(runId);
+  for (const line of lines) if (line !== runId) expect(widthOf(line)).toBeLessThanOrEqual(60);
+});
+
+describe('a table', () => {
+  const cells = (text: string): readonly string[] => text.split('|');
+  const tables = {
+    list: [
+      'RUN|STATUS|AGENT|ITER|TIME|DETAIL',
+      'coder-01982f6e-7d1e-7c3b-9a53-2f1f6f7f4a11|waiting|support-agent|7|0:05|approval of refund_order A-17 by mail',
+      'r-2|completed|a|12|1:00:05|',
+    ],
+    providers: [
+      'PROVIDER|STATUS|ERRORS|COOLS|LAST ANSWER|LAST ERROR',
+      'anthropic/claude-sonnet-4-5-20250929|down|12|9:59|0:42 ago|auth: the key was refused',
+    ],
+    patterns: [
+      'PATTERN|STATUS|TRUST|OK/NOT|TENANT|TOOL|FIX -- ERROR',
+      'p_0a1b2c3d4e5f6071|active|0.81|12/1|default|read_file|path: bare file name -- ENOENT',
+    ],
+  };
+
+  test.each(
+    Object.keys(tables).flatMap((name) => [30, 60, 80, 120, 200].map((to) => [name, to] as const)),
+  )('of holdfast %s loses no column at %d columns', (name, columns) => {
+    const rows = tables[name as keyof typeof tables].map(cells);
+    const lines = table(rows, columns);
+    const ids = rows.map(([id = '']) => id);
+    for (const line of lines)
+      if (!ids.some((id) => line.startsWith(id)))
+        expect(widthOf(line)).toBeLessThanOrEqual(columns);
+    const text = lines.join('\n');
+    for (const cell of rows.flat()) expect(text).toContain(cell.slice(0, 20));
+    if (columns === 200) expect(lines).toHaveLength(rows.length);
+  });
+
+  test('has the same columns below each other in every row', () => {
+    const [head = '', headTail = '', first = '', firstTail = ''] = table(
+      tables.providers.map(cells),
+      60,
+    );
+    expect(first.indexOf('down')).toBe(head.indexOf('STATUS'));
+    expect(firstTail.indexOf('auth')).toBe(headTail.indexOf('LAST ERROR'));
+  });
 });
 
 it('quotes values in queries, so that none can become a condition', () => {
@@ -220,4 +263,24 @@ it('shows the advice of a report once, however the run ended', () => {
     expect(endText(outcome, painter(false)).join('\n')).toMatch(/^[^]*advice[^]*a\/b wrote[^\n]*$/);
   const quiet = { status: 'completed', answer: 'done', report: { ...report, advice: [] } } as const;
   expect(endText(quiet, painter(false))).toEqual(['completed\ndone']);
+});
+
+it('shows what failed on the way of a run that completed, equal lines once', () => {
+  const didNotWork = ['pay: no money', 'pay: no money', 'a/b: overloaded'];
+  const report = { worked: ['look'], didNotWork } as unknown as RunOutcome['report'];
+  const text = endText({ status: 'completed', answer: 'done', report }, painter(false)).join('\n');
+  expect(text).toBe(
+    'completed\ndone\nwhat failed on the way:\n  - pay: no money (x2)\n  - a/b: overloaded',
+  );
+});
+
+it('shows what a provider failure had retried before', () => {
+  const failure = { kind: 'infra', code: 'network', message: 'gone' } as const;
+  const told = (retried: readonly ('overloaded' | 'timeout')[]): string | undefined =>
+    timelineLine({ type: 'ErrorEvent', failure: { ...failure, retried }, atMs: 0, iteration: 1 })
+      ?.text;
+  expect(told(['overloaded', 'timeout'])).toBe(
+    'error network (retried after overloaded, timeout): gone',
+  );
+  expect(told([])).toBe('error network: gone');
 });

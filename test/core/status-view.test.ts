@@ -6,12 +6,15 @@ import {
   aRoute,
   aRunWithCalls,
   aSnapshot,
+  aTool,
   anInfraError,
   startMs,
   takeAll,
   markdownOf,
 } from '../support/builders';
-import { drive } from '../support/run-driver';
+import type { AgentSnapshot } from '../../workflows/core/run/ports';
+import type { DrivenWorld } from '../support/run-driver';
+import { drive, RunDriver } from '../support/run-driver';
 
 const lineOf = (markdown: string, label: string): string =>
   markdown.split('\n').find((line) => line.startsWith(`- **${label}:**`)) ?? '';
@@ -37,7 +40,7 @@ test('an approval that waits shows its arguments and the command that answers', 
   ]);
   const line = lineOf(markdownOf(waiting), 'Wants approval');
   expect(line).toContain('"euros":80');
-  expect(line).toContain('holdfast approve RUN a');
+  expect(line).toContain('holdfast approve run-1 a');
 });
 
 test('amounts of money are no formulas of the Web UI', () => {
@@ -57,3 +60,53 @@ test('a run that ended shows its answer, or in words what it failed of', () => {
   expect(statusView(failed).ending).toContain('HTTP 401');
   expect(lineOf(markdownOf(failed), 'Message')).toContain('HTTP 401');
 });
+
+const long = 'x'.repeat(300);
+const labeled: readonly [string, DrivenWorld, Partial<AgentSnapshot>, RegExp][] = [
+  [
+    'a provider',
+    { model: () => anInfraError('overloaded', { message: long }) },
+    { chain: [aRoute({ provider: 'acme', model: 'm1' })] },
+    /^provider: acme\/m1: overloaded /,
+  ],
+  [
+    'the store',
+    { model: () => anInfraError('store_unavailable', { message: long }) },
+    {},
+    /^store: x/,
+  ],
+  [
+    'the store, for a call',
+    {
+      model: () => ({ calls: [{ name: 'search' }] }),
+      tool: () => anInfraError('store_unavailable'),
+    },
+    {},
+    /^store: search waits/,
+  ],
+  [
+    'an approval',
+    { model: () => ({ calls: [{ name: 'search', needsApproval: true }] }) },
+    { approvals: { expiresAfterMs: 60_000, onExpiry: 'reject' } },
+    /^approval of search \(limit\)/,
+  ],
+];
+
+test.each(labeled)(
+  'the label of a wait for %s begins with what it is, and is short',
+  (_what, world, changes, label) => {
+    const driver = new RunDriver({
+      prepare: () => aSnapshot({ tools: [aTool('search')], ...changes }),
+      ...world,
+    });
+    const labels = (): readonly string[] =>
+      driver.commands.flatMap((each) =>
+        each.type === 'start-timer' && !each.summary.startsWith('limit of active')
+          ? [each.summary]
+          : [],
+      );
+    for (let step = 0; step < 30 && labels().length === 0; step++) driver.step();
+    expect(labels()[0]).toMatch(label);
+    for (const each of labels()) expect(each.length).toBeLessThanOrEqual(80);
+  },
+);

@@ -209,5 +209,5 @@ export function typesOf(commands: Transition[1]): readonly string[] {
 
 /** The Web UI's details of a run. */
 export function markdownOf(state: RunState): string {
-  return statusMarkdown(statusView(state), pendingItems(state));
+  return statusMarkdown('run-1', statusView(state), pendingItems(state));
 }

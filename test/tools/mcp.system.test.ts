@@ -182,6 +182,10 @@ describe('over streamable HTTP', () => {
 describe('bad definitions', () => {
   test.each<[string, Parameters<typeof connectMcp>[0]]>([
     ['a server name that cannot begin a tool name', { name: 'a b', transport: stdio }],
+    [
+      'a transport that does not exist',
+      { name: 'a', transport: { type: 'sse', url: 'http://127.0.0.1:1/sse' } } as never,
+    ],
     ['a URL that is none', { name: 'a', transport: { type: 'http', url: 'nowhere' } }],
   ])('refuses %s', async (_what, options) => {
     await expect(connectMcp(options)).rejects.toBeInstanceOf(UserError);

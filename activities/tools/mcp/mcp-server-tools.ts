@@ -262,6 +262,11 @@ export async function mcpServerTools(options: McpOptions): Promise<McpTools> {
       `MCP server name ${JSON.stringify(options.name)} cannot begin tool names; use 1 to 32 letters, digits, "_" or "-".`,
     );
   }
+  const { type }: { readonly type: string } = options.transport;
+  if (type !== 'stdio' && type !== 'http')
+    throw new UserError(
+      `MCP server "${options.name}": there is no transport "${type}"; give "http" (streamable HTTP, which replaced "sse") or "stdio".`,
+    );
   if (options.transport.type === 'http' && !URL.canParse(options.transport.url)) {
     throw new UserError(
       `MCP server "${options.name}": its URL cannot be parsed; give http(s)://host/path.`,

@@ -5,8 +5,9 @@ import wrapAnsi from 'wrap-ansi';
 /** Control characters, which could move the cursor or change the terminal, and characters that hide or reverse text. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]+/gu;
 const segmenter = new Intl.Segmenter();
-/** Columns that a table's row keeps beside its first cell, however narrow the terminal is. */
-const leastTailColumns = 40;
+/** Columns that a table's last column, which holds texts, has at least; and those before a row's further lines. */
+const leastLastColumns = 30;
+const indentColumns = 2;
 
 /** One line without anything that a terminal would obey. */
 export function printable(text: string): string {
@@ -46,16 +47,45 @@ export function wrapTo(text: string, columns: number, indent = 0): readonly stri
   return [lead + first, ...more.map((line) => margin + line)].map((line) => line.trimEnd());
 }
 
-/** Rows in columns, each row cut to the width, but for its first cell, which people copy. */
+/**
+ * Rows in columns. What does not fit beside the columns before it goes to a further line, of every row alike, so no column is lost
+ * on a narrow terminal. Lines are cut to the width, but for the first cell, which people copy.
+ */
 export function table(rows: readonly (readonly string[])[], columns: number): readonly string[] {
   const widths = (rows[0] ?? []).map((_cell, column) =>
     Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
   );
-  return rows.map((row) => {
-    const [id = '', ...rest] = row.map((cell, column) => padTo(cell, widths[column] ?? 0));
-    const tailColumns = Math.max(columns - widthOf(id) - 2, leastTailColumns);
-    return `${id}  ${cutTo(rest.join('  ').trimEnd(), tailColumns)}`.trimEnd();
-  });
+  const lines = linesOfColumns(widths, columns);
+  return rows.flatMap((row) =>
+    lines.flatMap((line, place) => {
+      const [first = '', ...rest] = line.map((column) =>
+        padTo(row[column] ?? '', widths[column] ?? 0),
+      );
+      const isCopied = place === 0;
+      const kept = isCopied ? `${first}  ` : '  ';
+      const tail = (isCopied ? rest : [first, ...rest]).join('  ').trimEnd();
+      const text = kept + cutTo(tail, Math.max(columns - widthOf(kept), 1));
+      return text.trim() === '' ? [] : [text.trimEnd()];
+    }),
+  );
+}
+
+/** Which columns stand in which line: each goes to the first line, from its predecessor's on, that has room for it. */
+function linesOfColumns(
+  widths: readonly number[],
+  columns: number,
+): readonly (readonly number[])[] {
+  const lines: number[][] = [[]];
+  let used = 0;
+  for (const [column, width] of widths.entries()) {
+    const isLast = column === widths.length - 1;
+    const needed = isLast ? Math.min(width, leastLastColumns) : width;
+    const isFull = used > 0 && used + 2 + needed > columns;
+    if (isFull) lines.push([]);
+    lines.at(-1)?.push(column);
+    used = isFull ? indentColumns + width : used + (used > 0 ? 2 : 0) + width;
+  }
+  return lines;
 }
 
 function padTo(text: string, columns: number): string {

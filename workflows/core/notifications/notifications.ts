@@ -6,7 +6,7 @@ import type { Limits } from '../limits';
 import type { AccountSlice } from '../run/account';
 import type { RunCommand, RunEvent } from '../run/protocol';
 import type { NextPart, Move, UnstampedCommand } from '../run/move';
-import { andThen, publish, stay } from '../run/move';
+import { andThen, labelOf, publish, stay } from '../run/move';
 import { proposalText } from '../recovery/text';
 import { waitingPhase } from '../run/waiting';
 import type { GoalSlice } from '../secrets/shown-text';
@@ -74,7 +74,7 @@ function notifyCommand(
   return {
     type: 'notify',
     callId,
-    summary: `notify: ${input.notice.kind} ${input.notice.asked}`.slice(0, 200),
+    summary: labelOf(`notify: ${input.notice.kind} ${input.notice.asked}`),
     heartbeatTimeoutMs,
     input,
   };

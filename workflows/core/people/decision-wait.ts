@@ -6,7 +6,7 @@ import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
 import type { Move } from '../run/move';
-import { andThen, stay } from '../run/move';
+import { andThen, labelOf, stay } from '../run/move';
 import type { DecisionPolicy, ProposedToolCall } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
 import type { DecisionWait, ToolCallProgress } from '../tools/state';
@@ -51,7 +51,7 @@ function expiryTimer(
     type: 'start-timer',
     timerId: expiry.timerId,
     delayMs: Math.max(expiry.atMs - atMs, 1),
-    summary: `limit of ${waitText(progress)}`.slice(0, 200),
+    summary: labelOf(`${waitText(progress)} (limit)`),
   };
 }
 

@@ -8,7 +8,7 @@ import { count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
 import type { Move } from '../run/move';
-import { fail, goTo, precededBy, publish, stay } from '../run/move';
+import { fail, goTo, labelOf, precededBy, publish, stay } from '../run/move';
 import { shownText } from '../secrets/shown-text';
 import type { PhaseSlice } from '../run/phases';
 import type { RecoveryAction, RecoveryTrouble } from './action';
@@ -54,7 +54,7 @@ export function stageTimer(stage: WaitingStage, atMs: number): RunCommand {
     type: 'start-timer',
     timerId,
     delayMs: Math.max(untilMs - atMs, 1),
-    summary: `recovery: ${stageText(stage)}`.slice(0, 200),
+    summary: labelOf(stageText(stage)),
   };
 }
 

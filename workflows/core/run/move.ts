@@ -90,6 +90,15 @@ export function publish(entry: UnstampedEntry): UnstampedCommand {
   return { type: 'publish', entry };
 }
 
+/** Characters of a label in the Web UI's timeline, where what does not fit is lost. */
+const labelChars = 80;
+
+/** A text as a label: what matters comes first. */
+export function labelOf(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= labelChars ? line : `${line.slice(0, labelChars - 1)}…`;
+}
+
 /** Commands that stop these timers. */
 export function cancelTimers(timerIds: readonly string[]): readonly UnstampedCommand[] {
   return timerIds.map((timerId) => ({ type: 'cancel-timer', timerId }));

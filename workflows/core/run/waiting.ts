@@ -6,7 +6,7 @@ import type { CountersSlice } from './account';
 import { count } from './account';
 import type { PhaseSlice, StoreWaitSlice, Waiting } from './phases';
 import type { Move, UnstampedCommand } from './move';
-import { goTo, publish, stay } from './move';
+import { goTo, labelOf, publish, stay } from './move';
 
 function isWaiting(phase: PhaseSlice['phase']): phase is Waiting {
   return phase.type === 'waiting';
@@ -21,7 +21,7 @@ export function waitingPhase({ phase }: PhaseSlice): Waiting | undefined {
 export function waitTimer(wait: Waiting, atMs: number): readonly RunCommand[] {
   const { timerId, untilMs, on, reason } = wait;
   if (timerId === undefined || untilMs === undefined) return [];
-  const summary = `wait for ${on}: ${reason}`.slice(0, 200);
+  const summary = labelOf(`${on}: ${reason}`);
   return [{ type: 'start-timer', timerId, delayMs: Math.max(untilMs - atMs, 1), summary }];
 }
 

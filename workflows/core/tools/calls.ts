@@ -16,7 +16,7 @@ import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
 import type { RunCommand } from '../run/protocol';
 import type { Move, UnstampedCommand } from '../run/move';
-import { andThen, cancelTimers, goTo, publish, stay } from '../run/move';
+import { andThen, cancelTimers, goTo, labelOf, publish, stay } from '../run/move';
 import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { nextStoreWaitMs } from '../run/waiting';
@@ -245,7 +245,7 @@ export function callTimer(progress: ToolCallProgress, atMs: number): readonly Ru
   if (status.type !== 'paused') return rearmed(progress, atMs);
   const { timerId, untilMs } = status;
   const delayMs = Math.max(untilMs - atMs, 1);
-  const summary = `wait for store, then ${callSummary(call)}`.slice(0, 200);
+  const summary = labelOf(`store: ${callSummary(call)} waits for it`);
   return [{ type: 'start-timer', timerId, delayMs, summary }];
 }
 

@@ -17,21 +17,21 @@ export function escapeMarkdown(text: string): string {
   return line.replace(/[\\`*_<>[\]|#~$]/g, (character) => `\\${character}`);
 }
 
-/** What a person is asked, why, what follows, and the command that answers; the page itself names the run. */
-function wantedRows(item: PendingItem): readonly StatusRow[] {
+/** What a person is asked, why, what follows, and the command that answers. */
+function wantedRows(runId: string, item: PendingItem): readonly StatusRow[] {
   const { proposal } = item;
   const because: readonly StatusRow[] =
     proposal === undefined ? [] : [['Proposal', proposalText(proposal)]];
   if (item.type === 'question')
     return [
-      ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer RUN TEXT`],
+      ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer ${runId} TEXT`],
       ...because,
     ];
   const input = JSON.stringify(item.input ?? 'arguments in the store').slice(0, wantedChars);
   return [
     [
       'Wants approval',
-      `${item.tool} ${input} -- holdfast approve RUN ${item.approvalId}, or reject`,
+      `${item.tool} ${input} -- holdfast approve ${runId} ${item.approvalId}, or reject`,
     ],
     ...because,
     ['If approved', item.ifApproved],
@@ -45,8 +45,13 @@ function endingRow({ status, ending }: RunStatusView): readonly StatusRow[] {
 }
 
 /** The Web UI's current details: what a person wants to know about a run at a glance, in Markdown. */
-export function statusMarkdown(view: RunStatusView, pending: readonly PendingItem[]): string {
-  const rows = [...statusRows(view), ...endingRow(view), ...pending.flatMap(wantedRows)];
+export function statusMarkdown(
+  runId: string,
+  view: RunStatusView,
+  pending: readonly PendingItem[],
+): string {
+  const wanted = pending.flatMap((item) => wantedRows(runId, item));
+  const rows = [...statusRows(view), ...endingRow(view), ...wanted];
   const lines = rows.map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
   return [`### ${view.status}`, ...lines].join('\n');
 }
