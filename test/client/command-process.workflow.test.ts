@@ -44,16 +44,21 @@ async function loadedBy(...args: readonly string[]): Promise<string> {
   return /^loaded (.*)$/m.exec(err)?.[1] ?? err;
 }
 
-it('tells its version, and loads for help and for reading no more than they need', async () => {
-  const [version, help, list] = await Promise.all([
+it('tells its version, and loads for help, for reading and for a detached run no more than they need', async () => {
+  const detached = ['run', 'later', '--detach', '--id', uniqueName('detached')];
+  const [version, help, ...light] = await Promise.all([
     world.inProcess(['--version']),
     loadedBy('run', '--help'),
     loadedBy('list'),
+    // A named agent is the worker's business: its file is not even read.
+    loadedBy(...detached, '--agents', 'no-such-file.cjs', '--agent', 'support'),
   ]);
   expect(version).toMatchObject({ code: 0, out: `${packageVersion}\n`, err: '' });
   expect(help).toBe('commander');
-  expect(list).toContain('@temporalio/client');
-  expect(list).not.toMatch(/@temporalio\/worker|anthropic|openai|gpt-tokenizer/);
+  for (const loaded of light) {
+    expect(loaded).toContain('@temporalio/client');
+    expect(loaded).not.toMatch(/@temporalio\/worker|anthropic|openai|gpt-tokenizer/);
+  }
 });
 
 it('prints an error, its exit code and no colors in a pipe', async () => {

@@ -10,11 +10,9 @@ import { workspaceTools } from '../../activities/tools/workspace/workspace-tools
 import type { Environment } from '../env';
 import { modelsSchema } from '../env';
 import { SetupError } from '../setup-error';
+import { builtInAgentName } from './built-in-agent-name';
 import type { AgentsFile } from './agents-file';
 import { loadAgentsFile } from './agents-file';
-
-/** Name of the agent that is there without any file. */
-export const builtInAgentName = 'coder';
 
 const instructions = `You work on the files of one project with the tools that you have.
 Look before you change something, change as little as the task needs, and check your work by running the project's own

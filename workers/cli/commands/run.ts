@@ -14,10 +14,9 @@ import type { Environment } from '../../env';
 import { readEnvironment } from '../../env';
 import { SetupError } from '../../setup-error';
 import type { TemporalServer } from '../../temporal-server/open-temporal';
+import { builtInAgentName } from '../built-in-agent-name';
 import type { WorkerOffer } from '../local-agents';
-import { builtInAgentName, localAgents } from '../local-agents';
 import type { LocalWorker } from '../local-worker';
-import { createLocalWorker } from '../local-worker';
 import { reachTemporal } from '../reach-temporal';
 
 interface RunOptions extends CommonOptions {
@@ -82,11 +81,12 @@ async function detach(
   start: StartOptions,
   options: RunOptions,
 ): Promise<void> {
-  const { json, agents } = options;
-  const request =
-    agents === undefined
-      ? start
-      : withAgent(start, options, await localAgents(environment, { agents, directory }));
+  const { json, agents, agent } = options;
+  // Agents take a second to load, which only their names could be worth here.
+  const isNamed = agents === undefined || agent !== undefined;
+  const request = isNamed
+    ? start
+    : withAgent(start, options, await offerOf(environment, { agents, directory }));
   const server = await reachTemporal(environment);
   const { runId } = await withClient(clientOf(environment, server), (client) =>
     client.start(request),
@@ -102,6 +102,15 @@ function clientOf(
   server: TemporalServer,
 ): Pick<CommandContext, 'connect'> {
   return { connect: () => connect({ ...server, taskQueue }) };
+}
+
+/** The agents that this machine offers: loaded late, since a detached run needs none (ADR 0029). */
+async function offerOf(
+  environment: Environment,
+  options: Pick<RunOptions, 'agents' | 'model'> & { readonly directory: string },
+): Promise<WorkerOffer> {
+  const { localAgents } = await import('../local-agents.ts');
+  return localAgents(environment, options);
 }
 
 /** Errors: `SetupError` unless one agent of the offer is named, or is the only one. */
@@ -127,7 +136,8 @@ async function workHere(
   options: RunOptions,
 ): Promise<void> {
   const { directory } = context;
-  const offer = await localAgents(environment, { ...options, directory });
+  const { createLocalWorker } = await import('../local-worker.ts');
+  const offer = await offerOf(environment, { ...options, directory });
   const request = withAgent(start, options, offer);
   const quiet: Environment = { ...environment, logLevel: 'error' };
   const local = await createLocalWorker(quiet, offer, { shutdownGraceMs: interruptGraceMs });
