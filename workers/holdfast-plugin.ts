@@ -4,7 +4,7 @@ import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@tempora
 import { checkSdk } from '../client/sdk-check';
 import type { Activities } from '../workflows/core/activities';
 import { SetupError } from './setup-error';
-import { holdfastWorkflowsPath, withUserWorkflows } from './workflow-bundle';
+import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './workflow-bundle';
 
 /**
  * A plugin for `Worker.create({ plugins: [new HoldfastPlugin({ activities })] })`, `Worker.runReplayHistory` and
@@ -23,7 +23,7 @@ export class HoldfastPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    return super.configureWorker(withWorkflows(options));
+    return super.configureWorker({ ...workflowCodeLimit, ...withWorkflows(options) });
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {

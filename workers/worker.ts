@@ -7,7 +7,7 @@ import { defaultTaskQueue } from '../workflows/contract';
 import type { Activities } from '../workflows/core/activities';
 import { defined } from '../workflows/core/json';
 import { reasonOf, SetupError } from './setup-error';
-import { loadWorkflowBundle } from './workflow-bundle';
+import { loadWorkflowBundle, workflowCodeLimit } from './workflow-bundle';
 
 /** Options of a worker. */
 export interface CreateWorkerOptions {
@@ -94,6 +94,7 @@ function workerOptionsFrom(options: CreateWorkerOptions, code: string): WorkerOp
       options.maxConcurrentActivities ?? defaultMaxConcurrentActivities,
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + shutdownForceExtraMs,
+    ...workflowCodeLimit,
     stickyQueueScheduleToStartTimeout: options.stickyTimeoutMs ?? defaultStickyTimeoutMs,
     maxHeartbeatThrottleInterval: heartbeatIntervalMs,
     defaultHeartbeatThrottleInterval: heartbeatIntervalMs,
