@@ -62,6 +62,12 @@ export const startSchema = z.object({
   pendingResults: z.array(z.object({ toolCallId: z.string(), name: z.string() })).optional(),
   runtimeResults: z.array(z.object({ introduction: z.string() })).optional(),
   continueFrom: runIdSchema.optional(),
+  origins: z.array(z.object({ runKey: z.string(), iteration: z.number() })).optional(),
+  repeatEffects: z
+    .array(bounded('A tool of repeatEffects', 100), {
+      error: 'repeatEffects must be a list of names of tools',
+    })
+    .optional(),
   storeId: bounded('The store id', 200).optional(),
   tenant: bounded('The tenant', 100).optional(),
   runId: runIdSchema.optional(),
