@@ -14,6 +14,7 @@ import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
 import { afterEarlierAttempt, countedAttempt } from './tool-call/attempts';
+import type { EarlierAnswer } from './tool-call/earlier-runs';
 import { answerOfEarlierRun, beginAfter, outcomeIn } from './tool-call/earlier-runs';
 import { fenceToolOutput } from './untrusted/fence';
 import { InfraException } from './lifecycle/infra-exception';
@@ -32,6 +33,7 @@ import { showOutput } from './tool-call/tool-output';
 import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
+import type { Earlier } from './tool-call/unknown-outcome';
 import { decideExecution } from './tool-call/unknown-outcome';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -209,6 +211,19 @@ async function begin(
   return beginAfter(store, intent, lineage, scheduledAtMs);
 }
 
+/** Executes a call, unless an earlier run has done the same. */
+async function answerCall(
+  tool: Tool,
+  value: unknown,
+  earlier: Earlier,
+  place: ExecutionPlace,
+): Promise<EarlierAnswer> {
+  const source = earlier.record?.intent.source;
+  return source === undefined
+    ? { type: 'execution', execution: await decideExecution(tool, value, earlier, place) }
+    : answerOfEarlierRun(tool, value, source, earlier, place);
+}
+
 /** Adds what is known about the tool to an error without a hint. */
 function advised({ config }: RunDefinition, execution: Execution, value: JsonObject): Execution {
   return execution.type === 'error'
@@ -284,14 +299,8 @@ async function runAttempt(
       show(typeof text === 'string' ? sanitizeText(text, { maxChars: previewChars }) : '');
     },
   };
-  const source = record?.intent.source;
-  const answer =
-    source === undefined
-      ? undefined
-      : await answerOfEarlierRun(tool, checked.value, source, earlier, running);
-  if (answer?.type === 'recorded') return keepOutcome(place, answer.result);
-  const execution =
-    answer?.execution ?? (await decideExecution(tool, checked.value, earlier, running));
-  const informed = advised(definition, execution, value);
+  const answer = await answerCall(tool, checked.value, earlier, running);
+  if (answer.type === 'recorded') return keepOutcome(place, answer.result);
+  const informed = advised(definition, answer.execution, value);
   return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
 }

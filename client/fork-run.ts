@@ -29,8 +29,8 @@ export async function forkStart(
   const at = check(iterationSchema, iteration);
   const { head, storeId, request, origins } = await transcriptPoint(access, at);
   const { goal, message = goal ?? '' } = options;
-  // What the forked run began with is in its transcript; what it was to do anew is its own matter.
-  const { pendingResults: _told, runtimeResults: _too, repeatEffects: _its, ...asked } = request;
+  // What the forked run began with is in its transcript; what it was to do again is its own matter.
+  const { pendingResults: _read, runtimeResults: _too, repeatEffects: _its, ...asked } = request;
   return { ...asked, ...options, goal: goal ?? request.goal, message, head, storeId, origins };
 }
 
@@ -40,13 +40,13 @@ function own({ pending }: RuntimeResult): PendingResult {
 }
 
 /** The origins of a run that also reads these results of the last one; an error may leave open what came of its call. */
-function withTold(
+function withKnown(
   origins: readonly Origin[],
   results: readonly PendingResult[],
 ): readonly Origin[] {
-  const told = results.flatMap(({ toolCallId, isError }) => (isError ? [] : [toolCallId]));
+  const known = results.flatMap(({ toolCallId, isError }) => (isError ? [] : [toolCallId]));
   return origins.map((origin, index) =>
-    index === origins.length - 1 && told.length > 0 ? { ...origin, told } : origin,
+    index === origins.length - 1 && known.length > 0 ? { ...origin, known } : origin,
   );
 }
 
@@ -76,7 +76,7 @@ export async function continuedStart(
     ...rest,
     head,
     storeId,
-    origins: withTold(origins, [...pendingResults, ...(runtimeResults ?? []).map(own)]),
+    origins: withKnown(origins, [...pendingResults, ...(runtimeResults ?? []).map(own)]),
     ...(pendingResults.length === 0 ? {} : { pendingResults }),
     ...defined({ runtimeResults }),
   };

@@ -37,7 +37,7 @@ export type ToolRecord =
 /** What is known about an execution that has begun. */
 export type RecordedTool = Exclude<ToolRecord, { readonly type: 'none' }>;
 
-/** A tool with an input, called in the tree of runs below one that people started. */
+/** A tool with an input, called by a run that people started, or by its subagents. */
 export interface ToolAction extends Pick<ToolIntent, 'tool' | 'inputDigest'> {
   /** `<workflow id>/<first run id>` of the run that people started. */
   readonly runKey: string;

@@ -6,7 +6,7 @@ import { runKeyOf } from '../../workflows/core/tools/lineage';
 import type { Lineage, Origin, RunToolResult } from '../../workflows/core/tools/ports';
 import { canonicalJson } from '../stores/content-hash';
 import type { RecordedTool, Store, ToolClaim, ToolIntent, ToolRecord } from '../stores/store';
-import type { Tool } from '../tools/tool';
+import type { ProbeAnswer, Tool } from '../tools/tool';
 import { boundText } from '../untrusted/sanitizer';
 import type { Execution, ExecutionPlace } from './tool-execution';
 import { toolFailure } from './tool-execution';
@@ -32,14 +32,37 @@ function mayHaveHappened(record: RecordedTool): boolean {
 }
 
 /** Whether the transcript of the run that goes on from `origin` has the result of an execution in the same tree of runs. */
-function isTold(
-  { runKey, iteration, told = [] }: Origin,
+function isInTranscript(
+  { runKey, iteration, known = [] }: Origin,
   { key, iteration: own = 0, callers = [] }: ToolIntent,
 ): boolean {
   const place = [...callers, { key, iteration: own }].find((call) => runKeyOf(call.key) === runKey);
   // Of another run of the tree, whose transcript has nothing to do with this one.
   if (place === undefined) return true;
-  return place.iteration <= iteration || told.some((id) => place.key === `${runKey}/${id}`);
+  return place.iteration <= iteration || known.some((id) => place.key === `${runKey}/${id}`);
+}
+
+/** Executions of one action: what earlier runs have done, and what of it already answers a call of this one. */
+interface Done {
+  readonly keys: readonly string[];
+  readonly used: readonly string[];
+}
+
+/** What one earlier run says of both. */
+function doneBy(origin: Origin, records: readonly RecordedTool[]): Done {
+  const [read, unread] = [true, false].map((isRead) =>
+    records.filter(({ intent }) => isInTranscript(origin, intent) === isRead),
+  );
+  return {
+    keys: (unread ?? []).flatMap((record) =>
+      record.intent.source === undefined && mayHaveHappened(record) ? [record.intent.key] : [],
+    ),
+    used: sourcesOf(read ?? []),
+  };
+}
+
+function sourcesOf(records: readonly RecordedTool[]): readonly string[] {
+  return records.flatMap(({ intent: { source } }) => (source === undefined ? [] : [source]));
 }
 
 /** Key of the first execution of the same action that earlier runs have done and no call of this one is answered by. */
@@ -48,23 +71,13 @@ async function sourceOf(
   { key, tool, inputDigest, callers }: ToolIntent,
   origins: readonly Origin[],
 ): Promise<string | undefined> {
-  const done: string[] = [];
-  const used = new Set<string>();
-  for (const origin of origins) {
-    const runKey = origin.treeKey ?? origin.runKey;
-    for (const record of await store.toolsOf({ runKey, tool, inputDigest })) {
-      const { intent } = record;
-      const isInTranscript = isTold(origin, intent);
-      if (intent.source !== undefined) {
-        // It did nothing itself: what answered it is its run's, up to the point from which this run goes on.
-        if (isInTranscript) used.add(intent.source);
-      } else if (!isInTranscript && mayHaveHappened(record)) done.push(intent.key);
-    }
-  }
-  const ownTree = runKeyOf(callers?.[0]?.key ?? key);
-  for (const { intent } of await store.toolsOf({ runKey: ownTree, tool, inputDigest }))
-    if (intent.source !== undefined) used.add(intent.source);
-  return done.find((source) => !used.has(source));
+  const recordsOf = (runKey: string) => store.toolsOf({ runKey, tool, inputDigest });
+  const done = await Promise.all(
+    origins.map(async (origin) => doneBy(origin, await recordsOf(origin.treeKey ?? origin.runKey))),
+  );
+  const own = sourcesOf(await recordsOf(runKeyOf(callers?.[0]?.key ?? key)));
+  const used = new Set([...own, ...done.flatMap((each) => each.used)]);
+  return done.flatMap(({ keys }) => keys).find((source) => !used.has(source));
 }
 
 /**
@@ -127,6 +140,27 @@ export type EarlierAnswer =
   | { readonly type: 'recorded'; readonly result: RunToolResult }
   | { readonly type: 'execution'; readonly execution: Execution };
 
+const executed = (execution: Execution): EarlierAnswer => ({ type: 'execution', execution });
+
+/** A call that is to be answered by the execution `source`; `place` has the key of then. */
+interface Answerable {
+  readonly tool: Tool;
+  readonly value: unknown;
+  readonly source: string;
+  readonly earlier: Earlier;
+  readonly place: ExecutionPlace;
+}
+
+/** Executes the call under the key of then. */
+async function again({ tool, value, earlier, place }: Answerable): Promise<EarlierAnswer> {
+  return executed(await decideExecution(tool, value, earlier, place));
+}
+
+/** What the tool's probe says of the key of then; undefined without a probe. */
+async function probed({ tool, value, place }: Answerable): Promise<ProbeAnswer | undefined> {
+  return tool.probe && askProbe(tool, place, value, tool.probe);
+}
+
 /**
  * Answers a call by the execution `source` of an earlier run.
  *
@@ -143,54 +177,50 @@ export async function answerOfEarlierRun(
   earlier: Earlier,
   place: ExecutionPlace,
 ): Promise<EarlierAnswer> {
-  const { store, input } = place;
-  const underItsKey = { ...place, input: { ...input, idempotencyKey: source } };
-  const again = async (): Promise<EarlierAnswer> => ({
-    type: 'execution',
-    execution: await decideExecution(tool, value, earlier, underItsKey),
-  });
-  const probed = () => tool.probe && askProbe(tool, underItsKey, value, tool.probe);
-  const record = await store.getTool(source);
-  if (record.type === 'none')
-    return { type: 'execution', execution: unknownOfThen(tool, source, 'its record is gone') };
-  const outcome = record.type === 'finished' ? outcomeIn(record) : undefined;
-  if (outcome !== undefined && isKnown(outcome)) {
-    const isDone = outcome.error === undefined;
-    if (isDone && tool.effect === 'irreversible' && tool.onUnknown === 'ask-person')
-      return { type: 'execution', execution: askWhetherAgain(tool, record.intent, outcome) };
-    if (isDone && tool.editsFile !== undefined && (await probed())?.type === 'not-applied')
-      return again();
-    const result = await recordedResult(store, record.intent, outcome);
-    return { type: 'recorded', result };
+  const then = { ...place, input: { ...place.input, idempotencyKey: source } };
+  const call: Answerable = { tool, value, source, earlier, place: then };
+  const record = await place.store.getTool(source);
+  if (record.type !== 'finished') return answerOpen(call, 'its outcome is not recorded', record);
+  const outcome = outcomeIn(record);
+  return isKnown(outcome)
+    ? answerKnown(call, record.intent, outcome)
+    : answerOpen(call, outcome.error?.message ?? '', record);
+}
+
+async function answerKnown(
+  call: Answerable,
+  intent: ToolIntent,
+  outcome: RunToolResult,
+): Promise<EarlierAnswer> {
+  const { tool, place } = call;
+  if (outcome.error === undefined) {
+    if (tool.effect === 'irreversible' && tool.onUnknown === 'ask-person')
+      return executed(askWhetherAgain(tool, intent, outcome));
+    if (tool.editsFile !== undefined && (await probed(call))?.type === 'not-applied')
+      return again(call);
   }
-  if (tool.effect === 'keyed') return again();
-  const answer = await probed();
-  if (answer?.type === 'applied')
-    return { type: 'execution', execution: { type: 'output', text: outputText(answer.output) } };
-  const evidence = [
-    outcome?.error?.message ?? 'its outcome is not recorded',
-    ...(answer === undefined ? [] : [evidenceOf(answer)]),
-  ].join('; ');
-  return { type: 'execution', execution: unknownOfThen(tool, source, evidence, record.intent) };
+  return { type: 'recorded', result: await recordedResult(place.store, intent, outcome) };
 }
 
-function evidenceOf(answer: Awaited<ReturnType<typeof askProbe>>): string {
-  return answer.type === 'unknown' ? answer.evidence : 'its probe has not found it so far';
-}
-
-function unknownOfThen(
-  tool: Tool,
-  source: string,
+async function answerOpen(
+  call: Answerable,
   evidence: string,
-  intent?: ToolIntent,
-): Execution {
+  record: ToolRecord,
+): Promise<EarlierAnswer> {
+  const { tool, source } = call;
+  if (tool.effect === 'keyed') return again(call);
+  const answer = await probed(call);
+  if (answer?.type === 'applied')
+    return executed({ type: 'output', text: outputText(answer.output) });
   const run = runKeyOf(runKeyOf(source));
-  const at = intent === undefined ? '' : ` at ${when(intent)}`;
-  return unknownOutcome(
-    tool,
-    `Run "${run}", from which this run goes on, began the same call${at}`,
-    evidence,
-  );
+  const at = record.type === 'none' ? '' : ` at ${when(record.intent)}`;
+  const what = `Run "${run}", from which this run goes on, began the same call${at}`;
+  return executed(unknownOutcome(tool, what, [evidence, ...evidenceOf(answer)].join('; ')));
+}
+
+function evidenceOf(answer: Exclude<ProbeAnswer, { type: 'applied' }> | undefined): string[] {
+  if (answer === undefined) return [];
+  return [answer.type === 'unknown' ? answer.evidence : 'its probe has not found it so far'];
 }
 
 /** The outcome is known; what is not is whether the same is wanted once more. */

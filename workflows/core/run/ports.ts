@@ -89,7 +89,7 @@ export interface RunRequest {
   /** The runs that this one goes on from, oldest first; a fork and a continued run have them, people never set them. */
   readonly origins?: readonly Origin[];
   /**
-   * With `origins`: tools whose effects this run does anew, although an earlier run did the very same after the point from which
+   * With `origins`: tools whose effects this run does again, although an earlier run did the very same after the point from which
    * this one goes on. Without it such a call is answered from the record, or asked about.
    */
   readonly repeatEffects?: readonly string[];

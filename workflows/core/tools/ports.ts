@@ -144,7 +144,7 @@ export interface Origin {
   /** The last iteration whose results are in the transcript. */
   readonly iteration: number;
   /** Calls of later iterations whose results are in it all the same. */
-  readonly told?: readonly string[];
+  readonly known?: readonly string[];
 }
 
 /** What the record of a call says of its runs. */
@@ -154,7 +154,7 @@ export interface Lineage {
   readonly callers?: readonly CallPlace[];
   /** The runs that the run goes on from, oldest first. */
   readonly origins?: readonly Origin[];
-  /** Tools whose effects are done anew, whatever those runs did. */
+  /** Tools whose effects are done again, whatever those runs did. */
   readonly repeatEffects?: readonly string[];
 }
 
