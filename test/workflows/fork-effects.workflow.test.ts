@@ -42,7 +42,7 @@ let world: AgentWorld;
 let client: AgentClient;
 beforeAll(async () => {
   const chain = [{ provider: 'anthropic', model: testModel }] as const;
-  const limits = { heartbeatTimeoutMs: 2_000 };
+  const limits = { heartbeatTimeoutMs: 10_000 };
   world = await startAgentWorld([
     { name: 'payer', instructions: 'You pay.', chain, limits, tools: tools.slice(0, -1) },
     { name: 'lead', instructions: 'You lead.', chain, limits, tools },
