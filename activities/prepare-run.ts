@@ -113,6 +113,26 @@ function budgetOf(
   return allowance;
 }
 
+/** Refuses tools that cannot be meant; those of a subagent were checked with the run that people started. */
+function checkRepeatEffects(
+  deps: ActivityDeps,
+  { policies }: ResolvedAgent,
+  { repeatEffects = [], origins, parent }: PrepareRunInput,
+): void {
+  if (repeatEffects.length === 0 || parent !== undefined) return;
+  if (origins === undefined)
+    throw configInvalid(
+      'repeatEffects is for a run that goes on from another one: a fork, or a continued run.',
+    );
+  const all = deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies;
+  const names = all.flatMap(({ name, effect }) => (effect === 'read' ? [] : [name]));
+  const unknown = repeatEffects.filter((name) => !names.includes(name));
+  if (unknown.length > 0)
+    throw configInvalid(
+      `repeatEffects names ${unknown.map((name) => JSON.stringify(name)).join(', ')}; the tools that change something are ${names.join(', ') || 'none'}.`,
+    );
+}
+
 /** Whose run it is; absent for the default. */
 function tenantOf({ tenant }: PrepareRunInput): string | undefined {
   if (tenant === undefined || /^[\w.@:-]{1,100}$/.test(tenant)) return tenant;
@@ -192,6 +212,7 @@ export async function prepareRun(
 ): Promise<PrepareRunResult> {
   const store = storeOf(deps, input.storeId ?? deps.store.id);
   const agent = agentOf(deps, input);
+  checkRepeatEffects(deps, agent, input);
   const limits = checkedForRun(() => limitsOf(agent, input));
   const budget = checkedForRun(() => budgetOf(deps, agent, input));
   const goal = checkGoal(await goalOf(store, input));

@@ -4,18 +4,25 @@ import { toToolResponse } from '../workflows/core/errors/tool-response';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import { previewChars } from '../workflows/core/limits';
-import type { ResultIdentity, RunToolInput, RunToolResult } from '../workflows/core/tools/ports';
+import type {
+  Lineage,
+  ResultIdentity,
+  RunToolInput,
+  RunToolResult,
+} from '../workflows/core/tools/ports';
 import type { ActivityDeps, RunDefinition } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { withHeartbeat } from './lifecycle/activity-lifecycle';
 import { afterEarlierAttempt, countedAttempt } from './tool-call/attempts';
+import type { EarlierAnswer } from './tool-call/earlier-runs';
+import { answerOfEarlierRun, beginAfter, outcomeIn } from './tool-call/earlier-runs';
 import { fenceToolOutput } from './untrusted/fence';
 import { InfraException } from './lifecycle/infra-exception';
 import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { resultIdentityOf } from './identity/result-identity';
 import { boundBytes, boundText, sanitizeText } from './untrusted/sanitizer';
 import { reportsFailure } from './tool-call/reported-failure';
-import type { Store, ToolClaim } from './stores/store';
+import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import type { AttemptSigns } from './tool-call/ownership';
 import { lostOwnership, startingOwned } from './tool-call/ownership';
@@ -26,6 +33,7 @@ import { showOutput } from './tool-call/tool-output';
 import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
+import type { Earlier } from './tool-call/unknown-outcome';
 import { decideExecution } from './tool-call/unknown-outcome';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -188,15 +196,32 @@ async function begin(
   tool: Tool,
   input: RunToolInput,
   json: string,
-): Promise<ToolClaim | undefined> {
+): Promise<Awaited<ReturnType<typeof beginAfter>> | undefined> {
   if (tool.effect === 'read') return undefined;
+  const lineage: Partial<Lineage> = input.lineage ?? {};
+  const { iteration, callers } = lineage;
   const intent = {
     key: input.idempotencyKey,
     tool: tool.name,
     inputDigest: contentHash(json),
     startedAtMs: deps.clock(),
+    ...defined({ iteration, callers }),
   };
-  return store.beginTool(intent, Context.current().info.currentAttemptScheduledTimestampMs);
+  const scheduledAtMs = Context.current().info.currentAttemptScheduledTimestampMs;
+  return beginAfter(store, intent, lineage, scheduledAtMs);
+}
+
+/** Executes a call, unless an earlier run has done the same. */
+async function answerCall(
+  tool: Tool,
+  value: unknown,
+  earlier: Earlier,
+  place: ExecutionPlace,
+): Promise<EarlierAnswer> {
+  const source = earlier.record?.intent.source;
+  return source === undefined
+    ? { type: 'execution', execution: await decideExecution(tool, value, earlier, place) }
+    : answerOfEarlierRun(tool, value, source, earlier, place);
 }
 
 /** Adds what is known about the tool to an error without a hint. */
@@ -262,19 +287,20 @@ async function runAttempt(
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));
   }
   const record = await begin(deps, store, tool, input, canonicalJson(value));
-  // Written by `keepOutcome` under the same key, and checked by the store.
-  if (record?.type === 'finished') return JSON.parse(record.outcome) as RunToolResult;
+  if (record?.type === 'finished') return outcomeIn(record);
   if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');
   const { maxLostWorkers } = definition.config.limits;
   const earlier = { record, lost: { count: lostWorkers, max: maxLostWorkers } };
-  const execution = await decideExecution(tool, checked.value, earlier, {
+  const running: ExecutionPlace = {
     ...place,
     superseded,
     start: startingOwned({ superseded, isGivenUp }, store, record),
     progress: (text: unknown) => {
       show(typeof text === 'string' ? sanitizeText(text, { maxChars: previewChars }) : '');
     },
-  });
-  const informed = advised(definition, execution, value);
+  };
+  const answer = await answerCall(tool, checked.value, earlier, running);
+  if (answer.type === 'recorded') return keepOutcome(place, answer.result);
+  const informed = advised(definition, answer.execution, value);
   return keepResult(place, tool, informed, resultIdentityOf(tool, value, informed));
 }

@@ -51,23 +51,35 @@ export const runIdSchema = bounded('The run id', idChars).regex(/^[^\s\p{C}]+$/u
 });
 
 /** What starts a run. */
-export const startSchema = z.object({
-  agent: bounded('The agent', 100),
-  goal: bounded('The goal', personTextChars),
-  workspace: bounded('The workspace', nameChars).optional(),
-  limits,
-  budget,
-  head: bounded('The head', 200).optional(),
-  message: z.string().max(personTextChars).optional(),
-  pendingResults: z.array(z.object({ toolCallId: z.string(), name: z.string() })).optional(),
-  runtimeResults: z.array(z.object({ introduction: z.string() })).optional(),
-  continueFrom: runIdSchema.optional(),
-  storeId: bounded('The store id', 200).optional(),
-  tenant: bounded('The tenant', 100).optional(),
-  runId: runIdSchema.optional(),
-  taskQueue: bounded('The task queue', 200).optional(),
-  ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),
-});
+export const startSchema = z
+  .object({
+    agent: bounded('The agent', 100),
+    goal: bounded('The goal', personTextChars),
+    workspace: bounded('The workspace', nameChars).optional(),
+    limits,
+    budget,
+    head: bounded('The head', 200).optional(),
+    message: z.string().max(personTextChars).optional(),
+    pendingResults: z.array(z.object({ toolCallId: z.string(), name: z.string() })).optional(),
+    runtimeResults: z.array(z.object({ introduction: z.string() })).optional(),
+    continueFrom: runIdSchema.optional(),
+    origins: z.array(z.object({ runKey: z.string(), iteration: z.number() })).optional(),
+    repeatEffects: z
+      .array(bounded('A tool of repeatEffects', 100), {
+        error: 'repeatEffects must be a list of names of tools',
+      })
+      .optional(),
+    storeId: bounded('The store id', 200).optional(),
+    tenant: bounded('The tenant', 100).optional(),
+    runId: runIdSchema.optional(),
+    taskQueue: bounded('The task queue', 200).optional(),
+    ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),
+  })
+  .refine(
+    ({ repeatEffects, origins, continueFrom }) =>
+      repeatEffects === undefined || origins !== undefined || continueFrom !== undefined,
+    { error: 'repeatEffects is for a fork, or for a run that continues another one' },
+  );
 
 /** Why a person stops, escalates or rejects. */
 export const reasonSchema = bounded('The reason', reasonChars);

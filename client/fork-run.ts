@@ -8,6 +8,7 @@ import { foldToEnd } from './history/read-history';
 import { statusOf } from './run-status';
 import type { StartOptions } from './start-run';
 import { transcriptPoint } from './history/transcript-point';
+import type { Origin, PendingResult, RuntimeResult } from '../workflows/core/tools/ports';
 
 const iterationSchema = z
   .number({ error: 'The iteration must be a number' })
@@ -26,11 +27,27 @@ export async function forkStart(
   options: Partial<StartOptions>,
 ): Promise<StartOptions> {
   const at = check(iterationSchema, iteration);
-  const { head, storeId, request } = await transcriptPoint(access, at);
+  const { head, storeId, request, origins } = await transcriptPoint(access, at);
   const { goal, message = goal ?? '' } = options;
-  // What the forked run began with is in its transcript.
-  const { pendingResults: _inTheTranscript, runtimeResults: _too, ...asked } = request;
-  return { ...asked, ...options, goal: goal ?? request.goal, message, head, storeId };
+  // What the forked run began with is in its transcript; what it was to do again is its own matter.
+  const { pendingResults: _read, runtimeResults: _too, repeatEffects: _its, ...asked } = request;
+  return { ...asked, ...options, goal: goal ?? request.goal, message, head, storeId, origins };
+}
+
+/** The result of a call that the runtime made on its own. */
+function own({ pending }: RuntimeResult): PendingResult {
+  return pending;
+}
+
+/** The origins of a run that also reads these results of the last one; an error may leave open what came of its call. */
+function withKnown(
+  origins: readonly Origin[],
+  results: readonly PendingResult[],
+): readonly Origin[] {
+  const known = results.flatMap(({ toolCallId, isError }) => (isError ? [] : [toolCallId]));
+  return origins.map((origin, index) =>
+    index === origins.length - 1 && known.length > 0 ? { ...origin, known } : origin,
+  );
 }
 
 /**
@@ -50,7 +67,7 @@ export async function continuedStart(
       'invalid-input',
       `Run "${access.runId}" has not ended (${status}). Fork it (\`holdfast fork ${access.runId} --at N\`), or say it to the run itself (\`holdfast message\`).`,
     );
-  const { head, storeId, request } = await transcriptPoint(access);
+  const { head, storeId, request, origins } = await transcriptPoint(access);
   const { state } = await foldToEnd(access.client, access.runId);
   // Results of a run that ended before a model call could bring them into its transcript.
   const { pendingResults = [], runtimeResults } = state?.next ?? {};
@@ -59,6 +76,7 @@ export async function continuedStart(
     ...rest,
     head,
     storeId,
+    origins: withKnown(origins, [...pendingResults, ...(runtimeResults ?? []).map(own)]),
     ...(pendingResults.length === 0 ? {} : { pendingResults }),
     ...defined({ runtimeResults }),
   };

@@ -80,9 +80,9 @@ export function checkStart(options: StartOptions): void {
 
 function requestOf(options: StartOptions): RunRequest {
   const { agent, goal, workspace, limits, budget, head, message, storeId, tenant } = options;
-  const { pendingResults, runtimeResults } = options;
-  const results = { pendingResults, runtimeResults };
-  const given = { workspace, limits, budget, head, message, ...results, storeId, tenant };
+  const { pendingResults, runtimeResults, origins, repeatEffects } = options;
+  const earlier = { head, message, pendingResults, runtimeResults, origins, repeatEffects };
+  const given = { workspace, limits, budget, ...earlier, storeId, tenant };
   return { agent, goal, ...defined(given) };
 }
 

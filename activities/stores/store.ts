@@ -5,6 +5,9 @@ import type { ContentHash, Head, Message } from '../../workflows/core/message';
 import type { SweepOptions, SweepResult } from './content/sweep';
 import type { PatternStore } from './patterns/pattern-store';
 
+/** A call, and the iteration of its run in which it was made. */
+const callPlaceShape = z.object({ key: z.string(), iteration: z.number() });
+
 /** A tool execution that has begun; written before its effect, so that a crash leaves evidence. */
 export const toolIntentShape = z.object({
   /** Idempotency key: stable over attempts, workers and segments. */
@@ -13,6 +16,12 @@ export const toolIntentShape = z.object({
   /** Digest of the exact input. */
   inputDigest: z.string(),
   startedAtMs: z.number(),
+  /** Of its run; absent: before the first. */
+  iteration: z.number().exactOptional(),
+  /** Of a subagent's call: the calls that lead to it, that of the run which people started first. */
+  callers: z.array(callPlaceShape).readonly().exactOptional(),
+  /** Key of the earlier run's execution that this one repeats, and is answered by (ADR 0037). */
+  source: z.string().exactOptional(),
 });
 
 /** The same as a type. */
@@ -24,6 +33,15 @@ export type ToolRecord =
   /** `begun`: no attempt has started the effect. `executing`: one may have. */
   | { readonly type: ToolPhase; readonly intent: ToolIntent }
   | FinishedTool;
+
+/** What is known about an execution that has begun. */
+export type RecordedTool = Exclude<ToolRecord, { readonly type: 'none' }>;
+
+/** A tool with an input, called by a run that people started, or by its subagents. */
+export interface ToolAction extends Pick<ToolIntent, 'tool' | 'inputDigest'> {
+  /** `<workflow id>/<first run id>` of the run that people started. */
+  readonly runKey: string;
+}
 
 /** How far an execution without outcome is. */
 export type ToolPhase = 'begun' | 'executing';
@@ -47,6 +65,8 @@ export type ToolClaim =
   | OwnedTool
   /** A later attempt owns it. */
   | { readonly type: 'taken'; readonly intent: ToolIntent }
+  /** Another call of the same runs is answered by its source; nothing was recorded. */
+  | { readonly type: 'source-used' }
   | FinishedTool;
 
 /** A part of a blob. */
@@ -141,7 +161,7 @@ export interface Store {
   /**
    * Records the intent unless the key is known, and makes this attempt the owner of the execution, which ends the ownership of
    * every earlier one. `scheduledAtMs` is when the server scheduled the attempt, and gives attempts their order; callers that
-   * never start an effect need none.
+   * never start an effect need none. Of the executions of a run that people started and its subagents, one at most has a source.
    * @internal
    */
   beginTool(intent: ToolIntent, scheduledAtMs?: number): Promise<ToolClaim>;
@@ -155,6 +175,12 @@ export interface Store {
   finishTool(key: string, outcome: string): Promise<string>;
   /** @internal */
   getTool(key: string): Promise<ToolRecord>;
+  /**
+   * The executions of one action (a tool with exactly this input) by a run that people started and its subagents, in the order in
+   * which they began.
+   * @internal
+   */
+  toolsOf(action: ToolAction): Promise<readonly RecordedTool[]>;
   /** Removes what neither the roots nor recent content reaches; safe while workers run (`content/sweep.ts`). @internal */
   sweep(options: SweepOptions): Promise<SweepResult>;
   /** Rejects with `store_unavailable` if the store cannot be written. */

@@ -16,7 +16,7 @@ const probeLimitMs = 20_000;
 const minRepeatMs = 1_000;
 
 /** The error for an unknown outcome, with the evidence, for the model or the person who is asked. */
-function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
+export function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
   return {
     type: 'error',
     isOutcomeUnknown: true,
@@ -32,7 +32,7 @@ function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
 }
 
 /** Asks a probe. If it fails, the answer is `unknown`. */
-async function askProbe(
+export async function askProbe(
   tool: Tool,
   place: ExecutionPlace,
   value: unknown,

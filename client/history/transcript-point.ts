@@ -3,7 +3,10 @@ import type { AgentRunInput } from '../../workflows/contract';
 import { prepareCallId } from '../../workflows/core/run/protocol';
 import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
 import type { CompactResult } from '../../workflows/core/context/ports';
+import { defined } from '../../workflows/core/json';
 import type { PrepareRunResult, RunRequest } from '../../workflows/core/run/ports';
+import type { Origin } from '../../workflows/core/tools/ports';
+import { runKeyOf } from '../../workflows/core/tools/lineage';
 import { ClientError } from '../client-error';
 import type { HistoryFact } from './facts';
 import type { RunAccess } from '../run-access';
@@ -16,10 +19,13 @@ export interface TranscriptPoint {
   readonly storeId: string;
   /** What the run was asked for. */
   readonly request: RunRequest;
+  /** The runs that one goes on from which begins here, this run last. */
+  readonly origins: readonly Origin[];
 }
 
 interface Heads {
   request: RunRequest | undefined;
+  runKey: string;
   storeId: string | undefined;
   /** Before anything that an iteration did: with the results of the one before. */
   readonly before: Map<number, string>;
@@ -59,13 +65,17 @@ function takeStart(heads: Heads, { request, state }: AgentRunInput): void {
 async function headsOf({ client, runId }: RunAccess): Promise<Heads> {
   const heads: Heads = {
     request: undefined,
+    runKey: '',
     storeId: undefined,
     before: new Map(),
     after: new Map(),
   };
   for await (const facts of readFacts(client, runId))
     for (const fact of facts) {
-      if (fact.type === 'segment-began') takeStart(heads, fact.input as AgentRunInput);
+      if (fact.type === 'segment-began') {
+        heads.runKey = `${runId}/${fact.firstRunId}`;
+        takeStart(heads, fact.input as AgentRunInput);
+      }
       if (fact.type === 'activity-completed') takeResult(heads, fact);
     }
   return heads;
@@ -83,7 +93,7 @@ export async function transcriptPoint(
 ): Promise<TranscriptPoint> {
   const heads = await headsOf(access);
   const last = Math.max(0, ...heads.before.keys(), ...heads.after.keys());
-  const { request, storeId } = heads;
+  const { request, storeId, runKey } = heads;
   if (request === undefined || storeId === undefined)
     throw new ClientError('invalid-input', `Run "${access.runId}" has no transcript yet.`);
   const head =
@@ -95,5 +105,13 @@ export async function transcriptPoint(
       'invalid-input',
       `Run "${access.runId}" has no transcript after iteration ${String(iteration)}: it has come to iteration ${last}, and what is past the retention of its history is not known.`,
     );
-  return { head, storeId, request };
+  const treeKey = request.parent?.callers?.map(({ key }) => runKeyOf(key))[0];
+  // Where no later model call has brought them in, the results of the iteration's tools are not in the transcript.
+  const reached = iteration ?? last - 1;
+  const origin: Origin = {
+    runKey,
+    iteration: iteration === undefined || heads.before.has(iteration + 1) ? reached : reached - 1,
+    ...defined({ treeKey }),
+  };
+  return { head, storeId, request, origins: [...(request.origins ?? []), origin] };
 }

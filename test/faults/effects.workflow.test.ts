@@ -14,16 +14,20 @@ test('workers killed and stalled in the middle of tool calls of each effect leav
     runsAtOnce: 6,
     stalls: 6,
     slow: 2,
+    forks: 4,
+    continued: 10,
     lanes: 2,
     heartbeatTimeoutMs: 3_000,
     execArgv,
   });
   expect(rows.flatMap(({ wrong }) => wrong ?? [])).toEqual([]);
   expect(summary).toEqual({
-    faults: 56,
+    faults: 112,
     kills: 24,
     stalls: 24,
     slowStores: 8,
+    forks: 16,
+    continuedRuns: 40,
     separateStalls: 6,
     duplicateEffects: 0,
     lostKeyedEffects: 0,

@@ -99,12 +99,15 @@ export function describeSweep(name: string, engine: ContractEngine): void {
         return result;
       };
       const kept = await begin('run "one"/first');
+      const callers = [{ key: 'three/first/call', iteration: 1 }];
+      const below = { key: 'four/first/c', tool: 'pay', inputDigest: 'd', startedAtMs: 1, callers };
+      await store.beginTool(below);
       const lost = await begin('two/first');
       await age();
       const swept = await sweep({
-        runKeys: new Set([JSON.stringify('run "one"/first').slice(1, -1)]),
+        runKeys: new Set([JSON.stringify('run "one"/first').slice(1, -1), 'three/first']),
       });
-      expect(swept.toolRecords).toMatchObject({ removed: 1, kept: 1 });
+      expect(swept.toolRecords).toMatchObject({ removed: 1, kept: 2 });
       await expect(store.getBlob(kept)).resolves.toBeDefined();
       await expect(store.getBlob(lost)).rejects.toThrow(/missing/);
     });

@@ -46,6 +46,37 @@ export function describeToolRecords(name: string, engine: ContractEngine): void 
       expect(await store.getTool(intent.key)).toEqual(finished);
     });
 
+    it('is found by its action in the tree of its run, and answers one record of another tree', async () => {
+      const callers = [{ key: 'run/1/9', iteration: 2 }];
+      await store.beginTool({ ...intent, key: 'sub/1/0', callers, startedAtMs: 3, iteration: 4 });
+      await store.beginTool(intent);
+      await store.beginTool({ ...intent, key: 'run/1/1', inputDigest: 'other' });
+      const action = { runKey: 'run/1', tool: 'pay', inputDigest: 'digest' };
+      const keys = async (runKey: string): Promise<readonly string[]> =>
+        (await other.toolsOf({ ...action, runKey })).map((record) => record.intent.key);
+      expect(await keys('run/1')).toEqual(['sub/1/0', 'run/1/0']);
+      expect(await keys('sub/1')).toEqual([]);
+
+      const source = 'run/1/0';
+      const answered = (key: string) => ({ ...intent, key, source });
+      const claims = await Promise.all(
+        ['fork/1/0', 'fork/1/1', 'fork/1/2'].map((key, index) =>
+          (index === 1 ? other : store).beginTool(answered(key), 1),
+        ),
+      );
+      expect(claims.map(({ type }) => type).sort()).toEqual([
+        'begun',
+        'source-used',
+        'source-used',
+      ]);
+      const [key = ''] = await keys('fork/1');
+      expect(await keys('fork/1')).toEqual([key]);
+      // A later attempt has the same source, whatever it asks for; another tree has its own.
+      const later = { ...answered(key), source: 'sub/1/0' };
+      expect(await other.beginTool(later, 2)).toMatchObject({ type: 'begun', intent: { source } });
+      expect(await store.beginTool(answered('third/1/0'))).toMatchObject({ type: 'begun' });
+    });
+
     it('is taken from an earlier owner, who can neither start the effect nor take its start back', async () => {
       const first = await claimed(store, 'k', 1);
       const second = await claimed(other, 'k', 2);

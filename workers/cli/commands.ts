@@ -68,6 +68,10 @@ const iteration = (about: string): Option =>
 const runId = { '<run>': 'id of the run' };
 const taskQueue = (about: string): Option =>
   option('--task-queue <name>', `${about} (default: HOLDFAST_TASK_QUEUE or holdfast)`);
+const repeatEffects = option(
+  '--repeat-effects <tools>',
+  'tools, with commas, whose effects are done again although that run did the very same later',
+).argParser((text) => text.split(',').map((name) => name.trim()));
 const model = option(
   '--model <provider/model>',
   'model of the built-in agent; further ones after a comma are fallbacks',
@@ -105,6 +109,7 @@ const running: readonly CommandSpec[] = [
       option('--budget-tokens <count>', 'limit in tokens, subagents included').argParser(
         wholeNumber(1, Number.MAX_SAFE_INTEGER, 'Give a whole number of at least 1.'),
       ),
+      repeatEffects,
       option('--tenant <name>', 'tenant whose runs learn from each other (default: "default")'),
       option('--detach', 'only start the run; a `holdfast worker` does the work'),
     ],
@@ -133,6 +138,7 @@ const running: readonly CommandSpec[] = [
     options: [
       iteration('iteration to fork after (0: before the first)').makeOptionMandatory(),
       option('--message <text>', 'message to the model; without one, it just continues'),
+      repeatEffects,
       option('--id <id>', 'id of the new run'),
     ],
     action: async () => (await import('./commands/fork.ts')).fork,

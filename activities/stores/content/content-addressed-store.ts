@@ -1,15 +1,18 @@
 /** The store over any database: names content, and verifies it on every load. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContentHash, Head, Message } from '../../../workflows/core/message';
+import { runKeyOf } from '../../../workflows/core/tools/lineage';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { PatternStore } from '../patterns/pattern-store';
 import type {
   BlobSlice,
   ProbeRequest,
+  RecordedTool,
   RouteFailure,
   RouteSuccess,
   SharedHealth,
   Store,
+  ToolAction,
   ToolClaim,
   ToolIntent,
   ToolPhase,
@@ -150,10 +153,16 @@ export class ContentAddressedStore implements Store {
     const { row, isOwned } = await this.#rows.ownTool(
       contentHash(intent.key),
       { owner, scheduledAtMs },
-      { intent: text, intentSum: contentHash(text) },
+      {
+        intent: text,
+        intentSum: contentHash(text),
+        action: actionHash({ ...intent, runKey: treeOf(intent) }),
+        source: intent.source === undefined ? undefined : contentHash(intent.source),
+      },
     );
     const record = this.#toolRecord(intent.key, row);
     if (record.type === 'finished') return record;
+    if (record.type === 'none' && intent.source !== undefined) return { type: 'source-used' };
     // A sweep removed the row in between: this attempt is far too old to own anything.
     if (record.type === 'none') return { type: 'taken', intent };
     return isOwned ? { ...record, owner } : { type: 'taken', intent: record.intent };
@@ -175,6 +184,17 @@ export class ContentAddressedStore implements Store {
 
   async getTool(key: string): Promise<ToolRecord> {
     return this.#toolRecord(key, await this.#rows.selectTool(contentHash(key)));
+  }
+
+  async toolsOf(action: ToolAction): Promise<readonly RecordedTool[]> {
+    const rows = await this.#rows.selectToolsOf(actionHash(action));
+    return rows
+      .flatMap((row): readonly RecordedTool[] => {
+        const key = parseIntent(row)?.key ?? '';
+        const record = this.#toolRecord(key, row);
+        return record.type === 'none' ? [] : [record];
+      })
+      .sort((left, right) => left.intent.startedAtMs - right.intent.startedAtMs);
   }
 
   async readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]> {
@@ -330,6 +350,15 @@ async function hashChunks(bytes: Buffer): Promise<readonly Chunk[]> {
 
 function clamp(offset: number, totalBytes: number): number {
   return Math.min(Math.max(0, Math.trunc(offset)), totalBytes);
+}
+
+/** The run that people started, to which an execution belongs, by its run key. */
+function treeOf({ key, callers = [] }: ToolIntent): string {
+  return runKeyOf(callers[0]?.key ?? key);
+}
+
+function actionHash({ runKey, tool, inputDigest }: ToolAction): ContentHash {
+  return contentHash(canonicalJson([runKey, tool, inputDigest]));
 }
 
 /** Binds an outcome to its execution, so that neither can be swapped. */

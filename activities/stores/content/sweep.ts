@@ -1,6 +1,7 @@
 /** Removes unreachable content from a store: marks from the roots and from recent content, then deletes the rest. */
 import { hashesIn } from '../../../workflows/core/context/content-references';
 import type { ContentHash } from '../../../workflows/core/message';
+import { runKeyOf } from '../../../workflows/core/tools/lineage';
 import { parseManifest } from './blob-manifest';
 import type { AgedRow, GarbageRows, SweptTable } from '../sql/garbage-rows';
 
@@ -54,10 +55,10 @@ function* inPages<Item>(items: readonly Item[]): Generator<readonly Item[]> {
     yield items.slice(first, first + pageRows);
 }
 
-/** The run of a tool record, by its idempotency key `<run key>/<tool call id>`. */
-function runKeyOf(record: string): string {
-  const key = /"key":"((?:[^"\\]|\\.)*)"/.exec(record)?.[1] ?? '';
-  return key.slice(0, Math.max(key.lastIndexOf('/'), 0));
+/** The runs of a tool record: its own, and those that lead to it, by their idempotency keys. */
+function runKeysOf(record: string): readonly string[] {
+  const keys = record.matchAll(/"(?:key|source)":"((?:[^"\\]|\\.)*)"/g);
+  return [...keys].map(([, key = '']) => runKeyOf(key));
 }
 
 interface Contents {
@@ -154,7 +155,7 @@ export async function sweep(
   };
   const isYoung = ({ touchedMs }: AgedRow): boolean => touchedMs >= beforeMs;
   const keptTools = [...contents.tools.values()].filter(
-    (row) => isYoung(row) || runKeys.has(runKeyOf(row.text ?? '')),
+    (row) => isYoung(row) || runKeysOf(row.text ?? '').some((key) => runKeys.has(key)),
   );
   const marking = new Marking(rows, contents, readBlob);
   marking.add(roots);

@@ -33,6 +33,14 @@ export interface ToolRow {
   readonly outcomeSum: string | undefined;
 }
 
+/** A tool execution to be stored. */
+export interface NewToolRow extends Pick<ToolRow, 'intent' | 'intentSum'> {
+  /** Of the tree of runs, the tool and its input. */
+  readonly action: ContentHash;
+  /** Of the key of the execution that answers this one. */
+  readonly source: ContentHash | undefined;
+}
+
 /** A stored blob. */
 export interface BlobRow {
   readonly hash: ContentHash;
@@ -81,10 +89,23 @@ const toolColumns = '{phase}, {intent}, {intent_sum}, {outcome}, {outcome_sum}';
 
 /** Repeated after a lost reply, it takes the row over from a later attempt no more than it did the first time. */
 const ownToolSql = `
-  INSERT INTO @tool_executions AS known (key_hash, owner, scheduled_ms, phase, intent, intent_sum)
-  VALUES (?, ?, ?, 'begun', ?, ?)
+  INSERT INTO @tool_executions AS known
+    (key_hash, owner, scheduled_ms, phase, intent, intent_sum, action)
+  VALUES (?, ?, ?, 'begun', ?, ?, ?)
   ON CONFLICT (key_hash) DO UPDATE SET owner = excluded.owner, scheduled_ms = excluded.scheduled_ms
   WHERE known.outcome IS NULL AND known.scheduled_ms <= excluded.scheduled_ms
+  RETURNING ${toolColumns}`;
+
+/** Adds nothing if the key is known, or another execution of the same action has the source. */
+const addToolSql = `
+  INSERT INTO @tool_executions
+    (key_hash, owner, scheduled_ms, phase, intent, intent_sum, action, source)
+  VALUES (?, ?, ?, 'begun', ?, ?, ?, ?)
+  ON CONFLICT DO NOTHING`;
+
+const takeToolSql = `
+  UPDATE @tool_executions SET owner = ?, scheduled_ms = ?
+  WHERE key_hash = ? AND outcome IS NULL AND scheduled_ms <= ?
   RETURNING ${toolColumns}`;
 
 const moveToolSql = `
@@ -93,6 +114,8 @@ const moveToolSql = `
   RETURNING {key_hash}`;
 
 const selectToolSql = `SELECT ${toolColumns} FROM @tool_executions WHERE key_hash = ?`;
+
+const toolsOfActionSql = `SELECT ${toolColumns} FROM @tool_executions WHERE action = ?`;
 
 const finishToolSql = `
   UPDATE @tool_executions SET outcome = ?, outcome_sum = ?
@@ -176,15 +199,22 @@ export class ContentRows {
     return found;
   }
 
-  /** Adds the row, or gives it to this owner unless it has an outcome or a later attempt has it; returns the row as it is then. */
+  /**
+   * Adds the row, or gives it to this owner unless it has an outcome or a later attempt has it; returns the row as it is then. No
+   * row: another one of its action has its source.
+   */
   ownTool(
     keyHash: ContentHash,
     { owner, scheduledAtMs }: { readonly owner: string; readonly scheduledAtMs: number },
-    { intent, intentSum }: Pick<ToolRow, 'intent' | 'intentSum'>,
+    { intent, intentSum, action, source }: NewToolRow,
   ): Promise<{ readonly row: ToolRow | undefined; readonly isOwned: boolean }> {
-    const values = [keyHash, owner, scheduledAtMs, intent, intentSum];
+    const values = [keyHash, owner, scheduledAtMs, intent, intentSum, action];
     return this.database.write(async (query) => {
-      const [owned] = await query(ownToolSql, values);
+      if (source !== undefined) await query(addToolSql, [...values, source]);
+      const [owned] =
+        source === undefined
+          ? await query(ownToolSql, values)
+          : await query(takeToolSql, [owner, scheduledAtMs, keyHash, scheduledAtMs]);
       const row = owned ?? (await query(selectToolSql, [keyHash]))[0];
       return { row: toolRow(row), isOwned: owned !== undefined };
     });
@@ -211,6 +241,11 @@ export class ContentRows {
 
   async selectTool(keyHash: ContentHash): Promise<ToolRow | undefined> {
     return toolRow((await this.#select(selectToolSql, [keyHash]))[0]);
+  }
+
+  async selectToolsOf(action: ContentHash): Promise<readonly ToolRow[]> {
+    const rows = await this.#select(toolsOfActionSql, [action]);
+    return rows.flatMap((row) => toolRow(row) ?? []);
   }
 
   /** The rows of these routes; of all without an argument. */

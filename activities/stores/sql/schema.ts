@@ -4,7 +4,7 @@ import type { SqlQuery, SqlWork } from './sql-database';
 import { textOf } from './sql-database';
 
 /** Changes with the tables, so that a Holdfast with other tables refuses the store. */
-const schemaVersion = 6;
+const schemaVersion = 7;
 
 /** A row is as old as its last write, even if that found the row there (ADR 0025). */
 const touched = 'touched_ms bigint NOT NULL DEFAULT ($now)';
@@ -19,6 +19,8 @@ const tables: readonly string[] = [
   `CREATE TABLE @chunks (hash $key PRIMARY KEY, ${touched}, bytes $blob NOT NULL)`,
   `CREATE TABLE @tool_executions (
      key_hash $key PRIMARY KEY,
+     action $key NOT NULL,
+     source $key,
      owner text NOT NULL,
      scheduled_ms bigint NOT NULL,
      phase text NOT NULL,
@@ -28,6 +30,7 @@ const tables: readonly string[] = [
      outcome text,
      outcome_sum text
    )`,
+  'CREATE UNIQUE INDEX tools_by_action ON @tool_executions (action, source)',
   `CREATE TABLE @route_health (route_hash $key PRIMARY KEY, ${record})`,
   `CREATE TABLE @observations (
      key_hash $key PRIMARY KEY,

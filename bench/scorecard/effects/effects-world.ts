@@ -8,6 +8,7 @@ import { openStore } from '../../../activities/stores/open-store';
 import type { AgentClient } from '../../../client/agent-client';
 import { connect } from '../../../client/connect';
 import { VendorEmulator } from '../../../testing/emulator/emulator';
+import type { RecordedRequest } from '../../../testing/emulator/recorded-request';
 import { reply } from '../../../testing/emulator/script';
 import { startEmbeddedServer } from '../../../workers/temporal-server/embedded-server';
 import type { Bank } from './bank';
@@ -52,9 +53,20 @@ export async function startRuns(
   runs: ReadonlyMap<string, readonly PlannedCall[]>,
 ): Promise<void> {
   for (const [runId, calls] of runs) {
-    const goal = JSON.stringify(calls.map(({ tool, id }) => ({ tool, id })));
-    await client.start({ agent: effectsAgent, goal, runId });
+    await client.start({ agent: effectsAgent, goal: goalOf(calls), runId });
   }
+}
+
+/** What the emulated model is asked to do: these calls. */
+export function goalOf(calls: readonly PlannedCall[]): string {
+  return JSON.stringify(calls.map(({ tool, id, effectId = id }) => ({ tool, id: effectId })));
+}
+
+/** The goals in a conversation: the one that it began with, and that of a run that continues it. */
+function goalsIn({ turns }: RecordedRequest['conversation']): readonly string[] {
+  return turns.flatMap(({ role, text }) =>
+    role === 'user' ? (/\[\{"tool".*\}\]/.exec(text)?.slice(0, 1) ?? []) : [],
+  );
 }
 
 /** A client whose runs use another task queue. The caller closes it. */
@@ -66,10 +78,15 @@ export function clientOf({ settings }: World, taskQueue: string): Promise<AgentC
 export type RunReported = ReadonlyMap<string, Reported> | string;
 
 /** Answers questions about the outcome of a call, as a person would who looks at the ledger of the bank. */
-async function answerQuestions({ client, bank }: World, runId: string): Promise<void> {
+async function answerQuestions(
+  { client, bank }: World,
+  runId: string,
+  { id, effectId = id }: PlannedCall,
+): Promise<void> {
   for (const item of await client.run(runId).pending()) {
-    if (item.type !== 'question' || !item.question.includes('is not known')) continue;
-    const isApplied = bank.ledger.some((entry) => entry.callId === `${runId}:ask`);
+    if (item.type !== 'question' || !/is not known|made the same call/.test(item.question))
+      continue;
+    const isApplied = bank.ledger.some((entry) => entry.callId === effectId);
     await client
       .run(runId)
       .answer(item.questionId, isApplied ? 'It was paid.' : 'It was not paid.');
@@ -102,10 +119,10 @@ export async function endOfRun(
   runId: string,
   calls: readonly PlannedCall[],
 ): Promise<RunReported> {
-  const asks = calls.some(({ tool }) => tool === 'ask');
+  const asking = calls.find(({ tool }) => tool === 'ask');
   const ended = readReported(world, runId).catch((thrown: unknown) => String(thrown));
   for (;;) {
-    if (asks) await answerQuestions(world, runId).catch(() => undefined);
+    if (asking !== undefined) await answerQuestions(world, runId, asking).catch(() => undefined);
     const reported = await Promise.race([ended, sleep(askEveryMs, undefined)]);
     if (reported !== undefined) return reported;
   }
@@ -123,8 +140,9 @@ export async function inEffectsWorld<Result>(
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-effects-'));
   const emulator = await VendorEmulator.start();
   emulator.script((request) => {
-    if (request.messagesCount > 1) return reply.text('done');
-    const planned = JSON.parse(request.lastUserText) as Pick<PlannedCall, 'tool' | 'id'>[];
+    const goals = goalsIn(request.conversation);
+    const planned = JSON.parse(goals.at(-1) ?? '[]') as Pick<PlannedCall, 'tool' | 'id'>[];
+    if (request.toolCalls.length >= goals.length * planned.length) return reply.text('done');
     return reply.toolCalls(
       planned.map(({ tool, id }) => ({ name: toolName(tool), input: { callId: id } })),
     );

@@ -39,7 +39,43 @@ function isWindow({ tool, points, fault }: PlannedCall): boolean {
   return fault === 'stall' && tool === 'reconcilable' && points.join() === 'started';
 }
 
+/** Points of a first run that was ended there, from whose record it is not known whether the effect happened. */
+const openPoints: readonly KillPoint[] = [
+  'after-intent',
+  'executing',
+  'started',
+  'request-dropped',
+  'request-applied',
+  'applied',
+  'answered',
+  'before-outcome',
+];
+
+/** Whether it was told truly what a first run had done: its keyed effects once, of the others what can be known. */
+function isTrueOfFork(
+  { tool, points: [point = 'started'], fault }: PlannedCall,
+  { type }: Reported,
+  applied: number,
+): boolean {
+  const isOpen = fault === 'continue' && openPoints.includes(point);
+  const wasDone = fault === 'fork' || point !== 'before-intent';
+  const isDone = type === 'done' && applied === 1;
+  switch (tool) {
+    case 'read':
+    case 'keyed':
+      return isDone;
+    case 'reconcilable':
+      return isDone || (isOpen && applied === 0 && type === 'unknown');
+    case 'irreversible':
+      return isOpen ? type === 'unknown' : isDone;
+    case 'ask':
+      return wasDone ? type === 'person' : isDone;
+  }
+}
+
 function isTrue(call: PlannedCall, reported: Reported, applied: number): boolean {
+  if (call.fault === 'fork' || call.fault === 'continue')
+    return isTrueOfFork(call, reported, applied);
   switch (reported.type) {
     case 'done':
       return call.tool === 'read' || applied === 1 || (isWindow(call) && applied === 2);
@@ -76,7 +112,7 @@ export function judgeCall(
   ledger: readonly LedgerEntry[],
   hits: readonly KillPoint[],
 ): CallVerdict {
-  const entries = ledger.filter((entry) => entry.callId === call.id);
+  const entries = ledger.filter((entry) => entry.callId === (call.effectId ?? call.id));
   const isInWindow = isWindow(call) && entries.length === 2;
   const isDuplicate = entries.length > 1 && !isInWindow;
   const isKept = call.tool === 'keyed' || call.tool === 'reconcilable';

@@ -29,8 +29,11 @@ export type KillPoint =
 /** Tools of the agent under test; `ask` is irreversible too, and asks a person. */
 export type PlannedTool = ToolEffect | 'ask';
 
-/** What happens to a worker whose calls are held: SIGKILL; a stall until other workers have ended the runs; a slow store. */
-export type FaultKind = 'kill' | 'stall' | 'slow';
+/**
+ * What happens to a worker whose calls are held: SIGKILL; a stall until other workers have ended the runs; a slow store; SIGKILL in
+ * a fork of a run that has done the same; SIGKILL and the end of the run, which another one continues.
+ */
+export type FaultKind = 'kill' | 'stall' | 'slow' | 'fork' | 'continue';
 
 /** One call, and the points at which it is held, one attempt after the other. */
 export interface PlannedCall {
@@ -40,6 +43,8 @@ export interface PlannedCall {
   readonly runId: string;
   readonly tool: PlannedTool;
   readonly points: readonly KillPoint[];
+  /** In the ledger, if it is not that of the call itself: the call of the run that is forked. */
+  readonly effectId?: string;
 }
 
 type Life = readonly KillPoint[];
@@ -158,5 +163,45 @@ export function planStalls(stalls: number, slow: number): readonly PlannedStall[
     ...Array.from({ length: stops }, (_, index) => plannedStall('stop', index)),
     ...Array.from({ length: stalls - stops }, (_, index) => plannedStall('block', stops + index)),
     ...Array.from({ length: slow }, (_, index) => plannedStall('slow', index)),
+  ];
+}
+
+/** Calls of the runs that are forked or continued: each once, with what the other run does about it. */
+export interface PlannedFork {
+  readonly runId: string;
+  /** The run that is forked or continued; its calls have the ids of the effects. */
+  readonly firstId: string;
+  /** In a fork the calls of the fork are hit, else those of the first run. */
+  readonly how: 'fork' | 'continue';
+  readonly calls: readonly PlannedCall[];
+}
+
+/** Points of a call that is answered from a record: its tool never runs. */
+const forkPoints: readonly KillPoint[] = [
+  'before-intent',
+  'after-intent',
+  'before-outcome',
+  'after-outcome',
+];
+
+/** So many forks and continued runs, hit at all points in turn; each has one call of each tool but `read`. */
+export function planForks(forks: number, continued: number): readonly PlannedFork[] {
+  const planned = (how: PlannedFork['how'], index: number): PlannedFork => {
+    const points = how === 'fork' ? forkPoints : recorded.flat();
+    const point = points[index % points.length] ?? 'before-intent';
+    const firstId = `effects-${how}-first-${index}`;
+    const runId = `effects-${how}-${index}`;
+    const calls = tools
+      .filter((tool) => tool !== 'read')
+      .map((tool): PlannedCall => {
+        const effectId = `${firstId}:${tool}`;
+        const id = how === 'fork' ? `${runId}:${tool}` : effectId;
+        return { id, runId, tool, points: [point], fault: how, effectId };
+      });
+    return { runId, firstId, how, calls };
+  };
+  return [
+    ...Array.from({ length: forks }, (_, index) => planned('fork', index)),
+    ...Array.from({ length: continued }, (_, index) => planned('continue', index)),
   ];
 }

@@ -8,7 +8,8 @@ import { inEffectsWorld } from './effects-world';
 import type { CallVerdict } from './judge-call';
 import { judgeCall } from './judge-call';
 import type { FaultKind, PlannedCall } from './kill-plan';
-import { planKills, planStalls } from './kill-plan';
+import { planForks, planKills, planStalls } from './kill-plan';
+import { playForks } from './play-forks';
 import { playKills } from './play-kills';
 import { playStalls } from './play-stalls';
 
@@ -22,6 +23,10 @@ export interface EffectsOptions {
   readonly stalls?: number;
   /** Times that a store is slow for the four calls of a run. Default 10. */
   readonly slow?: number;
+  /** Forks of runs that have done the same; a worker is killed in four calls of each. Default 8. */
+  readonly forks?: number;
+  /** Runs that were ended with their worker in four calls, and are continued. Default 20. */
+  readonly continued?: number;
   /** Task queues in which workers are stalled at the same time. Default 8. */
   readonly lanes?: number;
   /** Default 6,000: a living worker on a busy machine must not pass for a dead one, or its calls are not where they were planned. */
@@ -35,6 +40,8 @@ const defaultOptions = {
   runsAtOnce: 5,
   stalls: 60,
   slow: 10,
+  forks: 8,
+  continued: 20,
   lanes: 8,
   heartbeatTimeoutMs: 6_000,
   execArgv: [],
@@ -52,28 +59,43 @@ function verdictOf(call: PlannedCall, ofRun: RunReported | undefined, bank: Bank
   return judgeCall(call, ofCall ?? { type: 'nothing', why }, bank.ledger, bank.hitsOf(call.id));
 }
 
+function rowOf(
+  { callId, wrong }: CallVerdict,
+  call: PlannedCall | undefined,
+): SectionScore['rows'][number] {
+  const expected = call?.points.join(', ') ?? '';
+  const got = wrong === undefined ? {} : { wrong: { id: callId, expected, got: wrong } };
+  return { id: callId, expected, ...got };
+}
+
 /**
  * Plays the section.
  *
  * Contract: a fault is counted for each call that the bank held at its planned point when its worker process got SIGKILL, or
  * from before its stall until after the end of its run, or while its store was slow. One SIGKILL meets some twenty calls, one
- * stall four; the table's last row says how many processes were killed and how many were stalled. Another kind of fault is one
- * more plan here, and one more entry of what was reported.
+ * stall four; the table's last row says how many processes were killed and how many were stalled. A call of a fork or of a
+ * continued run is judged by what happened in both runs. Another kind of fault is one more plan here, and one more entry of
+ * what was reported.
  */
 export async function scoreEffects(options: EffectsOptions = {}): Promise<SectionScore> {
-  const { kills, runsAtOnce, stalls, slow, lanes, ...world } = { ...defaultOptions, ...options };
+  const { kills, runsAtOnce, stalls, slow, forks, continued, lanes, ...world } = {
+    ...defaultOptions,
+    ...options,
+  };
   const killed = planKills(kills);
   const stalled = planStalls(stalls, slow);
-  const calls = [...killed, ...stalled.flatMap((planned) => planned.calls)];
+  const forked = planForks(forks, continued);
+  const calls = [...killed, ...[...stalled, ...forked].flatMap((planned) => planned.calls)];
   const bank = await startBank();
   bank.plan(killed);
   try {
     const { reported, processes } = await inEffectsWorld(bank, world, async (here) => {
       const ofKills = await playKills(here, byRun(killed), runsAtOnce);
       const ofStalls = await playStalls(here, stalled, lanes);
+      const ofForks = await playForks(here, forked);
       return {
-        processes: ofKills.processes,
-        reported: new Map<string, RunReported>([...ofKills.reported, ...ofStalls]),
+        processes: ofKills.processes + ofForks.processes,
+        reported: new Map([...ofKills.reported, ...ofStalls, ...ofForks.reported]),
       };
     });
     const verdicts = calls.map((call) => verdictOf(call, reported.get(call.runId), bank));
@@ -87,10 +109,12 @@ export async function scoreEffects(options: EffectsOptions = {}): Promise<Sectio
     ).length;
     return {
       summary: {
-        faults: hits('kill', 'stall', 'slow'),
+        faults: hits('kill', 'stall', 'slow', 'fork', 'continue'),
         kills: hits('kill'),
         stalls: hits('stall'),
         slowStores: hits('slow'),
+        forks: hits('fork'),
+        continuedRuns: hits('continue'),
         separateStalls: separate,
         duplicateEffects: count(({ isDuplicate }) => isDuplicate),
         lostKeyedEffects: count(({ isLost }) => isLost),
@@ -98,17 +122,10 @@ export async function scoreEffects(options: EffectsOptions = {}): Promise<Sectio
         inNamedWindow: count(({ isInWindow }) => isInWindow),
       },
       rows: [
-        ...verdicts.map(({ callId, wrong }, index) => {
-          const expected = calls[index]?.points.join(', ') ?? '';
-          return {
-            id: callId,
-            expected,
-            ...(wrong === undefined ? {} : { wrong: { id: callId, expected, got: wrong } }),
-          };
-        }),
+        ...verdicts.map((verdict, index) => rowOf(verdict, calls[index])),
         {
           id: `${processes} worker processes killed, ${separate} stalled`,
-          expected: `${hits('kill', 'stall')} calls at their points`,
+          expected: `${hits('kill', 'stall', 'fork', 'continue')} calls at their points`,
         },
       ],
     };

@@ -11,11 +11,13 @@ export async function fork(
     readonly at: number;
     readonly message?: string;
     readonly id?: string;
+    readonly repeatEffects?: readonly string[];
   },
 ): Promise<void> {
   await withClient(context, async (client) => {
-    const { at, message, id } = options;
-    const { runId } = await client.fork(from, at, defined({ message, runId: id }));
+    const { at, message, id, repeatEffects } = options;
+    const given = defined({ message, runId: id, repeatEffects });
+    const { runId } = await client.fork(from, at, given);
     print(context, options, { runId, from, at }, runId);
     if (options.json !== true)
       context.output.note(

@@ -26,6 +26,7 @@ interface RunOptions extends CommonOptions {
   readonly model?: string;
   readonly id?: string;
   readonly continue?: string;
+  readonly repeatEffects?: readonly string[];
   readonly maxIterations?: number;
   readonly budgetUsd?: number;
   readonly budgetTokens?: number;
@@ -60,6 +61,7 @@ function startOptions(directory: string, goal: string, options: RunOptions): Sta
       workspace: workspace === undefined ? undefined : path.resolve(directory, workspace),
       runId: id,
       continueFrom: options.continue,
+      repeatEffects: options.repeatEffects,
       limits: maxIterations === undefined ? undefined : { maxIterations },
       budget: Object.keys(budget).length === 0 ? undefined : budget,
       tenant,

@@ -7,7 +7,14 @@ import type { RouteConfig } from '../failover/state';
 import type { PersonNotice } from '../notifications/ports';
 import type { RecoveryPolicy } from '../recovery/action';
 import { invariant } from '../invariant';
-import type { DecisionPolicy, PendingResult, RuntimeResult, ToolPolicy } from '../tools/ports';
+import type {
+  CallPlace,
+  DecisionPolicy,
+  Origin,
+  PendingResult,
+  RuntimeResult,
+  ToolPolicy,
+} from '../tools/ports';
 
 /** How a run ends well: by an answer without a tool call, or by the tool `complete_task` only. */
 export type Completion = 'text' | 'tool';
@@ -56,6 +63,8 @@ interface ParentRun {
   readonly limits: HandedLimits;
   /** The stored input that holds the task, if it is too long to travel. */
   readonly taskBlob?: string;
+  /** The calls that lead to this run, that of the run which people started first. */
+  readonly callers?: readonly CallPlace[];
 }
 
 /** What a run is started with. */
@@ -77,6 +86,13 @@ export interface RunRequest {
   /** With `head`: likewise, of calls that the earlier run's runtime made on its own. */
   readonly runtimeResults?: readonly RuntimeResult[];
   readonly storeId?: string;
+  /** The runs that this one goes on from, oldest first; a fork and a continued run have them, people never set them. */
+  readonly origins?: readonly Origin[];
+  /**
+   * With `origins`: tools whose effects this run does again, although an earlier run did the very same after the point from which
+   * this one goes on. Without it such a call is answered from the record, or asked about.
+   */
+  readonly repeatEffects?: readonly string[];
   /** Whose run it is: what is learned from it serves no other tenant. Default `default`. */
   readonly tenant?: string;
 }

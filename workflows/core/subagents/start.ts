@@ -14,6 +14,7 @@ import type { RequestSlice, RunRequest, SnapshotSlice } from '../run/ports';
 import { prepared, toolPolicy } from '../run/ports';
 import type { Move } from '../run/move';
 import { andThen, publish, stay } from '../run/move';
+import { callersBelow } from '../tools/lineage';
 import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
 import type { PhaseSlice } from '../run/phases';
 import { activityIdAt, callsOf, readyCalls, replaceCall, settleWithError } from '../tools/state';
@@ -117,22 +118,24 @@ function ownRunId({ runKey }: RequestSlice): string {
 const longTask = '(a long task, kept in the store)';
 
 function requestOf(
-  state: RequestSlice & SnapshotSlice,
+  state: CountersSlice & RequestSlice & SnapshotSlice,
   { call, policy }: SubagentCall,
   handed: HandedLimits,
   allowance: Allowance | undefined,
 ): RunRequest {
   const { storeId, workspace } = prepared(state).snapshot;
+  const { tenant, origins, repeatEffects } = state.request;
   const task = call.input?.['task'];
   return {
     agent: policy.agent,
     goal: typeof task === 'string' ? task : longTask,
     storeId,
-    ...defined({ workspace, limits: policy.limits, tenant: state.request.tenant }),
+    ...defined({ workspace, limits: policy.limits, tenant, origins, repeatEffects }),
     parent: {
       runId: ownRunId(state),
       depth: depthOf(state) + 1,
       limits: handed,
+      callers: callersBelow(state, call.toolCallId),
       ...defined({ allowance, taskBlob: call.inputBlob }),
     },
   };

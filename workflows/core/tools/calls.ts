@@ -20,6 +20,7 @@ import { andThen, cancelTimers, goTo, labelOf, publish, stay } from '../run/move
 import { noteFailure, noteSuccess } from '../run/tool-call-counts';
 import type { StoreWaitSlice, PhaseSlice } from '../run/phases';
 import { nextStoreWaitMs } from '../run/waiting';
+import { lineageOf } from './lineage';
 import type { ProposedToolCall, ResultIdentity, RunToolResult } from './ports';
 import type { PlacedCall, SettledStatus, ToolCallProgress } from './state';
 import {
@@ -74,6 +75,7 @@ function startCall<State extends CallingState>(
       name,
       ...defined({ input, inputBlob, answer }),
       idempotencyKey: `${state.runKey}/${toolCallId}`,
+      lineage: lineageOf(state),
     },
   };
   // The start of a subagent that has answered was published before.

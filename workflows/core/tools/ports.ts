@@ -128,6 +128,36 @@ export interface CallLikeness {
   readonly idle?: 'waits' | 'waits-first' | 'thinks';
 }
 
+/** A call, and the iteration of its run in which it was made. */
+export interface CallPlace {
+  /** Idempotency key: `<run key>/<tool call id>`. */
+  readonly key: string;
+  readonly iteration: number;
+}
+
+/** An earlier run that a run goes on from. What it did later than this point is not in the transcript. */
+export interface Origin {
+  /** `<workflow id>/<first run id>`. */
+  readonly runKey: string;
+  /** That of the run that people started, if the earlier run was a subagent below it. */
+  readonly treeKey?: string;
+  /** The last iteration whose results are in the transcript. */
+  readonly iteration: number;
+  /** Calls of later iterations whose results are in it all the same. */
+  readonly known?: readonly string[];
+}
+
+/** What the record of a call says of its runs. */
+export interface Lineage {
+  readonly iteration: number;
+  /** Of a subagent's call: the calls that lead to it, that of the run which people started first. */
+  readonly callers?: readonly CallPlace[];
+  /** The runs that the run goes on from, oldest first. */
+  readonly origins?: readonly Origin[];
+  /** Tools whose effects are done again, whatever those runs did. */
+  readonly repeatEffects?: readonly string[];
+}
+
 /** Input of one tool execution: with `answer`, it only brings in what a subagent said. */
 export interface RunToolInput
   extends
@@ -135,6 +165,7 @@ export interface RunToolInput
     Pick<ProposedToolCall, 'toolCallId' | 'name' | 'input' | 'inputBlob' | 'answer'> {
   /** Stable over attempts, workers and segments. */
   readonly idempotencyKey: string;
+  readonly lineage?: Lineage;
 }
 
 /** What the loop detector knows of a result. */

@@ -1,0 +1,238 @@
+/** What the runs that a run goes on from did later than its transcript tells: the same action is answered by their records (ADR 0037). */
+import { z } from 'zod';
+import { mayHaveTakenEffect } from '../../workflows/core/errors/failure-policy';
+import { previewChars } from '../../workflows/core/limits';
+import { runKeyOf } from '../../workflows/core/tools/lineage';
+import type { Lineage, Origin, RunToolResult } from '../../workflows/core/tools/ports';
+import { canonicalJson } from '../stores/content-hash';
+import type { RecordedTool, Store, ToolClaim, ToolIntent, ToolRecord } from '../stores/store';
+import type { ProbeAnswer, Tool } from '../tools/tool';
+import { boundText } from '../untrusted/sanitizer';
+import type { Execution, ExecutionPlace } from './tool-execution';
+import { toolFailure } from './tool-execution';
+import { outputText } from './tool-output';
+import type { Earlier } from './unknown-outcome';
+import { askProbe, decideExecution, unknownOutcome } from './unknown-outcome';
+
+/** The outcome of a finished execution: written by the activity `runTool`, and checked by the store. */
+export function outcomeIn({ outcome }: Extract<ToolRecord, { type: 'finished' }>): RunToolResult {
+  return JSON.parse(outcome) as RunToolResult;
+}
+
+/** Whether it is known what became of a call. */
+function isKnown({ isOutcomeUnknown, error }: RunToolResult): boolean {
+  return isOutcomeUnknown !== true && (error === undefined || !mayHaveTakenEffect(error.code));
+}
+
+/** Whether a call took effect, for all that its record says. */
+function mayHaveHappened(record: RecordedTool): boolean {
+  if (record.type !== 'finished') return true;
+  const outcome = outcomeIn(record);
+  return outcome.error === undefined || !isKnown(outcome);
+}
+
+/** Whether the transcript of the run that goes on from `origin` has the result of an execution in the same tree of runs. */
+function isInTranscript(
+  { runKey, iteration, known = [] }: Origin,
+  { key, iteration: own = 0, callers = [] }: ToolIntent,
+): boolean {
+  const place = [...callers, { key, iteration: own }].find((call) => runKeyOf(call.key) === runKey);
+  // Of another run of the tree, whose transcript has nothing to do with this one.
+  if (place === undefined) return true;
+  return place.iteration <= iteration || known.some((id) => place.key === `${runKey}/${id}`);
+}
+
+/** Executions of one action: what earlier runs have done, and what of it already answers a call of this one. */
+interface Done {
+  readonly keys: readonly string[];
+  readonly used: readonly string[];
+}
+
+/** What one earlier run says of both. */
+function doneBy(origin: Origin, records: readonly RecordedTool[]): Done {
+  const [read, unread] = [true, false].map((isRead) =>
+    records.filter(({ intent }) => isInTranscript(origin, intent) === isRead),
+  );
+  return {
+    keys: (unread ?? []).flatMap((record) =>
+      record.intent.source === undefined && mayHaveHappened(record) ? [record.intent.key] : [],
+    ),
+    used: sourcesOf(read ?? []),
+  };
+}
+
+function sourcesOf(records: readonly RecordedTool[]): readonly string[] {
+  return records.flatMap(({ intent: { source } }) => (source === undefined ? [] : [source]));
+}
+
+/** Key of the first execution of the same action that earlier runs have done and no call of this one is answered by. */
+async function sourceOf(
+  store: Store,
+  { key, tool, inputDigest, callers }: ToolIntent,
+  origins: readonly Origin[],
+): Promise<string | undefined> {
+  const recordsOf = (runKey: string) => store.toolsOf({ runKey, tool, inputDigest });
+  const done = await Promise.all(
+    origins.map(async (origin) => doneBy(origin, await recordsOf(origin.treeKey ?? origin.runKey))),
+  );
+  const own = sourcesOf(await recordsOf(runKeyOf(callers?.[0]?.key ?? key)));
+  const used = new Set([...own, ...done.flatMap((each) => each.used)]);
+  return done.flatMap(({ keys }) => keys).find((source) => !used.has(source));
+}
+
+/**
+ * Begins an execution, bound to what answers it if an earlier run has done the same: the n-th call of an action to the n-th
+ * execution of it.
+ *
+ * Contract: looked up at the time of the call, so that what an earlier run does meanwhile is known. The record keeps what answers
+ * it over attempts, and no two calls of a run and its subagents are answered by the same execution.
+ */
+export async function beginAfter(
+  store: Store,
+  intent: ToolIntent,
+  { origins = [], repeatEffects = [] }: Partial<Lineage>,
+  scheduledAtMs: number,
+): Promise<Exclude<ToolClaim, { type: 'source-used' }>> {
+  const mayBeAnswered = origins.length > 0 && !repeatEffects.includes(intent.tool);
+  for (;;) {
+    const source = mayBeAnswered ? await sourceOf(store, intent, origins) : undefined;
+    const bound = source === undefined ? intent : { ...intent, source };
+    const claim = await store.beginTool(bound, scheduledAtMs);
+    if (claim.type !== 'source-used') return claim;
+  }
+}
+
+/** A tool's result as `run-tool.ts` stores it. */
+const storedSchema = z.looseObject({ content: z.string() });
+
+function when({ startedAtMs }: ToolIntent): string {
+  return new Date(startedAtMs).toISOString();
+}
+
+/** The workflow id of the run that a call belongs to. */
+function runOf({ key }: ToolIntent): string {
+  return runKeyOf(runKeyOf(key));
+}
+
+/** The recorded result, with a line for the model that says whose it is. */
+async function recordedResult(
+  store: Store,
+  intent: ToolIntent,
+  outcome: RunToolResult,
+): Promise<RunToolResult> {
+  const run = `run "${runOf(intent)}", from which this run goes on`;
+  const line =
+    outcome.error === undefined
+      ? `[Done at ${when(intent)} by ${run}. It was not done again; this is the result of then.]`
+      : `[Tried at ${when(intent)} by ${run}. It did not take effect and was not tried again; this is the error of then.]`;
+  const json = (await store.getBlob(outcome.result ?? '')).toString('utf8');
+  const stored = storedSchema.parse(JSON.parse(json));
+  const content = `${line}\n${stored.content}`;
+  return {
+    ...outcome,
+    result: await store.putBlob(canonicalJson({ ...stored, content })),
+    preview: boundText(`${line} ${outcome.preview}`, previewChars),
+  };
+}
+
+/** What a call is answered with whose action an earlier run has done: a result to keep as it is, or an execution. */
+export type EarlierAnswer =
+  | { readonly type: 'recorded'; readonly result: RunToolResult }
+  | { readonly type: 'execution'; readonly execution: Execution };
+
+const executed = (execution: Execution): EarlierAnswer => ({ type: 'execution', execution });
+
+/** A call that is to be answered by the execution `source`; `place` has the key of then. */
+interface Answerable {
+  readonly tool: Tool;
+  readonly value: unknown;
+  readonly source: string;
+  readonly earlier: Earlier;
+  readonly place: ExecutionPlace;
+}
+
+/** Executes the call under the key of then. */
+async function again({ tool, value, earlier, place }: Answerable): Promise<EarlierAnswer> {
+  return executed(await decideExecution(tool, value, earlier, place));
+}
+
+/** What the tool's probe says of the key of then; undefined without a probe. */
+async function probed({ tool, value, place }: Answerable): Promise<ProbeAnswer | undefined> {
+  return tool.probe && askProbe(tool, place, value, tool.probe);
+}
+
+/**
+ * Answers a call by the execution `source` of an earlier run.
+ *
+ * Contract: what is known is told, with the record's result; for an irreversible tool whose author wants a person to be asked, a
+ * person is asked. Of what is not known, `keyed` is repeated under the key of then, and `reconcilable` probed with it; otherwise
+ * the outcome is unknown. A change of a file that its probe no longer finds is made again, for a file is what was last written.
+ * Nothing else is done again.
+ * Errors: as `decideExecution` and the store.
+ */
+export async function answerOfEarlierRun(
+  tool: Tool,
+  value: unknown,
+  source: string,
+  earlier: Earlier,
+  place: ExecutionPlace,
+): Promise<EarlierAnswer> {
+  const then = { ...place, input: { ...place.input, idempotencyKey: source } };
+  const call: Answerable = { tool, value, source, earlier, place: then };
+  const record = await place.store.getTool(source);
+  if (record.type !== 'finished') return answerOpen(call, 'its outcome is not recorded', record);
+  const outcome = outcomeIn(record);
+  return isKnown(outcome)
+    ? answerKnown(call, record.intent, outcome)
+    : answerOpen(call, outcome.error?.message ?? '', record);
+}
+
+async function answerKnown(
+  call: Answerable,
+  intent: ToolIntent,
+  outcome: RunToolResult,
+): Promise<EarlierAnswer> {
+  const { tool, place } = call;
+  if (outcome.error === undefined) {
+    if (tool.effect === 'irreversible' && tool.onUnknown === 'ask-person')
+      return executed(askWhetherAgain(tool, intent, outcome));
+    if (tool.editsFile !== undefined && (await probed(call))?.type === 'not-applied')
+      return again(call);
+  }
+  return { type: 'recorded', result: await recordedResult(place.store, intent, outcome) };
+}
+
+async function answerOpen(
+  call: Answerable,
+  evidence: string,
+  record: ToolRecord,
+): Promise<EarlierAnswer> {
+  const { tool, source } = call;
+  if (tool.effect === 'keyed') return again(call);
+  const answer = await probed(call);
+  if (answer?.type === 'applied')
+    return executed({ type: 'output', text: outputText(answer.output) });
+  const run = runKeyOf(runKeyOf(source));
+  const at = record.type === 'none' ? '' : ` at ${when(record.intent)}`;
+  const what = `Run "${run}", from which this run goes on, began the same call${at}`;
+  return executed(unknownOutcome(tool, what, [evidence, ...evidenceOf(answer)].join('; ')));
+}
+
+function evidenceOf(answer: Exclude<ProbeAnswer, { type: 'applied' }> | undefined): string[] {
+  if (answer === undefined) return [];
+  return [answer.type === 'unknown' ? answer.evidence : 'its probe has not found it so far'];
+}
+
+/** The outcome is known; what is not is whether the same is wanted once more. */
+function askWhetherAgain(tool: Tool, intent: ToolIntent, { preview }: RunToolResult): Execution {
+  return {
+    type: 'error',
+    isOutcomeUnknown: true,
+    error: toolFailure(
+      tool,
+      'outcome_unknown',
+      `Run "${runOf(intent)}", from which this run goes on, made the same call at ${when(intent)} and reported: ${preview}. It is not run again.`,
+      { hint: 'Take it as done by that run unless you find out otherwise.' },
+    ),
+  };
+}
