@@ -14,6 +14,7 @@ import { boundText, sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
+import { stillNames } from './tool-call/path-origin';
 import { hasCodeFor } from './tool-call/tool-of-run';
 import type { PlannerReply } from './recovery/ask-planner';
 import { askPlanner } from './recovery/ask-planner';
@@ -131,12 +132,39 @@ function resultOf(
   return { ...plan, source, digest: contentHash(canonicalJson(plan.action)), ...more };
 }
 
+/** Whether a parameter that a rule took from an earlier call is not what that call names, or not the only one it may mean. */
+async function isOutdated(
+  { store, messages }: Place,
+  { origin, action }: RecoveryAction,
+): Promise<boolean> {
+  if (origin === undefined) return false;
+  const value = action.parameters?.[origin.parameter];
+  return typeof value !== 'string' || !(await stillNames(store, messages, origin, value));
+}
+
+/** The action without the path that was not found again. */
+function doubted({ origin, action, ...rest }: RecoveryAction): RecoveryAction {
+  const { toolName } = action;
+  return {
+    ...rest,
+    reasoning: `${toolName} failed, and which path "${origin?.parameter ?? ''}" means is not certain. Look for the file first.`,
+    action: { toolName },
+    expectedOutcome: `${toolName} is called with a path that a result names.`,
+  };
+}
+
 async function fallBack(
   place: Place,
   problem: string,
   spent: Pick<PlanRecoveryResult, 'spend'>,
 ): Promise<PlanRecoveryResult> {
   const { fallback } = place.input;
+  if (await isOutdated(place, fallback))
+    return fallBack(
+      { ...place, input: { ...place.input, fallback: doubted(fallback) } },
+      problem,
+      spent,
+    );
   const checked = await check(place, fallback);
   const { parameters: _unusable, ...inWords } = fallback.action;
   const plan = typeof checked === 'string' ? { action: { ...fallback, action: inWords } } : checked;

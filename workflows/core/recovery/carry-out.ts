@@ -171,11 +171,16 @@ function giveUp<State>(state: State, message: string): Move<State> {
   return fail(state, { reason: 'gave_up', message });
 }
 
-/** An irreversible effect is for the model to decide: the runtime only suggests it (R-REC-9). */
-function runnableCall(state: ActingState, { call }: Plan): ProposedToolCall | undefined {
+/**
+ * The call that the runtime makes itself. An irreversible effect is for the model to decide, and without a planner or a person
+ * nothing that changes the world is started: the runtime only suggests it (R-REC-9).
+ */
+function runnableCall(state: ActingState, { call, source }: Plan): ProposedToolCall | undefined {
   if (call === undefined || call.error !== undefined) return undefined;
   const effect = toolPolicy(state, call.name)?.effect;
-  return effect === undefined || effect === 'irreversible' ? undefined : call;
+  const isAsked = source === 'model' || recoveryStage(state, 'asking') !== undefined;
+  const isAllowed = effect === 'read' || (isAsked && effect !== 'irreversible');
+  return effect === undefined || !isAllowed ? undefined : call;
 }
 
 /** Carries the action out: a concrete one as a real tool call, advice as an ephemeral note. */

@@ -45,13 +45,14 @@ export function escalateAction(
   };
 }
 
-function corrected(failure: FailedCall, { parameter, path, input }: CorrectedPath): RecoveryAction {
+function corrected(failure: FailedCall, { path, origin, input }: CorrectedPath): RecoveryAction {
   return {
     strategy: 'parameter-adjustment',
-    reasoning: `${failure.tool} failed with less than a full path in "${parameter}"; an earlier result names ${path}.`,
+    reasoning: `${failure.tool} failed with less than a full path in "${origin.parameter}"; an earlier call names ${path}.`,
     action: { toolName: failure.tool, parameters: input },
     expectedOutcome: `${failure.tool} finds ${path}.`,
     confidence: correctedConfidence,
+    origin,
   };
 }
 
@@ -101,7 +102,13 @@ function replaced(failure: FailedCall, other: string): RecoveryAction {
 function withoutFailure(state: RecoverySlice, trouble: RecoveryTrouble): RecoveryAction {
   const last = state.progress.latest?.tool ?? '';
   const { files } = state.progress.memory;
-  const known = files.length === 0 ? '' : ` Known so far: ${files.slice(-5).join(', ')}.`;
+  const known =
+    files.length === 0
+      ? ''
+      : ` Known so far: ${files
+          .slice(-5)
+          .map(({ path }) => path)
+          .join(', ')}.`;
   return {
     strategy: 'parameter-adjustment',
     reasoning: `${trouble.message} The same results came again.${known} Ask for something that is not yet known, use another tool, or answer with what is known.`,

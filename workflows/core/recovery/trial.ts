@@ -2,6 +2,7 @@
 import { noteProvenance, addNote } from '../model-call/next-request';
 import { mayHaveTakenEffect } from '../errors/failure-policy';
 import type { AgentError } from '../failure';
+import { defined } from '../json';
 import type { GuardSlice } from '../guard/state';
 import type { CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
@@ -73,7 +74,7 @@ function hintPath<State extends StepState>(state: State): State {
   if (failure.hint?.includes(fitting.path) === true) return state;
   return addNote(
     state,
-    `${noteProvenance}\nHint: an earlier result names the full path ${fitting.path}; call ${failure.tool} with "${fitting.parameter}" set to it.`,
+    `${noteProvenance}\nHint: an earlier call names the full path ${fitting.path}; call ${failure.tool} with "${fitting.origin.parameter}" set to it.`,
   );
 }
 
@@ -128,9 +129,12 @@ export function endRefusedStep<State extends StepState>(
   return endProgressStep({ ...state, progress });
 }
 
+/** Characters of a file's path up to which it is remembered: a part of it would name another file. */
+const fileChars = 200;
+
 function fileOf(call: ProposedToolCall, policy: ToolPolicy | undefined): { file?: string } {
   const file = policy?.editsFile === undefined ? undefined : call.input?.[policy.editsFile];
-  return typeof file === 'string' ? { file: file.slice(0, 200) } : {};
+  return typeof file === 'string' && file.length <= fileChars ? { file } : {};
 }
 
 /** Remembers of which tools nobody knows whether the newest call took effect. */
@@ -153,9 +157,9 @@ function withUncertain<State extends RecoverySlice>(
 export function noteCallResult<State extends RecoverySlice & SnapshotSlice>(
   before: State,
   call: ProposedToolCall,
-  result: Pick<RunToolResult, 'preview' | 'fingerprint' | 'error'>,
+  output: RunToolResult,
 ): State {
-  const { error, preview, fingerprint } = result;
+  const { error, preview, fingerprint, result, findings } = output;
   const policy = toolPolicy(before, call.name);
   const changes = policy !== undefined && policy.effect !== 'read';
   const isUncertain = changes && error !== undefined && mayHaveTakenEffect(error.code);
@@ -167,6 +171,8 @@ export function noteCallResult<State extends RecoverySlice & SnapshotSlice>(
           summary: callSummary(call),
           preview,
           fingerprint,
+          toolCallId: call.toolCallId,
+          ...defined({ result, findings }),
           ...(changes ? { effect: call.fingerprint } : {}),
           ...fileOf(call, policy),
         })
