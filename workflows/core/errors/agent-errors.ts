@@ -11,7 +11,13 @@ import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import { addNote } from '../model-call/next-request';
-import { initialCircuitBreaker, isTripped, ringSize, trackError } from './circuit-breaker';
+import {
+  initialCircuitBreaker,
+  isTripped,
+  ringSize,
+  timesInRow,
+  trackError,
+} from './circuit-breaker';
 import { buildErrorRecoveryMessage, shownToolName } from './recovery-message';
 import { normalizeText } from './fingerprint';
 import type { ErrorsSlice } from './state';
@@ -55,6 +61,7 @@ export function takeAgentErrors<State extends ErrorTaker>(
   state: State,
   errors: readonly AgentError[],
   anySucceeded: boolean,
+  refusedCalls: readonly string[] = [],
 ): Move<State> {
   const [first] = errors;
   if (first === undefined) return stay(state);
@@ -73,7 +80,10 @@ export function takeAgentErrors<State extends ErrorTaker>(
     unhealed: [...state.unhealed, ...errors.map((error) => error.code)].slice(-openCodes),
     lastError: errorLine(first),
   };
-  const note = buildErrorRecoveryMessage(errors, availableTools(state));
+  const note = buildErrorRecoveryMessage(errors, availableTools(state), {
+    times: anySucceeded ? 1 : timesInRow(breaker),
+    calls: refusedCalls,
+  });
   const noted = addNote(requireNewPrivileges(tracked), note);
   return stay(noted, ...errors.map((error) => publish({ type: 'ErrorEvent', failure: error })));
 }

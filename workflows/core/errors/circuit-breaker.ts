@@ -21,6 +21,12 @@ export function trackError(state: CircuitBreakerState, message: string): Circuit
   return { ring: [...state.ring, normalizeText(message)].slice(-ringSize) };
 }
 
+/** How often the newest error came in a row; at most the size of the ring. */
+export function timesInRow({ ring }: CircuitBreakerState): number {
+  const newest = ring.at(-1);
+  return ring.length - 1 - ring.findLastIndex((entry) => entry !== newest);
+}
+
 /** True when all slots are filled and identical. */
 export function isTripped(state: CircuitBreakerState): boolean {
   const [first] = state.ring;

@@ -23,6 +23,7 @@ import { addNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
+import { troubleKey } from './heuristics';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
 import { activePolicy, currentStage, freshStep, recoveryStage } from './state';
@@ -40,6 +41,9 @@ import { personWaitMs, startEscalation, startWait } from './waits';
 
 /** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
 const firstBackoffMs = 2_000;
+
+/** Troubles that are remembered: more than any sensible `maxPerRun`. */
+const rememberedTroubles = 32;
 
 /** What carrying out a plan reads and changes. */
 export type ActingState = RecoveringState &
@@ -108,6 +112,9 @@ export function carryOut<State extends ActingState>(
       ...state.recovery,
       handledStep: state.progress.steps,
       plans: state.recovery.plans + 1,
+      troubles: [...(state.recovery.troubles ?? []), troubleKey(trouble)].slice(
+        -rememberedTroubles,
+      ),
       count: state.recovery.count + 1,
       last: { strategy, source, confidence, reasoning, toolName: action.action.toolName },
     },
@@ -198,7 +205,11 @@ function act<State extends ActingState>(
   });
   const call = runnableCall(state, plan);
   if (call === undefined)
-    return goOn(forgetLoop(addNote(tried, guidanceNote(action, source, trouble.message))));
+    return goOn(
+      forgetLoop(
+        addNote(tried, guidanceNote(action, source, trouble.message, state.recovery.plans)),
+      ),
+    );
   const introduction = runtimeIntroduction(action, source, trouble.message);
   const { head } = prepared(tried);
   const recovery: RuntimeCall = { call, introduction };
@@ -274,7 +285,7 @@ export function onRecoveryAnswer<State extends ActingState>(
     ...forgetLoop(answered.state),
     progress: restartIdleCount(state.progress),
     breaker: initialCircuitBreaker,
-    recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
+    recovery: { ...state.recovery, plans: 0, troubles: [], retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });
   const ended = waitEnded(`person: ${question}`);

@@ -2,11 +2,15 @@
 import type { CorrectedPath } from './memory';
 import { correctPath } from './memory';
 import type { FailedCall, RecoveryAction, RecoveryTrouble } from './action';
+import { normalizeText, shortHash } from '../errors/fingerprint';
+import { recoveryInstructions } from '../failure';
+import type { GuardSlice } from '../guard/state';
 import { defined } from '../json';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
 import type { GoalSlice } from '../secrets/shown-text';
 import { goalForPeople } from '../secrets/shown-text';
+import { completeTaskTool } from '../tools/ports';
 import type { RecoverySlice } from './state';
 
 /** Confidence of a correction that one known path fits, and of advice that only the model reads (ADR 0026). */
@@ -99,26 +103,50 @@ function replaced(failure: FailedCall, other: string): RecoveryAction {
   };
 }
 
-function withoutFailure(state: RecoverySlice, trouble: RecoveryTrouble): RecoveryAction {
-  const last = state.progress.latest?.tool ?? '';
-  const { files } = state.progress.memory;
-  const known =
-    files.length === 0
-      ? ''
-      : ` Known so far: ${files
-          .slice(-5)
-          .map(({ path }) => path)
-          .join(', ')}.`;
+type Planning = RecoverySlice & SnapshotSlice & GoalSlice & GuardSlice;
+
+/** Calls that advice names, and characters of the paths in it. */
+const namedCalls = 3;
+const knownChars = 150;
+
+/** Calls that worked more than once, most often first: no advice sends the model back to them. */
+function workedAgain({ guard }: GuardSlice): string {
+  const worked = guard.evidence.filter(({ failed }) => failed === undefined);
+  const times = new Map<string, number>();
+  for (const { summary } of worked) times.set(summary, (times.get(summary) ?? 0) + 1);
+  const named = [...times]
+    .filter(([, count]) => count > 1)
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, namedCalls)
+    .map(([summary, count]) => `${JSON.stringify(summary)} ${count} times`);
+  return named.length === 0
+    ? ''
+    : ` You called ${named.join(' and ')}; each worked, so do not call them again.`;
+}
+
+/** The newest paths, whole, as far as they fit. */
+function knownPaths({ progress }: RecoverySlice): string {
+  let chars = 0;
+  const known = progress.memory.files
+    .slice(-5)
+    .flatMap(({ path }) => ((chars += path.length) <= knownChars ? [path] : []));
+  return known.length === 0 ? '' : ` Known so far: ${known.join(', ')}.`;
+}
+
+function withoutFailure(state: Planning, trouble: RecoveryTrouble): RecoveryAction {
+  const worked = workedAgain(state);
+  const how =
+    state.snapshot?.completion === 'tool'
+      ? `with ${completeTaskTool}`
+      : 'in plain text, without a tool call';
   return {
     strategy: 'parameter-adjustment',
-    reasoning: `${trouble.message} The same results came again.${known} Ask for something that is not yet known, use another tool, or answer with what is known.`,
-    action: { toolName: last },
+    reasoning: `${worked === '' ? `${trouble.message} The same results came again.` : worked.trim()} If the goal is reached, say so now ${how}. Otherwise ask for something that is not yet known, use another tool, or answer with what is known.${knownPaths(state)}`,
+    action: { toolName: '' },
     expectedOutcome: 'A result that was not seen before, or the answer.',
     confidence: adviceConfidence,
   };
 }
-
-type Planning = RecoverySlice & SnapshotSlice & GoalSlice;
 
 /** The trouble came back: another tool for the same purpose if there is one, else a person. */
 function again(
@@ -137,6 +165,12 @@ function again(
     : replaced(failure, other);
 }
 
+/** Identity of a trouble: an error by tool, code and text; where none is to blame, one for all that brings nothing new. */
+export function troubleKey({ tool, code, message }: RecoveryTrouble): string {
+  const isError = Object.hasOwn(recoveryInstructions, code);
+  return isError ? shortHash(`${tool} ${code} ${normalizeText(message)}`) : 'nothing new';
+}
+
 function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall): boolean {
   return tool === trouble.tool && code === trouble.code && message === trouble.message;
 }
@@ -152,7 +186,11 @@ export function heuristicAction(
   exhausted: readonly string[],
 ): RecoveryAction {
   const failure = state.progress.memory.failures.findLast((known) => isAbout(trouble, known));
-  const isRepeated = state.recovery.plans > 0 || exhausted.includes(trouble.tool);
+  const { troubles = [], refutedStep } = state.recovery;
+  const isRepeated =
+    troubles.includes(troubleKey(trouble)) ||
+    exhausted.includes(trouble.tool) ||
+    (failure === undefined && refutedStep === state.progress.steps);
   if (failure !== undefined && needsPerson.has(failure.code))
     return escalateAction(state, trouble, `${failure.code} is nothing that the agent can fix.`);
   const fitting =

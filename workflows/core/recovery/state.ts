@@ -96,6 +96,8 @@ export interface RecoveryState {
   readonly refutedTrouble?: string;
   /** Plans since the start, or since a person's last answer. */
   readonly plans: number;
+  /** Identities of the troubles of these plans: one that is new is no repeated one. */
+  readonly troubles?: readonly string[];
   /** All plans and waits, for ids. */
   readonly count: number;
   /** Tries by recovery of each tool, since another tool was last suggested. */

@@ -1,9 +1,10 @@
 /** What the model and people read about a recovery. */
+import { nthTime } from '../errors/recovery-message';
 import { noteProvenance } from '../model-call/next-request';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
 /** Characters of an action's texts, as they are shown. */
-const shownChars = 400;
+const shownChars = 600;
 /** Characters of parameters, as they are shown. */
 const parameterChars = 1_000;
 
@@ -44,12 +45,13 @@ export function guidanceNote(
   action: RecoveryAction,
   source: RecoverySource,
   stuckOn: string,
+  times = 1,
 ): string {
   const { toolName } = action.action;
   const parameters = parameterText(action.action);
   return [
     noteProvenance,
-    `You are stuck: ${inQuotes(stuckOn)}`,
+    `You are stuck${times > 1 ? ` for the ${nthTime(times)}` : ''}: ${inQuotes(stuckOn)}`,
     `Way out: ${action.strategy}${toolName === '' ? '' : `, tool ${toolName}`}.`,
     ...(parameters === undefined ? [] : [`Parameters to use: ${parameters}`]),
     `Why: ${quoted(source, action.reasoning)}`,

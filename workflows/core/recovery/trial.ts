@@ -1,5 +1,6 @@
 /** Whether a recovery helped: watches the steps after it, and publishes the result. */
 import { noteProvenance, addNote } from '../model-call/next-request';
+import { normalizeText } from '../errors/fingerprint';
 import { mayHaveTakenEffect } from '../errors/failure-policy';
 import type { AgentError } from '../failure';
 import { defined } from '../json';
@@ -14,6 +15,7 @@ import { askUserTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
+import type { FailedCall, RecoveryTrouble } from './action';
 import { correctPath } from './memory';
 import { endStep, noteFailure, noteSuccess, restartIdleCount, stuckSteps } from './progress';
 import type { RecoverySlice, RecoveryTrial } from './state';
@@ -78,14 +80,20 @@ function hintPath<State extends StepState>(state: State): State {
   );
 }
 
+/** Whether a failure is the trouble that a remedy was for: a new error is a new one, also of the same tool and code. */
+function isTrouble({ tool, code, message, input }: FailedCall, trouble: RecoveryTrouble): boolean {
+  if (tool !== trouble.tool || code !== trouble.code) return false;
+  const sameInput = input !== undefined && JSON.stringify(input) === JSON.stringify(trouble.input);
+  return sameInput || normalizeText(message) === normalizeText(trouble.message);
+}
+
 /** Whether the step shows that the remedy on trial does not help: the same trouble, or the same call with nothing new. */
 function isRefuted({ progress }: RecoverySlice, { trouble, stuckAction }: RecoveryTrial): boolean {
-  const failure = progress.memory.failures.at(-1);
-  const sameTrouble =
-    failure?.lastStep === progress.steps &&
-    failure.tool === trouble.tool &&
-    failure.code === trouble.code;
-  return sameTrouble || progress.latest?.action === stuckAction;
+  const { memory, steps, latest } = progress;
+  return (
+    memory.failures.some((failure) => failure.lastStep === steps && isTrouble(failure, trouble)) ||
+    (latest?.success === true && latest.action === stuckAction)
+  );
 }
 
 /**

@@ -231,13 +231,19 @@ function readCalls(state: RunState, result: CallModelResult): Move<RunState> {
 }
 
 /** Leaves a reply with nothing that can run out of the transcript; only the next request tells the model why (R-ERR-5). */
-const reject: Part<'reject-reply'> = (state, { errors }) => {
+const reject: Part<'reject-reply'> = (state, { errors, calls }) => {
   const entries = errors
     .filter(({ code }) => code === 'no_tool_call')
     .map((error) => publish({ type: 'NoToolCallEvent', error }));
   return andThen(
     stay(state, ...entries),
-    (after) => takeAgentErrors(after, errors, false),
+    (after) =>
+      takeAgentErrors(
+        after,
+        errors,
+        false,
+        calls.flatMap(({ said }) => said ?? []),
+      ),
     (after) => endRefusedStep(after, errors),
     (after) => again(after, breakerStop(after)),
   );

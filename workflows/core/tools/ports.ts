@@ -94,6 +94,8 @@ export interface ProposedToolCall {
   readonly editedFile?: string;
   /** Set when the call cannot run; the call then never does. */
   readonly error?: AgentError;
+  /** Only with `error`: tool and input as the model wrote them, sanitized, at most 200 characters. */
+  readonly said?: string;
   /** Set when a person must approve: the digest of the exact action. */
   readonly approvalDigest?: ContentHash;
   /** Parameters in use that the tool's schema marks `privileged`. */
