@@ -14,6 +14,17 @@ const textChars = 500;
 const text = z.string().transform((value) => sanitizeText(value, { maxChars: textChars }));
 const parameters = z.record(z.string(), z.json());
 
+/** Blockers that a plan may name (ADR 0033). */
+const maxBlockers = 3;
+const blockerChars = 200;
+
+const blockers = z.array(z.string()).transform((named) =>
+  named
+    .slice(0, maxBlockers)
+    .map((each) => sanitizeText(each, { maxChars: blockerChars }).trim())
+    .filter((each) => each !== ''),
+);
+
 /** Vendors that enforce a schema accept no free-form object, so parameters may come as JSON text. */
 const parametersText = z.string().transform((value, context) => {
   if (value.trim() === '') return undefined;
@@ -35,6 +46,7 @@ const actionSchema = z.object({
     escalationMessage: text.nullish(),
   }),
   expectedOutcome: text.nullish(),
+  blockers: blockers.nullish(),
   confidence: z.number().min(0).max(1),
 });
 
@@ -64,6 +76,11 @@ export const actionFormat: OutputSchema = {
       escalationMessage: { type: 'string', description: 'The question to a person, or empty.' },
     }),
     expectedOutcome: textProperty,
+    blockers: {
+      type: 'array',
+      items: textProperty,
+      description: `What stands in the way of the goal, at most ${maxBlockers}, each in a few words.`,
+    },
     confidence: { type: 'number', description: '0 to 1' },
   }),
 };
@@ -86,5 +103,6 @@ export function readAction(source: string): RecoveryAction | undefined {
     },
     expectedOutcome: plan.expectedOutcome ?? '',
     confidence: plan.confidence,
+    ...(plan.blockers == null || plan.blockers.length === 0 ? {} : { blockers: plan.blockers }),
   };
 }

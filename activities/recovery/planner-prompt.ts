@@ -23,7 +23,7 @@ export function plannerInstructions({ actAt, askAt }: PlanRecoveryInput['thresho
     'Find out why it is stuck, then choose one strategy: "retry" (the same call; only if the failure may be temporary), "alternative-tool" (another tool for the same purpose), "parameter-adjustment" (the same tool with other parameters), "escalate" (a person must answer a specific question: something ambiguous, access, a decision), "give-up" (the goal cannot be reached; say why).',
     'Give the complete input of the tool in "parameters" if the data contains every value; it must match the tool\'s schema. Take values from the data and never invent them. If a value is unknown, leave "parameters" out and say in "reasoning" what the agent should do.',
     `"confidence" from 0 to 1 says how sure you are that this helps: at ${actAt} or more it runs at once, at ${askAt} or more a person is asked first, below that a person takes over.`,
-    'Answer with one JSON object only: {"strategy": "...", "reasoning": "...", "action": {"toolName": "...", "parameters": {...}, "escalationMessage": "..."}, "expectedOutcome": "...", "confidence": 0.0}. If the format asks for "parametersJson", it is the same object as JSON text.',
+    'Answer with one JSON object only: {"strategy": "...", "reasoning": "...", "action": {"toolName": "...", "parameters": {...}, "escalationMessage": "..."}, "expectedOutcome": "...", "blockers": ["what stands in the way of the goal"], "confidence": 0.0}. If the format asks for "parametersJson", it is the same object as JSON text.',
   ].join('\n');
 }
 

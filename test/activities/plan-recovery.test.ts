@@ -4,6 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { showOutput } from '../../activities/tool-call/tool-output';
 import { canonicalJson } from '../../activities/stores/content-hash';
+import { readAction } from '../../activities/recovery/planner-answer';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { createActivities } from '../../activities/index';
 import { defineTool } from '../../activities/tools/define-tool';
@@ -263,4 +264,25 @@ describe('a path that a rule took from an earlier call', () => {
     expect(await of('b', 'a')).toBeUndefined();
     expect(await of('a', 'b')).toBeUndefined();
   });
+});
+
+test("reads a planner's blockers: at most 3, none too long, none empty", () => {
+  const answer = (blockers: unknown): string =>
+    JSON.stringify({
+      strategy: 'escalate',
+      reasoning: 'r',
+      action: { toolName: '' },
+      expectedOutcome: '',
+      confidence: 0.9,
+      blockers,
+    });
+  const read = (blockers: unknown): readonly string[] | undefined =>
+    readAction(answer(blockers))?.blockers;
+  expect(read(['a', 'b'])).toEqual(['a', 'b']);
+  expect(read(['', 'x'.repeat(900), 'c', 'd'])).toEqual([expect.any(String), 'c']);
+  expect(read(['x'.repeat(900)])?.[0]?.length).toBeLessThanOrEqual(200);
+  for (const none of [[], null, undefined]) {
+    expect(read(none)).toBeUndefined();
+    expect(readAction(answer(none))).toMatchObject({ strategy: 'escalate' });
+  }
 });

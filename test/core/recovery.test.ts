@@ -1,6 +1,7 @@
 /** The ladder in the core: rungs, limits of the ladder, people, and random runs that are stuck. */
 import type { PlanRecoveryResult } from '../../workflows/core/recovery/ports';
 import type { RecoveryAction, RecoveryPolicy } from '../../workflows/core/recovery/action';
+import { blockersOf, endStep, noteSuccess } from '../../workflows/core/recovery/progress';
 import { pendingItems } from '../../workflows/core/view/pending';
 import { aLimits, aSnapshot, aTool, anAgentError, anInfraError } from '../support/builders';
 import type { DrivenWorld } from '../support/run-driver';
@@ -331,4 +332,24 @@ describe('what recovery tells a model', () => {
     );
     expect(new Set(sent).size).toBe(4);
   });
+});
+
+test('the blockers that a planner names stay in the estimate and the next plan, and a person reads them', () => {
+  const named = ['no account', 'the shop is closed'];
+  const driver = stuckRun((count) =>
+    count === 1
+      ? { action: action({ blockers: named }) }
+      : { action: action({ strategy: 'escalate', blockers: ['the shop is closed'] }) },
+  );
+  while (pendingItems(driver.state).length === 0 && driver.step());
+  const [first, second] = driver.plans;
+  expect(first?.context.estimate.blockers).not.toEqual(expect.arrayContaining(named));
+  expect(second?.context.estimate.blockers).toEqual(expect.arrayContaining(named));
+  expect(pendingItems(driver.state)[0]).toMatchObject({
+    question: expect.stringContaining('What stands in the way: the shop is closed\n') as string,
+  });
+  const { progress } = driver.state;
+  expect(blockersOf(progress)).toContain('the shop is closed');
+  const success = { tool: 't', summary: 't', preview: '', fingerprint: 'new', toolCallId: 'c' };
+  expect(blockersOf(endStep(noteSuccess(progress, success)))).not.toContain('the shop is closed');
 });

@@ -45,6 +45,8 @@ export interface RecoveryAction {
   readonly expectedOutcome: string;
   /** 0 to 1. */
   readonly confidence: number;
+  /** What stands in the way, in the planner's words; at most 3. */
+  readonly blockers?: readonly string[];
 }
 
 /** Where an action comes from. */

@@ -107,7 +107,7 @@ export function carryOut<State extends ActingState>(
   const { strategy, reasoning, confidence } = action;
   const noted: State = {
     ...state,
-    progress: restartCount(state.progress),
+    progress: { ...restartCount(state.progress), ...defined({ blockers: action.blockers }) },
     recovery: {
       ...state.recovery,
       handledStep: state.progress.steps,

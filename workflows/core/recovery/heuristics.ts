@@ -175,6 +175,16 @@ function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall):
   return tool === trouble.tool && code === trouble.code && message === trouble.message;
 }
 
+/** Whether there was a plan for this trouble before, or the last remedy just proved useless. */
+function hasCome(
+  { recovery, progress }: RecoverySlice,
+  trouble: RecoveryTrouble,
+  failure: FailedCall | undefined,
+): boolean {
+  const isRefuted = failure === undefined && recovery.refutedStep === progress.steps;
+  return isRefuted || recovery.troubles?.includes(troubleKey(trouble)) === true;
+}
+
 /**
  * Plans without a model: a parameter adjustment for a first failure, a person for repeated ones.
  *
@@ -186,11 +196,7 @@ export function heuristicAction(
   exhausted: readonly string[],
 ): RecoveryAction {
   const failure = state.progress.memory.failures.findLast((known) => isAbout(trouble, known));
-  const { troubles = [], refutedStep } = state.recovery;
-  const isRepeated =
-    troubles.includes(troubleKey(trouble)) ||
-    exhausted.includes(trouble.tool) ||
-    (failure === undefined && refutedStep === state.progress.steps);
+  const isRepeated = hasCome(state, trouble, failure) || exhausted.includes(trouble.tool);
   if (failure !== undefined && needsPerson.has(failure.code))
     return escalateAction(state, trouble, `${failure.code} is nothing that the agent can fix.`);
   const fitting =

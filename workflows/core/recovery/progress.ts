@@ -2,7 +2,7 @@
 import type { Success } from './memory';
 import { recount, rememberFailure, rememberSuccess } from './memory';
 import type { AgentError } from '../failure';
-import { defined } from '../json';
+import { defined, without } from '../json';
 import type { JsonObject } from '../json';
 import type { FailedCall, LatestStep, ProgressEstimate, StuckCode } from './action';
 import type { ProgressState } from './state';
@@ -70,7 +70,7 @@ export function endStep(state: ProgressState, isNeutral = false): ProgressState 
   const gained = underWay.gains.length > 0 ? 1 : 0;
   const latest = underWay.last ?? state.latest;
   return {
-    ...state,
+    ...(gained === 1 ? without(state, 'blockers') : state),
     steps: state.steps + 1,
     gainingSteps: state.gainingSteps + gained,
     idleSteps: gained === 1 ? 0 : state.idleSteps + (isNeutral ? 0 : 1),
@@ -139,6 +139,12 @@ export function stuckReason(
   return undefined;
 }
 
+/** What stands in the way: failures that no success has healed, and what a planner's model named. */
+export function blockersOf({ memory, blockers = [] }: ProgressState): readonly string[] {
+  const failures = memory.failures.map(blockerText);
+  return [...blockers.filter((named) => !failures.includes(named)), ...failures];
+}
+
 /** 0 to 95: each step with something new takes the run a part of the way that is left; only its end is 100. */
 function percentOf(state: ProgressState): number {
   return Math.round(95 * (1 - 1 / (1 + state.gainingSteps / 5)));
@@ -154,7 +160,7 @@ export function estimateProgress(
   loop: LoopSeen | undefined,
 ): ProgressEstimate {
   const stuck = stuckReason(state, loop);
-  const blockers = state.memory.failures.map(blockerText);
+  const blockers = blockersOf(state);
   const [newest] = blockers.slice(-1);
   const counted = `${state.gainingSteps} of ${state.steps} steps brought something new.`;
   return {

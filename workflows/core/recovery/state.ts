@@ -50,6 +50,8 @@ export interface ProgressState {
   /** Steps, and of them gaining ones, since the last recovery: what low progress is judged by. */
   readonly recentSteps: number;
   readonly recentGains: number;
+  /** What the newest plan of a model named, until something new comes. */
+  readonly blockers?: readonly string[];
   readonly underWay: StepUnderWay;
   readonly latest?: LatestStep;
 }

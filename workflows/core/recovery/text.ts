@@ -94,11 +94,16 @@ export const unansweredNote = [
   'You are stuck. A person was asked for help, and nobody answered in time. Finish with what you have: say what worked and what did not.',
 ].join('\n');
 
-/** The question to a person: what is asked, what happened, what was tried. */
+function listed(title: string, lines: readonly string[]): readonly string[] {
+  const shown = lines.slice(-3).map((line) => oneLine(line, 200));
+  return shown.length === 0 ? [] : [`${title}: ${shown.join('; ')}`];
+}
+
+/** The question to a person: what is asked, what happened, what stands in the way, what was tried. */
 export function escalationQuestion(
   action: RecoveryAction,
   trouble: RecoveryTrouble,
-  tried: readonly string[],
+  { tried, blockers }: { readonly tried: readonly string[]; readonly blockers: readonly string[] },
 ): string {
   const { escalationMessage } = action.action;
   const asked =
@@ -108,14 +113,8 @@ export function escalationQuestion(
   return [
     asked,
     `What happened: ${oneLine(trouble.message)}`,
-    ...(tried.length === 0
-      ? []
-      : [
-          `What was tried: ${tried
-            .slice(-3)
-            .map((line) => oneLine(line, 200))
-            .join('; ')}`,
-        ]),
+    ...listed('What stands in the way', blockers),
+    ...listed('What was tried', tried),
   ].join('\n');
 }
 

@@ -60,7 +60,10 @@ export function startEscalation<State extends RecoveringState>(
   trouble: RecoveryTrouble,
   atMs: number,
 ): Move<State> {
-  const asked = escalationQuestion(action, trouble, state.recovery.tried);
+  const asked = escalationQuestion(action, trouble, {
+    tried: state.recovery.tried,
+    blockers: state.progress.blockers ?? [],
+  });
   // It may hold the goal, and what a person said when rejecting a call.
   const question = shownText(asked, asked.length);
   const questionId = `recovery-${state.recovery.count}`;
