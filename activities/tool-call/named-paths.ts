@@ -86,7 +86,7 @@ function isPath(text: string, needsExtension = true): boolean {
   );
 }
 
-/** Words that stand before a path and are no part of it. */
+/** Words that stand before a path, outside of it. */
 const wordBefore = new RegExp(
   `^(?:${[
     'an?|the|in|at|of|to|on|for|from|and|or|with|by|is|was|as|not|no|see|use|file|files|path|import|new',

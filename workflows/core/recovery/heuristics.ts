@@ -30,13 +30,19 @@ function goalOf(state: GoalSlice): string {
   return goalForPeople(state, goalChars).replace(/\s+/g, ' ').slice(0, 200);
 }
 
+/** Whether a call failed, and not only the run got stuck. */
+function isError({ code }: RecoveryTrouble): boolean {
+  return Object.hasOwn(recoveryInstructions, code);
+}
+
 /** An action that asks a person, in words that hold what they need to know. */
 export function escalateAction(
   state: GoalSlice,
   trouble: RecoveryTrouble,
   reasoning: string,
 ): RecoveryAction {
-  const of = trouble.tool === '' ? '' : ` The failing tool is ${trouble.tool}.`;
+  const which = isError(trouble) ? 'The failing tool is' : 'It keeps calling';
+  const of = trouble.tool === '' ? '' : ` ${which} ${trouble.tool}.`;
   return {
     strategy: 'escalate',
     reasoning,
@@ -166,9 +172,9 @@ function again(
 }
 
 /** Identity of a trouble: an error by tool, code and text; where none is to blame, one for all that brings nothing new. */
-export function troubleKey({ tool, code, message }: RecoveryTrouble): string {
-  const isError = Object.hasOwn(recoveryInstructions, code);
-  return isError ? shortHash(`${tool} ${code} ${normalizeText(message)}`) : 'nothing new';
+export function troubleKey(trouble: RecoveryTrouble): string {
+  const { tool, code, message } = trouble;
+  return isError(trouble) ? shortHash(`${tool} ${code} ${normalizeText(message)}`) : 'nothing new';
 }
 
 function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall): boolean {
