@@ -14,6 +14,13 @@ const textChars = 500;
 const text = z.string().transform((value) => sanitizeText(value, { maxChars: textChars }));
 const parameters = z.record(z.string(), z.json());
 
+/** Blockers that an estimate may name; more are dropped (ADR 0026). */
+const maxBlockers = 10;
+
+const blockers = z
+  .array(text)
+  .transform((named) => named.filter((each) => each.trim() !== '').slice(0, maxBlockers));
+
 /** Vendors that enforce a schema accept no free-form object, so parameters may come as JSON text. */
 const parametersText = z.string().transform((value, context) => {
   if (value.trim() === '') return undefined;
@@ -52,7 +59,7 @@ const estimateSchema = z.object({
   progressPercent: z.number().min(0).max(100),
   reasoning: text,
   nextMilestone: text,
-  blockers: z.array(text).max(10),
+  blockers,
   isStuck: z.boolean(),
 });
 

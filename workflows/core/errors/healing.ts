@@ -11,7 +11,7 @@ import type { ErrorsSlice, OpenTrouble } from './state';
 import { countHealed } from './state';
 
 /** A call that failed or worked, as far as it says what it was for. */
-export type TriedCall = Pick<ProposedToolCall, 'name' | 'input' | 'inputBlob'>;
+export type TriedCall = Pick<ProposedToolCall, 'name' | 'input' | 'inputBlob' | 'said'>;
 
 /** Troubles that are remembered; older ones are dropped, and count as not healed. */
 const openTroubles = 64;

@@ -24,6 +24,7 @@ import { addNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
+import { troubleKey } from './heuristics';
 import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
@@ -42,6 +43,9 @@ import { personWaitMs, stageText, startEscalation, startWait } from './waits';
 
 /** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
 const firstBackoffMs = 2_000;
+
+/** Troubles that are remembered: more than any sensible `maxPerRun`. */
+const rememberedTroubles = 32;
 
 /** What carrying out a plan reads and changes. */
 export type ActingState = RecoveringState &
@@ -128,6 +132,9 @@ function carryOut<State extends ActingState>(
       ...state.recovery,
       handledStep: state.progress.steps,
       plans: state.recovery.plans + 1,
+      troubles: [...(state.recovery.troubles ?? []), troubleKey(trouble)].slice(
+        -rememberedTroubles,
+      ),
       count: state.recovery.count + 1,
       last: { strategy, source, confidence, reasoning, toolName: action.action.toolName },
     },
@@ -190,11 +197,16 @@ function giveUp<State>(state: State, message: string): Move<State> {
   return fail(state, { reason: 'gave_up', message });
 }
 
-/** An irreversible effect is for the model to decide: the runtime only suggests it (R-REC-9). */
-function runnableCall(state: ActingState, { call }: Plan): ProposedToolCall | undefined {
+/**
+ * The call that the runtime makes itself. An irreversible effect is for the model to decide, and without a planner or a person
+ * nothing that changes the world is started: the runtime only suggests it (R-REC-9).
+ */
+function runnableCall(state: ActingState, { call, source }: Plan): ProposedToolCall | undefined {
   if (call === undefined || call.error !== undefined) return undefined;
   const effect = toolPolicy(state, call.name)?.effect;
-  return effect === undefined || effect === 'irreversible' ? undefined : call;
+  const isAsked = source === 'model' || recoveryStage(state, 'asking') !== undefined;
+  const isAllowed = effect === 'read' || (isAsked && effect !== 'irreversible');
+  return effect === undefined || !isAllowed ? undefined : call;
 }
 
 /** Carries the action out: a concrete one as a real tool call, advice as an ephemeral note. */
@@ -212,7 +224,11 @@ function act<State extends ActingState>(
   });
   const call = runnableCall(state, plan);
   if (call === undefined)
-    return goOn(forgetLoop(addNote(tried, guidanceNote(action, source, trouble.message))));
+    return goOn(
+      forgetLoop(
+        addNote(tried, guidanceNote(action, source, trouble.message, state.recovery.plans)),
+      ),
+    );
   const introduction = runtimeIntroduction(action, source, trouble.message);
   const { head } = prepared(tried);
   const recovery: RuntimeCall = { call, introduction };
@@ -282,7 +298,7 @@ export function onRecoveryAnswer<State extends ActingState>(
   const renewed: State = {
     ...forgetLoop(resetBreaker(answered.state)),
     progress: restartIdleCount(state.progress),
-    recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
+    recovery: { ...state.recovery, plans: 0, troubles: [], retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });
   const ended = waitEnded(escalated);

@@ -1,9 +1,10 @@
 /** What the model and people read about a recovery. */
+import { nthTime } from '../errors/recovery-message';
 import { noteProvenance } from '../model-call/next-request';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
 /** Characters of an action's texts, as they are shown. */
-const shownChars = 400;
+const shownChars = 600;
 /** Characters of parameters, as they are shown. */
 const parameterChars = 1_000;
 
@@ -51,12 +52,13 @@ export function guidanceNote(
   action: RecoveryAction,
   source: RecoverySource,
   stuckOn: string,
+  times = 1,
 ): string {
   const { toolName } = action.action;
   const parameters = parameterText(action.action);
   return [
     noteProvenance,
-    `You are stuck: ${inQuotes(stuckOn)}`,
+    `You are stuck${times > 1 ? ` for the ${nthTime(times)}` : ''}: ${inQuotes(stuckOn)}`,
     `Way out: ${action.strategy}${toolName === '' ? '' : `, tool ${toolName}`}.`,
     ...(parameters === undefined ? [] : [`Parameters to use: ${parameters}`]),
     `Why: ${quoted(source, action.reasoning)}`,
@@ -99,11 +101,16 @@ export const unansweredNote = [
   'You are stuck, and no person answers. Finish with what you have: say what worked and what did not.',
 ].join('\n');
 
-/** The question to a person: what is asked, what happened, what was tried. */
+function listed(title: string, lines: readonly string[]): readonly string[] {
+  const shown = lines.slice(-3).map((line) => oneLine(line, 200));
+  return shown.length === 0 ? [] : [`${title}: ${shown.join('; ')}`];
+}
+
+/** The question to a person: what is asked, what happened, what stands in the way, what was tried. */
 export function escalationQuestion(
   action: RecoveryAction,
   trouble: RecoveryTrouble,
-  tried: readonly string[],
+  { tried, blockers }: { readonly tried: readonly string[]; readonly blockers: readonly string[] },
 ): string {
   const { escalationMessage } = action.action;
   const asked =
@@ -114,14 +121,8 @@ export function escalationQuestion(
     asked,
     `What happened: ${oneLine(trouble.message)}`,
     ...(action.strategy === 'escalate' ? [] : [`What was planned: ${proposalText(action)}`]),
-    ...(tried.length === 0
-      ? []
-      : [
-          `What was tried: ${tried
-            .slice(-3)
-            .map((line) => oneLine(line, 200))
-            .join('; ')}`,
-        ]),
+    ...listed('What stands in the way', blockers),
+    ...listed('What was tried', tried),
   ].join('\n');
 }
 

@@ -1,0 +1,51 @@
+/** Checks a path that a rule took from an earlier call against the record of that call. */
+import type { Message } from '../../workflows/core/message';
+import type { ParameterOrigin } from '../../workflows/core/recovery/action';
+import { fittingPaths } from '../../workflows/core/recovery/memory';
+import { resultBlock } from '../model-call/pending-results';
+import type { Store } from '../stores/store';
+import { namedPaths } from './named-paths';
+
+/** The whole output of a stored result, without what stands around it. */
+async function outputOf(
+  store: Store,
+  { toolCallId, result = '' }: ParameterOrigin,
+): Promise<string> {
+  const stored = await resultBlock(store, { toolCallId, name: '', result, isError: false });
+  if (stored.blob !== undefined) return (await store.getBlob(stored.blob)).toString('utf8');
+  return stored.content.split('\n').slice(1, -1).join('\n');
+}
+
+function isInput(messages: readonly Message[], toolCallId: string, value: string): boolean {
+  return messages.some(
+    (message) =>
+      message.role === 'assistant' &&
+      message.blocks.some(
+        (block) =>
+          block.type === 'tool-call' &&
+          block.toolCallId === toolCallId &&
+          Object.values(block.input).includes(value),
+      ),
+  );
+}
+
+/**
+ * Whether the call still names the path, whole, and no other path that the parameter may have meant.
+ *
+ * Errors: `store_unavailable`, `store_corrupt`. Source: R-REC-13.
+ */
+export async function stillNames(
+  store: Store,
+  messages: readonly Message[],
+  origin: ParameterOrigin,
+  path: string,
+): Promise<boolean> {
+  if (origin.result === undefined) return isInput(messages, origin.toolCallId, path);
+  const named = namedPaths(await outputOf(store, origin));
+  const fitting = fittingPaths(
+    named.map((found) => found.path),
+    origin.instead,
+  );
+  const isThere = named.some((found) => found.path === path && found.line === origin.line);
+  return isThere && fitting.length === 1;
+}
