@@ -5,7 +5,7 @@ import type { FoundPath } from '../../workflows/core/tools/ports';
 export const readChars = 256 * 1024;
 
 /** Characters of a path, and of one of its parts. */
-const pathChars = 200;
+export const pathChars = 200;
 const partChars = 120;
 
 /** A line of a text, from 1. */
@@ -15,7 +15,8 @@ export interface ReadLine {
 }
 
 /** The runtime's own note where a text was cut, or a tool's. */
-const cutNote = /^\s*(?:\[?…|\[?\.{3}).*$|characters left out/;
+const cutNote =
+  /^\s*(?:\[?…|\[?\.{3}(?![\\/])).*$|characters left out|[[(<…][^\])>]{0,80}\b(?:truncated|omitted|cut off)\b/i;
 
 /** In the place of what was cut off a line: no path has it. */
 const cutMark = '\u0000';
@@ -25,7 +26,16 @@ function headOf(text: string): string {
   if (text.length <= readChars) return text;
   const head = text.slice(0, readChars);
   const end = head.lastIndexOf('\n');
-  return end > 0 ? head.slice(0, end) : head.replace(/[^\s"]*$/, cutMark);
+  return end > 0 ? head.slice(0, end) : wholeWords(head);
+}
+
+/** Characters of a word that may be a path with what stands around it, and of a place that is searched for one. */
+const wordChars = 2 * pathChars;
+
+/** A text without the word that it ends in. */
+function wholeWords(text: string): string {
+  const end = Math.max(...[' ', '\t', '"'].map((blank) => text.lastIndexOf(blank)));
+  return text.slice(0, end + 1) + cutMark;
 }
 
 /** The lines of a text: of the one before a cut only whole words, of the one behind it nothing, since it may begin anywhere. */
@@ -34,7 +44,7 @@ export function linesToRead(text: string): readonly ReadLine[] {
   const isCut = lines.map((line) => cutNote.test(line));
   return lines.flatMap((line, index) => {
     if (isCut[index] === true || isCut[index - 1] === true) return [];
-    const whole = isCut[index + 1] === true ? line.replace(/[^\s"]*$/, cutMark) : line;
+    const whole = isCut[index + 1] === true ? wholeWords(line) : line;
     return [{ text: whole, line: index + 1 }];
   });
 }
@@ -90,12 +100,30 @@ function isPath(text: string, needsExtension = true): boolean {
 const wordBefore = new RegExp(
   `^(?:${[
     'an?|the|in|at|of|to|on|for|from|and|or|with|by|is|was|as|not|no|see|use|file|files|path|import|new',
+    'into|onto|via|under|inside|within|than|like|if|that|this|it|are|e\\.g\\.|i\\.e\\.|matches|imports|exports|requires',
+    'load(?:ed|ing)|compil(?:ed|ing)|lint(?:ed|ing)|running|processing|generat(?:ed|ing)|reading|writing|emitted',
     'open(?:ed)?|read|wr(?:ite|ote|itten)|creat(?:e|ed|ing)|updat(?:e|ed|ing)|modified|chang(?:e|ed)|delet(?:e|ed)',
     'remov(?:e|ed)|add(?:ed)?|renam(?:e|ed)|sav(?:e|ed)|found|fix(?:ed)?|edit(?:ed)?|cop(?:y|ied)|moved?|check(?:ed)?',
-    'error|warning|info|note|fail(?:ed)?|pass(?:ed)?|ok|skip(?:ped)?|[MADRCU]{1,2}|\\W+|\\d+',
+    'error|warning|info|note|fail(?:ed)?|pass(?:ed)?|ok|skip(?:ped)?|\\W+|\\d+',
   ].join('|')})$`,
   'i',
 );
+
+/** Letters of a version control before a path. */
+const statusBefore = /^[MADRCU]{1,2}$/;
+
+function isWordBefore(word: string): boolean {
+  return wordBefore.test(word) || statusBefore.test(word);
+}
+
+/** Ends of words, and numbers, that no path goes on after. */
+const endsBefore = /[,;:!?)\]}>"'”’»=|*]$|^\d[\d.:,%-]*[a-z]{0,3}$/i;
+
+/** Whether a path in running text can begin after this word: one with a blank might have begun with it. */
+function canBeginAfter(text: string): boolean {
+  const word = text.slice(-wordChars);
+  return word === '' || isWordBefore(word) || endsBefore.test(word) || isPath(bareWord(word));
+}
 
 /** A piece of a line between delimiters. */
 interface Field {
@@ -120,7 +148,7 @@ function bareWord(word: string): string {
     bare = bare
       .replace(/^["'“‘«*]+|["'”’»*,;:!?]+$/g, '')
       .replace(/(?<!\.)\.$/, '')
-      .replace(/(?::\d+){1,2}$|#L\d+$|\(\d+(?:,\d+)?\)$/, '');
+      .replace(/(?::\d+){1,2}$|#L\d+$|\(\d+(?:,\d+)?\)$|(?<=\.\w{1,9})::\S*$/, '');
     if (/^[([{]/.test(bare) && (!isBalanced(bare) || /^.[^)\]}]*[)\]}]$/.test(bare)))
       bare = bare.slice(1);
     if (/[)\]}]$/.test(bare) && !isBalanced(bare)) bare = bare.slice(0, -1);
@@ -128,15 +156,20 @@ function bareWord(word: string): string {
   return bare;
 }
 
-/** Paths without blanks in running text; not the last word of what may be one with blanks. */
-function inWords({ text, line }: ReadLine): readonly Candidate[] {
-  const words = text.split(/\s+/);
+/** Punctuation that needs no blank beside it. */
+const wideMarks = /[，。、；：！？（）「」『』【】《》]/g;
+
+/** Words of scripts without blanks, directly before what may be a path. */
+const runsOn = /^[^\\/]*[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}][A-Za-z0-9_@]/u;
+
+/** Paths without blanks in running text; none that may be the end of one with blanks, or of one that goes on from `before`. */
+function inWords({ text, line }: ReadLine, before = ''): readonly Candidate[] {
+  const words = text.trim().replace(wideMarks, ` ${cutMark} `).split(/\s+/);
   return words.flatMap((word, index) => {
-    const before = words[index - 1] ?? '';
-    const mayContinue =
-      separator.test(before) && /[\w)\]]$/.test(before) && !isPath(bareWord(before));
-    if (mayContinue || /\.{2,}\W*$/.test(word)) return [];
+    if (word.length > wordChars) return [];
     const bare = bareWord(word);
+    const isIn = canBeginAfter(words[index - 1] ?? before) || !word.startsWith(bare);
+    if (!isIn || /\.{2,}\W*$/.test(word) || runsOn.test(word)) return [];
     const parts = bare.split(',');
     const paths = parts.length > 1 && parts.every((part) => isPath(part)) ? parts : [bare];
     return paths.flatMap((path): readonly Candidate[] =>
@@ -148,10 +181,18 @@ function inWords({ text, line }: ReadLine): readonly Candidate[] {
 }
 
 const enclosed =
-  /`([^`]+)`|"([^"]+)"|“([^”]+)”|«\s*([^»]+?)\s*»|(?<![\p{L}\p{N}])'([^']+)'(?![\p{L}\p{N}])|\]\(([^)\s]+)\)/gu;
+  /`([^`]{1,400})`|"([^"]{1,400})"|“([^”]{1,400})”|«([^»]{1,400})»|(?<=>)([^<>]{1,400})(?=<\/)|(?<![\p{L}\p{N}])'([^']{1,400})'(?![\p{L}\p{N}])|\]\(([^)\s]{1,400})\)/gu;
 const listMark = /^(?:[-*•+]|\d+[.)]|[│├└─\s]+)\s+/u;
 const hit = /^\s*([^:]*[^:\s]):(?:\d+(?::\d+)?(?=[:\s]|$)|\s)/;
-const cellEnds = [/\|/, /\t/, / {2,}/] as const;
+const cellEnds = [/[|│┃]/, /\t/, / {2,}/] as const;
+
+/** Lines of a difference, whose paths have a letter in front. */
+const ofDifference = /^(?:diff --git |(?:---|\+\+\+) [ab]\/)/;
+
+function cellsOf(text: string, isCsv: boolean): readonly string[] {
+  const end = isCsv ? /,/ : cellEnds.find((each) => each.test(text));
+  return end === undefined ? [] : text.split(end);
+}
 
 /** The fields of a line; what has the form of no path is running text, in the group ''. */
 function fieldsOf({ text, line }: ReadLine, kind: string, isCsv: boolean): readonly Field[] {
@@ -161,19 +202,20 @@ function fieldsOf({ text, line }: ReadLine, kind: string, isCsv: boolean): reado
     group: `${kind}${group}`,
     ...more,
   });
-  const [start = '', found = ''] = hit.exec(text) ?? [];
+  const [start = '', found = ''] = hit.exec(text.slice(0, wordChars)) ?? [];
   if (isPath(found) || isPath(found, false))
     return [
       field(found, 'hit'),
       ...fieldsOf({ text: text.slice(start.length), line }, kind, isCsv),
     ];
+  if (ofDifference.test(text)) return [];
   const whole = text.trim().replace(listMark, '');
-  if (isPath(whole)) return [field(whole, 'line')];
-  const end = isCsv ? /,/ : cellEnds.find((each) => each.test(whole));
-  const cells = end === undefined ? [] : whole.split(end);
+  // With a comma it may be a path, a row, or words: in doubt it is none.
+  if (!isCsv && isPath(whole)) return /[,;]/.test(whole) ? [] : [field(whole, 'line')];
+  const cells = cellsOf(whole, isCsv);
   if (cells.length > 1)
     return cells.flatMap((cell, index) =>
-      fieldsOf({ text: cell, line }, `${kind}${index} `, false),
+      cell.trim() === '' ? [] : fieldsOf({ text: cell, line }, `${kind}${index} `, false),
     );
   const quoted = [...whole.matchAll(enclosed)].map((match) =>
     field(match.slice(1).join(''), '', { isEnclosed: true }),
@@ -189,22 +231,61 @@ function isOneOnly(words: readonly string[]): boolean {
   );
 }
 
-function pathsOf(fields: readonly Field[]): readonly Candidate[] {
+/** The beginning of a path, as it stands where nobody knows what was cut. */
+const unknownWord = 'cut/off';
+
+/** The last word of a line, if it may be the beginning of a path that goes on in `next`. */
+function brokenWord(text: string, next: string): string | undefined {
+  const [last = ''] = /\S*[\p{L}\p{N}_-]$/u.exec(text.slice(-wordChars)) ?? [];
+  const [folder] = /^[^\\/]*[\\/]/.exec(last) ?? [];
+  const isWhole = folder === undefined || isPath(bareWord(last)) || next.startsWith(folder);
+  return isWhole ? undefined : last;
+}
+
+/** Fields that may begin with the rest of a path, each with its beginning: in the line above, in the same column. */
+function brokenFields(fields: readonly Field[]): ReadonlyMap<Field, string> {
+  const broken = new Map<Field, string>();
+  const columns = new Map<string, Field>();
+  const read = new Set(fields.map(({ line }) => line));
+  for (const field of fields) {
+    const { text, line, group, isEnclosed } = field;
+    const column = group.replace(/(?:line|hit)$/, '');
+    const above = columns.get(column);
+    columns.set(column, field);
+    if (isEnclosed === true || group.endsWith('hit')) continue;
+    const isBelow = above?.line === line - 1;
+    const beginning = isBelow ? brokenWord(above.text, text) : undefined;
+    if (beginning !== undefined) broken.set(field, beginning);
+    else if (line > 1 && !read.has(line - 1)) broken.set(field, unknownWord);
+  }
+  return broken;
+}
+
+/** The paths of fields; `broken` are those that may begin with the rest of one. */
+function pathsOf(
+  fields: readonly Field[],
+  broken: ReadonlyMap<Field, string>,
+): readonly Candidate[] {
   const groups = new Map<string, { plain: number; all: number }>();
   for (const { text, group } of fields) {
     if (!isPath(text)) continue;
     const { plain, all } = groups.get(group) ?? { plain: 0, all: 0 };
     groups.set(group, { plain: plain + (/\s/.test(text) ? 0 : 1), all: all + 1 });
   }
+  const isMostlyPlain = (group: string): boolean => {
+    const { plain, all } = groups.get(group) ?? { plain: 0, all: 0 };
+    return plain * 2 >= all;
+  };
   return fields.flatMap((field) => {
     const { text, line, group, isEnclosed } = field;
+    const beginning = broken.get(field);
+    if (beginning !== undefined) return inWords(field, beginning);
     const words = text.split(/\s+/);
     const isHit = group.endsWith('hit') && isPath(text, false);
     if (words.length === 1 && (isPath(text) || isHit))
       return [{ path: text, line, rank: 0 as const }];
-    if (!isPath(text) || wordBefore.test(words[0] ?? '')) return inWords(field);
-    const { plain, all } = groups.get(group) ?? { plain: 0, all: 0 };
-    const isKnown = isEnclosed === true || isOneOnly(words) || plain * 2 >= all;
+    if (!isPath(text) || isWordBefore(words[0] ?? '')) return inWords(field);
+    const isKnown = isEnclosed === true || isOneOnly(words) || isMostlyPlain(group);
     return isKnown ? [{ path: text, line, rank: 0 as const }] : [];
   });
 }
@@ -263,10 +344,9 @@ function isCsv(lines: readonly ReadLine[]): boolean {
 export function namedPaths(text: string): readonly FoundPath[] {
   const lines = linesToRead(text);
   const csv = isCsv(lines);
-  const fields = /^\s*(?:\{\s*["}]|\[\s*["{[\]\d])/.test(text)
-    ? fieldsOfJson(lines)
-    : lines.flatMap((line) => fieldsOf(line, '', csv));
-  const found = pathsOf(fields);
+  const isJson = /^\s*(?:\{\s*["}]|\[\s*["{[\]\d])/.test(text);
+  const fields = isJson ? fieldsOfJson(lines) : lines.flatMap((line) => fieldsOf(line, '', csv));
+  const found = pathsOf(fields, isJson ? new Map() : brokenFields(fields));
   // A word of a path with blanks is none.
   const words = new Set(found.flatMap(({ path }) => (/\s/.test(path) ? path.split(/\s+/) : [])));
   const byPath = new Map<string, Candidate>();

@@ -1,19 +1,35 @@
 /** Checks a path that a rule took from an earlier call against the record of that call. */
-import type { Message } from '../../workflows/core/message';
+import type { Message, ToolResultBlock } from '../../workflows/core/message';
 import type { ParameterOrigin } from '../../workflows/core/recovery/action';
 import { fittingPaths } from '../../workflows/core/recovery/memory';
 import { resultBlock } from '../model-call/pending-results';
 import type { Store } from '../stores/store';
 import { namedPaths } from './named-paths';
 
-/** The whole output of a stored result, without what stands around it. */
+/** Where whole outputs are. */
+export type OutputStore = Pick<Store, 'getBlob'>;
+
+/**
+ * The whole output of a result that the model read, without what stands around it.
+ *
+ * Errors: `store_unavailable`, `store_corrupt`.
+ */
+export async function wholeOutput(
+  store: OutputStore,
+  { content, blob }: Pick<ToolResultBlock, 'content' | 'blob'>,
+): Promise<string> {
+  if (blob !== undefined) return (await store.getBlob(blob)).toString('utf8');
+  return content.split('\n').slice(1, -1).join('\n');
+}
+
 async function outputOf(
   store: Store,
   { toolCallId, result = '' }: ParameterOrigin,
 ): Promise<string> {
-  const stored = await resultBlock(store, { toolCallId, name: '', result, isError: false });
-  if (stored.blob !== undefined) return (await store.getBlob(stored.blob)).toString('utf8');
-  return stored.content.split('\n').slice(1, -1).join('\n');
+  return wholeOutput(
+    store,
+    await resultBlock(store, { toolCallId, name: '', result, isError: false }),
+  );
 }
 
 function isInput(messages: readonly Message[], toolCallId: string, value: string): boolean {

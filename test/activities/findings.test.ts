@@ -140,18 +140,54 @@ const shapes: readonly fc.Arbitrary<Output>[] = [
     names,
     text: `${text} `.repeat(400) + names.join(` ${text} `.repeat(30)),
   })),
+  fc.tuple(many, words).map(([names, text]) => ({
+    names,
+    text: names
+      .map((path, at) => `\u001b[35m\u001b[K${path}\u001b[m\u001b[36m:\u001b[m${at}: ${text}\r`)
+      .join('\n'),
+  })),
+  fc.tuple(many, words).map(([names, stderr]) => ({
+    names,
+    text: JSON.stringify({ stdout: names.map((path) => `${path}\r\n`).join(''), stderr }),
+  })),
+  fc.tuple(many, words).map(([names, text]) => ({
+    names,
+    text: names.map((path) => `│ ${path} │ ${text} │`).join('\n├───┼───┤\n'),
+  })),
+  many.map((names) => ({
+    names,
+    text: ['size,path,ok', ...names.map((path, size) => `${size},${path},yes`)].join('\n'),
+  })),
+  few.map((names) => ({
+    names,
+    text: names.map((path) => `<file name="x">${path}</file>`).join('\n'),
+  })),
 ];
+
+/** Lines that name no path whole: private ones with blanks, blanks in running text, wrapped cells, differences, bytes. */
+const noise = fc.oneof(
+  plainPath.map((path) => `opened /home/ann lee/${path} at last`),
+  windowsPath.map((path) => `opened C:\\Users\\Ann Lee\\${path} at last`),
+  spacedPath.map((path) => `it saved my ${path} again`),
+  plainPath.map((path) => `┃ lib/deep/${'x'.repeat(9)}-tra ┃ 3 ┃\n┃ ${path} ┃   ┃`),
+  plainPath.map((path) => `diff --git a/${path} b/${path}\n--- a/${path}\n+++ b/${path}`),
+  plainPath.map((path) => ` .../${path} | 2 +-`),
+  fc.uint8Array({ minLength: 20, maxLength: 90 }).map((b) => Buffer.from(b).toString('base64')),
+  plainPath.map((path) => `打开${path}看看`),
+);
 
 const outputs: fc.Arbitrary<Output & { readonly isCut: boolean }> = fc
   .tuple(
     fc.oneof(...shapes),
     fc.array(privatePath, { maxLength: 2 }),
+    fc.array(noise, { maxLength: 2 }),
     fc.constantFrom('no', 'no', 'no', 'middle', 'lines'),
     fc.double({ min: 0.1, max: 0.9, noNaN: true }),
   )
-  .map(([{ text, names }, hidden, cut, share]) => {
-    const isText = !/^[[{]/.test(text);
-    const all = isText ? [text, ...hidden.map((path) => `${path}:1: private`)].join('\n') : text;
+  .map(([{ text, names }, hidden, noises, cut, share]) => {
+    const isText = !/^[[{]|^size,/.test(text);
+    const privately = hidden.map((path) => `${path}:1: private`);
+    const all = isText ? [text, ...privately, '', ...noises].join('\n') : text;
     const chars = Math.max(130, Math.floor(all.length * share));
     if (cut === 'no' || all.length <= chars) return { text: all, names, isCut: false };
     return {
@@ -171,9 +207,10 @@ test('of 2,000 outputs, nothing is found that an output does not name whole, and
     wrong.push(
       ...gotPaths
         .filter((path) => !names.includes(path))
-        .map((path) => `${path} of ${text.slice(0, 300)}`),
+        .map((path) => `${path} of ${text.slice(-500)}`),
     );
-    const lines = sanitizeText(text, { maxChars: 10_000_000, root }).split(/\r?\n/);
+    // eslint-disable-next-line no-control-regex -- colors
+    const lines = text.replace(/\u001b\[\d*[mK]/g, '').split(/\r?\n/);
     wrong.push(...facts.filter((fact) => !lines.some((line) => line.trim() === fact)));
     if (isCut) continue;
     let chars = 0;
@@ -219,6 +256,24 @@ test.each<[string, string, readonly string[]]>([
     ['src/a.ts', 'src/b.ts'],
   ],
   ['JSON that was cut', '[{"path":"a/b.ts","n":1},{"path":"a/c.t', ['a/b.ts']],
+  ['a value with a blank', 'name: my file.txt\nsaved as my other.txt', []],
+  [
+    'columns with a blank',
+    'a.ts  b.ts  c d.ts\n-rw-r--r-- 1 ann 12 22:01 my notes.txt',
+    ['a.ts', 'b.ts'],
+  ],
+  ['a row that is no path', '1,2,src/a b.ts\nand more', []],
+  ['a folder that stands above its files', './src\n./src/app\n./src/app/a.ts', ['./src/app/a.ts']],
+  ['a line that goes on in the next', 'see src/exec\nutor/a.ts and src/b.ts', ['src/b.ts']],
+  ['text without blanks', '参见：src/a.ts。另见（docs/b.md）', ['src/a.ts', 'docs/b.md']],
+  ['the id of a test', 'tests/test_a.py::test_one PASSED', ['tests/test_a.py']],
+  [
+    'what its tool cut',
+    'src/a.ts\nsrc/index.ts\n[Output truncated at 300 characters]',
+    ['src/a.ts'],
+  ],
+  ['a hidden character', 'src/\u200ba.ts:1: x', []],
+  ['addresses and bytes', 'https://h.example/a/b.ts?x=1 data:image/png;base64,iVBO/AA.ts', []],
 ])('finds in %s', (_what, output, expected) => {
   expect(paths(output)).toEqual(expected);
 });
@@ -230,6 +285,27 @@ test('what is found is bounded, in paths and in characters, and found in an outp
   expect(paths(lines(48, 'folder/'.repeat(20)) + '\n').join('').length).toBeLessThanOrEqual(4_000);
   expect(paths(`${'word '.repeat(100_000)}src/a.ts`)).toEqual([]);
   expect(paths(`src/a.ts ${'word '.repeat(100_000)}`)).toEqual(['src/a.ts']);
+  // Whatever an expression might search again from each character.
+  for (const piece of [' ', 'x', '!', '«', '::', '|', '(', '\\"'])
+    expect(paths(`${piece.repeat(100_000)}\nsrc/a.ts:1: x`)).toEqual(['src/a.ts']);
+});
+
+test.each([
+  ['lines', '\n'],
+  ['words', ' '],
+  ['a string of JSON', '","'],
+])('where reading ends at its limit, in %s, no part of a path is found', (_what, between) => {
+  const name = (at: number): string => `src/limit/file${at}.tsx`;
+  for (const limit of [16_000, 262_144])
+    for (const shift of [-2, -1, 0, 1, 2, 5, 9]) {
+      const names = Array.from({ length: 40 }, (_each, at) => name(at));
+      const middle = names.join(between);
+      const filler = 'x'.repeat(limit - Math.floor(middle.length / 2) + shift);
+      const text = between === '","' ? JSON.stringify([filler, ...names]) : `${filler} ${middle}`;
+      const found = paths(between === '\n' ? text.replace(' ', '\n') : text);
+      expect(found.filter((path) => !names.includes(path))).toEqual([]);
+      expect(found.length).toBeGreaterThan(between === ' ' ? 0 : 15);
+    }
 });
 
 test('facts are whole lines', () => {
@@ -240,4 +316,6 @@ test('facts are whole lines', () => {
     'see src/a.ts:1',
   ]);
   expect(findings('Port 8080 i[… 12 characters left out …]').facts).toEqual([]);
+  expect(findings('see /home/ann/My Drive/a.ts\nis done').facts).toEqual(['is done']);
+  expect(findings(`see ${root}/src/a.ts`).facts).toEqual(['see src/a.ts']);
 });

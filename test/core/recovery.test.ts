@@ -301,6 +301,16 @@ describe('what recovery tells a model', () => {
     },
   );
 
+  test('calls with different inputs are different calls', () => {
+    const driver = unplanned(
+      (call) => ({ name: 'open_ticket', input: { call: Math.min(call, 2) } }),
+      () => ({ output: 'done' }),
+    );
+    const [note = ''] = notes(driver);
+    const [, times = ''] = /You called "open_ticket" (\d) times; each worked/.exec(note) ?? [];
+    expect(Number(times)).toBe(driver.requests.findIndex(({ input }) => input.note === note) - 1);
+  });
+
   test('a new error of the same tool is advised on anew, and an old one that comes again goes to a person', () => {
     const fails = (...messages: readonly string[]): RunDriver =>
       unplanned(

@@ -33,7 +33,10 @@ function sortedKeys(_key: string, value: unknown): unknown {
 }
 
 /** Identity of what a call was made with, whatever the order of its keys. */
-function inputOf({ input, inputBlob }: TriedCall): string | undefined {
+export function inputOf({
+  input,
+  inputBlob,
+}: Pick<TriedCall, 'input' | 'inputBlob'>): string | undefined {
   return inputBlob ?? (input && shortHash(JSON.stringify(input, sortedKeys)));
 }
 

@@ -12,6 +12,7 @@ import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { andThen, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
+import { shortened } from '../secrets/shown-text';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './action';
 import { exhaustedTools } from './bounds';
@@ -85,7 +86,7 @@ function contextOf(
   const { progress, recovery, request } = state;
   const { memory, latest } = progress;
   return {
-    goal: request.goal.slice(0, goalChars),
+    goal: shortened(request.goal, goalChars),
     estimate: estimateProgress(progress, loop),
     steps: progress.steps,
     completedSteps: memory.completedSteps,

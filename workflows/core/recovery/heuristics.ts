@@ -4,7 +4,7 @@ import { correctPath } from './memory';
 import type { FailedCall, RecoveryAction, RecoveryTrouble } from './action';
 import { normalizeText, shortHash } from '../errors/fingerprint';
 import { recoveryInstructions } from '../failure';
-import type { GuardSlice } from '../guard/state';
+import type { CallEvidence, GuardSlice } from '../guard/state';
 import { defined } from '../json';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
@@ -118,13 +118,14 @@ const knownChars = 150;
 /** Calls that worked more than once, most often first: no advice sends the model back to them. */
 function workedAgain({ guard }: GuardSlice): string {
   const worked = guard.evidence.filter(({ failed }) => failed === undefined);
-  const times = new Map<string, number>();
-  for (const { summary } of worked) times.set(summary, (times.get(summary) ?? 0) + 1);
-  const named = [...times]
-    .filter(([, count]) => count > 1)
-    .sort(([, one], [, other]) => other - one)
+  const actionOf = ({ call, alike }: CallEvidence): string => alike?.gist ?? call;
+  const timesOf = (each: CallEvidence): number =>
+    worked.filter((other) => actionOf(other) === actionOf(each)).length;
+  const named = [...new Map(worked.map((each) => [actionOf(each), each])).values()]
+    .filter((each) => timesOf(each) > 1)
+    .sort((one, other) => timesOf(other) - timesOf(one))
     .slice(0, namedCalls)
-    .map(([summary, count]) => `${JSON.stringify(summary)} ${count} times`);
+    .map((each) => `${JSON.stringify(each.summary)} ${timesOf(each)} times`);
   return named.length === 0
     ? ''
     : ` You called ${named.join(' and ')}; each worked, so do not call them again.`;

@@ -1,6 +1,7 @@
 /** What the model and people read about a recovery. */
 import { nthTime } from '../errors/recovery-message';
 import { noteProvenance } from '../model-call/next-request';
+import { shortened } from '../secrets/shown-text';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
 /** Characters of an action's texts, as they are shown. */
@@ -9,11 +10,13 @@ const shownChars = 600;
 const parameterChars = 1_000;
 
 function oneLine(text: string, chars = shownChars): string {
-  return text.replace(/\s+/g, ' ').trim().slice(0, chars);
+  return shortened(text.replace(/\s+/g, ' ').trim(), chars);
 }
 
 function parameterText({ parameters }: RecoveryAction['action']): string | undefined {
-  return parameters === undefined ? undefined : JSON.stringify(parameters).slice(0, parameterChars);
+  return parameters === undefined
+    ? undefined
+    : shortened(JSON.stringify(parameters), parameterChars);
 }
 
 /** An action in one line. */

@@ -1,6 +1,7 @@
 /** Whether a recovery helped: watches the steps after it, and publishes the result. */
 import { noteProvenance, addNote } from '../model-call/next-request';
 import { normalizeText } from '../errors/fingerprint';
+import { inputOf } from '../errors/healing';
 import { mayHaveTakenEffect } from '../errors/failure-policy';
 import type { AgentError } from '../failure';
 import { defined } from '../json';
@@ -84,7 +85,7 @@ function hintPath<State extends StepState>(state: State): State {
 /** Whether a failure is the trouble that a remedy was for: a new error is a new one, also of the same tool and code. */
 function isTrouble({ tool, code, message, input }: FailedCall, trouble: RecoveryTrouble): boolean {
   if (tool !== trouble.tool || code !== trouble.code) return false;
-  const sameInput = input !== undefined && JSON.stringify(input) === JSON.stringify(trouble.input);
+  const sameInput = input !== undefined && inputOf({ input }) === inputOf(trouble);
   return sameInput || normalizeText(message) === normalizeText(trouble.message);
 }
 
