@@ -234,7 +234,7 @@ test.each<[string, string, readonly string[]]>([
   ['a link', 'Read [the guide](docs/guide.md).', ['docs/guide.md']],
   ['an option', 'npx jest --config=test/jest.config.cjs', ['test/jest.config.cjs']],
   ['what is below the root', `at ${root}/src/a.ts:3:1`, ['src/a.ts']],
-  ['what is private', '/home/ann/other/a.ts\nC:\\Users\\ann\\b.ts', []],
+  ['what is private', '/home/ann/other/a.ts\nC:\\Users\\ann\\b.ts\nsee /home/a lee/x.ts', []],
   ['a word that may belong to the one before', 'Created docs/my notes.txt today', []],
   ['words that may belong to the path', 'Meeting notes/may.md', []],
   ['words before a path', 'Wrote docs/may.md', ['docs/may.md']],

@@ -142,3 +142,19 @@ test.each<[PlanRecoveryResult['source'], 'read' | 'keyed' | 'reconcilable', numb
   expect(driver.toolRuns.some(({ name }) => name === 'save')).toBe(runs);
   expect(driver.requests.at(-1)?.input.note?.includes('Parameters to use') ?? false).toBe(!runs);
 });
+
+test('the same call with its keys in another order is the same trouble, whatever its error says', () => {
+  const errors = ['no red', 'no green', 'no blue', 'no gold', 'no pink', 'no gray', 'no more'];
+  const driver = new RunDriver({
+    prepare: () => aSnapshot({ tools: [aTool('book')], recovery: policy }),
+    model: (_request, call) => ({
+      calls: [{ name: 'book', input: call % 2 === 0 ? { day: 1, room: 2 } : { room: 2, day: 1 } }],
+    }),
+    tool: (_input, call) => ({
+      error: anAgentError({ toolName: 'book', message: errors[call - 1] ?? 'no' }),
+    }),
+    plan: ({ fallback }) => ({ action: fallback, source: 'heuristic' }),
+  });
+  while (driver.plans.length < 2 && driver.step());
+  expect(driver.plans.map(({ context }) => context.steps)).toEqual([3, 4]);
+});
