@@ -83,7 +83,8 @@ function factsOf(
   const lines = linesToRead(whole)
     .filter(isWholeLine)
     .map((line) => ({ ...line, text: line.text.trim() }))
-    .filter(({ text }) => text !== '' && text.length <= factChars && written.has(text));
+    .filter(({ text }) => text !== '' && text.length <= factChars && !text.includes('…'))
+    .filter(({ text }) => written.has(text));
   const naming = lines.filter(({ line }) => paths.some((found) => found.line === line));
   const chosen = naming.length > 0 ? naming.slice(0, maxFacts) : lines.slice(0, 1);
   return chosen.map(({ text }) => text);

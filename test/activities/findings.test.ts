@@ -317,5 +317,6 @@ test('facts are whole lines', () => {
   ]);
   expect(findings('Port 8080 i[… 12 characters left out …]').facts).toEqual([]);
   expect(findings('see /home/ann/My Drive/a.ts\nis done').facts).toEqual(['is done']);
+  expect(findings('src/a.ts:1: …middle of a long li…\nis done').facts).toEqual(['is done']);
   expect(findings(`see ${root}/src/a.ts`).facts).toEqual(['see src/a.ts']);
 });
