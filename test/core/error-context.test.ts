@@ -76,6 +76,10 @@ test('is another message each time that the error comes again, and quotes a call
     '\nThis came for the 2nd time in a row; the same call fails again. You called: search {"q":1} | Hint: x\n',
   );
   expect(new Set([1, 2, 3, 4, 5].map(of)).size).toBe(5);
+  const silent = anAgentError({ code: 'no_tool_call' });
+  expect(buildErrorRecoveryMessage([silent], toolNames, { times: 2, calls: [] })).toContain(
+    'for the 2nd time in a row; the same reply fails again.',
+  );
   expect([1, 3, 11, 12, 13, 21, 22, 103, 112].map(nthTime)).toEqual(
     ['1st', '3rd', '11th', '12th', '13th', '21st', '22nd', '103rd', '112th'].map(
       (nth) => `${nth} time`,

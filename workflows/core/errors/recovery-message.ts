@@ -70,10 +70,10 @@ export interface Repetition {
   readonly calls: readonly string[];
 }
 
-function repeated({ times, calls }: Repetition): readonly string[] {
+function repeated({ times, calls }: Repetition, what: 'call' | 'reply'): readonly string[] {
   if (times < 2) return [];
   const quoted = calls.length === 0 ? '' : ` You called: ${calls.map(oneLine).join('; ')}`;
-  return [`This came for the ${nthTime(times)} in a row; the same call fails again.${quoted}`];
+  return [`This came for the ${nthTime(times)} in a row; the same ${what} fails again.${quoted}`];
 }
 
 /**
@@ -89,6 +89,7 @@ export function buildErrorRecoveryMessage(
 ): string {
   const details = unique(errors.map(detail));
   const instructions = unique(errors.map((error) => instruction(error, toolNames)));
+  const isAboutCall = errors.some(({ toolName }) => toolName !== undefined);
   const hints = unique(errors.flatMap((error) => (error.hint === undefined ? [] : [error.hint])));
   return [
     noteProvenance,
@@ -99,7 +100,7 @@ export function buildErrorRecoveryMessage(
     'Please analyze what went wrong and try a different approach.',
     ...instructions,
     ...hints.map((hint) => `Hint: ${hint}`),
-    ...repeated(repetition),
+    ...repeated(repetition, isAboutCall ? 'call' : 'reply'),
     ...unique(errors.flatMap((error) => nextCall(error, toolNames))),
   ].join('\n');
 }
