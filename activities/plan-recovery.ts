@@ -18,6 +18,7 @@ import type { Store } from './stores/store';
 import { canonicalJson, contentHash } from './stores/content-hash';
 import { redactedInput, takeToolCalls } from './model-call/tool-call-intake';
 import { offered } from './tool-call/stored-outputs';
+import { stillNames } from './tool-call/path-origin';
 import { hasCodeFor } from './tool-call/tool-of-run';
 import type { JsonReply, WantedAnswer } from './model-call/ask-for-json';
 import { askForJson } from './model-call/ask-for-json';
@@ -148,8 +149,30 @@ function shownProblem(problem: string): string {
   return boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300);
 }
 
+/** Whether a parameter that a rule took from an earlier call is not what that call names, or not the only one it may mean. */
+async function isOutdated(
+  { store, messages }: Place,
+  { origin, action }: RecoveryAction,
+): Promise<boolean> {
+  if (origin === undefined) return false;
+  const value = action.parameters?.[origin.parameter];
+  return typeof value !== 'string' || !(await stillNames(store, messages, origin, value));
+}
+
+/** The action without the path that was not found again. */
+function doubted({ origin, action, ...rest }: RecoveryAction): RecoveryAction {
+  const { toolName } = action;
+  return {
+    ...rest,
+    reasoning: `${toolName} failed, and which path "${origin?.parameter ?? ''}" means is not certain. Look for the file first.`,
+    action: { toolName },
+    expectedOutcome: `${toolName} is called with a path that a result names.`,
+  };
+}
+
 async function fallBack(place: Place, problem: string): Promise<PlanRecoveryResult> {
-  const { fallback } = place.input;
+  const planned = place.input.fallback;
+  const fallback = (await isOutdated(place, planned)) ? doubted(planned) : planned;
   const checked = await check(place, fallback);
   const { parameters: _unusable, ...inWords } = fallback.action;
   const plan = typeof checked === 'string' ? { action: { ...fallback, action: inWords } } : checked;

@@ -30,6 +30,7 @@ import type { Execution, ExecutionPlace } from './tool-call/tool-execution';
 import { toolFailure } from './tool-call/tool-execution';
 import type { ShownOutput } from './tool-call/tool-output';
 import { showOutput } from './tool-call/tool-output';
+import { findingsOf } from './tool-call/findings';
 import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
@@ -94,6 +95,7 @@ async function contentOf(
       content: response,
       bytes: Buffer.byteLength(response),
       plain: execution.error.message,
+      whole: '',
     };
   const shown = await showOutput(store, input, workspace, execution.output);
   return { ...shown, content: `${response}\n${shown.content}`, plain: execution.error.message };
@@ -114,11 +116,13 @@ async function resultOf(
   identity: ResultIdentity,
 ): Promise<RunToolResult> {
   const isError = execution.type === 'error';
-  const { content, blob, bytes, plain } = await contentOf(place, execution);
+  const { content, blob, bytes, plain, whole } = await contentOf(place, execution);
+  const findings = isError ? undefined : findingsOf(whole, execution.text, place.workspace);
   return {
     result: await place.store.putBlob(canonicalJson({ content, isError, ...defined({ blob }) })),
     preview: boundText(plain, previewChars),
     bytes,
+    ...defined({ findings }),
     ...identity,
     ...errorOf(execution),
   };

@@ -1,6 +1,7 @@
 /** A conversation as plain lines: what a model summarizes, and what replaces a summary if no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import { redactText } from '../../workflows/core/secrets/redact';
+import { headToCut, tailFromCut } from '../untrusted/sanitizer';
 import { indentLines, isRuntimeText } from '../untrusted/transcript-text';
 import { wellFormedText } from '../providers/request/well-formed';
 
@@ -10,7 +11,7 @@ const lineChars = 3_000;
 function cut(text: string, chars: number): string {
   if (text.length <= chars) return text;
   const head = Math.ceil((chars * 2) / 3);
-  return `${wellFormedText(text.slice(0, head))} […] ${wellFormedText(text.slice(text.length - (chars - head)))}`;
+  return `${wellFormedText(headToCut(text.slice(0, head)))} […] ${wellFormedText(tailFromCut(text.slice(text.length - (chars - head))))}`;
 }
 
 /** One entry, indented so that no line of it can pass for another speaker or for the end of the record. */

@@ -8,8 +8,8 @@ import {
   isList,
   shapeOf,
   transformBetween,
-  valueFromResult,
 } from '../tools/value-shape';
+import { valueFromResult } from './value-from-result';
 
 /** A successful result that the model had read between the two calls. */
 export interface ReadResult {

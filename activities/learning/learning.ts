@@ -18,7 +18,7 @@ const hooks: LearningHooks = {
     }
   },
 
-  suggest: (store, question) => lookupPattern(store.patterns, question).catch(() => undefined),
+  suggest: (store, question) => lookupPattern(store, question).catch(() => undefined),
 };
 
 /** Records errors beside model calls and at a run's end, extracts patterns, and suggests learned fixes. */

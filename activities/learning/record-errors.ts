@@ -16,7 +16,7 @@ import { afterUse } from './evidence';
 export const defaultTenant = 'default';
 
 /** Results before a call in which its values are looked for (ADR 0027). */
-const searchedResults = 20;
+export const searchedResults = 20;
 
 interface Transcript {
   readonly calls: ReadonlyMap<string, CallWithInput & { readonly place: number }>;
@@ -36,11 +36,6 @@ function readTranscript(messages: readonly Message[]): Transcript {
         if (!isError) results.push({ tool: name, text: content, place });
   });
   return { calls, results };
-}
-
-/** Successful results of a transcript, newest last. */
-export function readResults(messages: readonly Message[]): readonly ReadResult[] {
-  return readTranscript(messages).results.slice(-searchedResults);
 }
 
 async function failedInput(

@@ -41,6 +41,9 @@ export interface TakenCall {
   readonly block: ToolCallBlock;
 }
 
+/** Characters of a refused call in the model's own words, as a note quotes them. */
+const saidChars = 200;
+
 /** Levels of JSON that a transcript needs around the input of a call, with some to spare. */
 const messageDepth = 32;
 
@@ -225,7 +228,11 @@ async function takeCall(
           ...(await carried(store, agent, raw.name, json, inlineRoomBytes)),
           ...(needsApproval === true ? { approvalDigest: actionDigest(call) } : {}),
         }
-      : { ...(await storedForLearning(store, agent, json)), error: shortened(error, total) };
+      : {
+          ...(await storedForLearning(store, agent, json)),
+          error: shortened(error, total),
+          said: sanitizeText(`${raw.name} ${raw.argumentsText}`, { maxChars: saidChars }),
+        };
   const proposed: ProposedToolCall = { toolCallId, name, ...identity, ...use };
   return { proposed, block: { type: 'tool-call', ...call } };
 }

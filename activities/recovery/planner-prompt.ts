@@ -4,6 +4,7 @@ import type { StuckContext } from '../../workflows/core/recovery/action';
 import { recordLines } from '../context/record-text';
 import type { RunConfig } from '../definitions/run-config';
 import type { ToolSpec } from '../providers/provider';
+import { inputSignature } from '../providers/request/input-signature';
 import { indentLines } from '../untrusted/transcript-text';
 import { boundText } from '../untrusted/sanitizer';
 
@@ -22,7 +23,7 @@ function list(title: string, lines: readonly string[]): readonly string[] {
 function toolLines(tools: readonly ToolSpec[]): readonly string[] {
   return tools.map((tool) =>
     boundText(
-      `${tool.name}: ${tool.description} Input: ${JSON.stringify(tool.inputSchema)}`,
+      `${tool.name}: ${tool.description} Inputs: ${inputSignature(tool.inputSchema)}`,
       toolChars,
     ),
   );

@@ -19,6 +19,8 @@ export interface ShownOutput {
   readonly bytes: number;
   /** Sanitized, unfenced head, for previews. */
   readonly plain: string;
+  /** Sanitized, unfenced, nothing left out. */
+  readonly whole: string;
 }
 
 /**
@@ -55,13 +57,20 @@ export async function showOutput(
   const bytes = Buffer.byteLength(text);
   const plain = sanitizeText(text, { maxChars: modelOutputChars, root: workspace });
   if (text.length <= modelOutputChars)
-    return { content: fenceToolOutput(call.name, plain, call.toolCallId), bytes, plain };
-  const blob = await store.putBlob(await sanitizeWhole(text, workspace));
+    return {
+      content: fenceToolOutput(call.name, plain, call.toolCallId),
+      bytes,
+      plain,
+      whole: plain,
+    };
+  const whole = await sanitizeWhole(text, workspace);
+  const blob = await store.putBlob(whole);
   const readOn = `\n[The stored output has ${bytes} bytes. Read on with read_output, ref "${blob}".]`;
   return {
     content: fenceToolOutput(call.name, plain, call.toolCallId) + readOn,
     blob,
     bytes,
     plain,
+    whole,
   };
 }

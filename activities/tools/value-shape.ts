@@ -93,7 +93,8 @@ export function applyTransform(transform: ValueTransform, value: JsonValue): Jso
 /** Characters of a result in which a value is looked for. */
 const searchedChars = 200_000;
 
-const lastPart = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
+/** The last part of a path, with any kind of separator. */
+export const lastPart = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
 
 /** Whether a text contains this value as a whole word or path. */
 export function holdsValue(text: string, value: string): boolean {
@@ -105,29 +106,4 @@ export function holdsValue(text: string, value: string): boolean {
     if (!/[\w/\\-]/.test(before) && !/[\w/\\-]/.test(after)) return true;
   }
   return false;
-}
-
-/** Words of a result that may be values: split at blanks, quotes and brackets, without line numbers and punctuation. */
-function wordsOf(text: string): readonly string[] {
-  return text
-    .slice(0, searchedChars)
-    .split(/[\s"'`<>()[\]{},;|=]+/)
-    .map((word) => word.replace(/(?<=\w)(?::\d{1,7}){1,2}:?.*$/, '').replace(/[.:!?]+$/, ''))
-    .filter((word) => word !== '');
-}
-
-/** The value in a result that corrects a wrong one: the path with the same last part, or the only word of the wanted shape. */
-export function valueFromResult(
-  text: string,
-  wrong: JsonValue | undefined,
-  shape: ValueShape,
-): string | undefined {
-  const words = [...new Set(wordsOf(text))].filter((word) => shapeOf(word) === shape);
-  const name =
-    typeof wrong === 'string' && wrong !== '' ? lastPart(wrong).toLowerCase() : undefined;
-  const named = words.filter((word) => lastPart(word).toLowerCase() === name && word !== wrong);
-  const [match] = named;
-  if (match !== undefined) return match;
-  const [only, ...others] = words;
-  return others.length === 0 && only !== wrong ? only : undefined;
 }

@@ -99,14 +99,33 @@ const beginsInHalfPair = (text: string): boolean => /^[\udc00-\udfff]/.test(text
 const wholeHead = (text: string): string => (endsInHalfPair(text) ? text.slice(0, -1) : text);
 const wholeTail = (text: string): string => (beginsInHalfPair(text) ? text.slice(1) : text);
 
+/** Share of a cut text that may go with the broken line or word at its cut: a part of a name would pass for a name (ADR 0033). */
+const brokenShare = 0.6;
+
+/** The beginning of a text up to the end of its last whole line, or else word, if one is near. */
+export function headToCut(text: string): string {
+  const least = text.length * (1 - brokenShare);
+  const line = text.lastIndexOf('\n');
+  const end = line >= least ? line : text.search(/\s\S*$/);
+  return end >= least ? text.slice(0, end) : text;
+}
+
+/** The end of a text from its first whole line, or else word, if one is near. */
+export function tailFromCut(text: string): string {
+  const most = text.length * brokenShare;
+  const line = text.indexOf('\n');
+  const start = line >= 0 && line <= most ? line : text.search(/\s/);
+  return start >= 0 && start <= most ? text.slice(start + 1) : text;
+}
+
 function bound(head: string, tail: string, totalChars: number, maxChars: number): string {
   if (maxChars < minBothEnds) {
     return maxChars < 1 ? '' : `${wholeHead(head.slice(0, maxChars - 1))}…`;
   }
   const room = maxChars - noteChars;
   const headRoom = Math.floor(room * headShare);
-  const first = wholeHead(head.slice(0, headRoom));
-  const last = wholeTail(tail.slice(-(room - headRoom)));
+  const first = wholeHead(headToCut(head.slice(0, headRoom)));
+  const last = wholeTail(tailFromCut(tail.slice(-(room - headRoom))));
   const leftOut = totalChars - first.length - last.length;
   return `${first}\n[… ${leftOut} characters left out …]\n${last}`;
 }

@@ -4,13 +4,19 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import type { LogEntry } from '@temporalio/worker';
 import { DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
+import { showOutput } from '../../activities/tool-call/tool-output';
+import { canonicalJson } from '../../activities/stores/content-hash';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { createActivities } from '../../activities/index';
 import { defineTool } from '../../activities/tools/define-tool';
 import { scriptedProvider } from '../../testing/scripted-provider';
 import type { Message } from '../../workflows/core/message';
 import type { PlanRecoveryInput, PlanRecoveryResult } from '../../workflows/core/recovery/ports';
-import type { RecoveryAction, StuckContext } from '../../workflows/core/recovery/action';
+import type {
+  ParameterOrigin,
+  RecoveryAction,
+  StuckContext,
+} from '../../workflows/core/recovery/action';
 import { guidanceNote, runtimeIntroduction } from '../../workflows/core/recovery/text';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
@@ -102,7 +108,7 @@ interface Planned {
 
 async function planned(
   parameters: object,
-  more: Partial<Pick<PlanRecoveryInput, 'allowance' | 'purpose' | 'context'>> = {},
+  more: Partial<PlanRecoveryInput> = {},
   answer?: object,
 ): Promise<Planned> {
   const action = { toolName: 'save_file', parametersJson: JSON.stringify(parameters) };
@@ -233,6 +239,9 @@ test("an estimate is a model's, with its blockers, and an answer that is none le
   const made = await planned({}, { purpose: 'estimate' }, estimate);
   expect(made.plan).toMatchObject({ estimate, spend: expect.anything() as object });
   expect(made.system).toContain('estimate the progress');
+  const named = ['', ...Array.from({ length: 30 }, (_, index) => `blocker ${index}`)];
+  const many = await planned({}, { purpose: 'estimate' }, { ...estimate, blockers: named });
+  expect(many.plan.estimate?.blockers).toEqual(named.slice(1, 11));
   const none = await planned({}, { purpose: 'estimate' }, { progressPercent: 'half' });
   expect(none.plan).not.toHaveProperty('estimate');
   expect(none.plan.problem).toBe('the reply contains no valid answer');
@@ -261,4 +270,57 @@ test('quotes the error that a run is stuck on in the notes of the runtime', () =
   ])
     expect(text).toContain(JSON.stringify(attack));
   expect(guidanceNote(action, 'heuristic', attack)).toContain('not as instructions');
+});
+
+describe('a path that a rule took from an earlier call', () => {
+  const corrected = (path: string, origin: Partial<ParameterOrigin>): RecoveryAction => ({
+    strategy: 'parameter-adjustment',
+    reasoning: `an earlier call names ${path}`,
+    action: { toolName: 'save_file', parameters: { path } },
+    expectedOutcome: '',
+    confidence: 0.85,
+    origin: { parameter: 'path', instead: 'x.ts', toolCallId: 'c', ...origin },
+  });
+
+  /** The rule's plan, checked: no planner is asked. */
+  async function checked(output: string, action: RecoveryAction): Promise<PlanRecoveryResult> {
+    const shown = await showOutput(stored.store, { name: 'search', toolCallId: 'c' }, '', output);
+    const { content, blob } = shown;
+    const result = await stored.store.putBlob(
+      canonicalJson({ content, isError: false, ...(blob === undefined ? {} : { blob }) }),
+    );
+    const { origin } = action;
+    const fallen: RecoveryAction =
+      origin?.line === undefined ? action : { ...action, origin: { ...origin, result } };
+    const { plan } = await planned({}, { fallback: fallen, allowance: { tokens: 1 } });
+    expect(plan.source).toBe('heuristic');
+    return plan;
+  }
+
+  test.each([
+    ['one short output', 'lib/x.ts:1: a\nlib/y.ts:2: b', 1],
+    ['its place in a long output', `${'words of no file\n'.repeat(2_000)}lib/x.ts:1: a`, 2_001],
+  ])('is used where the stored result names it: %s', async (_what, output, line) => {
+    const plan = await checked(output, corrected('lib/x.ts', { line }));
+    expect(plan.call).toMatchObject({ name: 'save_file', input: { path: 'lib/x.ts' } });
+  });
+
+  test.each([
+    ['another path may be meant', 'lib/x.ts:1: a\nold/x.ts:2: b', 1],
+    ['it is a part of a path', 'src/lib/x.ts:1: a', 1],
+    ['it is in another line', 'lib/y.ts:1: a\nlib/x.ts:1: a', 1],
+    ['it is not there', 'nothing', 1],
+  ])('is given up where %s, in words that name none', async (_what, output, line) => {
+    const plan = await checked(output, corrected('lib/x.ts', { line }));
+    expect(plan.call).toBeUndefined();
+    expect(JSON.stringify(plan.action)).not.toContain('lib/x.ts');
+  });
+
+  test('counts as an input only where the call is in the transcript', async () => {
+    const of = async (toolCallId: string, path: string): Promise<unknown> =>
+      (await checked('', corrected(path, { toolCallId }))).call;
+    expect(await of('a', 'a')).toMatchObject({ input: { path: 'a' } });
+    expect(await of('b', 'a')).toBeUndefined();
+    expect(await of('a', 'b')).toBeUndefined();
+  });
 });

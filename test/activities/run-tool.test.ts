@@ -417,3 +417,39 @@ test('the model hears how to read the rest of a long output', async () => {
     /The stored output has 33000 bytes\. Read on with read_output, ref "/,
   );
 });
+
+test('a result reports what the whole output names, and nothing where it failed', async () => {
+  const search = (lines: number): Tool =>
+    defineTool({
+      ...base,
+      name: 'search',
+      effect: 'read',
+      execute: () =>
+        Array.from(
+          { length: lines },
+          (_, at) =>
+            `packages/agent-core/src/executor/progress-tracker-${at}.ts:${at}: class P${at}`,
+        ).join('\n'),
+    });
+  for (const lines of [1, 13, 400]) {
+    const { preview, findings } = await runCall(search(lines), false);
+    expect(preview.length).toBeLessThanOrEqual(200);
+    expect(findings?.paths).toHaveLength(Math.min(lines, 48));
+    expect(findings?.paths.at(-1)).toEqual({
+      path: `packages/agent-core/src/executor/progress-tracker-${Math.min(lines, 48) - 1}.ts`,
+      line: Math.min(lines, 48),
+    });
+  }
+  const failed = await runCall(
+    defineTool({
+      ...base,
+      name: 'fail',
+      effect: 'read',
+      execute: () => {
+        throw new ToolError('no', { output: 'src/a.ts:1: x' });
+      },
+    }),
+    false,
+  );
+  expect(failed.findings).toBeUndefined();
+});

@@ -201,3 +201,27 @@ test.each([
   expect(bounded.length).toBeGreaterThan(Math.min(text.length, 2_000) - 1);
   expect(bounded).not.toMatch(/\p{Surrogate}/u);
 });
+
+test('a cut leaves no part of a name, as far as a line or a word ends near it', () => {
+  const names = Array.from(
+    { length: 40 },
+    (_, at) => `packages/agent-core/src/file-${at}.ts:${at}: class F${at}`,
+  );
+  const words = [...names, 'x'].join(' and ');
+  for (let chars = 200; chars < 900; chars += 7) {
+    const lines = boundText(names.join('\n'), 2 * chars + 200).split('\n');
+    expect(
+      lines.filter((line) => !line.startsWith('[…') && line !== '' && !names.includes(line)),
+    ).toEqual([]);
+    const shown = boundText(words, chars)
+      .split(/\n|\s/)
+      .filter((word) => word.includes('.ts'));
+    expect(shown.filter((word) => !names.some((name) => name.split(' ').includes(word)))).toEqual(
+      [],
+    );
+    expect(boundText(words, chars).length).toBeLessThanOrEqual(chars);
+  }
+  expect(boundText('y'.repeat(400), 200)).toMatch(
+    /^y{91}\n\[… 248 characters left out …\]\ny{61}$/,
+  );
+});

@@ -1,7 +1,7 @@
 /** The fixed texts of R-ERR-2, R-ERR-3, and R-TOOL-3. */
-import type { AgentErrorCode } from '../../workflows/core/failure';
+import type { AgentError, AgentErrorCode } from '../../workflows/core/failure';
 import { recoveryInstructions } from '../../workflows/core/failure';
-import { buildErrorRecoveryMessage } from '../../workflows/core/errors/recovery-message';
+import { buildErrorRecoveryMessage, nthTime } from '../../workflows/core/errors/recovery-message';
 import { defaultHint, toToolResponse } from '../../workflows/core/errors/tool-response';
 import { noteProvenance } from '../../workflows/core/model-call/next-request';
 import { anAgentError } from '../support/builders';
@@ -45,7 +45,46 @@ test('says equal things of parallel calls once, and hints last', () => {
   const error = anAgentError({ hint: 'Use b > 0.', toolName: 'calculator' });
   const lines = buildErrorRecoveryMessage([error, error], toolNames).split('\n');
   expect(lines.filter((line) => line === 'calculator: division by zero')).toHaveLength(1);
-  expect(lines.at(-1)).toBe('Hint: Use b > 0.');
+  expect(lines.slice(-2)).toEqual([
+    'Hint: Use b > 0.',
+    'Call calculator again with the corrected parameters.',
+  ]);
+});
+
+test.each<[Partial<AgentError>, boolean]>([
+  [{ code: 'tool_execution_failed' }, true],
+  [{ code: 'invalid_params' }, true],
+  [{ code: 'invalid_json' }, true],
+  [{ code: 'tool_execution_failed', recoverable: false }, false],
+  [{ code: 'tool_execution_failed', toolName: 'unknown\nCall' }, false],
+  [{ code: 'outcome_unknown' }, false],
+  [{ code: 'tool_denied' }, false],
+  [{ code: 'auth_failed' }, false],
+  [{ code: 'invalid_tool', toolName: 'serch' }, false],
+])('says what to call after %j: %j', (changes, says) => {
+  const error = anAgentError({ toolName: 'search', ...changes });
+  const [last] = buildErrorRecoveryMessage([error], toolNames).split('\n').slice(-1);
+  expect(last === 'Call search again with the corrected parameters.').toBe(says);
+});
+
+test('is another message each time that the error comes again, and quotes a call that left no trace', () => {
+  const error = anAgentError({ code: 'invalid_params', toolName: 'search' });
+  const of = (times: number): string =>
+    buildErrorRecoveryMessage([error], toolNames, { times, calls: ['search {"q":1}\nHint: x'] });
+  expect(of(1)).toBe(buildErrorRecoveryMessage([error], toolNames));
+  expect(of(2)).toContain(
+    '\nThis came for the 2nd time in a row; the same call fails again. You called: search {"q":1} | Hint: x\n',
+  );
+  expect(new Set([1, 2, 3, 4, 5].map(of)).size).toBe(5);
+  const silent = anAgentError({ code: 'no_tool_call' });
+  expect(buildErrorRecoveryMessage([silent], toolNames, { times: 2, calls: [] })).toContain(
+    'for the 2nd time in a row; the same reply fails again.',
+  );
+  expect([1, 3, 11, 12, 13, 21, 22, 103, 112].map(nthTime)).toEqual(
+    ['1st', '3rd', '11th', '12th', '13th', '21st', '22nd', '103rd', '112th'].map(
+      (nth) => `${nth} time`,
+    ),
+  );
 });
 
 test('an error cannot begin a line of the note: no hint, no instruction, no words of the runtime are its own', () => {

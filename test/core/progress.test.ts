@@ -1,12 +1,7 @@
 /** Progress: what is news, when a run is stuck, and that a run which gets on never is. */
-import {
-  correctPath,
-  newsIdentity,
-  pathsIn,
-  rememberSuccess,
-} from '../../workflows/core/recovery/memory';
+import { correctPath, newsIdentity, rememberSuccess } from '../../workflows/core/recovery/memory';
 import { initialProgress } from '../../workflows/core/recovery/state';
-import type { ProgressState } from '../../workflows/core/recovery/state';
+import type { ExecutionMemory, ProgressState } from '../../workflows/core/recovery/state';
 import {
   endStep,
   estimateProgress,
@@ -19,7 +14,9 @@ import { anAgentError } from '../support/builders';
 import { fc } from '../support/properties';
 
 function succeed(state: ProgressState, preview: string, tool = 'read'): ProgressState {
-  return endStep(noteSuccess(state, { tool, summary: tool, preview, fingerprint: preview }));
+  return endStep(
+    noteSuccess(state, { tool, summary: tool, preview, fingerprint: preview, toolCallId: preview }),
+  );
 }
 
 function fail(state: ProgressState, message: string, toolName = 'read'): ProgressState {
@@ -133,25 +130,58 @@ test('a run that gets something new at least every second step is never stuck, a
   );
 });
 
-test('memory stays bounded and finds the one full path that a short name means', () => {
+function found(
+  memory: ExecutionMemory,
+  paths: readonly string[],
+  toolCallId = 'c',
+): ExecutionMemory {
+  return rememberSuccess(memory, {
+    tool: 'search',
+    summary: 's'.repeat(50),
+    preview: 'src/cut/from-a-preview.ts:1: x',
+    fingerprint: toolCallId,
+    toolCallId,
+    result: `result-of-${toolCallId}`,
+    findings: {
+      paths: paths.map((path, at) => ({ path, line: at + 1 })),
+      facts: paths.slice(0, 4),
+    },
+  }).memory;
+}
+
+test('memory stays bounded and finds the one full path that a short name means, with its origin', () => {
   let { memory } = initialProgress;
-  for (let index = 0; index < 500; index += 1) {
-    const preview = `src/f${index}/file${index}.ts:1: x\n`.repeat(5);
-    const success = { tool: 'search', summary: 's'.repeat(50), preview, fingerprint: `${index}` };
-    ({ memory } = rememberSuccess(memory, success));
-  }
+  for (let index = 0; index < 500; index += 1)
+    memory = found(memory, ['README.md', `src/f${index}/file${index}.ts`], `c${index}`);
   expect(JSON.stringify(memory).length).toBeLessThan(16_000);
-  expect(correctPath(memory, { path: 'file499.ts' })?.input).toEqual({
+  expect(JSON.stringify(memory)).not.toContain('preview');
+  expect(correctPath(memory, { path: 'file499.ts' })).toEqual({
     path: 'src/f499/file499.ts',
+    input: { path: 'src/f499/file499.ts' },
+    origin: {
+      parameter: 'path',
+      instead: 'file499.ts',
+      toolCallId: 'c499',
+      result: 'result-of-c499',
+      line: 2,
+    },
   });
   expect(correctPath(memory, { path: 'src/f499/file499.ts:1' })?.path).toBe('src/f499/file499.ts');
   expect(correctPath(memory, { path: 'src/f499/file499.ts' })).toBeUndefined();
   expect(correctPath(memory, { path: 'other.ts' })).toBeUndefined();
+  expect(memory.files.filter(({ path }) => path === 'README.md')).toMatchObject([
+    { toolCallId: 'c499' },
+  ]);
 });
 
-test('tells paths from versions and sentences', () => {
-  expect(pathsIn('a/b.ts:12: see v1.2.3, e.g. docs/x.md and https://h.example/y.html')).toEqual([
-    'a/b.ts',
-    'docs/x.md',
-  ]);
+test.each([
+  [['a/x.ts', 'b/x.ts'], 'x.ts', undefined],
+  [['./a/x.ts', 'a/x.ts'], 'x.ts', 'a/x.ts'],
+  [['a\\x.ts'], 'x.ts', 'a\\x.ts'],
+  [['my notes/x y.ts', 'notes/z.ts'], 'x y.ts', 'my notes/x y.ts'],
+  [['a/x.ts', 'b/a/x.ts'], 'a/x.ts:3', undefined],
+  [['ab/x.ts'], 'b/x.ts', 'ab/x.ts'],
+  [['a/x.ts'], '', undefined],
+])('of %j, %j means %j', (paths, value, meant) => {
+  expect(correctPath(found(initialProgress.memory, paths), { path: value })?.path).toBe(meant);
 });

@@ -102,5 +102,59 @@ test('plans for what stops the run now, not for an older failure that it got pas
   );
   expect(driver.plans[0]?.context.trouble).toMatchObject({ code: 'loop', tool: 'search' });
   expect(driver.plans[0]?.context.failures).toHaveLength(1);
-  expect(seen[0]).toBe('parameter-adjustment search');
+  // The search worked, so no advice names it.
+  expect(seen[0]).toBe('parameter-adjustment ');
+});
+
+test.each<[PlanRecoveryResult['source'], 'read' | 'keyed' | 'reconcilable', number, boolean]>([
+  ['heuristic', 'read', 0.95, true],
+  ['heuristic', 'keyed', 0.95, false],
+  ['heuristic', 'reconcilable', 0.95, false],
+  ['pattern', 'keyed', 0.95, false],
+  ['model', 'keyed', 0.95, true],
+  ['heuristic', 'keyed', 0.6, true],
+])('of a plan by %s the runtime runs a %s tool at %d: %j', (source, effect, confidence, runs) => {
+  let isPlanned = false;
+  const driver = new RunDriver({
+    prepare: () =>
+      aSnapshot({
+        tools: [aTool('search'), aTool('save', { effect })],
+        limits: aLimits({ maxIterations: 30 }),
+        recovery: policy,
+      }),
+    model: () => (isPlanned ? { text: 'done' } : { calls: [{ name: 'search', input: {} }] }),
+    tool: () => ({ output: 'nothing new' }),
+    plan: () => {
+      isPlanned = true;
+      const { action } = planned('alternative-tool', 'save');
+      return {
+        source,
+        action: { ...action, confidence },
+        call: aCall('planned', { name: 'save' }),
+      };
+    },
+  });
+  while (pendingItems(driver.state).length === 0 && driver.step());
+  const [item] = pendingItems(driver.state);
+  if (item?.type === 'approval')
+    driver.say({ type: 'approval-resolved', approvalId: item.approvalId, decision: 'approve' });
+  driver.run();
+  expect(driver.toolRuns.some(({ name }) => name === 'save')).toBe(runs);
+  expect(driver.requests.at(-1)?.input.note?.includes('Parameters to use') ?? false).toBe(!runs);
+});
+
+test('the same call with its keys in another order is the same trouble, whatever its error says', () => {
+  const errors = ['no red', 'no green', 'no blue', 'no gold', 'no pink', 'no gray', 'no more'];
+  const driver = new RunDriver({
+    prepare: () => aSnapshot({ tools: [aTool('book')], recovery: policy }),
+    model: (_request, call) => ({
+      calls: [{ name: 'book', input: call % 2 === 0 ? { day: 1, room: 2 } : { room: 2, day: 1 } }],
+    }),
+    tool: (_input, call) => ({
+      error: anAgentError({ toolName: 'book', message: errors[call - 1] ?? 'no' }),
+    }),
+    plan: ({ fallback }) => ({ action: fallback, source: 'heuristic' }),
+  });
+  while (driver.plans.length < 2 && driver.step());
+  expect(driver.plans.map(({ context }) => context.steps)).toEqual([3, 4]);
 });

@@ -11,6 +11,7 @@ import {
   aSnapshot,
   aTool,
 } from '../support/builders';
+import type { DrivenWorld } from '../support/run-driver';
 import { RunDriver } from '../support/run-driver';
 import type { ScriptedCall } from '../support/scripted-reply';
 import { cases, fc } from '../support/properties';
@@ -290,5 +291,142 @@ describe('is not stuck', () => {
     }).run();
     expect(driver.outcome.status).toBe('completed');
     expect(driver.plans).toEqual([]);
+  });
+});
+
+describe('what recovery tells a model', () => {
+  /** A run whose model does what it is told to by nothing: each call as given; plans are the rules' own. */
+  function unplanned(
+    called: (call: number) => ScriptedCall,
+    tool: NonNullable<DrivenWorld['tool']>,
+    completion: 'text' | 'tool' = 'text',
+  ): RunDriver {
+    const driver = new RunDriver({
+      prepare: () =>
+        aSnapshot({
+          completion,
+          tools: [aTool('open_ticket', { effect: 'keyed' }), aTool('assign_ticket'), aTool('book')],
+          limits: aLimits({ maxIterations: 30 }),
+          recovery: { ...policy, maxPerRun: 5 },
+        }),
+      model: (_request, call) => ({ calls: [called(call)] }),
+      tool,
+      plan: ({ fallback }) => ({ action: fallback, source: 'heuristic' }),
+    });
+    while (pendingItems(driver.state).length === 0 && driver.step());
+    return driver;
+  }
+  const notes = ({ requests }: RunDriver): readonly string[] =>
+    requests.flatMap(({ input }) =>
+      input.note?.includes('You are stuck') === true ? [input.note] : [],
+    );
+
+  test.each([
+    ['text' as const, 'in plain text, without a tool call'],
+    ['tool' as const, 'with complete_task'],
+  ])(
+    'after calls that worked: not to make them again, and to say that it is done (%s)',
+    (completion, how) => {
+      const driver = unplanned(
+        (call) => ({ name: call % 2 === 0 ? 'assign_ticket' : 'open_ticket', input: {} }),
+        () => ({ output: 'done' }),
+        completion,
+      );
+      const [note = ''] = notes(driver);
+      expect(note).toMatch(
+        /You called "open_ticket" \d times and "assign_ticket" \d times; each worked/,
+      );
+      expect(note).toContain(`say so now ${how}`);
+      expect(note).not.toMatch(/Way out: .*(open|assign)_ticket/);
+      expect(new Set(notes(driver)).size).toBe(notes(driver).length);
+    },
+  );
+
+  test('calls with different inputs are different calls', () => {
+    const driver = unplanned(
+      (call) => ({ name: 'open_ticket', input: { call: Math.min(call, 2) } }),
+      () => ({ output: 'done' }),
+    );
+    const [note = ''] = notes(driver);
+    const [, times = ''] = /You called "open_ticket" (\d) times; each worked/.exec(note) ?? [];
+    expect(Number(times)).toBe(driver.requests.findIndex(({ input }) => input.note === note) - 1);
+  });
+
+  test('a new error of the same tool is advised on anew, and an old one that comes again goes to a person', () => {
+    const fails = (...messages: readonly string[]): RunDriver =>
+      unplanned(
+        (call) => ({ name: 'book', input: { call } }),
+        (_input, call) => ({
+          error: anAgentError({
+            toolName: 'book',
+            message: messages[Math.min(call, messages.length) - 1] ?? '',
+          }),
+        }),
+      );
+    const renewed = fails(
+      'bad shape',
+      'bad shape',
+      'bad shape',
+      'no such day',
+      'no such day',
+      'no such day',
+    );
+    expect(notes(renewed).map((note) => /"(bad shape|no such day)"/.exec(note)?.[1])).toEqual([
+      'bad shape',
+      'no such day',
+    ]);
+    expect(notes(renewed)[1]).toContain('You are stuck for the 2nd time');
+    // The note of the new error was not taken for a failure of the remedy: the model read it three times.
+    expect(renewed.requests).toHaveLength(7);
+    const same = fails('bad shape');
+    expect(notes(same)).toHaveLength(1);
+    expect(same.requests).toHaveLength(4);
+  });
+
+  test('is about the error that came most often, not about the newest', () => {
+    const driver = unplanned(
+      (call) => ({ name: call === 4 ? 'assign_ticket' : 'book', input: { call } }),
+      ({ name }) => ({ error: anAgentError({ toolName: name, message: `no ${name}` }) }),
+    );
+    expect(notes(driver)[0]).toContain('"no book"');
+  });
+
+  test('quotes a refused call when it comes again, so that no request equals the one before', () => {
+    const error = anAgentError({
+      code: 'invalid_params',
+      toolName: 'book',
+      message: 'day: required',
+    });
+    const driver = new RunDriver({
+      prepare: () => aSnapshot({ tools: [aTool('book')] }),
+      model: (_request, call) =>
+        call > 3
+          ? { text: 'done' }
+          : { calls: [{ name: 'book', input: {}, error, said: 'book {"date":1}' }] },
+    }).run();
+    const sent = driver.requests.map(({ input }) => input.note);
+    expect(sent[1]).not.toContain('You called');
+    expect(sent[2]).toContain(
+      'for the 2nd time in a row; the same call fails again. You called: book {"date":1}',
+    );
+    expect(new Set(sent).size).toBe(4);
+  });
+});
+
+test('what a model named as blockers is in the question to a person', () => {
+  const blockers = ['no account', 'the shop is closed'];
+  const estimate = { progressPercent: 40, reasoning: 'r', nextMilestone: 'm', blockers };
+  const driver = stuckRun(
+    (count) =>
+      count === 1
+        ? { estimate: { ...estimate, isStuck: false } }
+        : { action: action({ strategy: 'escalate' }) },
+    { estimateEvery: 1 },
+  );
+  while (pendingItems(driver.state).length === 0 && driver.step());
+  expect(pendingItems(driver.state)[0]).toMatchObject({
+    question: expect.stringContaining(
+      'What stands in the way: no account; the shop is closed',
+    ) as string,
   });
 });

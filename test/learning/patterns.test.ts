@@ -1,6 +1,8 @@
 /** Patterns from the corpus to a recovery action, and how they gain and lose trust. Pure, or on a real store. */
 import { afterUse, judged, lowerBound, trustIn } from '../../activities/learning/evidence';
 import { extractPatterns } from '../../activities/extract-patterns';
+import { showOutput } from '../../activities/tool-call/tool-output';
+import { fenceToolOutput } from '../../activities/untrusted/fence';
 import { describeFix, fixBetween, parametersFrom } from '../../activities/learning/fix-template';
 import type { LearnedQuestion } from '../../activities/definitions/feature-hooks';
 import type { Observation, Pattern } from '../../activities/stores/patterns/pattern-shape';
@@ -224,7 +226,7 @@ describe('patterns in a store', () => {
             type: 'tool-result',
             toolCallId: 'run_1_0',
             name: 'search_files',
-            content: 'src/report/render.js:4: x',
+            content: fenceToolOutput('search_files', 'src/report/render.js:4: x'),
             isError: false,
           },
         ],
@@ -232,6 +234,12 @@ describe('patterns in a store', () => {
     ],
     nowMs,
   };
+
+  /** An output of which the model reads head and tail, and the path stands between. */
+  function longSearch(path: string): string {
+    const lines = Array.from({ length: 900 }, (_each, at) => `src/other/file${at}.js:1: x`);
+    return [...lines, `${path}:4: x`, ...lines].join('\n');
+  }
 
   function failedWith(patterns: PatternStore, id: string, key: string, atMs: number) {
     const use = { key, helped: false };
@@ -242,10 +250,10 @@ describe('patterns in a store', () => {
     const { patterns } = stored.store;
     await patterns.recordObservations([healed(1), healed(2)]);
     expect(await extractPatterns(patterns, nowMs)).toMatchObject({ patterns: 1, active: 0 });
-    expect(await lookupPattern(patterns, context)).toBeUndefined();
+    expect(await lookupPattern(stored.store, context)).toBeUndefined();
     await patterns.recordObservations([healed(3)]);
     expect(await extractPatterns(patterns, nowMs)).toMatchObject({ patterns: 1, active: 1 });
-    const advice = await lookupPattern(patterns, context);
+    const advice = await lookupPattern(stored.store, context);
     expect(advice).toMatchObject({
       strategy: 'parameter-adjustment',
       action: { toolName: 'read_file', parameters: { path: 'src/report/render.js' } },
@@ -253,7 +261,33 @@ describe('patterns in a store', () => {
     expect(advice?.confidence).toBeCloseTo(0.646, 2);
     const { tools } = context.config;
     for (const config of [{ tenant: 'other', tools }, { tools: [] }])
-      expect(await lookupPattern(patterns, { ...context, config })).toBeUndefined();
+      expect(await lookupPattern(stored.store, { ...context, config })).toBeUndefined();
+  });
+
+  it.each<[string, string, string | undefined]>([
+    ['a path with a blank', 'src/my reports/render.js:4: x', undefined],
+    [
+      'one that is cut from what the model read',
+      longSearch('src/report/render.js'),
+      'src/report/render.js',
+    ],
+    [
+      'what is left of one at a cut',
+      'a.js:1: x\n[… 12 characters left out …]\nport/render.js:2',
+      undefined,
+    ],
+    ['two that may be meant', 'lib/render.js:1: x\nsrc/render.js:2: y', undefined],
+  ])('take from whole outputs a value that is certain: %s', async (_what, output, path) => {
+    const { store } = stored;
+    await store.patterns.recordObservations([healed(1), healed(2), healed(3)]);
+    await extractPatterns(store.patterns, nowMs);
+    const call = { name: 'search_files', toolCallId: 'run_1_0' };
+    const { content, blob } = await showOutput(store, call, undefined, output);
+    const result = { type: 'tool-result', ...call, content, isError: false } as const;
+    const results = [{ ...result, ...(blob === undefined ? {} : { blob }) }];
+    const messages = [{ role: 'tool', results } as const];
+    const advice = await lookupPattern(store, { ...context, messages });
+    expect(advice?.action.parameters).toEqual(path === undefined ? undefined : { path });
   });
 
   it('that a person disabled stay disabled', async () => {
@@ -267,7 +301,7 @@ describe('patterns in a store', () => {
     await patterns.recordObservations([healed(4), healed(5), healed(6)]);
     await extractPatterns(patterns, nowMs);
     expect((await patterns.patterns())[0]?.status).toBe('disabled');
-    expect(await lookupPattern(patterns, context)).toBeUndefined();
+    expect(await lookupPattern(stored.store, context)).toBeUndefined();
   });
 
   it('that are bad are demoted within three uses, and only new proof brings them back', async () => {
@@ -276,7 +310,7 @@ describe('patterns in a store', () => {
       aPattern({ id: 'bad', errorFingerprint: kind, observed: evidence(20, 0) }),
     );
     let uses = 0;
-    for (; (await lookupPattern(patterns, context)) !== undefined; uses += 1)
+    for (; (await lookupPattern(stored.store, context)) !== undefined; uses += 1)
       await failedWith(patterns, 'bad', `use-${uses}`, nowMs);
     expect(uses).toBeLessThanOrEqual(3);
     await extractPatterns(patterns, nowMs + 1);
@@ -309,7 +343,7 @@ describe('patterns in a store', () => {
       status: 'candidate',
       observed: { failures: expect.closeTo(3, 3) as number },
     });
-    expect((await lookupPattern(patterns, context))?.strategy).toBe('parameter-adjustment');
+    expect((await lookupPattern(stored.store, context))?.strategy).toBe('parameter-adjustment');
   });
 
   it("turn a person's answers into the advice to ask", async () => {
@@ -318,7 +352,7 @@ describe('patterns in a store', () => {
       [1, 2, 3].map((index) => healed(index, { fixedBy: 'person' })),
     );
     await extractPatterns(patterns, nowMs);
-    expect(await lookupPattern(patterns, context)).toMatchObject({
+    expect(await lookupPattern(stored.store, context)).toMatchObject({
       strategy: 'escalate',
       action: { escalationMessage: expect.stringContaining('ENOENT') as string },
     });

@@ -17,6 +17,8 @@ export interface ScriptedCall {
   /** The input is too long to travel inline. */
   readonly byReference?: boolean;
   readonly error?: AgentError;
+  /** A refused call in the model's own words. */
+  readonly said?: string;
   readonly needsApproval?: boolean;
   readonly editedFile?: string;
   readonly alike?: CallLikeness;
@@ -58,7 +60,7 @@ function proposed(input: CallModelInput, call: ScriptedCall, index: number): Pro
       ? call.byReference === true
         ? { inputBlob: 'input-blob' }
         : { input: call.input ?? {} }
-      : { error: call.error }),
+      : { error: call.error, ...(call.said === undefined ? {} : { said: call.said }) }),
     ...(call.editedFile === undefined ? {} : { editedFile: call.editedFile }),
     ...(call.alike === undefined ? {} : { alike: call.alike }),
     ...(call.needsApproval === true ? { approvalDigest: `digest-${toolCallId}` } : {}),

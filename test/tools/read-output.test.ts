@@ -1,4 +1,5 @@
 /** Stored output is read on in parts that begin at a line. */
+import { findingsOf } from '../../activities/tool-call/findings';
 import { readOutput } from '../../activities/tools/read-output';
 import { callTool, toolContext, toolErrorOf } from './tool-context';
 
@@ -25,6 +26,20 @@ test('begins at the start of the line, so that no secret is read without its beg
   const text = await callTool(readOutput, { ref, offset }, contextWith(whole));
   expect(text).toContain('\nAPI_KEY=sk-ant-abcdefgh12345678\nlast');
   expect(text).not.toContain('first line');
+});
+
+test('says where it begins in the middle of a long line: no rest of a name there passes for a name', async () => {
+  const whole = JSON.stringify(
+    Array.from({ length: 999 }, (_each, at) => `src/folder/file${at}.ts`),
+  );
+  for (const offset of [4_100, 5_003, 9_999]) {
+    const text = await callTool(readOutput, { ref, offset, length: 500 }, contextWith(whole));
+    expect(text).toContain('[… in the middle of a line]\n');
+    const found = findingsOf(text, text, undefined)?.paths ?? [];
+    expect(found.filter(({ path }) => !whole.includes(`"${path}"`))).toEqual([]);
+  }
+  const start = await callTool(readOutput, { ref, offset: 9, length: 500 }, contextWith(whole));
+  expect(start).not.toContain('in the middle');
 });
 
 test('refuses an offset beyond the end and a ref that is none', async () => {

@@ -56,7 +56,7 @@ export interface Limits {
   readonly probeLeadMs: number;
   /** Milliseconds of a prober's lease, if it does not report. Default 30,000 (R-FAIL-5). */
   readonly probeLeaseMs: number;
-  /** Milliseconds that a recovery plan may take, its retries included. Default 60,000 (ADR 0026). */
+  /** Milliseconds that a recovery plan may take, its retries included. Default 120,000 (ADR 0026). */
   readonly recoveryPlanTimeoutMs: number;
   /** Cooldown of a route in milliseconds, by reason; 0 = no cooldown and no failover (R-FAIL-1). */
   readonly cooldownMs: { readonly [Reason in FailoverReason]: number };
@@ -104,7 +104,7 @@ export const defaultLimits: Limits = {
   maxProviderWaitMs: 86_400_000,
   probeLeadMs: 30_000,
   probeLeaseMs: 30_000,
-  recoveryPlanTimeoutMs: 60_000,
+  recoveryPlanTimeoutMs: 120_000,
   cooldownMs,
 };
 

@@ -11,7 +11,7 @@ import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool, readOutputTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import { addTroubleNote } from '../model-call/next-request';
-import { isTripped, ringSize, trackError } from './circuit-breaker';
+import { isTripped, ringSize, timesInARow, trackError } from './circuit-breaker';
 import { buildErrorRecoveryMessage, shownToolName } from './recovery-message';
 import { normalizeText } from './fingerprint';
 import type { TriedCall } from './healing';
@@ -66,7 +66,10 @@ export function takeAgentErrors<State extends ErrorTaker>(
     breaker,
     lastError: errorLine(first),
   };
-  const note = buildErrorRecoveryMessage(errors, availableTools(state));
+  const note = buildErrorRecoveryMessage(errors, availableTools(state), {
+    times: anySucceeded ? 1 : timesInARow(breaker),
+    calls: calls.flatMap((call) => call?.said ?? []),
+  });
   const noted = addTroubleNote(requireNewPrivileges(tracked), note);
   return stay(noted, ...errors.map((error) => publish({ type: 'ErrorEvent', failure: error })));
 }

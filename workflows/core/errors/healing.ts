@@ -11,7 +11,7 @@ import type { ErrorsSlice, OpenTrouble } from './state';
 import { countHealed } from './state';
 
 /** A call that failed or worked, as far as it says what it was for. */
-export type TriedCall = Pick<ProposedToolCall, 'name' | 'input' | 'inputBlob'>;
+export type TriedCall = Pick<ProposedToolCall, 'name' | 'input' | 'inputBlob' | 'said'>;
 
 /** Troubles that are remembered; older ones are dropped, and count as not healed. */
 const openTroubles = 64;
@@ -33,7 +33,10 @@ function sortedKeys(_key: string, value: unknown): unknown {
 }
 
 /** Identity of what a call was made with, whatever the order of its keys. */
-function inputOf({ input, inputBlob }: TriedCall): string | undefined {
+export function inputOf({
+  input,
+  inputBlob,
+}: Pick<TriedCall, 'input' | 'inputBlob'>): string | undefined {
   return inputBlob ?? (input && shortHash(JSON.stringify(input, sortedKeys)));
 }
 

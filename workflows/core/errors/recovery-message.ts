@@ -35,6 +35,47 @@ function unique(lines: readonly string[]): readonly string[] {
   return [...new Set(lines)];
 }
 
+/** Codes after which the same tool with other parameters may work. */
+const correctable: ReadonlySet<AgentError['code']> = new Set([
+  'invalid_json',
+  'invalid_params',
+  'tool_execution_failed',
+]);
+
+/** What to call, so that a small model does not call something else. */
+function nextCall(
+  { code, toolName, recoverable }: AgentError,
+  toolNames: readonly string[],
+): readonly string[] {
+  return toolName !== undefined &&
+    recoverable &&
+    correctable.has(code) &&
+    toolNames.includes(toolName)
+    ? [`Call ${toolName} again with the corrected parameters.`]
+    : [];
+}
+
+/** `2nd time`. */
+export function nthTime(count: number): string {
+  const ends = ['th', 'st', 'nd', 'rd'];
+  const isTeen = count % 100 > 10 && count % 100 < 14;
+  return `${count}${(isTeen ? undefined : ends[count % 10]) ?? 'th'} time`;
+}
+
+/** What makes the message of a repeated error another one: an equal request gets an equal reply. */
+export interface Repetition {
+  /** How often the error came in a row. */
+  readonly times: number;
+  /** Calls that were refused, in the model's own words: they are not in the transcript. */
+  readonly calls: readonly string[];
+}
+
+function repeated({ times, calls }: Repetition, what: 'call' | 'reply'): readonly string[] {
+  if (times < 2) return [];
+  const quoted = calls.length === 0 ? '' : ` You called: ${calls.map(oneLine).join('; ')}`;
+  return [`This came for the ${nthTime(times)} in a row; the same ${what} fails again.${quoted}`];
+}
+
 /**
  * Builds the recovery message for the errors of one iteration.
  *
@@ -44,9 +85,11 @@ function unique(lines: readonly string[]): readonly string[] {
 export function buildErrorRecoveryMessage(
   errors: readonly AgentError[],
   toolNames: readonly string[],
+  repetition: Repetition = { times: 1, calls: [] },
 ): string {
   const details = unique(errors.map(detail));
   const instructions = unique(errors.map((error) => instruction(error, toolNames)));
+  const isAboutCall = errors.some(({ toolName }) => toolName !== undefined);
   const hints = unique(errors.flatMap((error) => (error.hint === undefined ? [] : [error.hint])));
   return [
     noteProvenance,
@@ -57,5 +100,7 @@ export function buildErrorRecoveryMessage(
     'Please analyze what went wrong and try a different approach.',
     ...instructions,
     ...hints.map((hint) => `Hint: ${hint}`),
+    ...repeated(repetition, isAboutCall ? 'call' : 'reply'),
+    ...unique(errors.flatMap((error) => nextCall(error, toolNames))),
   ].join('\n');
 }

@@ -10,6 +10,7 @@ import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import type { NextRequestSlice } from '../model-call/next-request';
+import { shortened } from '../secrets/shown-text';
 import type { SettledStatus, ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
 import { forcedStop } from './hard-limits';
@@ -47,7 +48,7 @@ function evidenceOf({ call, status }: ToolCallProgress, reply: number): readonly
       call: call.fingerprint,
       ...defined({ alike }),
       ...resultOf(status),
-      summary: callSummary(call).slice(0, summaryChars),
+      summary: shortened(callSummary(call), summaryChars),
       reply,
       ...(alike?.idle === 'waits-first' ? { waited: true } : {}),
     },

@@ -1,6 +1,7 @@
 /** The types of recovery: what a run is stuck on, what to do about it, and with which result. Data only. */
 import type { AgentErrorCode } from '../failure';
 import type { JsonObject } from '../json';
+import type { ContentHash } from '../message';
 
 /** Strategies that can resolve what a run is stuck on, so that they can be learned; `escalate` asks a person (R-REC-1). */
 export const remedies = ['retry', 'alternative-tool', 'parameter-adjustment', 'escalate'] as const;
@@ -10,6 +11,21 @@ export const recoveryStrategies = [...remedies, 'give-up'] as const;
 
 /** What a recovery does. */
 export type RecoveryStrategy = (typeof recoveryStrategies)[number];
+
+/** Where a path was read. */
+export interface PathOrigin {
+  readonly toolCallId: string;
+  /** The stored result whose whole output names it, and the line; absent if it is an input of the call. */
+  readonly result?: ContentHash;
+  readonly line?: number;
+}
+
+/** A parameter whose value the runtime took from an earlier call. */
+export interface ParameterOrigin extends PathOrigin {
+  readonly parameter: string;
+  /** What the parameter was before. */
+  readonly instead: string;
+}
 
 /** One way out when a run is stuck (R-REC-1). */
 export interface RecoveryAction {
@@ -24,6 +40,8 @@ export interface RecoveryAction {
     /** The question to a person. */
     readonly escalationMessage?: string;
   };
+  /** Where a rule took one of the parameters; checked before the call (R-REC-15). */
+  readonly origin?: ParameterOrigin;
   readonly expectedOutcome: string;
   /** 0 to 1. */
   readonly confidence: number;

@@ -24,6 +24,7 @@ import { addNote, dropTroubleNote } from '../model-call/next-request';
 import type { RecoveryAction, RecoveryDecision, RecoveryTrouble } from './action';
 import { withinBounds } from './bounds';
 import { decideByConfidence } from './confidence';
+import { troubleKey } from './heuristics';
 import type { PlanRecoveryResult } from './ports';
 import { restartIdleCount, restartCount } from './progress';
 import type { Plan, RecoverySlice, RecoveryStage } from './state';
@@ -42,6 +43,9 @@ import { personWaitMs, stageText, startEscalation, startWait } from './waits';
 
 /** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
 const firstBackoffMs = 2_000;
+
+/** Troubles that are remembered: more than any sensible `maxPerRun`. */
+const rememberedTroubles = 32;
 
 /** What carrying out a plan reads and changes. */
 export type ActingState = RecoveringState &
@@ -127,6 +131,9 @@ function carryOut<State extends ActingState>(
       ...state.recovery,
       handledStep: state.progress.steps,
       plans: state.recovery.plans + 1,
+      troubles: [...(state.recovery.troubles ?? []), troubleKey(trouble)].slice(
+        -rememberedTroubles,
+      ),
       count: state.recovery.count + 1,
       last: { strategy, source, confidence, reasoning, toolName: action.action.toolName },
     },
@@ -191,11 +198,16 @@ function giveUp<State>(state: State, message: string): Move<State> {
   return fail(state, { reason: 'gave_up', message });
 }
 
-/** An irreversible effect is for the model to decide: the runtime only suggests it (R-REC-9). */
-function runnableCall(state: ActingState, { call }: Plan): ProposedToolCall | undefined {
+/**
+ * The call that the runtime makes itself. An irreversible effect is for the model to decide, and without a planner or a person
+ * nothing that changes the world is started: the runtime only suggests it (R-REC-9).
+ */
+function runnableCall(state: ActingState, { call, source }: Plan): ProposedToolCall | undefined {
   if (call === undefined || call.error !== undefined) return undefined;
   const effect = toolPolicy(state, call.name)?.effect;
-  return effect === undefined || effect === 'irreversible' ? undefined : call;
+  const isAsked = source === 'model' || recoveryStage(state, 'asking') !== undefined;
+  const isAllowed = effect === 'read' || (isAsked && effect !== 'irreversible');
+  return effect === undefined || !isAllowed ? undefined : call;
 }
 
 /** The state in which the plan's action is tried. */
@@ -218,7 +230,7 @@ function advise<State extends ActingState>(
   plan: Plan,
   trouble: RecoveryTrouble,
 ): Move<State> {
-  const note = guidanceNote(plan.action, plan.source, trouble.message);
+  const note = guidanceNote(plan.action, plan.source, trouble.message, state.recovery.plans);
   return goOn(forgetLoop(addNote(onTrial(state, plan, trouble), note)));
 }
 
@@ -310,7 +322,7 @@ export function onRecoveryAnswer<State extends ActingState>(
   const renewed: State = {
     ...forgetLoop(resetBreaker(answered.state)),
     progress: restartIdleCount(state.progress),
-    recovery: { ...state.recovery, plans: 0, retries: {}, tried: [] },
+    recovery: { ...state.recovery, plans: 0, troubles: [], retries: {}, tried: [] },
   };
   const tried = startTrial(renewed, { summary: "a person's answer", trouble });
   const ended = waitEnded(escalated);

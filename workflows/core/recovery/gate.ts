@@ -12,6 +12,7 @@ import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { andThen, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
+import { shortened } from '../secrets/shown-text';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './action';
 import { exhaustedTools } from './bounds';
@@ -46,15 +47,16 @@ function isRefuted({ recovery, progress }: RecoverySlice): boolean {
   return recovery.refutedStep === progress.steps;
 }
 
-/** The newest failure, if it belongs to the steps in which the run got stuck: an older one is not what stops it now. */
+/** Of the failures in the steps in which the run got stuck, the one that came most often: an older one is not what stops it now. */
 function failureOf(
   { progress: { memory, steps } }: RecoverySlice,
   stuck: StuckReason,
   loop: LoopSeen | undefined,
 ): FailedCall | undefined {
-  const newest = memory.failures.at(-1);
   const span = stuck.code === 'loop' ? (loop?.period ?? 1) : stuckSteps;
-  return newest !== undefined && newest.lastStep > steps - span ? newest : undefined;
+  const recent = memory.failures.filter(({ lastStep }) => lastStep > steps - span);
+  const most = Math.max(...recent.map(({ times }) => times));
+  return recent.findLast(({ times }) => times === most);
 }
 
 function troubleOf(
@@ -84,7 +86,7 @@ function contextOf(
   const { progress, recovery, request } = state;
   const { memory, latest } = progress;
   return {
-    goal: request.goal.slice(0, goalChars),
+    goal: shortened(request.goal, goalChars),
     estimate: estimateProgress(progress, loop),
     steps: progress.steps,
     completedSteps: memory.completedSteps,

@@ -2,11 +2,15 @@
 import type { CorrectedPath } from './memory';
 import { correctPath } from './memory';
 import type { FailedCall, RecoveryAction, RecoveryTrouble } from './action';
+import { normalizeText, shortHash } from '../errors/fingerprint';
+import { recoveryInstructions } from '../failure';
+import type { CallEvidence, GuardSlice } from '../guard/state';
 import { defined } from '../json';
 import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
 import type { GoalSlice } from '../secrets/shown-text';
 import { goalForPeople } from '../secrets/shown-text';
+import { completeTaskTool } from '../tools/ports';
 import type { RecoverySlice } from './state';
 
 /** Confidence of a correction that one known path fits, and of advice that only the model reads (ADR 0026). */
@@ -26,13 +30,19 @@ function goalOf(state: GoalSlice): string {
   return goalForPeople(state, goalChars).replace(/\s+/g, ' ').slice(0, 200);
 }
 
+/** Whether a call failed, and not only the run got stuck. */
+function isError({ code }: RecoveryTrouble): boolean {
+  return Object.hasOwn(recoveryInstructions, code);
+}
+
 /** An action that asks a person, in words that hold what they need to know. */
 export function escalateAction(
   state: GoalSlice,
   trouble: RecoveryTrouble,
   reasoning: string,
 ): RecoveryAction {
-  const of = trouble.tool === '' ? '' : ` The failing tool is ${trouble.tool}.`;
+  const which = isError(trouble) ? 'The failing tool is' : 'It keeps calling';
+  const of = trouble.tool === '' ? '' : ` ${which} ${trouble.tool}.`;
   return {
     strategy: 'escalate',
     reasoning,
@@ -45,13 +55,14 @@ export function escalateAction(
   };
 }
 
-function corrected(failure: FailedCall, { parameter, path, input }: CorrectedPath): RecoveryAction {
+function corrected(failure: FailedCall, { path, origin, input }: CorrectedPath): RecoveryAction {
   return {
     strategy: 'parameter-adjustment',
-    reasoning: `${failure.tool} failed with less than a full path in "${parameter}"; an earlier result names ${path}.`,
+    reasoning: `${failure.tool} failed with less than a full path in "${origin.parameter}"; an earlier call names ${path}.`,
     action: { toolName: failure.tool, parameters: input },
     expectedOutcome: `${failure.tool} finds ${path}.`,
     confidence: correctedConfidence,
+    origin,
   };
 }
 
@@ -98,20 +109,51 @@ function replaced(failure: FailedCall, other: string): RecoveryAction {
   };
 }
 
-function withoutFailure(state: RecoverySlice, trouble: RecoveryTrouble): RecoveryAction {
-  const last = state.progress.latest?.tool ?? '';
-  const { files } = state.progress.memory;
-  const known = files.length === 0 ? '' : ` Known so far: ${files.slice(-5).join(', ')}.`;
+type Planning = RecoverySlice & SnapshotSlice & GoalSlice & GuardSlice;
+
+/** Calls that advice names, and characters of the paths in it. */
+const namedCalls = 3;
+const knownChars = 150;
+
+/** Calls that worked more than once, most often first: no advice sends the model back to them. */
+function workedAgain({ guard }: GuardSlice): string {
+  const worked = guard.evidence.filter(({ failed }) => failed === undefined);
+  const actionOf = ({ call, alike }: CallEvidence): string => alike?.gist ?? call;
+  const timesOf = (each: CallEvidence): number =>
+    worked.filter((other) => actionOf(other) === actionOf(each)).length;
+  const named = [...new Map(worked.map((each) => [actionOf(each), each])).values()]
+    .filter((each) => timesOf(each) > 1)
+    .sort((one, other) => timesOf(other) - timesOf(one))
+    .slice(0, namedCalls)
+    .map((each) => `${JSON.stringify(each.summary)} ${timesOf(each)} times`);
+  return named.length === 0
+    ? ''
+    : ` You called ${named.join(' and ')}; each worked, so do not call them again.`;
+}
+
+/** The newest paths, whole, as far as they fit. */
+function knownPaths({ progress }: RecoverySlice): string {
+  let chars = 0;
+  const known = progress.memory.files
+    .slice(-5)
+    .flatMap(({ path }) => ((chars += path.length) <= knownChars ? [path] : []));
+  return known.length === 0 ? '' : ` Known so far: ${known.join(', ')}.`;
+}
+
+function withoutFailure(state: Planning, trouble: RecoveryTrouble): RecoveryAction {
+  const worked = workedAgain(state);
+  const how =
+    state.snapshot?.completion === 'tool'
+      ? `with ${completeTaskTool}`
+      : 'in plain text, without a tool call';
   return {
     strategy: 'parameter-adjustment',
-    reasoning: `${trouble.message} The same results came again.${known} Ask for something that is not yet known, use another tool, or answer with what is known.`,
-    action: { toolName: last },
+    reasoning: `${worked === '' ? `${trouble.message} The same results came again.` : worked.trim()} If the goal is reached, say so now ${how}. Otherwise ask for something that is not yet known, use another tool, or answer with what is known.${knownPaths(state)}`,
+    action: { toolName: '' },
     expectedOutcome: 'A result that was not seen before, or the answer.',
     confidence: adviceConfidence,
   };
 }
-
-type Planning = RecoverySlice & SnapshotSlice & GoalSlice;
 
 /** The trouble came back: another tool for the same purpose if there is one, else a person. */
 function again(
@@ -130,8 +172,24 @@ function again(
     : replaced(failure, other);
 }
 
+/** Identity of a trouble: an error by tool, code and text; where none is to blame, one for all that brings nothing new. */
+export function troubleKey(trouble: RecoveryTrouble): string {
+  const { tool, code, message } = trouble;
+  return isError(trouble) ? shortHash(`${tool} ${code} ${normalizeText(message)}`) : 'nothing new';
+}
+
 function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall): boolean {
   return tool === trouble.tool && code === trouble.code && message === trouble.message;
+}
+
+/** Whether there was a plan for this trouble before, or the last remedy just proved useless. */
+function hasCome(
+  { recovery, progress }: RecoverySlice,
+  trouble: RecoveryTrouble,
+  failure: FailedCall | undefined,
+): boolean {
+  const isRefuted = failure === undefined && recovery.refutedStep === progress.steps;
+  return isRefuted || recovery.troubles?.includes(troubleKey(trouble)) === true;
 }
 
 /**
@@ -145,7 +203,7 @@ export function heuristicAction(
   exhausted: readonly string[],
 ): RecoveryAction {
   const failure = state.progress.memory.failures.findLast((known) => isAbout(trouble, known));
-  const isRepeated = state.recovery.plans > 0 || exhausted.includes(trouble.tool);
+  const isRepeated = hasCome(state, trouble, failure) || exhausted.includes(trouble.tool);
   if (failure !== undefined && needsPerson.has(failure.code))
     return escalateAction(state, trouble, `${failure.code} is nothing that the agent can fix.`);
   const fitting =

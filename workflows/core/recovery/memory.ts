@@ -3,8 +3,10 @@ import type { AgentError } from '../failure';
 import { normalizeText, shortHash } from '../errors/fingerprint';
 import { defined } from '../json';
 import type { JsonObject } from '../json';
-import type { FailedCall } from './action';
-import type { ExecutionMemory } from './state';
+import type { ContentHash } from '../message';
+import type { OutputFindings } from '../tools/ports';
+import type { FailedCall, ParameterOrigin } from './action';
+import type { ExecutionMemory, KnownPath } from './state';
 
 /** Entries of each list (ADR 0026): a few kilobytes in all. */
 const bounds = {
@@ -16,9 +18,7 @@ const bounds = {
   failures: 6,
 } as const;
 
-/** Characters of a fact, a path and a failure's message. */
-const factChars = 160;
-const pathChars = 200;
+/** Characters of a failure's message. */
 const messageChars = 300;
 
 /** Characters of JSON up to which the input of a failed call is kept. */
@@ -34,29 +34,6 @@ function appended(
 ): readonly string[] {
   const fresh = [...new Set(added)].filter((entry) => !list.includes(entry));
   return fresh.length === 0 ? list : [...list, ...fresh].slice(-bound);
-}
-
-/** A relative path with a folder or an extension; what follows a colon is a line number. */
-const path = /(?<![\w@:/.~-])(?:[\w@+.-]{1,80}\/){0,12}[\w@+.-]{1,80}\.[A-Za-z]\w{0,8}(?![\w/])/g;
-
-/** Ends of names that are not files. */
-const noFile = /^(?:\d+(?:\.\d+)*|e\.g|i\.e|etc)$/i;
-
-/** The paths that a text names, in order, each once. */
-export function pathsIn(text: string): readonly string[] {
-  const found = [...text.matchAll(path)].map(([whole]) => whole);
-  return [...new Set(found)].filter((name) => name.length <= pathChars && !noFile.test(name));
-}
-
-function findings(preview: string): readonly string[] {
-  const lines = preview
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-  const naming = lines.filter((line) => pathsIn(line).length > 0);
-  const [first] = lines;
-  const chosen = naming.length > 0 ? naming.slice(0, 4) : first === undefined ? [] : [first];
-  return chosen.map((line) => line.slice(0, factChars));
 }
 
 /** Words before a fraction that count tries, not progress. */
@@ -87,6 +64,26 @@ export interface Success {
   readonly effect?: string;
   /** File that it changed. */
   readonly file?: string;
+  readonly toolCallId: string;
+  /** The stored result, and what its whole output says. */
+  readonly result?: ContentHash;
+  readonly findings?: OutputFindings;
+}
+
+/** The paths that a call named and changed. */
+function filesOf({ toolCallId, result, findings, file }: Success): readonly KnownPath[] {
+  const named = result === undefined ? [] : (findings?.paths ?? []);
+  return [
+    ...(file === undefined ? [] : [{ path: file, toolCallId }]),
+    ...named.map((found) => ({ ...found, toolCallId, ...defined({ result }) })),
+  ];
+}
+
+/** The newest origin of each path counts: an older result may be gone. */
+function withFiles(known: readonly KnownPath[], added: readonly KnownPath[]): readonly KnownPath[] {
+  const byPath = new Map(added.map((each) => [each.path, each]));
+  const others = known.filter(({ path }) => !byPath.has(path));
+  return [...others, ...byPath.values()].slice(-bounds.files);
 }
 
 /** Memory after a success, and what of it was new. */
@@ -94,24 +91,22 @@ export function rememberSuccess(
   memory: ExecutionMemory,
   success: Success,
 ): { readonly memory: ExecutionMemory; readonly gains: readonly string[] } {
-  const { tool, preview, effect, file } = success;
+  const { tool, findings, effect, file } = success;
   const identity = newsIdentity(success);
   const cleared = memory.failures.filter((failure) => failure.tool === tool);
   const gains = [
     ...(memory.seen.includes(identity) ? [] : ['new information']),
     ...(effect === undefined || memory.effects.includes(effect) ? [] : ['a new effect']),
-    ...(file === undefined || memory.files.includes(file) ? [] : [`new file ${file}`]),
+    ...(file === undefined || memory.files.some(({ path }) => path === file)
+      ? []
+      : [`new file ${file}`]),
     ...(cleared.length === 0 ? [] : [`${tool} works again`]),
   ];
   return {
     gains,
     memory: {
-      facts: appended(memory.facts, findings(preview), bounds.facts),
-      files: appended(
-        memory.files,
-        [...pathsIn(preview), ...(file === undefined ? [] : [file])],
-        bounds.files,
-      ),
+      facts: appended(memory.facts, findings?.facts ?? [], bounds.facts),
+      files: withFiles(memory.files, filesOf(success)),
       seen: appended(memory.seen, [identity], bounds.seen),
       effects: appended(memory.effects, effect === undefined ? [] : [effect], bounds.effects),
       completedSteps: [...memory.completedSteps, success.summary].slice(-bounds.completedSteps),
@@ -159,12 +154,32 @@ export function recount(memory: ExecutionMemory): ExecutionMemory {
   return { ...memory, failures: memory.failures.map((failure) => ({ ...failure, times: 0 })) };
 }
 
-const lastPart = (name: string): string => name.split('/').at(-1) ?? name;
+/** A path without what may stand before it or behind it, with one kind of separator. */
+function plainPath(path: string): string {
+  return path
+    .replace(/:\d+(?::\d+)?$/, '')
+    .replaceAll('\\', '/')
+    .replace(/^(?:\.?\/)+/, '');
+}
 
-/** What a corrected input looks like, and which path was put in. */
+const lastPart = (path: string): string => plainPath(path).split('/').at(-1) ?? path;
+
+/** Of these paths, each once, those that a value may mean: it is their end, else their last part is its. */
+export function fittingPaths(paths: readonly string[], value: string): readonly string[] {
+  const wanted = plainPath(value);
+  if (wanted === '') return [];
+  const byPlain = new Map(paths.map((path) => [plainPath(path), path]));
+  const others = [...byPlain].filter(([, path]) => path !== value);
+  const ending = others.filter(([plain]) => plain === wanted || plain.endsWith(`/${wanted}`));
+  const fitting =
+    ending.length > 0 ? ending : others.filter(([plain]) => lastPart(plain) === lastPart(wanted));
+  return fitting.map(([, path]) => path);
+}
+
+/** What a corrected input looks like, and where the path was read. */
 export interface CorrectedPath {
-  readonly parameter: string;
   readonly path: string;
+  readonly origin: ParameterOrigin;
   readonly input: JsonObject;
 }
 
@@ -174,23 +189,21 @@ export interface CorrectedPath {
  * Contract: undefined unless exactly one path fits. Source: R-REC-7.
  */
 export function correctPath(
-  memory: ExecutionMemory,
+  { files }: ExecutionMemory,
   input: JsonObject | undefined,
 ): CorrectedPath | undefined {
-  if (input === undefined) return undefined;
-  for (const [parameter, value] of Object.entries(input)) {
-    if (typeof value !== 'string' || value === '') continue;
-    const wanted = value.replace(/:\d+(?::\d+)?$/, '').replace(/^\.?\//, '');
-    const same = memory.files.filter(
-      (file) => file !== value && (file === wanted || file.endsWith(`/${wanted}`)),
-    );
-    const byName =
-      same.length > 0
-        ? same
-        : memory.files.filter((file) => file !== value && lastPart(file) === lastPart(wanted));
-    const [only] = byName;
-    if (byName.length === 1 && only !== undefined)
-      return { parameter, path: only, input: { ...input, [parameter]: only } };
+  const paths = files.map(({ path }) => path);
+  for (const [parameter, value] of Object.entries(input ?? {})) {
+    if (typeof value !== 'string') continue;
+    const [only, ...others] = fittingPaths(paths, value);
+    const known = files.find(({ path }) => path === only);
+    if (known === undefined || others.length > 0) continue;
+    const { path, ...origin } = known;
+    return {
+      path,
+      origin: { ...origin, parameter, instead: value },
+      input: { ...input, [parameter]: path },
+    };
   }
   return undefined;
 }

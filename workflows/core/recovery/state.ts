@@ -4,6 +4,7 @@ import type { PhaseSlice } from '../run/phases';
 import type {
   FailedCall,
   LatestStep,
+  PathOrigin,
   ProgressEstimate,
   RecoveryAction,
   RecoveryPolicy,
@@ -12,12 +13,17 @@ import type {
 } from './action';
 import type { PlanRecoveryResult } from './ports';
 
+/** A path, whole, and the newest call that named it. */
+export interface KnownPath extends PathOrigin {
+  readonly path: string;
+}
+
 /** Newest last, each list bounded (ADR 0026). */
 export interface ExecutionMemory {
-  /** Findings in results: lines that name a file, else a result's first line. */
+  /** Whole lines of whole results (ADR 0033). */
   readonly facts: readonly string[];
   /** Paths that results named or that tools changed. */
-  readonly files: readonly string[];
+  readonly files: readonly KnownPath[];
   /** Identities of results seen. */
   readonly seen: readonly string[];
   /** Identities of calls with an effect. */
@@ -95,6 +101,8 @@ export interface RecoveryState {
   readonly estimatedStep: number;
   /** Plans since the start, or since a person's last answer. */
   readonly plans: number;
+  /** Identities of the troubles of these plans: one that is new is no repeated one. */
+  readonly troubles?: readonly string[];
   /** All plans and waits, for ids. */
   readonly count: number;
   /** Tries by recovery of each tool, since another tool was last suggested. */

@@ -1,18 +1,22 @@
 /** What the model and people read about a recovery. */
+import { nthTime } from '../errors/recovery-message';
 import { noteProvenance } from '../model-call/next-request';
+import { shortened } from '../secrets/shown-text';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
 /** Characters of an action's texts, as they are shown. */
-const shownChars = 400;
+const shownChars = 600;
 /** Characters of parameters, as they are shown. */
 const parameterChars = 1_000;
 
 function oneLine(text: string, chars = shownChars): string {
-  return text.replace(/\s+/g, ' ').trim().slice(0, chars);
+  return shortened(text.replace(/\s+/g, ' ').trim(), chars);
 }
 
 function parameterText({ parameters }: RecoveryAction['action']): string | undefined {
-  return parameters === undefined ? undefined : JSON.stringify(parameters).slice(0, parameterChars);
+  return parameters === undefined
+    ? undefined
+    : shortened(JSON.stringify(parameters), parameterChars);
 }
 
 /** An action in one line. */
@@ -51,12 +55,13 @@ export function guidanceNote(
   action: RecoveryAction,
   source: RecoverySource,
   stuckOn: string,
+  times = 1,
 ): string {
   const { toolName } = action.action;
   const parameters = parameterText(action.action);
   return [
     noteProvenance,
-    `You are stuck: ${inQuotes(stuckOn)}`,
+    `You are stuck${times > 1 ? ` for the ${nthTime(times)}` : ''}: ${inQuotes(stuckOn)}`,
     `Way out: ${action.strategy}${toolName === '' ? '' : `, tool ${toolName}`}.`,
     ...(parameters === undefined ? [] : [`Parameters to use: ${parameters}`]),
     `Why: ${quoted(source, action.reasoning)}`,
@@ -99,11 +104,16 @@ export const unansweredNote = [
   'You are stuck, and no person answers. Finish with what you have: say what worked and what did not.',
 ].join('\n');
 
-/** The question to a person: what is asked, what happened, what was tried. */
+function listed(title: string, lines: readonly string[]): readonly string[] {
+  const shown = lines.slice(-3).map((line) => oneLine(line, 200));
+  return shown.length === 0 ? [] : [`${title}: ${shown.join('; ')}`];
+}
+
+/** The question to a person: what is asked, what happened, what stands in the way, what was tried. */
 export function escalationQuestion(
   action: RecoveryAction,
   trouble: RecoveryTrouble,
-  tried: readonly string[],
+  { tried, blockers }: { readonly tried: readonly string[]; readonly blockers: readonly string[] },
 ): string {
   const { escalationMessage } = action.action;
   const asked =
@@ -114,14 +124,8 @@ export function escalationQuestion(
     asked,
     `What happened: ${oneLine(trouble.message)}`,
     ...(action.strategy === 'escalate' ? [] : [`What was planned: ${proposalText(action)}`]),
-    ...(tried.length === 0
-      ? []
-      : [
-          `What was tried: ${tried
-            .slice(-3)
-            .map((line) => oneLine(line, 200))
-            .join('; ')}`,
-        ]),
+    ...listed('What stands in the way', blockers),
+    ...listed('What was tried', tried),
   ].join('\n');
 }
 

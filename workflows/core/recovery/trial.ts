@@ -1,7 +1,10 @@
 /** Whether a recovery helped: watches the steps after it, and publishes the result. */
 import { noteProvenance, addTroubleNote } from '../model-call/next-request';
+import { normalizeText } from '../errors/fingerprint';
+import { inputOf } from '../errors/healing';
 import { mayHaveTakenEffect } from '../errors/failure-policy';
 import type { AgentError } from '../failure';
+import { defined } from '../json';
 import type { GuardSlice } from '../guard/state';
 import type { CountersSlice } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
@@ -13,6 +16,7 @@ import { askUserTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
+import type { FailedCall, RecoveryTrouble } from './action';
 import { correctPath } from './memory';
 import { endStep, noteFailure, noteSuccess, restartIdleCount } from './progress';
 import { stuckSteps } from './stuck';
@@ -74,18 +78,24 @@ function hintPath<State extends StepState>(state: State): State {
   if (failure.hint?.includes(fitting.path) === true) return state;
   return addTroubleNote(
     state,
-    `${noteProvenance}\nHint: an earlier result names the full path ${fitting.path}; call ${failure.tool} with "${fitting.parameter}" set to it.`,
+    `${noteProvenance}\nHint: an earlier call names the full path ${fitting.path}; call ${failure.tool} with "${fitting.origin.parameter}" set to it.`,
   );
+}
+
+/** Whether a failure is the trouble that a remedy was for: a new error is a new one, also of the same tool and code. */
+function isTrouble({ tool, code, message, input }: FailedCall, trouble: RecoveryTrouble): boolean {
+  if (tool !== trouble.tool || code !== trouble.code) return false;
+  const sameInput = input !== undefined && inputOf({ input }) === inputOf(trouble);
+  return sameInput || normalizeText(message) === normalizeText(trouble.message);
 }
 
 /** Whether the step shows that the remedy on trial does not help: the same trouble, or the same call with nothing new. */
 function isRefuted({ progress }: RecoverySlice, { trouble, stuckAction }: RecoveryTrial): boolean {
-  const failure = progress.memory.failures.at(-1);
-  const sameTrouble =
-    failure?.lastStep === progress.steps &&
-    failure.tool === trouble.tool &&
-    failure.code === trouble.code;
-  return sameTrouble || progress.latest?.action === stuckAction;
+  const { memory, steps, latest } = progress;
+  return (
+    memory.failures.some((failure) => failure.lastStep === steps && isTrouble(failure, trouble)) ||
+    (latest?.success === true && latest.action === stuckAction)
+  );
 }
 
 /**
@@ -129,9 +139,12 @@ export function endRefusedStep<State extends StepState>(
   return endProgressStep({ ...state, progress });
 }
 
+/** Characters of a file's path up to which it is remembered: a part of it would name another file. */
+const fileChars = 200;
+
 function fileOf(call: ProposedToolCall, policy: ToolPolicy | undefined): { file?: string } {
   const file = policy?.editsFile === undefined ? undefined : call.input?.[policy.editsFile];
-  return typeof file === 'string' ? { file: file.slice(0, 200) } : {};
+  return typeof file === 'string' && file.length <= fileChars ? { file } : {};
 }
 
 /** Remembers of which tools nobody knows whether the newest call took effect. */
@@ -154,9 +167,9 @@ function withUncertain<State extends RecoverySlice>(
 export function noteCallResult<State extends RecoverySlice & SnapshotSlice>(
   before: State,
   call: ProposedToolCall,
-  result: Pick<RunToolResult, 'preview' | 'fingerprint' | 'error'>,
+  output: RunToolResult,
 ): State {
-  const { error, preview, fingerprint } = result;
+  const { error, preview, fingerprint, result, findings } = output;
   const policy = toolPolicy(before, call.name);
   const changes = policy !== undefined && policy.effect !== 'read';
   const isUncertain = changes && error !== undefined && mayHaveTakenEffect(error.code);
@@ -168,6 +181,8 @@ export function noteCallResult<State extends RecoverySlice & SnapshotSlice>(
           summary: callSummary(call),
           preview,
           fingerprint,
+          toolCallId: call.toolCallId,
+          ...defined({ result, findings }),
           ...(changes ? { effect: call.fingerprint } : {}),
           ...fileOf(call, policy),
         })

@@ -108,7 +108,10 @@ export function startEscalation<State extends EscalatingState>(
   atMs: number,
 ): Move<State> {
   if (!isHeard(state)) return unheard(state, action, trouble);
-  const asked = escalationQuestion(action, trouble, state.recovery.tried);
+  const asked = escalationQuestion(action, trouble, {
+    tried: state.recovery.tried,
+    blockers: state.progress.modelEstimate?.blockers ?? [],
+  });
   // It may hold the goal, and what a person said when rejecting a call.
   const question = shownText(asked, asked.length);
   const planned = action.strategy === 'escalate' ? {} : { planned: action };

@@ -34,14 +34,17 @@ const hiddenCharacters = new RegExp(
 
 const loneSurrogates = /\p{Surrogate}/gu;
 
+/** Removes terminal sequences only. */
+export function withoutTerminalSequences(text: string): string {
+  return text.replace(terminalSequences, '');
+}
+
 /**
  * Removes what a person would not see and what breaks wires: terminal sequences, control, bidi, zero-width and tag characters;
  * lone surrogates become U+FFFD; all line ends become `\n`; tabs stay.
  */
 export function stripHidden(text: string): string {
-  return text
-    .replace(loneSurrogates, '\ufffd')
-    .replace(terminalSequences, '')
+  return withoutTerminalSequences(text.replace(loneSurrogates, '\ufffd'))
     .replace(lineEnds, '\n')
     .replace(hiddenCharacters, '');
 }

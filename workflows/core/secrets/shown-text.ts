@@ -24,6 +24,11 @@ export function shownText(text: string, maxChars: number): string {
   return (mayHoldSecret.test(visible) ? redactText(visible) : visible).slice(0, maxChars);
 }
 
+/** The beginning of a text, with a mark where it was cut: a part of a name must not pass for a name (ADR 0033). */
+export function shortened(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars - 1)}…`;
+}
+
 /** Characters of the goal that any display takes. */
 const goalChars = 1_000;
 

@@ -94,6 +94,8 @@ export interface ProposedToolCall {
   readonly editedFile?: string;
   /** Set when the call cannot run; the call then never does. */
   readonly error?: AgentError;
+  /** Only with `error`: tool and input as the model wrote them, sanitized, at most 200 characters. */
+  readonly said?: string;
   /** Set when a person must approve: the digest of the exact action. */
   readonly approvalDigest?: ContentHash;
   /** Parameters in use that the tool's schema marks `privileged`. */
@@ -180,6 +182,22 @@ export interface ResultIdentity {
   readonly saysFailed?: true;
 }
 
+/** A path that an output names. */
+export interface FoundPath {
+  /** At most 200 characters. */
+  readonly path: string;
+  /** Line of the sanitized output, from 1. */
+  readonly line: number;
+}
+
+/** What a whole output says: nothing here was cut (ADR 0033). */
+export interface OutputFindings {
+  /** At most 48, of at most 4,000 characters together. */
+  readonly paths: readonly FoundPath[];
+  /** Whole lines: those that name a path, else the first; at most 4 of at most 160 characters. */
+  readonly facts: readonly string[];
+}
+
 /** The result of one tool execution. Its content is in the store. */
 export interface RunToolResult extends ResultIdentity, ActivityTimes {
   /** Blob with the stored `ToolResultBlock`; absent only when the store was down, then `text` has it. */
@@ -187,6 +205,8 @@ export interface RunToolResult extends ResultIdentity, ActivityTimes {
   readonly text?: string;
   readonly preview: string;
   readonly bytes: number;
+  /** Absent if the call failed, nothing was found, or the output is not stored whole. */
+  readonly findings?: OutputFindings;
   /** Set when the tool failed in a way that the model may correct. */
   readonly error?: AgentError;
   /** Nobody knows whether the call took effect; the error has the evidence. */
