@@ -18,12 +18,11 @@ export function decideByConfidence(
   const policy = activePolicy(state);
   if (policy === undefined || policy.mode === 'observe') return 'observes';
   const { strategy, confidence } = action;
-  const canAsk = digest !== '' && isHeard(state, 'approval');
-  const canSuggest = digest !== '' && strategy !== 'give-up';
-  const needsPerson = strategy === 'escalate' || confidence < policy.askAt;
-  if (!needsPerson && confidence >= policy.actAt)
-    return strategy === 'give-up' ? 'gives up' : 'acts';
-  if (!needsPerson && canAsk) return 'asks';
-  if (!needsPerson && canSuggest) return 'suggests';
-  return isHeard(state) ? 'escalates' : 'cannot escalate';
+  const takeover = isHeard(state) ? 'escalates' : 'cannot escalate';
+  if (strategy === 'escalate' || confidence < policy.askAt) return takeover;
+  const givesUp = strategy === 'give-up';
+  if (confidence >= policy.actAt) return givesUp ? 'gives up' : 'acts';
+  if (digest === '') return takeover;
+  if (isHeard(state, 'approval')) return 'asks';
+  return givesUp ? takeover : 'suggests';
 }
