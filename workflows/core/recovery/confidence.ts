@@ -18,12 +18,10 @@ export function decideByConfidence(
   const policy = activePolicy(state);
   if (policy === undefined || policy.mode === 'observe') return 'observes';
   const { strategy, confidence } = action;
-  const canAsk = digest !== '' && isHeard(state, 'approval');
-  const canSuggest = digest !== '' && strategy !== 'give-up';
-  const needsPerson = strategy === 'escalate' || confidence < policy.askAt;
-  if (!needsPerson && confidence >= policy.actAt)
-    return strategy === 'give-up' ? 'gives up' : 'acts';
-  if (!needsPerson && canAsk) return 'asks';
-  if (!needsPerson && canSuggest) return 'suggests';
-  return isHeard(state) ? 'escalates' : 'cannot escalate';
+  const inDoubt = isHeard(state) ? 'escalates' : 'cannot escalate';
+  if (strategy === 'escalate' || confidence < policy.askAt) return inDoubt;
+  if (confidence >= policy.actAt) return strategy === 'give-up' ? 'gives up' : 'acts';
+  if (digest === '') return inDoubt;
+  if (isHeard(state, 'approval')) return 'asks';
+  return strategy === 'give-up' ? inDoubt : 'suggests';
 }
