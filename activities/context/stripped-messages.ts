@@ -84,8 +84,8 @@ const fenced = /^<tool_output [^\n]*>\n([^]*)\n<\/tool_output fence="[0-9a-f]+">
 
 /** Characters of a result without the fence that the runtime put around it. */
 function ownChars(content: string): number {
-  const [whole, inside] = fenced.exec(content) ?? ['', ''];
-  return content.length - whole.length + (inside ?? '').length;
+  const [whole = '', inside = ''] = fenced.exec(content) ?? [];
+  return content.length - whole.length + inside.length;
 }
 
 /** Whether tier 1 removes this result. */

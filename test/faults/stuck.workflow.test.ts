@@ -30,6 +30,7 @@ test('one situation of each kind ends as it should, and a model that ignores all
     escalated: 1,
     gaveUp: 1,
     hardStopped: 1,
+    selfCorrectionRate: 0.75,
   });
   expect(rows.filter(({ wrong }) => wrong !== undefined).map(({ id }) => id)).toEqual([
     'a model that heeds nothing, and a planner that lies',

@@ -9,6 +9,8 @@ import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';
 import { parameterCases } from './parameter-cases';
 import { peopleCases } from './people-cases';
+import type { SlipCase } from './slip-cases';
+import { slipCases } from './slip-cases';
 import type { StuckCase } from './stuck-case';
 import { viewOf } from './stuck-case';
 import { toolCases } from './tool-cases';
@@ -154,30 +156,47 @@ function barRow(recovered: number, recoverable: number, hardStopped: number): Ju
   return { id: 'bar', expected, ...(isMet ? {} : { wrong: { id: 'bar', expected, got } }) };
 }
 
+/** Every slip counts once, as corrected at the first retry or not. */
+function slipRow(slips: readonly SlipCase[], rate: number): JudgedRow {
+  const share = slips.filter(({ atFirstRetry }) => atFirstRetry).length / Math.max(slips.length, 1);
+  const [expected, got] = [String(Math.round(share * 1_000) / 1_000), String(rate)];
+  return {
+    id: 'slips',
+    expected,
+    ...(expected === got ? {} : { wrong: { id: 'slips', expected, got } }),
+  };
+}
+
 /**
- * Plays situations, in an environment of their own.
+ * Plays situations, and slips that need no recovery, in an environment of their own.
  *
  * Contract: `summary` has exactly the fields of docs/results.md. Some recoverable situations may fail, within the bar.
  */
-export async function scoreStuck(chosen: readonly StuckCase[] = stuckCases): Promise<SectionScore> {
-  const played = await inProviderWorld(
+export async function scoreStuck(
+  chosen: readonly StuckCase[] = stuckCases,
+  slips: readonly SlipCase[] = slipCases,
+): Promise<SectionScore> {
+  const all = [...chosen, ...slips];
+  const playedAll = await inProviderWorld(
     ({ emulator }) => ({
-      providers: chosen.map((_rut, index) =>
+      providers: all.map((_rut, index) =>
         anthropicProvider({
           name: mountOf(index),
           apiKey: 'key',
           baseUrl: emulator.baseUrl('anthropic', mountOf(index)),
         }),
       ),
-      agents: chosen.map(definitionOf),
+      agents: all.map(definitionOf),
     }),
     (world) => {
-      chosen.forEach((stuckCase, index) => {
+      all.forEach((stuckCase, index) => {
         scriptCase(world.emulator, stuckCase, index);
       });
-      return playAll(world, chosen);
+      return playAll(world, all);
     },
   );
+  const played = playedAll.slice(0, chosen.length);
+  const rate = selfCorrectionRate(playedAll.slice(chosen.length));
   const ends = played.map(endOf);
   const recovered = played.filter(
     (each, index) => each.stuckCase.right === 'recovers' && ends[index] === 'recovered',
@@ -185,7 +204,11 @@ export async function scoreStuck(chosen: readonly StuckCase[] = stuckCases): Pro
   const recoverable = chosen.filter(({ right }) => right === 'recovers').length;
   const hardStopped = ends.filter((end) => end.startsWith('hard stop')).length;
   return {
-    rows: [...played.map(judge), barRow(recovered.length, recoverable, hardStopped)],
+    rows: [
+      ...playedAll.map(judge),
+      barRow(recovered.length, recoverable, hardStopped),
+      slipRow(slips, rate),
+    ],
     summary: {
       situations: chosen.length,
       recoverable,
@@ -195,7 +218,7 @@ export async function scoreStuck(chosen: readonly StuckCase[] = stuckCases): Pro
       hardStopped,
       wasted: median(recovered.map(wastedOf)),
       firstRetryRate: firstRetryRate(recovered),
-      selfCorrectionRate: selfCorrectionRate(played),
+      selfCorrectionRate: rate,
     },
   };
 }

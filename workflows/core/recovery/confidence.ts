@@ -18,11 +18,10 @@ export function decideByConfidence(
   const policy = activePolicy(state);
   if (policy === undefined || policy.mode === 'observe') return 'observes';
   const { strategy, confidence } = action;
-  const takeover = isHeard(state) ? 'escalates' : 'cannot escalate';
-  if (strategy === 'escalate' || confidence < policy.askAt) return takeover;
-  const givesUp = strategy === 'give-up';
-  if (confidence >= policy.actAt) return givesUp ? 'gives up' : 'acts';
-  if (digest === '') return takeover;
+  const inDoubt = isHeard(state) ? 'escalates' : 'cannot escalate';
+  if (strategy === 'escalate' || confidence < policy.askAt) return inDoubt;
+  if (confidence >= policy.actAt) return strategy === 'give-up' ? 'gives up' : 'acts';
+  if (digest === '') return inDoubt;
   if (isHeard(state, 'approval')) return 'asks';
-  return givesUp ? takeover : 'suggests';
+  return strategy === 'give-up' ? inDoubt : 'suggests';
 }
