@@ -1,4 +1,5 @@
 /** Normalizes and hashes text, so that a clock, an id or a counter in it cannot make equal things look different. */
+import type { JsonObject } from '../json';
 
 const raw = String.raw;
 
@@ -202,4 +203,21 @@ export function shortHash(text: string): string {
   high = imul(high ^ (high >>> 16), 2246822507) ^ imul(low ^ (low >>> 13), 3266489909);
   low = imul(low ^ (low >>> 16), 2246822507) ^ imul(high ^ (high >>> 13), 3266489909);
   return (4294967296 * (2097151 & low) + (high >>> 0)).toString(36);
+}
+
+function sortedKeys(_key: string, value: unknown): unknown {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)))
+    : value;
+}
+
+/** Identity of what a call was made with, whatever the order of its keys. */
+export function inputOf({
+  input,
+  inputBlob,
+}: {
+  readonly input?: JsonObject | undefined;
+  readonly inputBlob?: string | undefined;
+}): string | undefined {
+  return inputBlob ?? (input && shortHash(JSON.stringify(input, sortedKeys)));
 }

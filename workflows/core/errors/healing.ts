@@ -6,7 +6,7 @@ import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import type { ProposedToolCall } from '../tools/ports';
 import { resetBreaker } from './circuit-breaker';
-import { shortHash } from './fingerprint';
+import { inputOf } from './fingerprint';
 import type { ErrorsSlice, OpenTrouble } from './state';
 import { countHealed } from './state';
 
@@ -25,20 +25,6 @@ const replyMistakes: ReadonlySet<AgentErrorCode> = new Set([
   'invalid_tool',
   'output_truncated',
 ]);
-
-function sortedKeys(_key: string, value: unknown): unknown {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)))
-    : value;
-}
-
-/** Identity of what a call was made with, whatever the order of its keys. */
-export function inputOf({
-  input,
-  inputBlob,
-}: Pick<TriedCall, 'input' | 'inputBlob'>): string | undefined {
-  return inputBlob ?? (input && shortHash(JSON.stringify(input, sortedKeys)));
-}
 
 function troubleOf(
   { code, toolName }: AgentError,

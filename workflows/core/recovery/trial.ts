@@ -1,7 +1,6 @@
 /** Whether a recovery helped: watches the steps after it, and publishes the result. */
 import { noteProvenance, addTroubleNote } from '../model-call/next-request';
-import { normalizeText } from '../errors/fingerprint';
-import { inputOf } from '../errors/healing';
+import { inputOf, normalizeText } from '../errors/fingerprint';
 import { mayHaveTakenEffect } from '../errors/failure-policy';
 import type { AgentError } from '../failure';
 import { defined } from '../json';
