@@ -1,65 +1,77 @@
-/** Workers that stall and lose their calls, and runs that are cancelled (cases t2-fencing-01, t2-temporal-02, t2-temporal-03): each effect happens once, and all is told. */
+/**
+ * Workers that stall and lose their calls, and runs that are cancelled in the middle of parallel calls: each effect happens
+ * once, and all is told. Cases t2-fencing-01, t2-temporal-02 and t2-temporal-03, and inputs of the same kinds.
+ */
 import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { WorkflowFailedError } from '@temporalio/client';
-import { CancelledFailure } from '@temporalio/common';
+import { Worker } from '@temporalio/worker';
+import type { AgentClient } from '../../client/agent-client';
+import { connect } from '../../client/connect';
+import type { RunHandle } from '../../client/run-handle';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import { reply } from '../../testing/emulator/script';
-import type { agentRun } from '../../workflows/agent-run';
-import { agentRunWorkflow } from '../../workflows/contract';
-import type { RunHandle } from '../support/agent-world';
-import { eventually, outcomeOf } from '../support/agent-world';
+import { eventually } from '../support/agent-world';
 import { readLedger } from '../support/ledger-file';
 import type { DevServer } from '../support/temporal';
-import { startDevServer, uniqueName } from '../support/temporal';
+import { startDevServer, uniqueName, workflowBundle } from '../support/temporal';
 import type { TemporaryStore } from '../support/temporary-store';
 import { temporaryStore } from '../support/temporary-store';
 import type { WorkerProcess } from '../support/worker-process';
 import { startWorkerProcess } from '../support/worker-process';
+import type { RunOutcome } from '../../workflows/core/run/outcome';
+import type { StallNote } from './fixtures/stall-worker';
 
-interface LedgerLine {
-  readonly charged?: string;
-  readonly ran?: string;
-  readonly pid: number;
+interface Call {
+  readonly name: string;
+  readonly input: { readonly ms: number } | { readonly order: string };
 }
 
 let directory: string;
 let server: DevServer;
 let emulator: VendorEmulator;
 let stored: TemporaryStore;
-let taskQueue: string;
-let workers: WorkerProcess[];
+let client: AgentClient;
+/** Serves the workflow tasks; those that a stalled process has polled would be lost for 10 s. */
+let workflows: Worker;
+let served: Promise<void>;
+const taskQueue = uniqueName('stalls');
+const workers: WorkerProcess[] = [];
 
 beforeAll(async () => {
-  server = await startDevServer();
-  emulator = await VendorEmulator.start();
+  directory = await mkdtemp(path.join(tmpdir(), 'holdfast-stalls-'));
+  [server, emulator, stored] = await Promise.all([
+    startDevServer(),
+    VendorEmulator.start(),
+    temporaryStore(),
+  ]);
+  client = await connect({ address: server.address, taskQueue });
+  const connection = server.nativeConnection;
+  workflows = await Worker.create({
+    connection,
+    taskQueue,
+    stickyQueueScheduleToStartTimeout: '1 second',
+    workflowBundle: await workflowBundle(),
+  });
+  served = workflows.run();
+  emulator.script(model);
+  await startWorker();
 });
 afterAll(async () => {
+  await Promise.all(workers.map((worker) => worker.kill()));
+  workflows.shutdown();
+  await served;
+  await client.close();
   await server.close();
   await emulator.stop();
-});
-beforeEach(async () => {
-  directory = await mkdtemp(path.join(tmpdir(), 'holdfast-stalls-'));
-  stored = await temporaryStore();
-  taskQueue = uniqueName('stalls');
-  workers = [];
-  emulator.clearScripts();
-});
-afterEach(async () => {
-  await Promise.all(workers.map((worker) => worker.kill()));
   await stored.dispose();
   await rm(directory, { recursive: true, force: true });
 });
 
-const ledger = (): readonly LedgerLine[] =>
-  readLedger(path.join(directory, 'ledger')) as readonly LedgerLine[];
-const chargesOf = (order: string): readonly LedgerLine[] =>
-  ledger().filter(({ charged }) => charged === order);
-
-async function startWorker(storeDelayMs: number): Promise<WorkerProcess> {
+async function startWorker(): Promise<void> {
   const worker = await startWorkerProcess({
     script: path.join(__dirname, 'fixtures', 'stall-worker.ts'),
     env: {
@@ -67,136 +79,239 @@ async function startWorker(storeDelayMs: number): Promise<WorkerProcess> {
       TASK_QUEUE: taskQueue,
       STORE_URL: stored.url,
       EMULATOR_URL: emulator.baseUrl('anthropic'),
-      LEDGER_FILE: path.join(directory, 'ledger'),
-      STORE_DELAY_MS: String(storeDelayMs),
+      DIRECTORY: directory,
     },
   });
   workers.push(worker);
-  return worker;
 }
 
-function start(goal: object): Promise<RunHandle> {
-  return server.client.start<typeof agentRun>(agentRunWorkflow, {
-    taskQueue,
-    workflowId: `run-${randomUUID()}`,
-    args: [{ request: { agent: 'cashier', goal: JSON.stringify(goal) } }],
-  });
+/** Makes the calls of its goal; after an unknown outcome it looks, and charges again only if there is no charge. */
+function model(request: RecordedRequest): ReturnType<typeof reply.text> {
+  const calls = JSON.parse(request.conversation.turns[0]?.text ?? '[]') as readonly Call[];
+  if (request.messagesCount === 1) return reply.toolCalls(calls);
+  const [call] = calls;
+  const said = request.lastToolResults.map(({ content }) => content).join();
+  if (call === undefined || !call.name.startsWith('charge')) return reply.text('done');
+  if (said.includes('outcome_unknown')) return reply.toolCalls([{ ...call, name: 'check' }]);
+  return said.includes('charges: 0') ? reply.toolCalls([call]) : reply.text('done');
 }
 
-interface Goal {
-  readonly tool: string;
-  readonly order: string;
+function start(calls: readonly Call[], holds = ''): Promise<RunHandle> {
+  const runId = `${holds}_${randomUUID()}`;
+  return client.start({ agent: 'cashier', goal: JSON.stringify(calls), runId });
 }
 
-/** A model that charges its order, looks after an unknown outcome, and charges again only if there is no charge. */
-function cashier(request: RecordedRequest): ReturnType<typeof reply.text> {
-  const body = JSON.stringify(request.body);
-  const { tool, order } = JSON.parse(
-    /\{\\"tool.*?\}/.exec(body)?.[0].replaceAll('\\"', '"') ?? '{}',
-  ) as Goal;
-  const call = (name: string): ReturnType<typeof reply.text> =>
-    reply.toolCalls([{ name, input: { order } }]);
-  if (request.messagesCount === 1) return call(tool);
-  const last = JSON.stringify((request.body as { messages: readonly unknown[] }).messages.at(-1));
-  if (last.includes('outcome_unknown')) return call('check');
-  return last.includes('charges: 0') ? call(tool) : reply.text('done');
+const notes = (): readonly StallNote[] =>
+  readLedger(path.join(directory, 'ledger')) as readonly StallNote[];
+
+const chargesOf = (order: string): number =>
+  notes().filter(({ charged }) => charged === order).length;
+
+/** The tools of a run that were started so far. */
+function notedOf(run: RunHandle, field: 'ran'): readonly string[] {
+  return notes().flatMap((note) => (note.run === run.runId ? (note[field] ?? []) : []));
 }
 
-test.each(['irreversible', 'keyed'])(
-  'a %s call whose worker is stopped after the intent is run by the other worker, and not by the first when it wakes up',
-  async (effect) => {
-    emulator.script(cashier);
-    const first = await startWorker(300);
-    const tool = `charge_${effect}`;
-    const handle = await start({ tool, order: 'A-1' });
-    await first.printed(`intent ${tool}`);
-    process.kill(first.pid, 'SIGSTOP');
-    const second = await startWorker(0);
-    const outcome = await outcomeOf(handle);
-    process.kill(first.pid, 'SIGCONT');
-    await first.printed(`ended ${tool}`);
-    expect(outcome.status).toBe('completed');
-    expect(chargesOf('A-1').map(({ pid }) => pid)).toEqual([second.pid]);
-  },
-);
-
-test('runs whose worker is blocked by a tool of another run charge their orders once', async () => {
-  const orders = Array.from({ length: 12 }, (_, index) => `B-${index}`);
-  emulator.script((request) =>
-    request.lastUserText === '"hog"' && request.messagesCount === 1
-      ? reply.toolCalls([{ name: 'hog', input: { ms: 8_000 } }])
-      : request.lastUserText === '"hog"'
-        ? reply.text('done')
-        : cashier(request),
+/** Resolves to the note that a run has so many notes of a kind. */
+async function noted(
+  run: RunHandle,
+  field: 'held' | 'told' | 'ran' | 'ended',
+  count = 1,
+): Promise<StallNote> {
+  const found = await eventually(
+    () => Promise.resolve(notes().filter((note) => note.run === run.runId && note[field])),
+    (some) => some.length >= count,
   );
-  const first = await startWorker(300);
-  const handles = await Promise.all([
-    start('hog' as unknown as object),
-    ...orders.map((order) => start({ tool: 'charge_irreversible', order })),
-  ]);
-  await first.printed('hog begins');
-  await startWorker(0);
-  const outcomes = await Promise.all(handles.map(outcomeOf));
-  await first.printed('ended hog');
-  expect(outcomes.map(({ status }) => status)).toEqual(handles.map(() => 'completed'));
-  expect(orders.map((order) => [order, chargesOf(order).length])).toEqual(
-    orders.map((order) => [order, 1]),
-  );
-});
+  const last = found[count - 1];
+  if (last === undefined) throw new Error('not reached');
+  return last;
+}
 
-test.each([
-  ['hog', 'calm'],
-  ['calm', 'hog'],
-])('one worker that is blocked past its heartbeat runs %s and %s once', async (...names) => {
-  emulator.script((request) =>
-    request.messagesCount === 1
-      ? reply.toolCalls(
-          names.map((name) => ({ name, input: { ms: name === 'hog' ? 4_000 : 1_000 } })),
-        )
-      : reply.text('done'),
+/** Lets the held call of a run go on. */
+function goOn(run: RunHandle, index: number): void {
+  writeFileSync(path.join(directory, `${run.runId}.${index}`), '');
+}
+
+/** Names of the tools whose results the run's model read, in order, each with what it read. */
+async function resultsOf({ report }: RunOutcome): Promise<readonly string[]> {
+  if (report.head === undefined) return [];
+  const messages = await stored.store.loadTranscript(report.head);
+  return messages.flatMap((message) =>
+    message.role === 'tool'
+      ? message.results.map(({ name, content }) => `${name}: ${content}`)
+      : [],
   );
-  await startWorker(0);
-  const outcome = await outcomeOf(await start({ both: names }));
-  expect(outcome.status).toBe('completed');
-  const lastRequest = JSON.stringify(emulator.requests.at(-1)?.body);
-  expect(lastRequest).toContain('computed');
-  expect(lastRequest).toContain('waited');
+}
+
+const ms = 1_800;
+const calls = (...names: readonly string[]): readonly Call[] =>
+  names.map((name) => ({ name, input: { ms } }));
+
+test('a process that tools block past its heartbeat runs each call once, and the model reads every result', async () => {
+  const given = [calls('hog', 'calm'), calls('calm', 'hog')];
+  const own = [
+    calls('hog_keyed', 'calm'),
+    calls('late_hog', 'hog'),
+    calls('failing_hog', 'calm'),
+    calls('probed_hog', 'calm'),
+    [...calls('hog'), { name: 'heedful', input: { ms: 18_000 } }],
+  ];
+  const replies = [...given, ...own];
+  const runs = await Promise.all(replies.map((reply) => start(reply)));
+  const outcomes = await Promise.all(runs.map((run) => run.outcome()));
+  expect(outcomes.map(({ status }) => status)).toEqual(runs.map(() => 'completed'));
+  const names = replies.map((reply) => reply.map(({ name }) => name).sort());
+  expect(runs.map((run) => [...notedOf(run, 'ran')].sort())).toEqual(names);
+  const read = await Promise.all(outcomes.map(resultsOf));
   expect(
-    ledger()
-      .map(({ ran }) => ran)
-      .sort(),
-  ).toEqual(['calm', 'hog']);
+    read.map((results) => results.filter((result) => !/computed|waited/.test(result))),
+  ).toEqual(runs.map(() => []));
+  expect(read.map(({ length }) => length)).toEqual(replies.map(({ length }) => length));
 });
 
-test.each([
-  [['deaf', 'polite', 'calm']],
-  [['calm', 'polite', 'deaf']],
-  [['deaf', 'deaf', 'polite']],
-])(
-  'a cancel in the middle of %j ends the run, starts nothing more, and tells which may have taken effect',
-  async (names) => {
-    emulator.script([
-      reply.toolCalls(names.map((name) => ({ name, input: name === 'calm' ? { ms: 1 } : {} }))),
-    ]);
-    await startWorker(0);
-    const handle = await start({ cancel: names });
+const unknown = (name: string): string =>
+  `${name}: stopped with the run; whether it took effect is not known`;
+
+/** Cancels a run, and checks that nothing has begun since. */
+async function cancelled(run: RunHandle, ran: readonly string[]): Promise<readonly string[]> {
+  await run.cancel();
+  const outcome = await run.outcome();
+  expect(outcome.status).toBe('cancelled');
+  expect([...notedOf(run, 'ran')].sort()).toEqual([...ran].sort());
+  return [...outcome.report.didNotWork].sort();
+}
+
+describe('a cancel ends the run, starts nothing more, and tells what may have taken effect', () => {
+  test.each([
+    [['deaf', 'polite', 'calm']],
+    [['calm', 'polite', 'deaf']],
+    [['deaf', 'deaf', 'polite']],
+  ])('in the middle of %j', async (names) => {
+    const run = await start(calls(...names));
+    await noted(run, 'ran', names.length);
+    const open = names.filter((name) => name !== 'calm');
+    expect(await cancelled(run, names)).toEqual(open.map(unknown).sort());
+  });
+
+  test('while one call is executing and one waits for an approval', async () => {
+    const run = await start(calls('guarded', 'polite'));
+    await noted(run, 'ran');
     await eventually(
-      () => Promise.resolve(ledger()),
-      (lines) => lines.length === names.length,
+      () => run.pending(),
+      (items) => items.length === 1,
     );
-    await handle.cancel();
-    const thrown: unknown = await handle.result().catch((error: unknown) => error);
-    const cause = thrown instanceof WorkflowFailedError ? thrown.cause : undefined;
-    expect(cause).toBeInstanceOf(CancelledFailure);
-    const report = JSON.stringify((cause as CancelledFailure).details);
-    for (const name of names.filter((each) => each !== 'calm'))
-      expect(report).toContain(
-        `${name}: stopped with the run; whether it took effect is not known`,
+    expect(await cancelled(run, ['polite'])).toEqual([unknown('polite')]);
+  });
+
+  test('while a slow store has a call between its intent and its start', async () => {
+    const order = randomUUID();
+    const charge = { name: 'charge_irreversible', input: { order } };
+    const run = await start([charge, ...calls('polite')], 'wait:after-intent');
+    await Promise.all([noted(run, 'held'), noted(run, 'ran')]);
+    const lines = cancelled(run, ['polite']);
+    await noted(run, 'told');
+    goOn(run, 0);
+    expect(await lines).toEqual([charge.name, 'polite'].map(unknown));
+    expect(chargesOf(order)).toBe(0);
+  });
+
+  test('while a tool of another run blocks the event loop', async () => {
+    const run = await start(calls('polite', 'deaf'));
+    await noted(run, 'ran', 2);
+    const hog = await start(calls('hog'), 'block:in-hog');
+    await noted(hog, 'held');
+    const lines = [cancelled(run, ['polite', 'deaf']), cancelled(hog, ['hog'])];
+    // The server has given all three calls up, and ends both runs.
+    const [, ofHog] = await Promise.all(lines);
+    expect(await lines[0]).toEqual(['deaf', 'polite'].map(unknown));
+    expect(ofHog).toEqual([unknown('hog')]);
+    goOn(hog, 0);
+    await Promise.all([noted(run, 'ended', 2), noted(hog, 'ended')]);
+  });
+});
+
+describe('two workers', () => {
+  /** The worker that serves; those before it are dead, since a stopped one keeps what it has polled. */
+  async function onlyOne(): Promise<number> {
+    await Promise.all(workers.splice(0, workers.length - 1).map((worker) => worker.kill()));
+    const [only] = workers;
+    if (only === undefined) throw new Error('no worker');
+    return only.pid;
+  }
+
+  const effects = ['irreversible', 'keyed', 'reconcilable'];
+  const charges = ['after-intent', 'executing'].flatMap((point) =>
+    effects.map((effect) => [effect, point] as const),
+  );
+
+  test.each(['stopped', 'blocked by a tool of another run'])(
+    'a worker that is %s loses its calls to the other one, which charges each order once, and starts none when it wakes up',
+    async (how) => {
+      const first = await onlyOne();
+      const orders = charges.map((): string => randomUUID());
+      const runs = await Promise.all(
+        charges.map(([effect, point], index) => {
+          const input = { order: orders[index] ?? '' };
+          return start([{ name: `charge_${effect}`, input }], `wait:${point}`);
+        }),
       );
-    expect(
-      ledger()
-        .map(({ ran }) => ran)
-        .sort(),
-    ).toEqual([...names].sort());
-  },
-);
+      await Promise.all(runs.map((run) => noted(run, 'held')));
+      const hog = how === 'stopped' ? undefined : await start(calls('hog'), 'block:in-hog');
+      if (hog === undefined) process.kill(first, 'SIGSTOP');
+      else await noted(hog, 'held');
+      await startWorker();
+      for (const run of runs) goOn(run, 0);
+      const outcomes = await Promise.all(runs.map((run) => run.outcome()));
+      expect(outcomes.map(({ status }) => status)).toEqual(runs.map(() => 'completed'));
+      if (hog === undefined) process.kill(first, 'SIGCONT');
+      else goOn(hog, 0);
+      const isEnded = (run: RunHandle, all: readonly StallNote[]): boolean =>
+        all.some((note) => note.run === run.runId && note.ended && note.pid === first);
+      await eventually(
+        () => Promise.resolve(notes()),
+        (all) => runs.every((run) => isEnded(run, all)),
+      );
+      const charged = notes().filter((note) => orders.includes(note.charged ?? ''));
+      expect(charged.map(({ charged: order }) => order).sort()).toEqual([...orders].sort());
+      expect(charged.filter(({ pid }) => pid === first)).toEqual([]);
+      await hog?.outcome();
+    },
+  );
+
+  test('a probe that stalls, and is overtaken, starts nothing when it ends', async () => {
+    const order = randomUUID();
+    const call = { name: 'charge_reconcilable', input: { order } };
+    const run = await start([call], 'stop:executing.block:in-probe');
+    const { pid } = await noted(run, 'held');
+    process.kill(pid, 'SIGSTOP');
+    const probing = await noted(run, 'held', 2);
+    goOn(run, 0);
+    process.kill(pid, 'SIGCONT');
+    expect(await run.outcome()).toMatchObject({ status: 'completed' });
+    expect(chargesOf(order)).toBe(1);
+    goOn(run, 1);
+    await eventually(
+      () => Promise.resolve(notes()),
+      (all) =>
+        all.some(({ run: of, ended, pid: by }) => of === run.runId && ended && by === probing.pid),
+    );
+    expect(chargesOf(order)).toBe(1);
+  });
+
+  test('a cancel during a takeover: neither the worker that took over nor the one that wakes up charges', async () => {
+    const order = randomUUID();
+    const name = 'charge_reconcilable';
+    const run = await start([{ name, input: { order } }], 'stop:executing.wait:in-probe');
+    const { pid } = await noted(run, 'held');
+    process.kill(pid, 'SIGSTOP');
+    await noted(run, 'held', 2);
+    const lines = cancelled(run, []);
+    await noted(run, 'told');
+    goOn(run, 1);
+    expect(await lines).toEqual([unknown(name)]);
+    goOn(run, 0);
+    process.kill(pid, 'SIGCONT');
+    await noted(run, 'ended', 2);
+    expect(chargesOf(order)).toBe(0);
+  });
+});
