@@ -241,7 +241,7 @@ describe('two workers', () => {
 
   const effects = ['irreversible', 'keyed', 'reconcilable'];
   const charges = ['after-intent', 'executing'].flatMap((point) =>
-    effects.map((effect) => [effect, point] as const),
+    [...effects, ...effects].map((effect) => [effect, point] as const),
   );
 
   test.each(['stopped', 'blocked by a tool of another run'])(
