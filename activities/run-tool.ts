@@ -254,8 +254,11 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
     () => beat(progress),
     (isGivenUp) =>
       reportingEnd(() =>
-        afterEarlierAttempt(`${input.storeId} ${input.idempotencyKey}`, attempt, (superseded) =>
-          runAttempt(deps, input, { superseded, isGivenUp, lostWorkers, show }),
+        afterEarlierAttempt(
+          `${input.storeId} ${input.idempotencyKey}`,
+          attempt,
+          isGivenUp,
+          (stop) => runAttempt(deps, input, { ...stop, isGivenUp, lostWorkers, show }),
         ),
       ),
   );
@@ -270,7 +273,7 @@ interface AttemptPlace extends AttemptSigns {
 async function runAttempt(
   deps: ActivityDeps,
   input: RunToolInput,
-  { superseded, isGivenUp, lostWorkers, show }: AttemptPlace,
+  { lostWorkers, show, ...signs }: AttemptPlace,
 ): Promise<RunToolResult> {
   const store = storeOf(deps, input.storeId);
   const definition = await loadDefinition(deps, input.definition);
@@ -297,8 +300,8 @@ async function runAttempt(
   const earlier = { record, lost: { count: lostWorkers, max: maxLostWorkers } };
   const running: ExecutionPlace = {
     ...place,
-    superseded,
-    start: startingOwned({ superseded, isGivenUp }, store, record),
+    stopped: signs.stopped,
+    start: startingOwned(signs, store, record),
     progress: (text: unknown) => {
       show(typeof text === 'string' ? sanitizeText(text, { maxChars: previewChars }) : '');
     },

@@ -1,5 +1,5 @@
 /** Attempts of one tool call: counts lost ones, and runs one at a time in this process. */
-import { InfraException } from '../lifecycle/infra-exception';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 
 /** A heartbeat's details of a tool call: its progress, for people, and how many attempts ended by themselves, for the next one. */
@@ -49,10 +49,13 @@ export function countedAttempt(): CountedAttempt {
 
 interface RunningAttempt {
   readonly stop: AbortController;
-  readonly ended: Promise<unknown>;
+  /** A later attempt has come to this process, and takes the result of this one. */
+  isFollowed: boolean;
+  /** Whether no other worker has taken the call over; asked once it is executing. */
+  owns: () => Promise<boolean>;
 }
 
-const running = new Map<string, RunningAttempt>();
+const running = new Map<string, RunningAttempt & { readonly ended: Promise<unknown> }>();
 
 /** Results of ended attempts, in case the server had already given them up. */
 const ended = new Map<string, unknown>();
@@ -69,44 +72,106 @@ function keep(key: string, result: unknown): void {
   }
 }
 
-/** The abort reason when a later attempt starts; not an error of the tool. */
-function superseded(): InfraException {
-  return new InfraException({
-    code: 'worker_lost',
-    message: 'The call was assigned to this worker again because its heartbeat was late.',
-  });
+/** Milliseconds on top of the pause before the next attempt, for it to reach this process. */
+const arrivalMs = 5_000;
+/** Longest pause in milliseconds before an attempt; the first is 1 s, and each is twice the one before (`activity-proxies.ts`). */
+const longestRetryMs = 30_000;
+/** Milliseconds between two looks whether another worker has taken such a call over. */
+const lookEveryMs = 500;
+
+/** Resolves when a call that the server has given up must end, or has. */
+async function lost(attempt: RunningAttempt, number: number, ended: AbortSignal): Promise<void> {
+  const pauseMs = Math.min(1_000 * 2 ** (number - 1), longestRetryMs);
+  const followedUntilMs = performance.now() + pauseMs + arrivalMs;
+  const isOwned = (): Promise<boolean> => attempt.owns().catch(() => true);
+  while ((attempt.isFollowed || performance.now() < followedUntilMs) && (await isOwned())) {
+    if (ended.aborted) return;
+    await sleep(lookEveryMs, undefined, { signal: ended }).catch(() => undefined);
+  }
+}
+
+/**
+ * Stops an attempt when its activity is cancelled, until `ended`.
+ *
+ * Contract: one that the server has given up for a late heartbeat does not stop while it may still be followed in this process,
+ * and no other worker has taken it over: nothing is wrong with a call beside one that blocks the event loop.
+ */
+function stopWhenCancelled(
+  attempt: RunningAttempt,
+  isGivenUp: () => boolean,
+  ended: AbortSignal,
+): void {
+  const context = Context.current();
+  const { cancellationSignal } = context;
+  const stop = (): void => {
+    attempt.stop.abort(cancellationSignal.reason);
+  };
+  const onCancel = (): void => {
+    const { notFound = false, timedOut = false } = context.cancellationDetails ?? {};
+    const isLate = (notFound || timedOut) && isGivenUp();
+    if (isLate) void lost(attempt, context.info.attempt, ended).then(stop);
+    else stop();
+  };
+  if (cancellationSignal.aborted) onCancel();
+  else cancellationSignal.addEventListener('abort', onCancel, { once: true, signal: ended });
+}
+
+/** What an attempt's work gets. */
+export interface AttemptStop {
+  /** Aborted when people, the worker's shutdown or another worker end the call. */
+  readonly stopped: AbortSignal;
+  /** Says how to find out whether the call is still this attempt's, once it is executing. */
+  readonly ownedWhile: (owns: () => Promise<boolean>) => void;
 }
 
 /**
  * Runs an attempt after the earlier one of the same key has ended: a probe or a repeat during a running effect would find
- * nothing and do it twice. The signal stops the earlier attempt.
+ * nothing and do it twice.
  *
- * Contract: this attempt sees everything that the earlier one still records, and a result that was too late for the server,
- * since the tool blocked this process, is given to the next attempt: it would block again. Attempts in other processes are
- * stopped by their own heartbeat, if the tool heeds its signal.
+ * Contract: if the earlier one has a result, it is this one's: the server had given it up too early, since a tool blocked this
+ * process, and to stop it would help nobody. What stops this attempt stops that one. Attempts in other processes are stopped when
+ * they see that they were given up and taken over, if the tool heeds its signal.
  */
 export async function afterEarlierAttempt<Result>(
   key: string,
   attempt: number,
-  work: (isSuperseded: AbortSignal) => Promise<Result>,
+  isGivenUp: () => boolean,
+  work: (stop: AttemptStop) => Promise<Result>,
 ): Promise<Result> {
   const earlier = running.get(key);
   const stop = new AbortController();
+  const isEnded = new AbortController();
+  const mine: RunningAttempt = { stop, isFollowed: false, owns: () => Promise.resolve(true) };
+  stopWhenCancelled(mine, isGivenUp, isEnded.signal);
   const run = async (): Promise<Result> => {
-    earlier?.stop.abort(superseded());
-    await earlier?.ended.catch(() => undefined);
-    // Only this function keeps results, under the key of their one kind of work.
+    if (earlier !== undefined) {
+      earlier.isFollowed = true;
+      stop.signal.addEventListener('abort', () => {
+        earlier.stop.abort(stop.signal.reason);
+      });
+      const hasResult = await earlier.ended.then(
+        () => true,
+        () => false,
+      );
+      // Of the same key, so of the same kind of work.
+      if (hasResult) return earlier.ended as Promise<Result>;
+    }
     if (attempt > 1 && ended.has(key)) return ended.get(key) as Result;
-    const result = await work(stop.signal);
+    const result = await work({
+      stopped: stop.signal,
+      ownedWhile: (owns) => {
+        mine.owns = owns;
+      },
+    });
     keep(key, result);
     return result;
   };
-  const outcome = run();
-  const mine: RunningAttempt = { stop, ended: outcome };
-  running.set(key, mine);
+  const entry = Object.assign(mine, { ended: run() });
+  running.set(key, entry);
   try {
-    return await outcome;
+    return await entry.ended;
   } finally {
-    if (running.get(key) === mine) running.delete(key);
+    isEnded.abort();
+    if (running.get(key) === entry) running.delete(key);
   }
 }

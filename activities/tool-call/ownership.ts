@@ -2,6 +2,7 @@
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { OwnedTool, Store } from '../stores/store';
+import type { AttemptStop } from './attempts';
 
 /** Thrown by an attempt that no longer counts, before it starts anything: the server gives the call to another one. */
 export function lostOwnership(why: string): InfraException {
@@ -12,9 +13,7 @@ export function lostOwnership(why: string): InfraException {
 }
 
 /** An attempt, as it knows itself. */
-export interface AttemptSigns {
-  /** Aborted when a later attempt has come to this process. */
-  readonly superseded: AbortSignal;
+export interface AttemptSigns extends AttemptStop {
   /** Whether the server may have given the attempt up (`withHeartbeat`). */
   readonly isGivenUp: () => boolean;
 }
@@ -31,23 +30,22 @@ export type StartWork = <Result>(work: () => Promise<Result>) => Promise<Result>
  * Errors: `worker_lost` or CancelledFailure if the work was not started; those of the store and of the work.
  */
 export function startingOwned(
-  { superseded, isGivenUp }: AttemptSigns,
+  { stopped, isGivenUp, ownedWhile }: AttemptSigns,
   store: Store,
   owned: OwnedTool | undefined,
 ): StartWork {
   let isUnstarted = owned?.type === 'begun';
   const requireCounted = (): void => {
-    const stopped = interruption();
-    if (stopped !== undefined) throw stopped;
-    superseded.throwIfAborted();
-    if (isGivenUp()) throw lostOwnership('its heartbeat was late');
+    const interrupted = interruption();
+    if (stopped.aborted) throw interrupted ?? stopped.reason;
+    if (interrupted !== undefined || isGivenUp()) throw lostOwnership('its heartbeat was late');
   };
   return async (work) => {
     requireCounted();
     if (owned !== undefined) {
       const { owner, intent } = owned;
-      if (!(await store.moveTool(intent.key, owner, 'executing')))
-        throw lostOwnership('another attempt has taken it over');
+      const moves = (): Promise<boolean> => store.moveTool(intent.key, owner, 'executing');
+      if (!(await moves())) throw lostOwnership('another attempt has taken it over');
       try {
         requireCounted();
       } catch (thrown) {
@@ -56,6 +54,7 @@ export function startingOwned(
         throw thrown;
       }
       isUnstarted = false;
+      ownedWhile(moves);
     }
     return work();
   };

@@ -123,8 +123,8 @@ export interface ExecutionPlace {
   readonly input: RunToolInput;
   readonly workspace: string | undefined;
   readonly progress: (text: string) => void;
-  /** Aborted when a later attempt of the same call has come to this process. */
-  readonly superseded: AbortSignal;
+  /** Aborted when the call must end. */
+  readonly stopped: AbortSignal;
   /** Starts the tool or its probe, if the attempt still owns the call. */
   readonly start: StartWork;
 }
@@ -176,7 +176,7 @@ export function withToolContext<Result>(
 
 async function runInContext<Result>(
   limitMs: number,
-  { store, input, workspace, progress, superseded }: ExecutionPlace,
+  { store, input, workspace, progress, stopped }: ExecutionPlace,
   work: (context: ToolContext) => Promise<Result> | Result,
 ): Promise<Result> {
   const activity = Context.current();
@@ -184,7 +184,7 @@ async function runInContext<Result>(
   const timer = setTimeout(() => {
     deadline.abort(new ToolDeadline(limitMs));
   }, limitMs);
-  const signal = AbortSignal.any([activity.cancellationSignal, deadline.signal, superseded]);
+  const signal = AbortSignal.any([deadline.signal, stopped]);
   const context: ToolContext = {
     toolCallId: input.toolCallId,
     idempotencyKey: input.idempotencyKey,
@@ -241,8 +241,7 @@ export async function executeTool(
     const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
     return { type: 'output', text: outputText(output) };
   } catch (caught) {
-    const interrupted = interruption();
-    if (interrupted !== undefined) throw interrupted;
+    if (place.stopped.aborted) throw interruption() ?? place.stopped.reason;
     const thrown = readable(caught);
     if (thrown instanceof InfraException) throw thrown;
     const error = executionError(tool, place.workspace, thrown, value);

@@ -46,8 +46,7 @@ export async function askProbe(
     if (['applied', 'not-applied', 'unknown'].includes(answer.type)) return answer;
     return { type: 'unknown', evidence: "its probe's answer has no type that is known" };
   } catch (thrown) {
-    const interrupted = interruption();
-    if (interrupted !== undefined) throw interrupted;
+    if (place.stopped.aborted) throw interruption() ?? place.stopped.reason;
     if (thrown instanceof InfraException) throw thrown;
     return { type: 'unknown', evidence: `its probe failed: ${describeThrown(thrown)}` };
   }

@@ -1,5 +1,6 @@
 /** An attempt that no longer owns its call starts nothing, and what nobody started runs, whatever its effect. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ActivityCancellationDetails } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { withHeartbeat } from '../../activities/lifecycle/activity-lifecycle';
@@ -242,4 +243,84 @@ test('an attempt counts as given up from the first gap between its beats that is
     ),
   );
   expect(seen).toEqual([false, true]);
+});
+
+describe('an attempt that still runs when the server has given it up', () => {
+  /** A tool that waits, and heeds its signal; what it waits for, and that signal. */
+  function waiting(effect: Changing) {
+    let end: (result: string) => void = () => undefined;
+    let begin: (signal: AbortSignal) => void = () => undefined;
+    const begun = new Promise<AbortSignal>((resolve) => (begin = resolve));
+    const tool = payTool(effect, ({ signal }) => {
+      begin(signal);
+      return new Promise((resolve, reject) => {
+        end = resolve;
+        signal.addEventListener('abort', () => {
+          reject(new Error('aborted'));
+        });
+      });
+    });
+    return {
+      tool,
+      begun,
+      end: (result: string) => {
+        end(result);
+      },
+    };
+  }
+
+  const notFound = new ActivityCancellationDetails({ notFound: true });
+
+  /** Starts the tool in an attempt whose loop is blocked past its heartbeat, and which the server then does not know any more. */
+  async function givenUp({ tool, begun }: ReturnType<typeof waiting>) {
+    const environment = environmentWith(heartbeatTimeoutMs);
+    const attempt = runPay(tool, stored.store, environment).catch((thrown: unknown) => thrown);
+    const signal = await begun;
+    block(heartbeatTimeoutMs + 50);
+    environment.cancel('NOT_FOUND', notFound);
+    return { attempt, signal };
+  }
+
+  test.each(changing)('gives its result to the next one in its process (%s)', async (effect) => {
+    const slow = waiting(effect);
+    const { attempt, signal } = await givenUp(slow);
+    const next = runPay(slow.tool);
+    await sleep(50);
+    expect(signal.aborted).toBe(false);
+    slow.end('paid once');
+    expect(await next).toMatchObject({ preview: 'paid once' });
+    expect(await attempt).toEqual(await next);
+    expect(events).toEqual([`execute ${key}`]);
+  });
+
+  test('is stopped by what stops the next one', async () => {
+    const slow = waiting('irreversible');
+    const { signal } = await givenUp(slow);
+    const environment = environmentWith(patientMs);
+    const next = runPay(slow.tool, stored.store, environment);
+    await sleep(50);
+    const stopping = new ActivityCancellationDetails({ cancelRequested: true });
+    environment.cancel('CANCELLED', stopping);
+    expect(await next).toMatchObject({ isOutcomeUnknown: true });
+    expect(signal.aborted).toBe(true);
+    expect(events).toEqual([`execute ${key}`]);
+  });
+
+  test('is stopped when another worker has taken the call over', async () => {
+    const slow = waiting('irreversible');
+    const { attempt, signal } = await givenUp(slow);
+    await takeOver();
+    expect(await attempt).toBeInstanceOf(Error);
+    expect(signal.aborted).toBe(true);
+  });
+
+  test('is stopped at once if no heartbeat was late: its run is gone', async () => {
+    const slow = waiting('keyed');
+    const environment = environmentWith(patientMs);
+    const attempt = runPay(slow.tool, stored.store, environment);
+    const signal = await slow.begun;
+    environment.cancel('NOT_FOUND', notFound);
+    expect(signal.aborted).toBe(true);
+    await expect(attempt).rejects.toThrow('CANCELLED');
+  });
 });

@@ -203,35 +203,6 @@ describe('a failure in the middle of a call', () => {
   });
 });
 
-test('a call that comes to the same process again waits for the earlier attempt, which is told to stop', async () => {
-  const applied: string[] = [];
-  let begun: () => void = () => undefined;
-  const hasBegun = new Promise<void>((resolve) => (begun = resolve));
-  const tool = defineTool({
-    ...base,
-    name: 'book',
-    effect: 'reconcilable',
-    execute: (_input, { signal }) =>
-      new Promise((_resolve, reject) => {
-        signal.addEventListener('abort', () => {
-          // The service took the request before it saw that nobody waits for the answer.
-          applied.push('booked');
-          reject(new Error('aborted'));
-        });
-        begun();
-      }),
-    probe: () =>
-      Promise.resolve(
-        applied.length > 0 ? { type: 'applied', output: 'booked' } : { type: 'not-applied' },
-      ),
-  });
-  const earlier = runCall(tool, false).catch((thrown: unknown) => thrown);
-  await hasBegun;
-  expect(await runCall(tool, false)).toMatchObject({ preview: 'booked' });
-  expect(await earlier).toMatchObject({ type: 'worker_lost' });
-  expect(applied).toEqual(['booked']);
-});
-
 test('an output that JSON cannot carry is told as such, never as a failure of a call that took effect', async () => {
   const bigint = await runCall(
     defineTool({ ...base, name: 'pay', execute: () => ({ cents: 1n }) }),
