@@ -20,7 +20,7 @@ export async function withProcessLock<T>(
   waitMs: number,
   work: () => Promise<T>,
 ): Promise<T> {
-  await mkdir(path.dirname(lockFile), { recursive: true });
+  await mkdir(path.dirname(lockFile), { recursive: true, mode: 0o700 });
   const database = new Database(lockFile);
   try {
     await acquire(database, lockFile, waitMs);

@@ -52,7 +52,9 @@ export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Prom
     () => 0,
   );
   const isLong = logBytes > maxLogBytes;
-  const log = await open(plan.logFile, isLong ? 'w' : 'a');
+  const log = await open(plan.logFile, isLong ? 'w' : 'a', 0o600);
+  // The server gives the files beside it the same rights.
+  if (plan.stateFile !== undefined) await (await open(plan.stateFile, 'a', 0o600)).close();
   let child: ChildProcess;
   let ended: string | undefined;
   try {
