@@ -20,9 +20,11 @@ function realPathOf(path: string): string {
   }
 }
 
-/** Whether a real path is protected or lies in a protected folder. */
-export function isProtectedPath(realPath: string): boolean {
-  return [...protectedPaths].some(
-    (path) => realPath === path || realPath.startsWith(path.endsWith(sep) ? path : path + sep),
-  );
+/**
+ * Whether a real path below a real root is protected or lies in a protected folder. A folder that holds the whole root protects
+ * nothing in it but what is named by itself, such as the store's files.
+ */
+export function isProtectedPath(root: string, realPath: string): boolean {
+  const isIn = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(folder + sep);
+  return [...protectedPaths].some((path) => isIn(realPath, path) && !isIn(root, path));
 }

@@ -73,6 +73,13 @@ describe('protected paths', () => {
     await isDenied([() => callTool(listFiles, { path: 'var/state' }, ws.context)]);
   });
 
+  test('a protected folder that holds the workspace hides nothing of it but what is protected by itself', async () => {
+    protectPath(join(ws.root, '..'));
+    protectPath(ws.root);
+    expect(await callTool(readFile, { path: 'src/a.ts' }, ws.context)).toContain('inside');
+    await isDenied(changes('agents.cjs'));
+  });
+
   test('a file that is not there yet is not made', async () => {
     await isDenied([
       () => callTool(writeFile, { path: 'var/state/new/deep.txt', content: 'x' }, ws.context),

@@ -77,6 +77,7 @@ export class SqliteDatabase implements SqlDatabase {
     const database = new SqliteDatabase(file, waitMs);
     database.#makeFile();
     await database.read(() => Promise.resolve());
+    for (const suffix of ['', '-wal', '-shm', '-journal']) protectPath(database.#file + suffix);
     return database;
   }
 
@@ -198,7 +199,6 @@ export class SqliteDatabase implements SqlDatabase {
     } catch {
       // SQLite tries again, and says why it cannot.
     }
-    for (const suffix of ['', '-wal', '-shm', '-journal']) protectPath(this.#file + suffix);
     if (statSync(this.#file, { throwIfNoEntry: false })?.isFile() !== false) return;
     throw storeConfigInvalid(`The store's path ${this.#file} is not a file. Name a file.`);
   }

@@ -16,7 +16,7 @@ protectPath(join(__dirname, '../../..'));
 export function refuseProtectedPlace(root: string, realPath: string): void {
   const inside = pathInside(root, realPath) ?? realPath;
   refuseGitFolder(inside);
-  if (!isProtectedPath(realPath)) return;
+  if (!isProtectedPath(root, realPath)) return;
   throw new ToolError(`"${inside}" belongs to Holdfast itself and may not be used`, {
     code: 'tool_denied',
     hint: 'Use files of the project only.',
