@@ -1,11 +1,11 @@
 /** The only reader of the environment's variables: checked, typed, with errors that name the remedy. */
+import { createHash } from 'node:crypto';
+import { homedir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { defaultTaskQueue } from '../workflows/contract';
 import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
-
-const defaultStateFolder = '.holdfast';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 const secretNames = new Set([
@@ -68,6 +68,7 @@ const schema = z.object({
       error: 'set it to a file path, sqlite:PATH or postgres://user:password@host:5432/database',
     })
     .optional(),
+  HOLDFAST_STATE_DIR: z.string().optional(),
   HOLDFAST_CACHE_DIR: z.string().optional(),
   HOLDFAST_MODEL: modelsSchema.optional(),
   HOLDFAST_LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).optional(),
@@ -77,6 +78,8 @@ const schema = z.object({
   OPENAI_API_KEY: secret.optional(),
   OPENAI_BASE_URL: url.optional(),
   PATH: z.string().optional(),
+  HOME: z.string().optional(),
+  XDG_STATE_HOME: z.string().optional(),
   CI: z.string().optional(),
 });
 
@@ -102,16 +105,15 @@ export function readEnvironment(
 }
 
 function environmentFrom(variables: Variables, directory: string) {
-  const stateDirectory = path.join(directory, defaultStateFolder);
-  const { HOLDFAST_CACHE_DIR: cache = path.join(stateDirectory, 'cache') } = variables;
+  const { stateDirectory, cacheDirectory } = foldersFrom(variables, path.resolve(directory));
   return {
     temporal: temporalFrom(variables),
     taskQueue: variables.HOLDFAST_TASK_QUEUE ?? defaultTaskQueue,
     /** `sqlite:<absolute path>` or `postgres://...`, as `openStore` takes it. */
-    store: storeFrom(variables.HOLDFAST_STORE, directory),
+    store: storeFrom(variables.HOLDFAST_STORE, directory, stateDirectory),
     /** Folder of fetched programs and prebuilt bundles. */
-    cacheDirectory: path.resolve(directory, cache),
-    /** Folder of everything that Holdfast keeps on this machine: `.holdfast` in the working directory. */
+    cacheDirectory,
+    /** Folder of everything that Holdfast keeps on this machine for this working directory, outside of it. */
     stateDirectory,
     /** The variable PATH. */
     searchPath: variables.PATH ?? '',
@@ -125,6 +127,20 @@ function environmentFrom(variables: Variables, directory: string) {
     logLevel: variables.HOLDFAST_LOG_LEVEL ?? 'info',
     ci: variables.CI !== undefined && variables.CI !== 'false',
     ...defined({ buildId: variables.HOLDFAST_BUILD_ID }),
+  };
+}
+
+/** Not in the working directory: that is often an agent's workspace, whose files the agent's programs may change. */
+function foldersFrom(variables: Variables, directory: string) {
+  const { HOME: home = homedir(), XDG_STATE_HOME: stateHome = path.join(home, '.local/state') } =
+    variables;
+  const shared = path.join(stateHome, 'holdfast');
+  const digest = createHash('sha256').update(directory).digest('hex').slice(0, 8);
+  const own = path.join(shared, `${path.basename(directory)}-${digest}`);
+  const { HOLDFAST_STATE_DIR: given, HOLDFAST_CACHE_DIR: cache } = variables;
+  return {
+    stateDirectory: path.resolve(directory, given ?? own),
+    cacheDirectory: path.resolve(directory, cache ?? path.join(given ?? shared, 'cache')),
   };
 }
 
@@ -175,8 +191,8 @@ function shownValue(key: string, value: string): string {
   return JSON.stringify(value.replace(/\/\/[^@/\s]*@/, '//***@').slice(0, 80));
 }
 
-function storeFrom(value: string | undefined, directory: string): string {
-  const location = value ?? path.join(defaultStateFolder, 'holdfast.db');
+function storeFrom(value: string | undefined, directory: string, state: string): string {
+  const location = value ?? path.join(state, 'holdfast.db');
   if (/^postgres(ql)?:/.test(location)) return location;
   return `sqlite:${path.resolve(directory, location.replace(/^sqlite:/, ''))}`;
 }

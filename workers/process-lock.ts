@@ -1,5 +1,5 @@
 /** A lock between processes that the operating system releases when its holder dies. */
-import { mkdir } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'libsql';
@@ -20,7 +20,8 @@ export async function withProcessLock<T>(
   waitMs: number,
   work: () => Promise<T>,
 ): Promise<T> {
-  await mkdir(path.dirname(lockFile), { recursive: true });
+  await mkdir(path.dirname(lockFile), { recursive: true, mode: 0o700 });
+  await (await open(lockFile, 'a', 0o600)).close();
   const database = new Database(lockFile);
   try {
     await acquire(database, lockFile, waitMs);

@@ -183,7 +183,7 @@ async function readCache(cacheFile: string): Promise<string | undefined> {
 }
 
 function isWritable(directory: string): Promise<boolean> {
-  return mkdir(directory, { recursive: true })
+  return mkdir(directory, { recursive: true, mode: 0o700 })
     .then(() => access(directory, constants.W_OK))
     .then(
       () => true,

@@ -109,6 +109,7 @@ export async function startCommandWorld(): Promise<CommandWorld> {
     PATH: searchPath,
     TEMPORAL_ADDRESS: server.address,
     TEMPORAL_NAMESPACE: namespace,
+    HOLDFAST_STATE_DIR: path.join(folder, 'state'),
     HOLDFAST_CACHE_DIR: cacheDirectory,
     HOLDFAST_TASK_QUEUE: uniqueName('cli'),
     HOLDFAST_STORE: stored.file,

@@ -1,4 +1,5 @@
 /** Commands run without a shell, within their time, without the worker's secrets, and leave no process behind. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandWords } from '../../activities/tools/workspace/commands/command-line';
@@ -92,6 +93,20 @@ describe('run_command', () => {
     expect(error.hint).toContain('./node_modules/.bin');
   });
 
+  test('git runs nothing that a bare repository in the workspace names', async () => {
+    const repository = join(ws.root, 'docs');
+    execFileSync('git', ['init', '--quiet', '--bare', repository]);
+    const settings = {
+      'core.bare': 'false',
+      'core.worktree': '.',
+      'core.fsmonitor': 'touch ran; false',
+    };
+    for (const [name, value] of Object.entries(settings))
+      execFileSync('git', ['config', '--file', join(repository, 'config'), name, value]);
+    expect(await run('git status --short', undefined, 'docs')).toContain('safe.bareRepository');
+    expect(existsSync(join(repository, 'ran'))).toBe(false);
+  });
+
   test('passes an allow-list of variables and nothing else', async () => {
     process.env['HOLDFAST_TEST_API_KEY'] = 'sk-ant-worker-secret-1';
     try {
@@ -99,7 +114,7 @@ describe('run_command', () => {
       expect(text).not.toContain('worker-secret');
       expect(text).toContain('EXTRA=yes');
       const names = [...text.matchAll(/^(\w+)=/gm)].map(([, name]) => name);
-      expect(names.filter((name) => /KEY|TOKEN|SECRET|NODE_OPTIONS/.test(name ?? ''))).toEqual([]);
+      expect(names.filter((name) => /(?<!^GIT_CONFIG_)KEY|TOKEN|SECRET|NODE_OPTIONS/.test(name ?? ''))).toEqual([]);
     } finally {
       delete process.env['HOLDFAST_TEST_API_KEY'];
     }

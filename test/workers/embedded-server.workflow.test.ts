@@ -1,6 +1,6 @@
 /** The embedded server: its runs outlive it, one process serves a state file, it dies with its owner if asked to. */
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -50,6 +50,11 @@ it('keeps its runs and its address across SIGKILL', async () => {
   const workflowId = uniqueName('waiting');
   await before.client.start('waiting', { taskQueue: 'nobody', workflowId });
   await before.close();
+  // Goals and arguments are private: no file is open to other users.
+  const files = (await readdir(folder)).map((name) => path.join(folder, name));
+  const modes = await Promise.all(files.map(async (file) => (await stat(file)).mode & 0o077));
+  expect(modes.length).toBeGreaterThan(3);
+  expect(new Set(modes)).toEqual(new Set([0]));
   await first.kill();
   expect(await isAlive(first.pid)).toBe(false);
 

@@ -14,12 +14,15 @@ function faultsOf(source: Record<string, string>): string {
 
 describe('readEnvironment', () => {
   it('has a default for everything that is not a secret', () => {
-    expect(readEnvironment({}, directory)).toEqual({
+    const state = '/home/ann/.local/state/holdfast';
+    const found = readEnvironment({ HOME: '/home/ann' }, directory);
+    const [own = ''] = /app-[0-9a-f]{8}/.exec(found.stateDirectory) ?? [];
+    expect(found).toEqual({
       temporal: { namespace: 'default', tls: false },
       taskQueue: 'holdfast',
-      store: 'sqlite:/srv/app/.holdfast/holdfast.db',
-      stateDirectory: '/srv/app/.holdfast',
-      cacheDirectory: '/srv/app/.holdfast/cache',
+      store: `sqlite:${state}/${own}/holdfast.db`,
+      stateDirectory: `${state}/${own}`,
+      cacheDirectory: `${state}/cache`,
       searchPath: '',
       anthropic: {},
       openai: {},
@@ -41,6 +44,7 @@ describe('readEnvironment', () => {
         TEMPORAL_TLS_CLIENT_KEY_PATH: '/pem/key',
         HOLDFAST_TASK_QUEUE: 'agents',
         HOLDFAST_STORE: 'postgres://u:p@db/holdfast',
+        HOLDFAST_STATE_DIR: '/var/lib/agents',
         HOLDFAST_CACHE_DIR: 'tmp/cache',
         HOLDFAST_MODEL: 'anthropic/claude-x, openrouter/meta/llama-3',
         HOLDFAST_LOG_LEVEL: 'debug',
@@ -67,7 +71,7 @@ describe('readEnvironment', () => {
       },
       taskQueue: 'agents',
       store: 'postgres://u:p@db/holdfast',
-      stateDirectory: '/srv/app/.holdfast',
+      stateDirectory: '/var/lib/agents',
       cacheDirectory: '/srv/app/tmp/cache',
       searchPath: '/bin',
       anthropic: { apiKey: 'a', baseUrl: 'http://127.0.0.1:1' },
@@ -79,6 +83,20 @@ describe('readEnvironment', () => {
       logLevel: 'debug',
       buildId: 'v7',
       ci: true,
+    });
+  });
+
+  it('keeps its state outside the working directory, for each its own, where it is told to', () => {
+    const at = (folder: string, source = {}) =>
+      readEnvironment({ HOME: '/home/ann', ...source }, folder);
+    expect(at('/srv/app').stateDirectory).toBe(at('/srv/app/').stateDirectory);
+    expect(at('/srv/app').stateDirectory).not.toBe(at('/tmp/app').stateDirectory);
+    expect(at('/srv/app', { XDG_STATE_HOME: '/state' }).cacheDirectory).toBe(
+      '/state/holdfast/cache',
+    );
+    expect(at('/srv/app', { HOLDFAST_STATE_DIR: 'var' })).toMatchObject({
+      store: 'sqlite:/srv/app/var/holdfast.db',
+      cacheDirectory: '/srv/app/var/cache',
     });
   });
 

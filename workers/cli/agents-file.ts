@@ -3,6 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { ActivitiesConfig } from '../../activities/index';
+import { protectPath } from '../../activities/lifecycle/protected-paths';
 import { reasonOf, SetupError } from '../setup-error';
 
 /** What an agents' file may export: a worker's configuration but for its store. */
@@ -62,6 +63,7 @@ const examples: { readonly [Name in keyof AgentsFile]-?: string } = {
  * Errors: `SetupError` for a file that cannot be loaded, and as `checkAgentsFile`.
  */
 export async function loadAgentsFile(file: string): Promise<AgentsFile> {
+  protectPath(file);
   return checkAgentsFile(file, await load(file));
 }
 

@@ -19,7 +19,7 @@ export async function openEnvironmentStore({ store }: Pick<Environment, 'store'>
     if (!(thrown instanceof InfraException)) throw thrown;
     const isDown = thrown.failure.code === 'store_unavailable';
     throw new (isDown ? UnreachableError : SetupError)(
-      `${thrown.message} HOLDFAST_STORE names the store (default: .holdfast/holdfast.db).`,
+      `${thrown.message} HOLDFAST_STORE names the store (default: holdfast.db in the state directory, which HOLDFAST_STATE_DIR names).`,
       { cause: thrown },
     );
   }

@@ -1,6 +1,7 @@
 /** A worker in this process, for `run` and `worker`. */
 import type { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index';
+import { protectPath } from '../../activities/lifecycle/protected-paths';
 import { defined } from '../../workflows/core/json';
 import type { Environment } from '../env';
 import { installRuntime } from '../logging';
@@ -30,7 +31,9 @@ export async function createLocalWorker(
   offer: WorkerOffer,
   options: Pick<CreateWorkerOptions, 'taskQueue' | 'shutdownGraceMs'> = {},
 ): Promise<LocalWorker> {
-  const { taskQueue, cacheDirectory, buildId } = environment;
+  const { taskQueue, stateDirectory, cacheDirectory, buildId } = environment;
+  protectPath(stateDirectory);
+  protectPath(cacheDirectory);
   installRuntime(environment.logLevel);
   const store = await openEnvironmentStore(environment);
   try {

@@ -96,7 +96,7 @@ async function checkCliVersion(file: string): Promise<void> {
  */
 async function downloadWithSdk(target: string): Promise<string> {
   const folder = `${target}-sdk`;
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   try {
     const executable = { type: 'cached-download', downloadDir: folder };
     const script =
@@ -133,7 +133,7 @@ function notFound(
 
 async function makeCacheDirectory(directory: string): Promise<void> {
   try {
-    await mkdir(directory, { recursive: true });
+    await mkdir(directory, { recursive: true, mode: 0o700 });
   } catch (thrown) {
     throw new SetupError(
       `The cache folder ${directory} cannot be created: ${reasonOf(thrown)}. Set HOLDFAST_CACHE_DIR to a folder that is writable.`,

@@ -35,6 +35,9 @@ const baseDynamicConfig = { 'history.transferProcessorMaxPollRPS': 2000 } as con
 const maxLogBytes = 10_000_000;
 const pollMs = 25;
 
+/** What the server writes, its user alone reads. The server replaces the shell. */
+const privateScript = 'umask 077; exec "$@"';
+
 /**
  * The watchdog: a background shell that ends the server once the owner is gone, however it went. The server itself
  * replaces the shell, so that its pid is the child's.
@@ -43,7 +46,7 @@ const watchdogScript =
   'server=$$; owner=$1; shift; ' +
   '(while kill -0 "$owner" 2>/dev/null; do kill -0 "$server" 2>/dev/null || exit 0; sleep 1; done; ' +
   'kill "$server" 2>/dev/null) </dev/null >/dev/null 2>&1 & ' +
-  'exec "$@"';
+  privateScript;
 
 /** Starts the server; if it does not serve by the deadline, no process is left. */
 export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Promise<LaunchResult> {
@@ -52,7 +55,7 @@ export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Prom
     () => 0,
   );
   const isLong = logBytes > maxLogBytes;
-  const log = await open(plan.logFile, isLong ? 'w' : 'a');
+  const log = await open(plan.logFile, isLong ? 'w' : 'a', 0o600);
   let child: ChildProcess;
   let ended: string | undefined;
   try {
@@ -88,11 +91,11 @@ export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Prom
 
 function spawnServer(plan: LaunchPlan, logFd: number): ChildProcess {
   const command = [plan.executable, ...serverArguments(plan)];
-  const [file = '', ...args] =
+  const script =
     plan.untilExitOf === undefined
-      ? command
-      : ['/bin/sh', '-c', watchdogScript, 'holdfast', String(plan.untilExitOf), ...command];
-  return spawn(file, args, {
+      ? [privateScript, 'holdfast']
+      : [watchdogScript, 'holdfast', String(plan.untilExitOf)];
+  return spawn('/bin/sh', ['-c', ...script, ...command], {
     stdio: ['ignore', logFd, logFd],
     detached: true,
     env: { HOME: homedir(), PATH: '/usr/local/bin:/usr/bin:/bin' },

@@ -28,7 +28,7 @@ export async function writeRegistration(
   stateFile: string,
   registration: ServerRegistration,
 ): Promise<void> {
-  await writeFile(`${stateFile}.server.json`, JSON.stringify(registration));
+  await writeFile(`${stateFile}.server.json`, JSON.stringify(registration), { mode: 0o600 });
 }
 
 /**

@@ -1,10 +1,11 @@
 /** One connection to a SQLite file that several processes use: opened when needed, dropped after a failure, patient with locks. */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { isAnyArrayBuffer } from 'node:util/types';
 import Database from 'libsql';
 import { InfraException } from '../../lifecycle/infra-exception';
+import { protectPath } from '../../lifecycle/protected-paths';
 import { ensureTables } from '../sql/schema';
 import {
   textOf,
@@ -74,8 +75,9 @@ export class SqliteDatabase implements SqlDatabase {
   /** Opens the store in a file; creates file, directory and tables if they are missing. */
   static async open(file: string, waitMs: number): Promise<SqliteDatabase> {
     const database = new SqliteDatabase(file, waitMs);
-    database.#makeDirectory();
+    database.#makeFile();
     await database.read(() => Promise.resolve());
+    for (const suffix of ['', '-wal', '-shm', '-journal']) protectPath(database.#file + suffix);
     return database;
   }
 
@@ -183,15 +185,21 @@ export class SqliteDatabase implements SqlDatabase {
     return storeMismatch(this.label, reason, 'Put the former file back, or restart the worker.');
   }
 
-  #makeDirectory(): void {
+  /** Transcripts are private: nobody else reads a new file, nor the files that SQLite puts beside it with the same rights. */
+  #makeFile(): void {
     const directory = path.dirname(this.#file);
     try {
-      mkdirSync(directory, { recursive: true });
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
     } catch (error) {
       const reason = `the directory ${directory} cannot be created (${errorCode(error)})`;
       throw storeUnavailable(this.label, reason, 'Choose a path that can be written.', error);
     }
-    if (!existsSync(this.#file) || statSync(this.#file).isFile()) return;
+    try {
+      closeSync(openSync(this.#file, 'a', 0o600));
+    } catch {
+      // SQLite tries again, and says why it cannot.
+    }
+    if (statSync(this.#file, { throwIfNoEntry: false })?.isFile() !== false) return;
     throw storeConfigInvalid(`The store's path ${this.#file} is not a file. Name a file.`);
   }
 

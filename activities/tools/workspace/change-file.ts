@@ -1,11 +1,17 @@
-/** Changes files of a workspace: one change at a time, outside git's own folder, each file replaced whole or not at all. */
+/** Changes files of a workspace: one change at a time, outside protected places, each file replaced whole or not at all. */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { lstat, open, rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
-import type { ToolContext } from '../tool';
-import { refuseGitFolder } from '../workspace-path';
+import type { ApprovalContext, ToolContext } from '../tool';
+import { pathParts } from '../workspace-path';
 import { explainingPath } from './path-errors';
+import {
+  refuseHiddenRun,
+  refuseRepository,
+  refuseRepositoryHead,
+  runsLater,
+} from './protected-places';
 import {
   entryPath,
   errorCode,
@@ -19,8 +25,22 @@ import type { Place, PlaceOptions } from './workspace-root';
 /** Input of a tool that takes one file. */
 export const pathInput = z.string().min(1).describe('Full path relative to the workspace root.');
 
+/** A person sees changes of files that programs run later. What is no path in the workspace is refused without a person. */
+function asksFirst({ path }: { readonly path: string }, { workspace }: ApprovalContext): boolean {
+  try {
+    return workspace !== undefined && runsLater(pathParts(workspace, path));
+  } catch {
+    return false;
+  }
+}
+
 /** What the tools that change one file have in common. */
-export const changesOneFile = { effect: 'reconcilable', label: 'path', editsFile: 'path' } as const;
+export const changesOneFile = {
+  effect: 'reconcilable',
+  label: 'path',
+  editsFile: 'path',
+  approval: asksFirst,
+} as const;
 
 /** Changes in progress, by workspace: the tool calls of an iteration run in parallel. */
 const tails = new Map<string, Promise<unknown>>();
@@ -40,7 +60,7 @@ async function afterOthers<Result>(root: string, change: () => Promise<Result>):
 /**
  * Runs a change of one file when all earlier changes in the workspace have settled.
  *
- * Errors: as `explainingPath`; `ToolError` `tool_denied` for git's own folder; those of `change`.
+ * Errors: as `explainingPath`; `ToolError` `tool_denied` for protected places; those of `change`.
  */
 export function changeFile<Result>(
   path: string,
@@ -50,7 +70,8 @@ export function changeFile<Result>(
 ): Promise<Result> {
   const root = workspaceOf(context);
   const changePlace = async (place: Place): Promise<Result> => {
-    refuseGitFolder(place.path);
+    refuseHiddenRun(pathParts(root, path), place.path);
+    await refuseRepository(root, place.folder.path);
     return change(place);
   };
   return explainingPath(path, context, () =>
@@ -88,6 +109,7 @@ export async function writeAtomically(
   { folder, name }: Place,
   { bytes, mode, key, version }: AtomicWrite,
 ): Promise<boolean> {
+  refuseRepositoryHead(name, bytes);
   const digest = createHash('sha256').update(`${key}\0${name}`).digest('hex').slice(0, 16);
   const target = entryPath(folder, name);
   const temporary = entryPath(folder, temporaryName(digest));

@@ -16,7 +16,7 @@ const marks = { file: '', folder: '/', link: ' (link)', 'ignored-folder': '/ (co
 export const listFiles: Tool = defineTool({
   name: 'list_files',
   description:
-    'Lists files and folders of the workspace, one full relative path per line. Generated folders (node_modules, .git, dist, …) are listed, but not their contents unless you ask for them.',
+    'Lists files and folders of the workspace, one full relative path per line. Generated folders (node_modules, dist, …) are listed, but not their contents unless you ask for them.',
   input: z.object({
     path: z
       .string()
@@ -29,7 +29,7 @@ export const listFiles: Tool = defineTool({
     include_ignored: z
       .boolean()
       .default(false)
-      .describe('Also enter node_modules, .git, dist and the like. Default: false.'),
+      .describe('Also enter node_modules, dist and the like. Default: false.'),
   }),
   effect: 'read',
   label: 'path',

@@ -106,7 +106,7 @@ export const searchFiles: Tool = defineTool({
     include_ignored: z
       .boolean()
       .default(false)
-      .describe('Also search node_modules, .git, dist, and similar folders.'),
+      .describe('Also search node_modules, dist, and similar folders.'),
   }),
   effect: 'read',
   label: 'query',

@@ -3,6 +3,7 @@ import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { ToolContext } from '../tool';
+import { ToolError } from '../tool-error';
 import { errorCode, isTemporaryName, withFolder, workspaceOf } from './workspace-root';
 
 /** Folders that are skipped unless asked for: written by programs, and large. */
@@ -56,6 +57,11 @@ async function entriesOf(
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
+/** A folder that cannot be opened, or is protected. */
+function isSkippable(thrown: unknown): boolean {
+  return errorCode(thrown) !== undefined || thrown instanceof ToolError;
+}
+
 /**
  * Yields entries below a folder of the workspace, breadth first, sorted within each folder; ends after 50,000 entries.
  *
@@ -75,7 +81,7 @@ export async function* walkFiles(
     try {
       entries = await entriesOf(workspaceOf(context), folder, includeIgnored);
     } catch (thrown) {
-      if (folder === from || errorCode(thrown) === undefined) throw thrown;
+      if (folder === from || !isSkippable(thrown)) throw thrown;
     }
     for (const entry of entries) {
       seen += 1;

@@ -14,6 +14,7 @@ import {
   refuseGitFolder,
   relativePathHint,
 } from '../workspace-path';
+import { refuseProtectedPlace } from './protected-places';
 
 /**
  * Absolute path of the run's workspace.
@@ -105,6 +106,7 @@ async function openInside(root: string, path: string): Promise<OpenFolder> {
     const opened = await (descriptorFolder === undefined ? realpath : readlink)(place);
     const inside = pathInside(root, opened);
     if (inside === undefined) throw leadsOut(relative(root, path));
+    refuseProtectedPlace(root, opened);
     return { handle, path: inside, place };
   } catch (thrown) {
     await handle.close();
@@ -162,7 +164,7 @@ export interface PlaceOptions {
  *
  * Contract: the folder is below the root, whatever is renamed or linked in the meantime (with `/proc`; elsewhere only `openFile`
  * notices a swap within the call). It is closed when `use` has settled.
- * Errors: `ToolError` `invalid_params` for paths and links that lead out; `InfraException` `workspace_missing`; system errors as
+ * Errors: `ToolError` `invalid_params` for paths and links that lead out, `tool_denied` for protected places; `InfraException` `workspace_missing`; system errors as
  * they are.
  */
 export async function withPlace<Result>(
@@ -176,6 +178,7 @@ export async function withPlace<Result>(
   const folder = await openFolder(real, isRoot ? real : dirname(entry), createFolders);
   const name = isRoot ? '.' : basename(entry);
   try {
+    refuseProtectedPlace(real, join(real, folder.path, name));
     return await use({ folder, name, path: posix.join(folder.path, name) });
   } finally {
     await folder.handle.close();

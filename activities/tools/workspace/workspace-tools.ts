@@ -17,21 +17,30 @@ export interface WorkspaceToolsOptions {
   readonly commands?: RunCommandOptions | false;
   /** Calls per run, by tool. Defaults: R-GUARD-4. */
   readonly maxCalls?: Readonly<Record<string, number>>;
-  /** Tools that need a person's approval. */
+  /** Tools that need a person's approval for every call. */
   readonly approval?: readonly ('edit_file' | 'write_file' | 'delete_file')[];
+  /**
+   * A person approves changes of files that programs run later without being asked: hooks, CI jobs, configuration of editors,
+   * shells and package managers, installed packages. Default true.
+   */
+  readonly asksFirst?: boolean;
 }
 
 /**
  * `list_files`, `search_files`, `read_file`, `edit_file`, `write_file`, `delete_file`, `run_command`.
  *
- * Contract: all but `run_command` stay inside the run's workspace, links included.
+ * Contract: all but `run_command` stay inside the run's workspace, links included, and out of git's own folders, Holdfast's state,
+ * store, agents' file and code.
  */
 export function workspaceTools(options: WorkspaceToolsOptions = {}): readonly Tool[] {
   const changing = options.isReadOnly === true ? [] : [editFile, writeFile, deleteFile];
   const commands = options.commands === false ? [] : [runCommand(options.commands)];
   const asks: ReadonlySet<string> = new Set(options.approval ?? []);
+  const asksFirst = options.asksFirst ?? true;
   return [listFiles, searchFiles, readFile, ...changing, ...commands].map((tool) => ({
     ...tool,
+    ...(!asksFirst &&
+      changing.includes(tool) && { approval: 'never' as const, needsApproval: () => false }),
     maxCalls: options.maxCalls?.[tool.name] ?? tool.maxCalls,
     ...(asks.has(tool.name) && { approval: 'always' as const, needsApproval: () => true }),
   }));

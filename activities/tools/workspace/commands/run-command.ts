@@ -28,13 +28,16 @@ export interface RunCommandOptions extends Pick<ToolDefinition, 'approval' | 'ma
 /** Variables that pass from the worker to commands: what programs need to run, and none of the worker's secrets. */
 const passedNames = 'PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE TZ TMPDIR SystemRoot'.split(' ');
 
-/** No colors, no questions, no pager. */
+/** No colors, no questions, no pager, and no git repository but one in a `.git`: its config would run programs. */
 const fixedEnvironment = {
   TERM: 'dumb',
   NO_COLOR: '1',
   CI: '1',
   GIT_TERMINAL_PROMPT: '0',
   PAGER: 'cat',
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'safe.bareRepository',
+  GIT_CONFIG_VALUE_0: 'explicit',
 };
 
 function commandEnvironment(added: Readonly<Record<string, string>>): Record<string, string> {
