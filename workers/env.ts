@@ -18,7 +18,7 @@ const secretNames = new Set([
 const address = z
   .string()
   .regex(/^(\[[0-9a-fA-F:]+\]|[^\s:/]+):\d{1,5}$/, 'set it to host:port, such as localhost:7233')
-  .refine((value) => !(Number(/\d+$/.exec(value)?.[0]) > 65_535), {
+  .refine((value) => !(Number(/\d{1,5}$/.exec(value)?.[0]) > 65_535), {
     error: 'the port is at most 65535',
   });
 const url = z

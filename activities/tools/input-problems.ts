@@ -122,7 +122,7 @@ function alternativeProblems(
   const isElsewhere = (problems: readonly InputProblem[]): boolean =>
     problems.some((problem) => problem.path !== path);
   if (!tried.some(isElsewhere)) {
-    const expected = tried.flat().map(({ text }) => /expected (.+?), received/.exec(text)?.[1]);
+    const expected = tried.flat().map(({ text }) => /expected (.{1,200}?), received/.exec(text)?.[1]);
     const names = new Set(expected.filter((name) => name !== undefined));
     return [expectedProblem(path, [...names].join(' or '), data)];
   }

@@ -35,7 +35,7 @@ const lastPart = (path: string): string =>
 
 function relativePaths(text: string, root: string | undefined): string {
   let clean = text;
-  const base = root?.replace(/[\\/]+$/, '') ?? '';
+  const base = root?.replace(/(?<![\\/])[\\/]+$/, '') ?? '';
   if (base.length > 1) {
     const below = new RegExp(
       `(?<![\\w.~/-])(?:file://)?(?:/private)?${literalPattern(base)}(?:(/)(?=([\\w.@~+-])?)|(?![\\w.-]))`,

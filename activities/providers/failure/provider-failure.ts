@@ -183,7 +183,7 @@ function clean(text: string, apiKey: string | undefined): string {
         /(api[- ]?key(?: provided)?:\s*)(?!\[redacted\])(.+?)(?=\.\s|\.?$)/gi,
         `$1${redactionMark}`,
       )
-      .replace(/[^\s"'`]*\*{3,}[^\s"'`,.]*/g, redactionMark),
+      .replace(/(?<![^\s"'`])[^\s"'`]*?\*{3}[^\s"'`]*(?<![,.])/g, redactionMark),
   );
 }
 

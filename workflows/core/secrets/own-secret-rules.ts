@@ -33,17 +33,38 @@ const privateKeys: readonly RegExp[] = [
   /\bPuTTY-User-Key-File-\d(?:(?!PuTTY-User-Key-File)[^]){0,20000}?Private-MAC: ?[0-9a-f]+/g,
 ];
 
-/** The same, cut off before the last line or behind the first one. */
+const base64 = '[A-Za-z0-9+/=]';
+/** Ends of a line, also as JSON writes them. */
+const lineEnd = '(?:\\s|\\\\[rn])';
+/** What programs put in front of a line: `> `, `12:`, `file:12:`. The `+` of a diff is a letter of the alphabet. */
+const inFront = '(?:[>|#*][ \\t]?|\\d{1,6}[:\\t|][ \\t]?|[\\w./-]{1,100}:\\d{1,6}[:-][ \\t]?)?';
+const keyLines = `(?:${lineEnd}{1,8}${inFront}${base64}{16,200})`;
+/** Lines between the armor and the key: `Proc-Type: 4,ENCRYPTED`, `Version: GnuPG`. */
+const armorHeaders = `(?:(?:\\r?\\n|(?:\\\\r)?\\\\n)${inFront}[A-Z][A-Za-z-]{2,20}: [^\\r\\n\\\\]{1,200})`;
+
+/** The same, cut off before the last line or behind the first one, or the first lines of one in DER alone. */
 const cutPrivateKeys: readonly RedactionRule[] = [
   afterPrefix(
-    /(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)(?:(?:\s|\\[rn]){0,8}[A-Za-z0-9+/=]{16,200})+/g,
+    new RegExp(
+      `(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)${armorHeaders}{0,8}(?:${keyLines}|${base64}{16,200})+`,
+      'g',
+    ),
   ),
   {
-    pattern:
-      /(?:[A-Za-z0-9+/=]{16,200}(?:\s|\\[rn]){1,8})+[A-Za-z0-9+/=]{0,200}(?:\s|\\[rn]){0,8}(-----END [A-Z0-9 ]{0,40}PRIVATE KEY)/g,
+    // Begins where no further line stands in front: every line is read once.
+    pattern: new RegExp(
+      `(?<=^|[\\s"'\`,(=]|\\\\[rn])(?<!${base64}{16}${lineEnd}{1,8}${inFront})(?:${inFront}${base64}{16,}${lineEnd}{1,8})+(?:${inFront}${base64}{1,200})?${lineEnd}{0,8}(${inFront}-----END [A-Z0-9 ]{0,40}PRIVATE KEY)`,
+      'g',
+    ),
     replacement: `${redactionMark}$1`,
     needs: '-----END ',
   },
+  whole(
+    new RegExp(
+      `\\bMII[A-Za-z0-9+/]{2}(?:IBAAKCA|IBADANBgkqhkiG9w0BAQEFAASC)${base64}{16,200}${keyLines}*`,
+      'g',
+    ),
+  ),
 ];
 
 /** Tokens that their issuers gave a recognizable prefix. */
