@@ -112,7 +112,9 @@ function wordsOf(text: string): readonly string[] {
   return text
     .slice(0, searchedChars)
     .split(/[\s"'`<>()[\]{},;|=]+/)
-    .map((word) => word.replace(/(?<=\w)(?::\d{1,7}){1,2}:?.*$/, '').replace(/(?<![.:!?])[.:!?]+$/, ''))
+    .map((word) =>
+      word.replace(/(?<=\w)(?::\d{1,7}){1,2}:?.*$/, '').replace(/(?<![.:!?])[.:!?]+$/, ''),
+    )
     .filter((word) => word !== '');
 }
 

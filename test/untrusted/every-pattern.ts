@@ -40,8 +40,8 @@ function literalsIn(file: string): readonly FoundPattern[] {
   return found;
 }
 
-/** Patterns that modules make of texts while they load; those made for one call stand in `madeOfTexts`. */
-function constructedIn(files: readonly string[]): readonly FoundPattern[] {
+/** Patterns that modules make of texts while they load, by way of our code alone. */
+async function constructedIn(files: readonly string[]): Promise<readonly FoundPattern[]> {
   const found: FoundPattern[] = [];
   const Plain = globalThis.RegExp;
   globalThis.RegExp = new Proxy(Plain, {
@@ -56,7 +56,7 @@ function constructedIn(files: readonly string[]): readonly FoundPattern[] {
     },
   });
   try {
-    for (const file of files) require(path.join(root, file));
+    for (const file of files) await import(path.join(root, file));
   } finally {
     globalThis.RegExp = Plain;
   }
@@ -64,12 +64,12 @@ function constructedIn(files: readonly string[]): readonly FoundPattern[] {
 }
 
 /** All of them, no two alike. */
-export function everyPattern(): readonly FoundPattern[] {
+export async function everyPattern(): Promise<readonly FoundPattern[]> {
   const files = folders.flatMap(filesIn);
   const pure = files.filter((file) => /^(?:workflows\/core|activities)\//.test(file));
   const all = [
     ...files.flatMap(literalsIn),
-    ...constructedIn(pure),
+    ...(await constructedIn(pure)),
     ...gitleaks.rules.map(({ id, pattern }) => ({
       place: `gitleaks ${id}`,
       pattern: new RegExp(pattern, 'g'),

@@ -5,7 +5,7 @@ import { RegExpParser } from '@eslint-community/regexpp';
 type Element = AST.Element | AST.QuantifiableElement;
 
 /** Characters of which a class is sampled; one of each kind that patterns tell apart. */
-const candidates = [...'a0A_- /"=.\n:\\+\'<|,({[@&%\u200d\u{1d173}\u0080\u2028'];
+const candidates = Array.from('a0A_- /"=.\n:\\+\'<|,({[@&%\u200d\u{1d173}\u0080\u2028');
 /** Least that a repetition allows to be worth filling. */
 const repeatedOften = 8;
 
@@ -39,7 +39,8 @@ function sample(element: Element, flags: string, variant: number): string {
       return element.kind === 'lookbehind' && !element.negate
         ? sampleAll(element.alternatives[0]?.elements ?? [], flags, variant)
         : '';
-    default:
+    case 'Backreference':
+    case 'ExpressionCharacterClass':
       return '';
   }
 }

@@ -6,7 +6,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { packageVersion } from '../../lifecycle/package-version';
 import type { HttpServer, StdioServer } from './mcp-options';
-import { redactText } from '../../../workflows/core/secrets/redact';
+import { sanitizeText } from '../../untrusted/sanitizer';
 
 /** Milliseconds to connect and to list the tools. */
 const connectTimeoutMs = 30_000;
@@ -38,9 +38,7 @@ function notReached(name: string, thrown: unknown): InfraException {
   return new InfraException(
     {
       code: 'tool_infrastructure',
-      message: redactText(
-        `MCP server "${name}" cannot be reached: ${reason.slice(0, 300)}. Check its command or URL on the worker's machine.`,
-      ),
+      message: `MCP server "${name}" cannot be reached: ${sanitizeText(reason, { maxChars: 300 })}. Check its command or URL on the worker's machine.`,
     },
     { cause: thrown },
   );
