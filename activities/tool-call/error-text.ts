@@ -1,6 +1,7 @@
 /** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
 import { parsedJson } from '../providers/untrusted-json';
 import { failureMessageChars } from '../../workflows/core/limits';
+import { sanitizeText } from '../untrusted/sanitizer';
 
 /** Levels of causes and of nested responses that are read. */
 const deepest = 5;
@@ -10,6 +11,8 @@ const mostErrors = 3;
 const answerBytes = 64 * 1024;
 /** Characters of the end of stderr. */
 const stderrChars = 300;
+/** Characters in front of them that are sanitized with them. */
+const marginChars = 4_096;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -72,6 +75,12 @@ function causesOf(thrown: Error): readonly unknown[] {
   return [...listed.slice(0, mostErrors), ...(cause === undefined ? [] : [cause])];
 }
 
+/** The end of a text, sanitized before it is cut. */
+function endOf(text: string): string {
+  const maxChars = stderrChars + marginChars;
+  return sanitizeText(text.slice(-maxChars), { maxChars }).slice(-stderrChars);
+}
+
 function textOf(thrown: unknown, depth: number): string {
   if (!(thrown instanceof Error)) {
     const words = wordsIn(thrown);
@@ -86,7 +95,7 @@ function textOf(thrown: unknown, depth: number): string {
   if (status !== undefined && !parts.join().includes(String(status))) add(`status ${status}`);
   add(answerOf(fields));
   const { stderr } = fields;
-  if (typeof stderr === 'string') add(stderr.trim().slice(-stderrChars));
+  if (typeof stderr === 'string') add(endOf(stderr.trim()));
   if (depth < deepest) for (const cause of causesOf(thrown)) add(textOf(cause, depth + 1));
   return parts.join(': ');
 }

@@ -4,7 +4,7 @@ import type { InfraError } from '../../../workflows/core/failure';
 import { defined } from '../../../workflows/core/json';
 import { failureMessageChars } from '../../../workflows/core/limits';
 import { InfraException } from '../../lifecycle/infra-exception';
-import { redactText } from '../../../workflows/core/secrets/redact';
+import { withoutSecrets } from '../../untrusted/known-secrets';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
@@ -177,7 +177,7 @@ function clean(text: string, apiKey: string | undefined): string {
     .trim();
   const withoutKey =
     apiKey === undefined || apiKey.length < 4 ? oneLine : oneLine.replaceAll(apiKey, redactionMark);
-  return redactText(
+  return withoutSecrets(
     withoutKey
       .replace(
         /(api[- ]?key(?: provided)?:\s*)(?!\[redacted\])(.+?)(?=\.\s|\.?$)/gi,

@@ -6,6 +6,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { packageVersion } from '../../lifecycle/package-version';
 import type { HttpServer, StdioServer } from './mcp-options';
+import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import { sanitizeText } from '../../untrusted/sanitizer';
 
 /** Milliseconds to connect and to list the tools. */
@@ -19,6 +20,7 @@ export interface McpConnection {
 }
 
 function transportTo(server: StdioServer | HttpServer): Transport {
+  rememberSecretsOf(server.type === 'stdio' ? server.env : server.headers);
   if (server.type === 'stdio') {
     return new StdioClientTransport({
       command: server.command,

@@ -41,7 +41,7 @@ const loneSurrogates = /\p{Surrogate}/gu;
 export function stripHidden(text: string): string {
   return text
     .replace(loneSurrogates, '\ufffd')
-    .replace(terminalSequences, '')
     .replace(lineEnds, '\n')
+    .replace(terminalSequences, (sequence) => '\n'.repeat(sequence.split('\n').length - 1))
     .replace(hiddenCharacters, '');
 }
