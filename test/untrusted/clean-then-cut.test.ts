@@ -92,6 +92,15 @@ describe('a file', () => {
     remove();
   });
 
+  test.each(keys)('%s, read from its second line or its middle', async (_name, key) => {
+    const { context, remove } = makeWorkspace({ 'key.txt': `${key}\n` });
+    for (const start of [2, Math.ceil(key.split('\n').length / 2)]) {
+      const answer = await callTool(readFile, { path: 'key.txt', start_line: start }, context);
+      expect(leakedOf(key, answer)).toEqual([]);
+    }
+    remove();
+  });
+
   test('read in its middle, far behind other lines', async () => {
     const long = `${'line\n'.repeat(40_000)}${text}${'line\n'.repeat(40_000)}`;
     const { context, remove } = makeWorkspace({ 'long.txt': long });
