@@ -40,6 +40,8 @@ const more: readonly (readonly [text: string, secret: string])[] = [
     `client-key-data: ${Buffer.from(`-----BEGIN RSA PRIVATE KEY-----\n${body}`).toString('base64')}`,
     'UFJJVkFURSBLRV',
   ],
+  ['a:\n  db_password: correct-horse-battery\n', 'correct-horse-battery'],
+  ['a:\npassword: correcthorsebatterystaple\n', 'correcthorsebattery'],
   [`root:$6$saltsalt$${body}${body}${body}:19000:0:99999:7:::`, body],
 ];
 
