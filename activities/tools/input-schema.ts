@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
 
 /** Names of properties that Anthropic accepts; OpenAI takes more. */
-const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;
+export const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 /** Keywords that both vendors refuse at the top level, where only a plain object is allowed. */
 const refusedAtTop = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if'] as const;

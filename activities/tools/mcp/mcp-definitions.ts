@@ -4,7 +4,7 @@ import type { Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
 import { sanitizeText } from '../../untrusted/sanitizer';
 import { maxDescriptionChars } from '../define-tool';
-import { isJsonObject } from '../input-schema';
+import { isJsonObject, propertyName } from '../input-schema';
 
 /** Characters of a tool's own name; the protocol recommends at most 128. */
 const maxNameChars = 128;
@@ -45,6 +45,13 @@ function cleanSchema(value: JsonValue): JsonValue {
   return Object.fromEntries(entries.map(([key, inner]) => [key, cleanSchema(inner)]));
 }
 
+/** Leaves out required names that no vendor accepts: a refusal would repeat them to the model, as orders in plain words. */
+function withoutOddNames(key: string, value: unknown): unknown {
+  const isAccepted = (name: unknown): boolean =>
+    typeof name === 'string' && propertyName.test(name);
+  return key === 'required' && Array.isArray(value) ? value.filter(isAccepted) : value;
+}
+
 /** The definition, or in words why it cannot be used. */
 function definitionOf(listed: unknown): McpDefinition | string {
   try {
@@ -59,7 +66,7 @@ function definitionOf(listed: unknown): McpDefinition | string {
     const json = JSON.stringify(tool.inputSchema);
     if (json.length > maxSchemaChars)
       return `its schema has ${json.length} characters, more than ${maxSchemaChars}`;
-    const schema = JSON.parse(json) as JsonObject;
+    const schema = JSON.parse(json, withoutOddNames) as JsonObject;
     const shownSchema = cleanSchema(schema) as JsonObject;
     return { tool, description: clean(description).trim(), schema, shownSchema };
   } catch {
