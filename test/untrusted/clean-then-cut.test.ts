@@ -77,52 +77,52 @@ describe('a file', () => {
   const files = { 'k.pem': text, 'src/a.ts': 'one\ntoken = "x"\nneedle\n' };
 
   test('read from any line, in any number, gives no line of a key, and the numbers hold', async () => {
-    const { context, remove } = makeWorkspace(files);
+    const ws = makeWorkspace(files);
     const total = text.split('\n').length - 1;
     for (let start = 1; start <= total; start += 1) {
       for (const count of [1, 7, 2_000]) {
         const input = { path: 'k.pem', start_line: start, max_lines: count };
-        const answer = await callTool(readFile, input, context);
+        const answer = await callTool(readFile, input, ws.context);
         expect(leakedOf(rsa, answer)).toEqual([]);
         const last = Math.min(total, start + count - 1);
         expect(answer.split('\n')[0]).toBe(`k.pem, lines ${start}-${last} of ${total}:`);
         if (last === total) expect(answer.split('\n').at(-1)).toBe('after the key');
       }
     }
-    remove();
+    ws.remove();
   });
 
   test.each(keys)('%s, read from its second line or its middle', async (_name, key) => {
-    const { context, remove } = makeWorkspace({ 'key.txt': `${key}\n` });
+    const ws = makeWorkspace({ 'key.txt': `${key}\n` });
     for (const start of [2, Math.ceil(key.split('\n').length / 2)]) {
-      const answer = await callTool(readFile, { path: 'key.txt', start_line: start }, context);
+      const answer = await callTool(readFile, { path: 'key.txt', start_line: start }, ws.context);
       expect(leakedOf(key, answer)).toEqual([]);
     }
-    remove();
+    ws.remove();
   });
 
   test('read in its middle, far behind other lines', async () => {
     const long = `${'line\n'.repeat(40_000)}${text}${'line\n'.repeat(40_000)}`;
-    const { context, remove } = makeWorkspace({ 'long.txt': long });
+    const ws = makeWorkspace({ 'long.txt': long });
     const input = { path: 'long.txt', start_line: 40_010, max_lines: 60 };
-    const answer = await callTool(readFile, input, context);
+    const answer = await callTool(readFile, input, ws.context);
     expect(leakedOf(rsa, answer)).toEqual([]);
     const place = 40_000 + text.split('\n').length - 1;
     expect(answer.split('\n')[place - 40_010 + 1]).toBe('after the key');
-    remove();
+    ws.remove();
   });
 
   test('searched by any pattern gives no line of a key, and tells nothing of it', async () => {
-    const { context, remove } = makeWorkspace({ ...files, 'e.env': `API_KEY=${value}\n` });
+    const ws = makeWorkspace({ ...files, 'e.env': `API_KEY=${value}\n` });
     const search = (query: string, regex = true) =>
-      callTool(searchFiles, { query, regex }, context);
+      callTool(searchFiles, { query, regex }, ws.context);
     expect(leakedOf(rsa, await search('.'))).toEqual([]);
     expect(await search('after|needle')).toMatch(/k\.pem:\d+: after the key\nsrc\/a\.ts:3: needle/);
     expect(await search('API_KEY=Xk29')).toBe('Nothing matches.');
     expect(await search(value, false)).toBe('Nothing matches.');
     const line = rsa.split('\n')[5] ?? '';
     expect(await search(line.slice(0, 20), false)).toBe('Nothing matches.');
-    remove();
+    ws.remove();
   });
 });
 
@@ -132,7 +132,7 @@ describe('the output of a program', () => {
   test('leaves no half of a token at the place where it is cut', () => {
     for (let shift = 0; shift < token.length; shift += 3) {
       const spool = new OutputSpool(1_000);
-      const before = `${'a\n'.repeat(600)}`.slice(0, 1_000 - shift);
+      const before = 'a\n'.repeat(600).slice(0, 1_000 - shift);
       spool.write(Buffer.from(`${before}${token} ${'b\n'.repeat(100_000)}`));
       expect(spool.text()).not.toMatch(/aB3dE6|sT1vW4/);
       const late = new OutputSpool(1_000);

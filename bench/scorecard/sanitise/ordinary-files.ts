@@ -1,4 +1,4 @@
-/** Ordinary files in which secrets are looked for in vain: source, docs and data of the installed packages and of this one. */
+/** Ordinary files that should hold no secrets: source, docs and data of the installed packages and of this one. */
 import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { redactText } from '../../../workflows/core/secrets/redact';

@@ -7,9 +7,10 @@ const lineEndsIn = (text: string): number => text.split('\n').length - 1;
 
 /** The text without what a rule takes. A secret of several lines leaves their ends, so that lines keep their numbers. */
 function redactBy({ pattern, replacement }: RedactionRule, text: string): string {
-  return text.replace(pattern, (secret: string, ...groups: readonly unknown[]) => {
-    const kept = replacement.replace(/\$([12])/g, (_group, place: string) =>
-      String(groups[Number(place) - 1] ?? ''),
+  return text.replace(pattern, (secret: string, ...groups: readonly (string | undefined)[]) => {
+    const kept = replacement.replace(
+      /\$([12])/g,
+      (_group, place: string) => groups[Number(place) - 1] ?? '',
     );
     const lost = lineEndsIn(secret) - lineEndsIn(kept);
     return lost === 0 ? kept : kept.replace(redactionMark, redactionMark + '\n'.repeat(lost));
