@@ -38,7 +38,7 @@ function wordsIn(value: unknown, depth = 0): string {
   if (typeof value === 'string') {
     const json = /^\s*[{[]/.test(value) ? parsedJson(value.slice(0, answerBytes)) : undefined;
     return json === undefined
-      ? value.slice(0, failureMessageChars).trim()
+      ? sanitizeText(value.trim(), { maxChars: failureMessageChars })
       : wordsIn(json, depth + 1);
   }
   if (value instanceof Uint8Array)

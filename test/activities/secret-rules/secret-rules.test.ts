@@ -42,6 +42,7 @@ const more: readonly (readonly [text: string, secret: string])[] = [
   ],
   ['a:\n  db_password: correct-horse-battery\n', 'correct-horse-battery'],
   ['a:\npassword: correcthorsebatterystaple\n', 'correcthorsebattery'],
+  [`Private-Lines: 14\n${body}${body}\n${body}`, body],
   [`root:$6$saltsalt$${body}${body}${body}:19000:0:99999:7:::`, body],
 ];
 

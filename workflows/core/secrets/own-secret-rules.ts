@@ -59,6 +59,7 @@ const cutPrivateKeys: readonly RedactionRule[] = [
     replacement: `${redactionMark}$1`,
     needs: '-----END ',
   },
+  afterPrefix(new RegExp(`(\\bPrivate-Lines: \\d{1,3})${keyLines}+`, 'g')),
   whole(
     new RegExp(
       `\\bMII[A-Za-z0-9+/]{3}(?:IBAAK[BC][gA]|IBADANBgkqhkiG9w0BAQEFAASC)${base64}{16,200}${keyLines}*`,
