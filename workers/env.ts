@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { defaultTaskQueue } from '../workflows/contract';
+import { rememberSecretsOf } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
 
@@ -92,12 +93,14 @@ export type TemporalEnvironment = Environment['temporal'];
  * Reads and checks the environment.
  *
  * Contract: an empty variable counts as absent; relative paths are taken from `directory`.
+ * Secrets among the variables, also those of others, are remembered, so that no text shows them.
  * Errors: one `SetupError` that lists every wrong variable with its value (secrets never shown) and the remedy.
  */
 export function readEnvironment(
   source: Readonly<Record<string, string | undefined>> = process.env,
   directory: string = process.cwd(),
 ): Environment {
+  rememberSecretsOf(source);
   return environmentFrom(parseVariables(source), directory);
 }
 

@@ -43,10 +43,13 @@ export function rememberSecret(value: string | undefined): void {
 
 const secretName = /auth|key|token|secret|password|passwd|cookie|credential/i;
 
-/** Remembers the values of headers or variables whose names say that they are secret, without a scheme such as `Bearer`. */
-export function rememberSecretsOf(named: Readonly<Record<string, string>> = {}): void {
-  for (const [name, value] of Object.entries(named))
-    if (secretName.test(name)) rememberSecret(value.split(' ').at(-1));
+/**
+ * Remembers the values of headers or variables whose names say that they are secret, without a scheme such as `Bearer`. A path
+ * only leads to one.
+ */
+export function rememberSecretsOf(named: Readonly<Record<string, string | undefined>> = {}): void {
+  for (const [name, value = '/'] of Object.entries(named))
+    if (secretName.test(name) && !value.startsWith('/')) rememberSecret(value.split(' ').at(-1));
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   rememberSecretsOf,
   withoutSecrets,
 } from '../../activities/untrusted/known-secrets';
+import { readEnvironment } from '../../workers/env';
 import { createLogger } from '../../workers/logging';
 import { redactText } from '../../workflows/core/secrets/redact';
 
@@ -81,6 +82,19 @@ test('also values of headers and variables whose names say so, and no short or h
   expect(withoutSecrets('an-ordinary-value-of-a-header short')).toBe(
     'an-ordinary-value-of-a-header short',
   );
+});
+
+test('also what the environment of the process holds', () => {
+  readEnvironment({
+    OPENAI_API_KEY: 'an-unshaped-key-of-the-worker',
+    AWS_SECRET_ACCESS_KEY: 'another-unshaped-key-of-it',
+    SSH_AUTH_SOCK: '/run/user/1000/ssh-agent.sock',
+    HOME: '/home/somebody-or-other',
+  });
+  const text = 'an-unshaped-key-of-the-worker another-unshaped-key-of-it';
+  expect(withoutSecrets(text)).toBe('[redacted] [redacted]');
+  const paths = '/run/user/1000/ssh-agent.sock /home/somebody-or-other';
+  expect(withoutSecrets(paths)).toBe(paths);
 });
 
 test('takes time in proportion to the text, for hostile texts too', () => {

@@ -79,6 +79,17 @@ test('both together leave none, whatever stands behind the secret', () => {
   }
 });
 
+test('nor in strings of JSON, behind line ends, in two levels, and cut off', () => {
+  for (const { text, secrets } of samples) {
+    const json = JSON.stringify({ before: 1, said: `line\n${text}\n` });
+    for (const carried of [json, JSON.stringify({ json }), json.slice(json.indexOf('line'), -2)]) {
+      const clean = redactText(carried);
+      expect([carried, left(clean, secrets)]).toEqual([carried, 0]);
+      expect(redactText(clean)).toBe(clean);
+    }
+  }
+});
+
 test('a placeholder has too little entropy for a kept rule', () => {
   const text =
     'adafruit_key = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"; github ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx';
