@@ -98,6 +98,11 @@ describe('the test finds', () => {
   });
 });
 
+/** Strings of JSON, whose values are read too, and quotes that begin none. */
+const escaped = ['"aaaaaaaaaaaaa\\n",', '\\"', '"\\', '"\\"', '"\\"a\\\\n\\"",'].map(
+  (filler): HostileText => ({ filler, trigger: '"' }),
+);
+
 /** Hostile texts of each rule that all rules together meet. */
 const textsOfEach = process.env['CI'] === 'true' ? 10 : 1;
 
@@ -109,9 +114,10 @@ test.each<[string, (text: string) => unknown]>([
   ['normalizeResult', normalizeResult],
   ['writtenCall', (text) => writtenCall(text, ['tool'])],
 ])('%s', (_name, use) => {
-  const hostile = ownSecretRules.flatMap(({ pattern }) =>
-    hostileTexts(pattern).slice(0, textsOfEach),
-  );
+  const hostile = [
+    ...escaped,
+    ...ownSecretRules.flatMap(({ pattern }) => hostileTexts(pattern).slice(0, textsOfEach)),
+  ];
   const problems = hostile.flatMap((each) => {
     const ms = msOf(() => use(textOf(each, 128 * kib)));
     return ms < deadlineMs ? [] : [JSON.stringify(each)];
