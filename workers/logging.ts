@@ -53,7 +53,7 @@ export function installRuntime(
 }
 
 /** A line with escapes or characters beyond ASCII: its texts are cleaned one by one. */
-const maybeHidden = /\\u|[^\x20-\x7e\n]/;
+const maybeHidden = /\\[ubf]|[^\x20-\x7e\n]/;
 
 /** One line of JSON without secrets and hidden characters. A token must not be split by what a reader does not see. */
 function cleanLine(line: string): string {

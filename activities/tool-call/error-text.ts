@@ -1,6 +1,8 @@
 /** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
 import { parsedJson } from '../providers/untrusted-json';
 import { failureMessageChars } from '../../workflows/core/limits';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { withoutSecrets } from '../untrusted/known-secrets';
 import { sanitizeText } from '../untrusted/sanitizer';
 
 /** Levels of causes and of nested responses that are read. */
@@ -36,9 +38,11 @@ const wordFields = [
 function wordsIn(value: unknown, depth = 0): string {
   if (depth > deepest) return '';
   if (typeof value === 'string') {
-    const json = /^\s*[{[]/.test(value) ? parsedJson(value.slice(0, answerBytes)) : undefined;
+    // Clean before it is taken apart: a name and its value are recognized side by side.
+    const text = withoutSecrets(stripHidden(value.slice(0, answerBytes)));
+    const json = /^\s*[{[]/.test(text) ? parsedJson(text) : undefined;
     return json === undefined
-      ? sanitizeText(value.trim(), { maxChars: failureMessageChars })
+      ? sanitizeText(text.trim(), { maxChars: failureMessageChars })
       : wordsIn(json, depth + 1);
   }
   if (value instanceof Uint8Array)

@@ -172,7 +172,8 @@ function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): strin
 
 /** Vendors echo keys: complete, truncated, masked, and anything else that was sent in their place. */
 function clean(text: string, apiKey: string | undefined): string {
-  const oneLine = stripHidden(text)
+  // Before its lines are joined: keys are recognized by them.
+  const oneLine = withoutSecrets(stripHidden(text))
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim();
   const withoutKey =
