@@ -43,7 +43,7 @@ function answerCommand(runId: string, { kind, itemId }: NotifyInput['notice']): 
 function linkTo(base: string | undefined, namespace: string, runId: string): { link?: string } {
   if (base === undefined) return {};
   const path = ['namespaces', namespace, 'workflows', runId].map(encodeURIComponent).join('/');
-  return { link: `${base.replace(/\/+$/, '')}/${path}` };
+  return { link: `${base.replace(/(?<!\/)\/+$/, '')}/${path}` };
 }
 
 /** What is delivered: the notice, sanitized, with how to answer. */

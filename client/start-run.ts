@@ -93,7 +93,7 @@ export function summaryOf({ agent, goal }: RunRequest): string {
   const bytes = Buffer.from(line, 'utf8');
   if (bytes.length <= summaryBytes) return line;
   const cut = bytes.subarray(0, summaryBytes - 3).toString('utf8');
-  return `${cut.replace(/\uFFFD+$/, '')}…`;
+  return `${cut.replace(/(?<!\uFFFD)\uFFFD+$/, '')}…`;
 }
 
 /** Markdown for the workflow's page; the goal is in a code block, so that nothing in it is interpreted as markup. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection, isGrpcServiceError } from '@temporalio/client';
 import type { TLSConfig } from '@temporalio/client';
+import { rememberSecret } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import type { TemporalEnvironment } from './env';
 import { reasonOf, SetupError, UnreachableError } from './setup-error';
@@ -44,6 +45,7 @@ export async function serverOptionsFrom(
   address: string,
 ): Promise<ServerOptions> {
   const { namespace, apiKey } = temporal;
+  rememberSecret(apiKey);
   const tls = temporal.tls && (await tlsConfigFrom(temporal));
   return { address, namespace, tls, ...defined({ apiKey }) };
 }

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { defaultTaskQueue } from '../workflows/contract';
+import { rememberSecretsOf } from '../activities/untrusted/known-secrets';
 import { defined } from '../workflows/core/json';
 import { SetupError } from './setup-error';
 
@@ -18,7 +19,7 @@ const secretNames = new Set([
 const address = z
   .string()
   .regex(/^(\[[0-9a-fA-F:]+\]|[^\s:/]+):\d{1,5}$/, 'set it to host:port, such as localhost:7233')
-  .refine((value) => !(Number(/\d+$/.exec(value)?.[0]) > 65_535), {
+  .refine((value) => !(Number(/\d{1,5}$/.exec(value)?.[0]) > 65_535), {
     error: 'the port is at most 65535',
   });
 const url = z
@@ -95,12 +96,14 @@ export type TemporalEnvironment = Environment['temporal'];
  * Reads and checks the environment.
  *
  * Contract: an empty variable counts as absent; relative paths are taken from `directory`.
+ * Secrets among the variables, also those of others, are remembered, so that no text shows them.
  * Errors: one `SetupError` that lists every wrong variable with its value (secrets never shown) and the remedy.
  */
 export function readEnvironment(
   source: Readonly<Record<string, string | undefined>> = process.env,
   directory: string = process.cwd(),
 ): Environment {
+  rememberSecretsOf(source);
   return environmentFrom(parseVariables(source), directory);
 }
 

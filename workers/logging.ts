@@ -3,7 +3,7 @@ import type { LogMetadata } from '@temporalio/worker';
 import { DefaultLogger, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { DestinationStream, Logger } from 'pino';
 import { destination, pino } from 'pino';
-import { redactText } from '../workflows/core/secrets/redact';
+import { withoutSecrets } from '../activities/untrusted/known-secrets';
 import { stripHidden } from '../workflows/core/secrets/hidden-characters';
 import type { Environment } from './env';
 
@@ -53,18 +53,18 @@ export function installRuntime(
 }
 
 /** A line with escapes or characters beyond ASCII: its texts are cleaned one by one. */
-const maybeHidden = /\\u|[^\x20-\x7e\n]/;
+const maybeHidden = /\\[ubf]|[^\x20-\x7e\n]/;
 
 /** One line of JSON without secrets and hidden characters. A token must not be split by what a reader does not see. */
 function cleanLine(line: string): string {
-  if (!maybeHidden.test(line)) return redactText(line);
+  if (!maybeHidden.test(line)) return withoutSecrets(line);
   try {
     const visible = JSON.stringify(JSON.parse(line), (_key, value: unknown) =>
-      typeof value === 'string' ? redactText(stripHidden(value)) : value,
+      typeof value === 'string' ? withoutSecrets(stripHidden(value)) : value,
     );
-    return `${redactText(visible)}\n`;
+    return `${withoutSecrets(visible)}\n`;
   } catch {
-    return redactText(line);
+    return withoutSecrets(line);
   }
 }
 

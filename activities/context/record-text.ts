@@ -1,6 +1,6 @@
 /** A conversation as plain lines: what a model summarizes, and what replaces a summary if no model can. */
 import type { AssistantMessage, Message } from '../../workflows/core/message';
-import { redactText } from '../../workflows/core/secrets/redact';
+import { withoutSecrets } from '../untrusted/known-secrets';
 import { headToCut, tailFromCut } from '../untrusted/sanitizer';
 import { indentLines, isRuntimeText } from '../untrusted/transcript-text';
 import { wellFormedText } from '../providers/request/well-formed';
@@ -31,7 +31,11 @@ function assistantLines(message: AssistantMessage, chars: number): readonly stri
         return block.text.trim() === '' ? [] : [entry('AGENT', block.text, chars)];
       case 'tool-call':
         return [
-          entry(`AGENT CALLS ${block.name}`, redactText(JSON.stringify(block.input)), chars / 2),
+          entry(
+            `AGENT CALLS ${block.name}`,
+            withoutSecrets(JSON.stringify(block.input)),
+            chars / 2,
+          ),
         ];
       case 'reasoning':
         return [];

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
 import type { PrivilegedUse, ProposedToolCall } from '../../workflows/core/tools/ports';
 import { callLikeness } from './call-likeness';
-import { sanitizeText } from '../untrusted/sanitizer';
+import { boundText, sanitizeText } from '../untrusted/sanitizer';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import type { Tool } from '../tools/tool';
 
@@ -24,11 +24,17 @@ export interface NamedCall {
   readonly input: JsonObject;
 }
 
+/** Characters of an input that are cleaned for its label. */
+const seenChars = 8_192;
+
 /** Input property that names what the call is about, if the tool says which. */
 function callLabel(tool: Tool | undefined, input: JsonObject): string | undefined {
   const value = tool?.label === undefined ? undefined : input[tool.label];
   if (typeof value !== 'string' || value === '') return undefined;
-  return sanitizeText(value.replace(/\s+/g, ' '), { maxChars: labelChars });
+  return boundText(
+    sanitizeText(value.slice(0, seenChars), { maxChars: seenChars }).replace(/\s+/g, ' '),
+    labelChars,
+  );
 }
 
 /** Normalized identity of a call to a tool that does not exist. */

@@ -5,8 +5,8 @@ const anyPause = new RegExp(pause, 'gi');
 const onlyPause = new RegExp(String.raw`^\s*${pause}\s*;?\s*$`, 'i');
 const pauseFirst = new RegExp(String.raw`(?:^|[;&|]|\bdo)\s*${pause}\b`, 'i');
 const onlyEcho = /^\s*(?:(?:echo|printf|true)\b|:(?=\s|$))[^|;&<>$`]*$/;
-const sedWindow = /(?<=\bsed\s+(?:-n|-ne)\s+['"]?)\d+(?:,\d+)?(?=p)/g;
-const headOrTailWindow = /(?<=\b(?:head|tail)\s+-(?:n\s*|c\s*)?\+?)\d+/g;
+const sedWindow = /(?<=\bsed\s{1,8}(?:-n|-ne)\s{1,8}['"]?)\d{1,9}(?:,\d{1,9})?(?=p)/g;
+const headOrTailWindow = /(?<=\b(?:head|tail)\s{1,8}-(?:n\s{0,8}|c\s{0,8})?\+?)\d{1,9}/g;
 
 /** Whether a command only prints its own words: it can be varied without end and never brings anything new. */
 export function isOnlyEcho(command: string): boolean {

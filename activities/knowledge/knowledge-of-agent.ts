@@ -23,7 +23,7 @@ import { askForJson } from '../model-call/ask-for-json';
 import type { Attempting } from '../model-call/route-attempt';
 import { beat, withAttempts } from '../model-call/route-attempt';
 import { canonicalJson, contentHash } from '../stores/content-hash';
-import { sanitizeText } from '../untrusted/sanitizer';
+import { boundText, sanitizeText } from '../untrusted/sanitizer';
 import { knowledgeByRules } from './knowledge-by-rules';
 import { mayReplace } from './tool-purpose';
 
@@ -41,7 +41,7 @@ const system = [
 ].join('\n');
 
 function clean(text: string): string {
-  return sanitizeText(text.replace(/\s+/g, ' '), { maxChars: hintChars });
+  return boundText(sanitizeText(text, { maxChars: text.length }).replace(/\s+/g, ' '), hintChars);
 }
 
 const saidHint = z

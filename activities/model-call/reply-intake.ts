@@ -7,7 +7,7 @@ import type { ModelReply } from '../providers/provider';
 import { parseTextProtocolReply } from '../providers/request/text-tool-protocol';
 import { writtenCall } from '../providers/request/written-call';
 import { wellFormedText } from '../providers/request/well-formed';
-import { redactText } from '../../workflows/core/secrets/redact';
+import { withoutSecrets } from '../untrusted/known-secrets';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { defined } from '../../workflows/core/json';
 import { shownToolName } from '../../workflows/core/errors/recovery-message';
@@ -155,7 +155,7 @@ export async function takeReply(
     ...defined({ error: reply.error, wroteCall: reply.wroteCall }),
     textPreview: sanitizeText(text, { maxChars: previewChars }),
     ...(calls.length === 0 && text !== ''
-      ? { answer: redactText(stripHidden(text)).slice(0, answerChars) }
+      ? { answer: withoutSecrets(stripHidden(text)).slice(0, answerChars) }
       : {}),
     usage,
     contextTokens: usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,

@@ -16,7 +16,7 @@ import { memoryTextChars, readMemory } from './attempt-memory';
 import { applicationFailure } from '../lifecycle/error-mapping';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
-import { redactText } from '../../workflows/core/secrets/redact';
+import { withoutSecrets } from '../untrusted/known-secrets';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import type { RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall } from './shared-health';
@@ -56,6 +56,9 @@ export function routeOf(
     message: `The run's chain has ${config.chain.length} routes, but route ${routeIndex} was asked for.`,
   });
 }
+
+/** Characters kept of the text: with what a secret at the beginning of its end needs to be recognized. */
+const keptTextChars = memoryTextChars + 4_096;
 
 /** An activity that calls a model: what it knows from earlier attempts, and learns in this one. */
 export interface Attempting {
@@ -117,7 +120,7 @@ async function failAttempt(
   attempting.memory = {
     ...memory,
     failures: [...memory.failures, failure.code],
-    partialText: redactText(stripHidden(attempting.partialText)),
+    partialText: endOfText(attempting.partialText),
   };
   throw applicationFailure(failure, { delayMs: decision.delayMs });
 }
@@ -147,7 +150,7 @@ export async function sendAttempt(
       betweenBytesMs,
       thinkingMs,
       onText: (text) => {
-        attempting.partialText = (attempting.partialText + text).slice(-memoryTextChars);
+        attempting.partialText = (attempting.partialText + text).slice(-keptTextChars);
       },
       onSending: (progress) => {
         meter.sending(progress);
@@ -234,6 +237,11 @@ const abandoned: InfraError = {
   message: 'The activity was cancelled.',
 };
 
+/** The end of the text that has arrived: without secrets, then cut. */
+function endOfText(partialText: string): string {
+  return withoutSecrets(stripHidden(partialText)).slice(-memoryTextChars);
+}
+
 /**
  * A heartbeat's details: the failures so far, what was consumed, and the end of the text that has arrived, for people, the next
  * attempt, and the run if there is none.
@@ -243,7 +251,7 @@ function heartbeatDetails({ memory, meter, partialText }: Attempting): AttemptMe
     ...memory,
     ...meter.reading(),
     settledAttempts: Context.current().info.attempt - 1 - meter.lostAttempts,
-    ...(partialText === '' ? {} : { partialText: redactText(stripHidden(partialText)) }),
+    ...(partialText === '' ? {} : { partialText: endOfText(partialText) }),
   };
 }
 

@@ -9,7 +9,7 @@ import { readOutputTool } from '../../workflows/core/tools/ports';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { actionDigest, callIdentity } from '../identity/call-identity';
 import type { RawToolCall } from '../providers/provider';
-import { redactText } from '../../workflows/core/secrets/redact';
+import { withoutSecrets } from '../untrusted/known-secrets';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { agentError } from '../untrusted/agent-error';
 import { sanitizeText } from '../untrusted/sanitizer';
@@ -152,7 +152,7 @@ function objectOf(json: string, revive?: (key: string, part: unknown) => unknown
 
 /** The JSON without secrets that are recognized only by their name; unchanged if that would break it. */
 function withoutNamedSecrets(json: string): string {
-  const redacted = redactText(json);
+  const redacted = withoutSecrets(json);
   try {
     JSON.parse(redacted);
     return redacted;
@@ -164,7 +164,7 @@ function withoutNamedSecrets(json: string): string {
 /** Input as people see it: without secrets and hidden characters. */
 export function redactedInput(json: string): JsonObject {
   return objectOf(withoutNamedSecrets(json), (_key, part) =>
-    typeof part === 'string' ? redactText(stripHidden(part)) : part,
+    typeof part === 'string' ? withoutSecrets(stripHidden(part)) : part,
   );
 }
 
@@ -182,7 +182,7 @@ async function carried(
   const isCore = coreTools.some((tool) => tool.name === name);
   const inlineBytes = Math.min(isCore ? coreInputBytes : inlineInputBytes, roomBytes);
   const isShort = Buffer.byteLength(json) <= inlineBytes;
-  if (!isShort || (!isCore && redactText(json) !== json))
+  if (!isShort || (!isCore && withoutSecrets(json) !== json))
     return { inputBlob: await store.putBlob(json) };
   return { input: isCore ? redactedInput(json) : objectOf(json) };
 }

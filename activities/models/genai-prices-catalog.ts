@@ -15,7 +15,8 @@ function catalog(): typeof GenaiPrices {
 const makers: readonly string[] = ['anthropic', 'openai', 'google', 'deepseek', 'x-ai'];
 
 /** What may follow a model's name in the name of its snapshot: a date, `latest`, or the version of a cloud's packaging. */
-const snapshot = /^(?:[-@]?(?:\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,4}|latest|v\d+(?::\d+)?))*$/;
+const snapshot =
+  /^(?:[-@]?(?:\d{8}|\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,4}|latest|v\d{1,4}(?::\d{1,4})?)(?!\d)){0,4}$/;
 
 /** True for the model's name and for the names of its snapshots; `gpt-5-mini` is another model than `gpt-5`. */
 export function isSnapshotOf(model: string, name: string): boolean {

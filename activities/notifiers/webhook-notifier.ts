@@ -1,6 +1,7 @@
 /** Posts notifications as JSON, signed as Standard Webhooks has it, so that receivers can check them with a library. */
 import { createHmac } from 'node:crypto';
 import type { Notifier } from '../definitions/notifier';
+import { rememberSecret } from '../untrusted/known-secrets';
 import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
 
 /** A receiver of signed JSON. */
@@ -42,6 +43,7 @@ function webhookSignature(secret: string, id: string, timestamp: number, body: s
 export function webhookNotifier(options: WebhookOptions): Notifier {
   const { name = 'webhook', secret, timeoutMs = receiverTimeoutMs, clock = Date.now } = options;
   const url = checkedUrl(name, options.url);
+  rememberSecret(secret);
   if (secret.length < 16)
     throw new TypeError(`Notifier "${name}": its secret has fewer than 16 characters.`);
   return {

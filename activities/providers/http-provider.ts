@@ -1,5 +1,6 @@
 /** What all providers over HTTP have in common: their name and key, and the check of both. */
 import { providerFailure } from './failure/provider-failure';
+import { rememberSecret } from '../untrusted/known-secrets';
 import type { Provider } from './provider';
 
 /** Which server a provider reaches, and as whom. */
@@ -13,6 +14,7 @@ export interface ProviderSetup extends Required<Pick<Provider, 'name' | 'vendor'
 /** A provider that sends its requests with `send`. */
 export function httpProvider(setup: ProviderSetup, send: Provider['send']): Provider {
   const { name, vendor, wire, apiKey } = setup;
+  rememberSecret(apiKey);
   return {
     name,
     vendor,

@@ -2,6 +2,9 @@
 import { parsedJson } from '../providers/untrusted-json';
 import { connectionCodesIn } from '../providers/failure/failure-codes';
 import { failureMessageChars } from '../../workflows/core/limits';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { withoutSecrets } from '../untrusted/known-secrets';
+import { sanitizeText } from '../untrusted/sanitizer';
 
 /** Levels of causes and of nested responses that are read. */
 const deepest = 5;
@@ -11,6 +14,8 @@ const mostErrors = 3;
 const answerBytes = 64 * 1024;
 /** Characters of the end of stderr. */
 const stderrChars = 300;
+/** Characters in front of them that are sanitized with them. */
+const marginChars = 4_096;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -34,9 +39,11 @@ const wordFields = [
 function wordsIn(value: unknown, depth = 0): string {
   if (depth > deepest) return '';
   if (typeof value === 'string') {
-    const json = /^\s*[{[]/.test(value) ? parsedJson(value.slice(0, answerBytes)) : undefined;
+    // Clean before it is taken apart: a name and its value are recognized side by side.
+    const text = withoutSecrets(stripHidden(value.slice(0, answerBytes)));
+    const json = /^\s*[{[]/.test(text) ? parsedJson(text) : undefined;
     return json === undefined
-      ? value.slice(0, failureMessageChars).trim()
+      ? sanitizeText(text.trim(), { maxChars: failureMessageChars })
       : wordsIn(json, depth + 1);
   }
   if (value instanceof Uint8Array)
@@ -73,6 +80,12 @@ function causesOf(thrown: Error): readonly unknown[] {
   return [...listed.slice(0, mostErrors), ...(cause === undefined ? [] : [cause])];
 }
 
+/** The end of a text, sanitized before it is cut. */
+function endOf(text: string): string {
+  const maxChars = stderrChars + marginChars;
+  return sanitizeText(text.slice(-maxChars), { maxChars }).slice(-stderrChars);
+}
+
 function textOf(thrown: unknown, depth: number): string {
   if (!(thrown instanceof Error)) {
     const words = wordsIn(thrown);
@@ -89,7 +102,7 @@ function textOf(thrown: unknown, depth: number): string {
   const { code } = fields;
   if (typeof code === 'string') add(connectionCodesIn(code).join());
   const { stderr } = fields;
-  if (typeof stderr === 'string') add(stderr.trim().slice(-stderrChars));
+  if (typeof stderr === 'string') add(endOf(stderr.trim()));
   if (depth < deepest) for (const cause of causesOf(thrown)) add(textOf(cause, depth + 1));
   return parts.join(': ');
 }

@@ -17,7 +17,8 @@ export interface OfferedDefinition extends RunDefinition {
 const shortenedEnd = /\n\[Shortened by the runtime [^\n"]*"([\w-]{43})"\.\]$/;
 /** How the runtime names a ref in words of its own, and the tool output beside them, which may say the same. */
 const namedRef = /\bref "([\w-]{43})"/g;
-const fencedOutput = /<tool_output [^]*?<\/tool_output fence="[0-9a-f]+">/g;
+const fencedOutput =
+  /<tool_output (?:(?!<tool_output )[^])*?<\/tool_output fence="[0-9a-f]{1,64}">/g;
 
 /** Refs in a message with the user's role. What a person or a tool says about a ref makes it no stored output of this run. */
 function refsForUser({ summary, blocks }: UserMessage): readonly ContentHash[] {

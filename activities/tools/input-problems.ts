@@ -2,6 +2,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
 import type { JsonObject } from '../../workflows/core/json';
+import { foreignPattern } from '../untrusted/foreign-pattern';
 import { isJsonObject } from './input-schema';
 import { nearestName } from './nearest-name';
 
@@ -17,6 +18,8 @@ export interface InputProblem {
   readonly text: string;
 }
 
+/** Errors of the validator that are read: their number is up to the input, and each is compared with the others. */
+const maxErrors = 200;
 /** Problems reported at once; more would bury the first. */
 const maxProblems = 10;
 /** Characters of a value that a problem shows. */
@@ -122,7 +125,9 @@ function alternativeProblems(
   const isElsewhere = (problems: readonly InputProblem[]): boolean =>
     problems.some((problem) => problem.path !== path);
   if (!tried.some(isElsewhere)) {
-    const expected = tried.flat().map(({ text }) => /expected (.+?), received/.exec(text)?.[1]);
+    const expected = tried
+      .flat()
+      .map(({ text }) => /expected (.{1,200}?), received/.exec(text)?.[1]);
     const names = new Set(expected.filter((name) => name !== undefined));
     return [expectedProblem(path, [...names].join(' or '), data)];
   }
@@ -133,8 +138,8 @@ function alternativeProblems(
   return best;
 }
 
-/** Takes schemas of any dialect, and reports everything. */
-export const ajvOptions = {
+/** Takes schemas of any dialect, and reports everything. Patterns are foreign: an MCP server's may be made to stop the worker. */
+const ajvOptions = {
   allErrors: true,
   verbose: true,
   strict: false,
@@ -145,7 +150,14 @@ export const ajvOptions = {
   logger: false,
 } as const;
 
-const ajv = new Ajv(ajvOptions);
+/** A validator; not of `uniqueItems`, which compares every item with every other. */
+export function schemaValidator(regExp: typeof foreignPattern): Ajv {
+  const validator = new Ajv({ ...ajvOptions, code: { regExp } });
+  validator.removeKeyword('uniqueItems');
+  return validator;
+}
+
+const ajv = schemaValidator(foreignPattern);
 
 /** Whether an error is one of an alternative of a union. */
 function isInUnion(error: ErrorObject, union: ErrorObject, alternative = ''): boolean {
@@ -190,7 +202,7 @@ export function inputCheck(schema: JsonObject): InputCheck {
   return (input) => {
     try {
       validate ??= ajv.compile(schema);
-      return validate(input) ? [] : problemsOf(validate.errors ?? []);
+      return validate(input) ? [] : problemsOf((validate.errors ?? []).slice(0, maxErrors));
     } catch {
       return [];
     }

@@ -4,10 +4,13 @@ import type { JsonObject, JsonValue } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
 
 /** Names of properties that Anthropic accepts; OpenAI takes more. */
-const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;
+export const propertyName = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 /** Keywords that both vendors refuse at the top level, where only a plain object is allowed. */
 const refusedAtTop = ['anyOf', 'oneOf', 'allOf', 'not', 'enum', 'const', 'if'] as const;
+
+/** Schemas inside a schema, once references are resolved: a short schema can describe millions. */
+const maxInlined = 5_000;
 
 /** Deepest nesting of a schema; OpenAI allows 10 in strict mode. */
 const maxDepth = 32;
@@ -62,23 +65,34 @@ function inlineReferences(
   root: JsonObject,
   node: JsonObject,
   open: readonly JsonObject[],
+  size: { inlined: number },
 ): JsonObject {
+  size.inlined += 1;
+  if (size.inlined > maxInlined) throw new RangeError('the schema is too large');
   const { $ref: reference, ...beside } = node;
   const target = typeof reference === 'string' ? resolveReference(root, reference) : undefined;
   if (!isJsonObject(target))
-    return mapSchemas(node, (inner) => inlineReferences(root, inner, open));
+    return mapSchemas(node, (inner) => inlineReferences(root, inner, open, size));
   if (open.includes(target)) throw new RangeError('the schema is recursive');
-  return inlineReferences(root, { ...target, ...beside }, [...open, target]);
+  return inlineReferences(root, { ...target, ...beside }, [...open, target], size);
 }
 
-/** The schema with its definitions in the place of references; a recursive one keeps both. */
+/** The schema with its definitions in the place of references; a recursive or very large one keeps both. */
 export function withoutReferences({ $schema: _, $id: _id, ...schema }: JsonObject): JsonObject {
   const { $defs: _defs, definitions: _definitions, ...body } = schema;
   try {
-    return inlineReferences(schema, body, [schema]);
+    return inlineReferences(schema, body, [schema], { inlined: 0 });
   } catch {
     return schema;
   }
+}
+
+/**
+ * Whether a schema keeps references: alternatives that refer to themselves take exponential time to check, so a foreign one is
+ * not checked here.
+ */
+export function hasReferences(schema: JsonObject): boolean {
+  return /"\$(?:ref|dynamicRef|recursiveRef)":/.test(JSON.stringify(withoutReferences(schema)));
 }
 
 /** Drops keywords that mean nothing to a model or that a vendor refuses. */

@@ -1,9 +1,9 @@
 /** Finds the parameters in an input that a schema marks `privileged`: the schema alone decides, and no input can unmark one. */
 import type { ValidateFunction } from 'ajv';
-import { Ajv } from 'ajv';
 import type { JsonObject, JsonValue } from '../../workflows/core/json';
-import { ajvOptions, pointerText } from './input-problems';
-import { mapSchemas, withoutReferences } from './input-schema';
+import { judgedPattern } from '../untrusted/foreign-pattern';
+import { pointerText, schemaValidator } from './input-problems';
+import { isJsonObject, mapSchemas, withoutReferences } from './input-schema';
 
 /** A privileged parameter in use. */
 export interface PrivilegedParameter {
@@ -18,9 +18,12 @@ const combinators = ['allOf', 'anyOf', 'oneOf', 'if', 'then', 'else', 'not'];
 function withAllAlternatives(schema: JsonObject): JsonObject {
   const node = mapSchemas(schema, withAllAlternatives);
   const { prefixItems, items = {} } = node;
+  const dependent = ['dependentSchemas', 'dependencies'].flatMap((key) =>
+    Object.values(node[key] ?? {}).filter(isJsonObject),
+  );
   return {
     ...Object.fromEntries(Object.entries(node).filter(([key]) => !combinators.includes(key))),
-    allOf: combinators.flatMap((key) => node[key] ?? []),
+    allOf: [...combinators.flatMap((key) => node[key] ?? []), ...dependent],
     ...(Array.isArray(prefixItems) && { items: prefixItems, additionalItems: items }),
   };
 }
@@ -30,7 +33,7 @@ function markingValidator(
   schema: JsonObject,
   mark: (parameter: PrivilegedParameter) => void,
 ): ValidateFunction {
-  const ajv = new Ajv(ajvOptions);
+  const ajv = schemaValidator(judgedPattern);
   ajv.addKeyword({
     keyword: 'privileged',
     errors: false,
@@ -48,16 +51,22 @@ function markingValidator(
   return ajv.compile(withAllAlternatives(withoutReferences(schema)));
 }
 
+/** Keywords below which the validator looks for no mark. */
+const unread = /"(?:unevaluatedProperties|unevaluatedItems|contains|propertyNames)":/;
+
 /**
  * Makes the finder of one tool, for the keyword that zod writes for `.meta({ privileged: true })`. If the schema cannot be
- * compiled, the whole input counts as privileged.
+ * compiled, may have marks where the validator finds none, or `isTooHard`, the whole input counts as privileged.
  *
  * Contract: `schema` is JSON Schema as the tool's author or server wrote it, before it is made fit for vendors.
  */
 export function privilegedFinder(
   schema: JsonObject,
+  isTooHard: (schema: JsonObject) => boolean = () => false,
 ): (input: JsonObject) => readonly PrivilegedParameter[] {
-  if (!JSON.stringify(schema).includes('"privileged":true')) return () => [];
+  const json = JSON.stringify(schema);
+  if (!json.includes('"privileged":true')) return () => [];
+  if (unread.test(json) || isTooHard(schema)) return (value) => [{ path: 'input', value }];
   const found = new Map<string, PrivilegedParameter>();
   try {
     const validate = markingValidator(schema, (parameter) => found.set(parameter.path, parameter));

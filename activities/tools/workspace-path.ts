@@ -22,7 +22,7 @@ export function foldedName(name: string): string {
     .replace(ignorable, '')
     .toLowerCase()
     .normalize('NFC')
-    .replace(/[. ]+$/, '');
+    .replace(/(?<![. ])[. ]+$/, '');
 }
 
 /** True for git's own folder, in any spelling: its hooks and config run programs. */

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { literalPattern } from '../../workflows/core/literal-pattern';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
-import { redactText } from '../../workflows/core/secrets/redact';
+import { withoutSecrets } from './known-secrets';
 
 /** How a text is bounded and which paths in it are made relative. */
 export interface SanitizeOptions {
@@ -35,7 +35,7 @@ const lastPart = (path: string): string =>
 
 function relativePaths(text: string, root: string | undefined): string {
   let clean = text;
-  const base = root?.replace(/[\\/]+$/, '') ?? '';
+  const base = root?.replace(/(?<![\\/])[\\/]+$/, '') ?? '';
   if (base.length > 1) {
     const below = new RegExp(
       `(?<![\\w.~/-])(?:file://)?(?:/private)?${literalPattern(base)}(?:(/)(?=([\\w.@~+-])?)|(?![\\w.-]))`,
@@ -149,16 +149,20 @@ export function boundBytes(text: string, maxBytes: number): string {
 
 /** Characters read beyond what is kept, so that no secret is cut by the bound before it is recognized. */
 const marginChars = 16_384;
+/** Characters that a rule reads at most, with what it needs round the secret. */
+const reachChars = 24_576;
 /** Where a long text is cut before it is read, the broken line is dropped, up to this length. */
 const brokenLineChars = 4_096;
 
-function withoutLastLine(text: string): string {
+/** The text without its last line, where a cut may have broken it. */
+export function withoutLastLine(text: string): string {
   const from = Math.max(0, text.length - brokenLineChars);
   const lineEnd = text.indexOf('\n', from);
   return text.slice(0, lineEnd < 0 ? from : text.lastIndexOf('\n'));
 }
 
-function withoutFirstLine(text: string): string {
+/** The text without its first line, where a cut may have broken it. */
+export function withoutFirstLine(text: string): string {
   const lineEnd = text.lastIndexOf('\n', brokenLineChars);
   return text.slice(lineEnd < 0 ? brokenLineChars : text.indexOf('\n') + 1);
 }
@@ -179,7 +183,7 @@ export function cutMiddle(text: string, maxChars: number): string {
 }
 
 function clean(visible: string, root: string | undefined): string {
-  return relativePaths(trimStacks(redactText(visible)), root);
+  return relativePaths(trimStacks(withoutSecrets(visible)), root);
 }
 
 /**
@@ -202,37 +206,66 @@ export function sanitizeText(text: string, { maxChars, root }: SanitizeOptions):
 
 /** Characters of a piece: about 100 ms of work in the worst case. */
 const pieceChars = 128 * 1024;
-/** Characters before the end of a piece that are searched for a place to cut. */
+/** Characters before a place that are searched for one where no token can be. */
 const searchChars = 16_384;
+/** Characters before the end of a piece at which a cut is tried: the longest secret that a rule knows whole has 20,000. */
+const cutsTried = [0, 1_024, 4_096, 8_192, 16_384, 32_768];
 
-/** Where a piece ends: after a line, else where no token can be, else anywhere but in a surrogate pair. */
-function cutAt(text: string, from: number): number {
-  const end = from + pieceChars;
-  if (end >= text.length) return text.length;
+/** A place to cut at or before `end`: after a line, else where no token can be, else anywhere but in a surrogate pair. */
+function placeBefore(text: string, end: number): number {
   const line = text.lastIndexOf('\n', end - 1);
   if (line > end - searchChars) return line + 1;
   const region = text.slice(end - searchChars, end);
-  const gap = /[^\w+/=.~%-][\w+/=.~%-]*$/.exec(region);
-  if (gap !== null && !/[\ud800-\udfff]/.test(gap[0].charAt(0)))
-    return end - searchChars + gap.index + 1;
+  const gap = /[^\w+/=.~%-](?=[\w+/=.~%-]{0,16384}$)/.exec(region);
+  if (gap !== null && !/[\ud800-\udfff]/.test(gap[0])) return end - searchChars + gap.index + 1;
   return /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
 }
 
-/**
- * Sanitizes a whole text for the store: like `sanitizeText`, but nothing is left out. It yields to the event loop between
- * pieces, so that heartbeats still go out.
- *
- * Contract: deterministic in its arguments. A secret that has no line end, blank or bracket in 16,384 characters, or a private
- * key that is longer, may be cut in two and then keeps a part.
- */
-export async function sanitizeWhole(text: string, root: string | undefined): Promise<string> {
+const visible = (text: string): string => withoutSecrets(stripHidden(text));
+
+/** Whether no secret crosses a place: what is found on both sides together is what is found on each. */
+function isBetweenSecrets(text: string, at: number): boolean {
+  const before = text.slice(Math.max(0, at - reachChars), at);
+  const after = text.slice(at, at + reachChars);
+  return visible(before + after) === visible(before) + visible(after);
+}
+
+/** Where a piece that begins at `from` ends. */
+function cutAt(text: string, from: number): number {
+  const end = from + pieceChars;
+  if (end >= text.length) return text.length;
+  const places = cutsTried.map((chars) => placeBefore(text, end - chars));
+  return places.find((at) => isBetweenSecrets(text, at)) ?? placeBefore(text, end);
+}
+
+/** Cleans a text in pieces that end between secrets, and yields to the event loop between them, so that heartbeats still go out. */
+async function inPieces(text: string, cleaned: (piece: string) => string): Promise<string> {
   const pieces: string[] = [];
   for (let from = 0; from < text.length;) {
     const to = cutAt(text, from);
-    const piece = text.slice(from, to);
-    pieces.push(sanitizeText(piece, { maxChars: 2 * pieceChars, root }));
+    pieces.push(cleaned(text.slice(from, to)));
     from = to;
     await turn();
   }
   return pieces.join('');
+}
+
+/**
+ * Sanitizes a whole text for the store: like `sanitizeText`, but nothing is left out.
+ *
+ * Contract: deterministic in its arguments. A secret that is longer than 32,768 characters, or has no line end, blank or
+ * bracket in 16,384, may be cut in two and then keeps a part.
+ */
+export function sanitizeWhole(text: string, root: string | undefined): Promise<string> {
+  return inPieces(text, (piece) => sanitizeText(piece, { maxChars: 2 * pieceChars, root }));
+}
+
+/**
+ * The lines of a file without secrets and hidden characters, to take some of them: a secret is recognized by all of its lines.
+ *
+ * Contract: as many lines as the text has by `\n` and `\r\n`; otherwise that of `sanitizeWhole`.
+ */
+export async function visibleLines(text: string): Promise<readonly string[]> {
+  const plain = text.replace(/\r\n/g, '\n').replace(/[\r\u2028\u2029\u0085\v\f]/g, ' ');
+  return (await inPieces(plain, visible)).split('\n');
 }

@@ -12,19 +12,20 @@ import { anAgentError } from '../support/builders';
 const execArgv = ['--require', path.join(__dirname, '..', 'support', 'compile-typescript.cjs')];
 
 test('secrets and injections leave no trace behind prompts, history, logs and store', async () => {
-  const { summary, rows } = await scoreSanitize({ batches: [13, 20], execArgv });
+  const { summary, rows } = await scoreSanitize({ batches: [13, 33, 40], execArgv });
   expect(rows.flatMap(({ wrong }) => wrong ?? [])).toEqual([]);
-  expect(summary).toEqual({
-    inputs: 20,
+  expect(summary).toMatchObject({
+    inputs: 30,
     secretsLeaked: 0,
     fencesBroken: 0,
     falsePositives: 0,
   });
+  expect(summary['ordinaryFiles']).toBeGreaterThanOrEqual(2_000);
 });
 
-test('the section has 200 secrets and 100 injections, no two alike', () => {
-  expect(sanitizeInputs.filter(({ secrets }) => secrets.length > 0)).toHaveLength(200);
-  expect(new Set(sanitizeInputs.map(({ text }) => text)).size).toBe(300);
+test('the section has 400 secrets and 100 injections, no two alike', () => {
+  expect(sanitizeInputs.filter(({ secrets }) => secrets.length > 0)).toHaveLength(400);
+  expect(new Set(sanitizeInputs.map(({ text }) => text)).size).toBe(500);
 });
 
 describe('finds', () => {

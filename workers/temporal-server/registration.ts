@@ -40,7 +40,9 @@ export async function findServer(stateFile: string): Promise<ServerRegistration 
   for (const [pid, command] of await listProcesses()) {
     // Not the shell that `launch.ts` keeps as a watchdog: it has the same arguments.
     const [, port, uiPort] =
-      /^(?!\/bin\/sh ).* server start-dev .*--port (\d+) --ui-port (\d+) /.exec(command) ?? [];
+      /^(?!\/bin\/sh ).{0,4096}? server start-dev .{0,1000}?--port (\d+) --ui-port (\d+) /.exec(
+        command,
+      ) ?? [];
     if (port === undefined || !command.trimEnd().endsWith(` --db-filename ${stateFile}`)) continue;
     return { pid, port: Number(port), uiPort: Number(uiPort) };
   }

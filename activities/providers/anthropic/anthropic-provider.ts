@@ -1,4 +1,5 @@
 /** Anthropic's Messages API, and servers that speak it. */
+import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import { defined } from '../../../workflows/core/json';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkOptions } from '../http-provider';
@@ -30,6 +31,7 @@ export interface AnthropicProviderConfig {
 export function anthropicProvider(config: AnthropicProviderConfig = {}): Provider {
   const { name = 'anthropic', vendor = 'anthropic', apiKey = '', headers, thinking } = config;
   const { baseUrl = 'https://api.anthropic.com' } = config;
+  rememberSecretsOf(headers);
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
     const body = anthropicRequest(request, { vendor, ...defined({ thinking }) });
     const reply = await sendOnce(

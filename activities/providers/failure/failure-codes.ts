@@ -36,7 +36,7 @@ export const filterWords = words(
   'content_filter',
   `content_filter content_filter_error content_policy_violation responsibleaipolicyviolation data_inspection_failed
    datainspectionfailed safety prohibited_content invalid_prompt moderation_blocked cyber_policy_violation sensitive_content`,
-  /content filter(?:ing)?\b|content management policy|content exists risk|flagged as potentially violating|input was flagged|violat\w+ (?:our )?(?:usage|content) polic|inappropriate content|blocked (?:due to|by|for) (?:safety|content|prohibited)|data[_ ]inspection/i,
+  /content filter(?:ing)?\b|content management policy|content exists risk|flagged as potentially violating|input was flagged|violat\w{1,8} (?:our )?(?:usage|content) polic|inappropriate content|blocked (?:due to|by|for) (?:safety|content|prohibited)|data[_ ]inspection/i,
 );
 
 /** Codes that name their reason exactly; the innermost body that has one decides. */
@@ -45,7 +45,7 @@ export const codeWords: readonly ReasonWords[] = [
     'model_not_found',
     `model_not_found model_not_available model_not_supported modelnotfound model_not_exist deploymentnotfound not_found_error
      not_found notfounderror invalid_model unknown_model model_decommissioned model_deprecated`,
-    /\bmodel\b.{0,120}(?:does not exist|not found|not exist\b|is not available|has been (?:deprecated|decommissioned|retired|shut down))|not a valid model|unknown model|no endpoints found|models\/\S+ is not found|the model ['"`]?[^\s'"`]+['"`]? is not supported/i,
+    /\bmodel\b.{0,120}(?:does not exist|not found|not exist\b|is not available|has been (?:deprecated|decommissioned|retired|shut down))|not a valid model|unknown model|no endpoints found|models\/\S{1,200} is not found|the model ['"`]?[^\s'"`]{1,200}['"`]? is not supported/i,
   ),
   words(
     'auth',

@@ -4,7 +4,7 @@ import type { InfraError } from '../../../workflows/core/failure';
 import { defined } from '../../../workflows/core/json';
 import { failureMessageChars } from '../../../workflows/core/limits';
 import { InfraException } from '../../lifecycle/infra-exception';
-import { redactText } from '../../../workflows/core/secrets/redact';
+import { withoutSecrets } from '../../untrusted/known-secrets';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
@@ -178,18 +178,19 @@ function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): strin
 
 /** Vendors echo keys: complete, truncated, masked, and anything else that was sent in their place. */
 function clean(text: string, apiKey: string | undefined): string {
-  const oneLine = stripHidden(text)
+  // Before its lines are joined: keys are recognized by them.
+  const oneLine = withoutSecrets(stripHidden(text))
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .trim();
   const withoutKey =
     apiKey === undefined || apiKey.length < 4 ? oneLine : oneLine.replaceAll(apiKey, redactionMark);
-  return redactText(
+  return withoutSecrets(
     withoutKey
       .replace(
         /(api[- ]?key(?: provided)?:\s*)(?!\[redacted\])(.+?)(?=\.\s|\.?$)/gi,
         `$1${redactionMark}`,
       )
-      .replace(/[^\s"'`]*\*{3,}[^\s"'`,.]*/g, redactionMark),
+      .replace(/(?<![^\s"'`])[^\s"'`]*?\*{3}[^\s"'`]*(?<![,.])/g, redactionMark),
   );
 }
 

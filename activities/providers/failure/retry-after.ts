@@ -98,7 +98,9 @@ const unitMs: Readonly<Record<string, number>> = {
 function durationMs(value: string): number | undefined {
   if (!/^\s*(\d+(\.\d+)?(ms|[smhd]))+\s*$/.test(value)) return undefined;
   let totalMs = 0;
-  for (const [, amount, unit] of value.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd])/g)) {
+  for (const [, amount, unit] of value.matchAll(
+    /(?<![\d.])(\d{1,15}(?:\.\d{1,15})?)(ms|[smhd])/g,
+  )) {
     totalMs += Number(amount) * (unitMs[unit ?? ''] ?? 0);
   }
   return totalMs;

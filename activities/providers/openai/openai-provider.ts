@@ -1,4 +1,5 @@
 /** OpenAI's Responses and Chat Completions APIs, and any server that speaks one of them. */
+import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkOptions } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
@@ -37,6 +38,7 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
   const { api, name = 'openai', apiKey = '', needsKey = true } = config;
   const { vendor = name, baseUrl = 'https://api.openai.com/v1' } = config;
   const { dialect = name === 'openai' ? openaiDialect : compatibleDialect } = config;
+  rememberSecretsOf(config.headers);
   // Local servers take any key, yet a header must not be empty.
   const sentKey = apiKey === '' ? 'none' : apiKey;
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {

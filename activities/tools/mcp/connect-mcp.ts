@@ -4,7 +4,7 @@ import type { McpOptions, McpTools } from './mcp-options';
 /**
  * Connects to an MCP server and makes tools of its current tools; later changes of its list are ignored.
  *
- * Contract: the next call starts or reconnects a server that crashed. The caller closes.
+ * Contract: definitions are sanitized and bounded; a tool that cannot be used is left out. The next call starts or reconnects a server that crashed. The caller closes.
  * Errors: `UserError` for a server name or URL that cannot be used; `InfraException` `tool_infrastructure` if the server cannot
  * be reached or does not list its tools.
  */

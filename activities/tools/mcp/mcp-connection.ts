@@ -6,7 +6,8 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { packageVersion } from '../../lifecycle/package-version';
 import type { HttpServer, StdioServer } from './mcp-options';
-import { redactText } from '../../../workflows/core/secrets/redact';
+import { rememberSecretsOf } from '../../untrusted/known-secrets';
+import { sanitizeText } from '../../untrusted/sanitizer';
 
 /** Milliseconds to connect and to list the tools. */
 const connectTimeoutMs = 30_000;
@@ -19,6 +20,7 @@ export interface McpConnection {
 }
 
 function transportTo(server: StdioServer | HttpServer): Transport {
+  rememberSecretsOf(server.type === 'stdio' ? server.env : server.headers);
   if (server.type === 'stdio') {
     return new StdioClientTransport({
       command: server.command,
@@ -38,9 +40,7 @@ function notReached(name: string, thrown: unknown): InfraException {
   return new InfraException(
     {
       code: 'tool_infrastructure',
-      message: redactText(
-        `MCP server "${name}" cannot be reached: ${reason.slice(0, 300)}. Check its command or URL on the worker's machine.`,
-      ),
+      message: `MCP server "${name}" cannot be reached: ${sanitizeText(reason, { maxChars: 300 })}. Check its command or URL on the worker's machine.`,
     },
     { cause: thrown },
   );

@@ -34,6 +34,8 @@ export interface McpOptions {
 /** The tools that a server had when it was connected. */
 export interface McpTools {
   readonly tools: readonly Tool[];
+  /** Which tools were left out, and why: each is also a warning of the process. */
+  readonly dropped: readonly string[];
   /** Closes the connection, and ends the server if it was started here. */
   close(): Promise<void>;
 }

@@ -3,21 +3,34 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
-import { CallToolResultSchema, ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolResultSchema,
+  ErrorCode,
+  ListToolsResultSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
 import type { JsonObject } from '../../../workflows/core/json';
 import type { ToolEffect } from '../../../workflows/core/tools/ports';
 import { InfraException } from '../../lifecycle/infra-exception';
-import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { UserError } from '../../lifecycle/user-error';
+import { sanitizeText } from '../../untrusted/sanitizer';
 import { defaultCallCaps } from '../default-call-caps';
-import { inputNamesOf, maxDescriptionChars } from '../define-tool';
+import { inputNamesOf } from '../define-tool';
 import { editedFileField } from '../edits-file';
 import type { InputCheck } from '../input-problems';
 import { inputCheck, parametersHint, problemTexts } from '../input-problems';
-import { inputSchemaFromJson, isJsonObject, withoutReferences } from '../input-schema';
+import {
+  hasReferences,
+  inputSchemaFromJson,
+  isJsonObject,
+  withoutReferences,
+} from '../input-schema';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import type { McpOptions, McpTools } from './mcp-options';
+import type { McpDefinition } from './mcp-definitions';
+import { mcpDefinitions } from './mcp-definitions';
 import type { McpConnection } from './mcp-connection';
 import { mcpConnection } from './mcp-connection';
 import { privilegedFinder } from '../privileged-parameters';
@@ -97,7 +110,7 @@ function sortFailure(
 function failed(use: ServerUse, tool: McpTool, thrown: unknown): unknown {
   const { name } = use.options;
   const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  const message = `${tool.name} of MCP server "${name}": ${reason.slice(0, 400)}`;
+  const message = `${tool.name} of MCP server "${name}": ${sanitizeText(reason, { maxChars: 400 })}`;
   const kind = sortFailure(thrown);
   if (kind === 'unauthorized')
     return new ToolError(message, { code: 'auth_failed', recoverable: false, cause: thrown });
@@ -198,27 +211,27 @@ async function execute(
   const result = await call(use, tool, isJsonObject(input) ? input : {}, context);
   const text = resultText(result);
   if (result.isError === true) {
-    throw new ToolError(text.slice(0, 500) || `${tool.name} failed without a message`, {
-      output: text,
-    });
+    throw new ToolError(
+      sanitizeText(text, { maxChars: 500 }) || `${tool.name} failed without a message`,
+      {
+        output: text,
+      },
+    );
   }
   return text;
 }
 
-function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
-  const given: unknown = JSON.parse(JSON.stringify(tool.inputSchema));
-  const schema = isJsonObject(given) ? given : {};
-  const modelSchema = inputSchemaFromJson(schema);
-  // By the server's own schema; if it cannot be compiled, only the server checks.
-  const check = inputCheck(withoutReferences(schema));
-  const description = stripHidden(tool.description ?? '').trim();
+function toolFrom(use: ServerUse, name: string, definition: McpDefinition): Tool {
+  const { tool, description, schema, shownSchema } = definition;
+  const modelSchema = inputSchemaFromJson(shownSchema);
+  // By the server's own schema; if it cannot be compiled or refers to itself, only the server checks.
+  const check: InputCheck = hasReferences(schema)
+    ? () => []
+    : inputCheck(withoutReferences(schema));
   const approval = use.options.approval ?? 'never';
   return {
     name,
-    description: (description || `Tool ${tool.name} of the MCP server ${use.options.name}.`).slice(
-      0,
-      maxDescriptionChars,
-    ),
+    description: description || `Tool ${tool.name} of the MCP server ${use.options.name}.`,
     inputSchema: modelSchema,
     effect: effectOf(tool),
     timeoutMs: use.timeoutMs + connectAllowanceMs,
@@ -231,7 +244,7 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
     label: undefined,
     parse: (input) => parseBy(modelSchema, check, input),
     needsApproval: () => approval === 'always',
-    privilegedIn: privilegedFinder(schema),
+    privilegedIn: privilegedFinder(schema, hasReferences),
     hintFor: () => undefined,
     execute: (input, context) => execute(use, tool, input, context),
     probe: undefined,
@@ -241,11 +254,16 @@ function toolFrom(use: ServerUse, name: string, tool: McpTool): Tool {
 /** Milliseconds for a new connection beside the call itself. */
 const connectAllowanceMs = 30_000;
 
-async function listTools(client: Client): Promise<readonly McpTool[]> {
-  const tools: McpTool[] = [];
+/** A page of a list, whose tools are read one by one: the SDK's own reading refuses all of them for the sake of one. */
+const toolPage = ListToolsResultSchema.extend({ tools: z.array(z.unknown()) });
+
+/** Not by the client's `listTools`: that compiles output schemas, whose patterns then run over every result. */
+async function listTools(client: Client): Promise<readonly unknown[]> {
+  const tools: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page < maxToolPages; page++) {
-    const answer = await client.listTools(cursor === undefined ? {} : { cursor });
+    const params = cursor === undefined ? {} : { cursor };
+    const answer = await client.request({ method: 'tools/list', params }, toolPage);
     tools.push(...answer.tools);
     cursor = answer.nextCursor;
     if (cursor === undefined) {
@@ -284,10 +302,12 @@ export async function mcpServerTools(options: McpOptions): Promise<McpTools> {
       { cause: thrown },
     );
   });
+  const { definitions, dropped } = mcpDefinitions(options.name, listed);
+  for (const message of dropped) process.emitWarning(message, 'HoldfastWarning');
   const names = mcpToolNames(
     options.name,
-    listed.map((tool) => tool.name),
+    definitions.map(({ tool }) => tool.name),
   );
-  const tools = listed.map((tool, index) => toolFrom(use, names[index] ?? tool.name, tool));
-  return { tools, close: () => connection.close() };
+  const tools = definitions.map((each, index) => toolFrom(use, names[index] ?? '', each));
+  return { tools, dropped, close: () => connection.close() };
 }

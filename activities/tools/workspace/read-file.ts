@@ -1,5 +1,6 @@
 /** Tool `read_file`: a text file, or some of its lines. */
 import { z } from 'zod';
+import { visibleLines } from '../../untrusted/sanitizer';
 import { defineTool } from '../define-tool';
 import type { Tool } from '../tool';
 import { ToolError } from '../tool-error';
@@ -13,11 +14,23 @@ const defaultLines = 2_000;
 /** Characters in one answer. */
 const maxChars = 100_000;
 
-/** Lines from `start` (from 1) that fit the bounds; a single longer line is cut. */
+/** Characters before and behind the lines of an answer that are cleaned with them: more than a secret has. */
+const marginChars = 64 * 1024;
+
+/** Index of the line that is so many characters before the line `at`, or behind it. */
+function lineFrom(lines: readonly string[], at: number, chars: number, step: 1 | -1): number {
+  let index = at;
+  for (let seen = 0; seen < chars && lines[index] !== undefined; index += step)
+    seen += (lines[index]?.length ?? 0) + 1;
+  return Math.max(0, index);
+}
+
+/** Lines from `start` (from 1) that fit the bounds; a single longer line is cut. `before` lines stand in front of all. */
 function linesFrom(
   lines: readonly string[],
   start: number,
   count: number,
+  before: number,
 ): { readonly body: string; readonly last: number } {
   let chars = 0;
   let last = start - 1;
@@ -27,7 +40,10 @@ function linesFrom(
     last += 1;
   }
   const body = lines.slice(start - 1, last).join('\n');
-  return { body: body.length > maxChars ? `${body.slice(0, maxChars)}…` : body, last };
+  return {
+    body: body.length > maxChars ? `${body.slice(0, maxChars)}…` : body,
+    last: last + before,
+  };
 }
 
 /** Reads a text file of the workspace. */
@@ -60,7 +76,10 @@ export const readFile: Tool = defineTool({
       throw new ToolError(`"${file.path}" has ${total} lines; line ${start} does not exist`, {
         code: 'invalid_params',
       });
-    const { body, last } = linesFrom(lines.slice(0, total), start, count);
+    const from = lineFrom(lines, start - 1, marginChars, -1);
+    const to = lineFrom(lines, start - 1, maxChars + marginChars, 1);
+    const seen = await visibleLines(lines.slice(from, Math.min(to, total)).join('\n'));
+    const { body, last } = linesFrom(seen, start - from, count, from);
     const more = last < total ? `\n[… read on with start_line ${last + 1}]` : '';
     return `${file.path}, lines ${start}-${last} of ${total}:\n${body}${more}`;
   },

@@ -1,6 +1,7 @@
 /** Tool `search_files`: the lines in which a text occurs, with full relative paths. */
 import { z } from 'zod';
 import { literalPattern } from '../../../workflows/core/literal-pattern';
+import { visibleLines } from '../../untrusted/sanitizer';
 import { defineTool } from '../define-tool';
 import type { Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
@@ -50,7 +51,9 @@ async function searchFile({ findings, matcher, context }: Search, path: string):
     return;
   }
   const left = maxMatches - findings.lines.length;
-  const found = await matcher.match(text, left + 1);
+  if ((await matcher.match(text, 1)).length === 0) return;
+  // Matched as the model may read it, so that no match tells what a secret holds.
+  const found = await matcher.match((await visibleLines(text)).join('\n'), left + 1);
   findings.isCut = found.length > left;
   for (const { line, text: shown } of found.slice(0, left))
     findings.lines.push(`${path}:${line}: ${shown}`);

@@ -1,4 +1,4 @@
-/** The inputs of the section: 200 secrets and 100 injections, each known by its place. */
+/** The inputs of the section: 400 secrets and 100 injections, each known by its place. */
 import { injectionStrings } from './injection-strings';
 import { secretShapes } from './secret-shapes';
 

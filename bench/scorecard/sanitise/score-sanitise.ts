@@ -9,13 +9,15 @@ import type { ProviderWorld } from '../provider/provider-world';
 import { inProviderWorld } from '../provider/provider-world';
 import type { JudgedRow, SectionScore } from '../section';
 import { holdsHidden, leakedIn, requestProblems, textsIn } from './find-breaks';
+import type { OrdinaryFiles } from './ordinary-files';
+import { readOrdinaryFiles } from './ordinary-files';
 import { ordinaryTexts } from './ordinary-texts';
 import type { Batch } from './sanitise-stage';
 import { agentsOf, answerTo, batchesOf, givingTools, goalOf } from './sanitise-stage';
 
 /** Which inputs, and how the MCP server is run. */
 export interface SanitizeOptions {
-  /** Batches of ten inputs; default all thirty. */
+  /** Batches of ten inputs; default all fifty. */
   readonly batches?: readonly number[];
   /** What Node needs to run the MCP server's script, where it is not compiled. */
   readonly execArgv?: readonly string[];
@@ -133,6 +135,17 @@ function falsePositives(): readonly string[] {
   );
 }
 
+/** Share of ordinary files in which something may be taken for a secret. */
+const mostChanged = 0.005;
+
+/** The files, if they are too many: some hold what looks like a secret to a person too. */
+function fileRows({ files, changed }: OrdinaryFiles): readonly JudgedRow[] {
+  const row = { id: 'ordinary files', expected: `at most ${mostChanged * 100} % are changed` };
+  const isGood = changed.length <= files * mostChanged;
+  const got = `${changed.length} of ${files}: ${changed.join(', ')}`;
+  return [isGood ? row : { ...row, wrong: { ...row, got } }];
+}
+
 /**
  * Plays the section.
  *
@@ -174,7 +187,8 @@ export async function scoreSanitize(options: SanitizeOptions = {}): Promise<Sect
     );
     if (!found.sinks.prompts.includes('[redacted]') || !found.sinks.logs.includes('[redacted]'))
       throw new Error('Nothing was redacted: the inputs did not arrive.');
-    const rows = rowsOf(batches, found);
+    const ordinary = readOrdinaryFiles();
+    const rows = [...rowsOf(batches, found), ...fileRows(ordinary)];
     return {
       rows,
       summary: {
@@ -182,6 +196,8 @@ export async function scoreSanitize(options: SanitizeOptions = {}): Promise<Sect
         secretsLeaked: rows.filter(({ wrong }) => wrong?.expected === 'in no sink').length,
         fencesBroken: found.breaks.length,
         falsePositives: falsePositives().length,
+        ordinaryFiles: ordinary.files,
+        filesChanged: ordinary.changed.length,
       },
     };
   } finally {

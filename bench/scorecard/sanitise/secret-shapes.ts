@@ -1,6 +1,7 @@
 /** 200 shapes of secrets with made-up values, each with the parts that may not survive. */
 import { createHash } from 'node:crypto';
 import { carriedShapes, connectionShapes, headerShapes, privateKeyShapes } from './placed-shapes';
+import { furtherShapes } from './further-shapes';
 import type { ShapeTemplate } from './vendor-shapes';
 import { cloudShapes, developerShapes, modelVendorShapes, serviceShapes } from './vendor-shapes';
 
@@ -63,5 +64,6 @@ export function secretShapes(): readonly SecretShape[] {
     ...connectionShapes,
     ...headerShapes,
     ...carriedShapes,
+    ...furtherShapes,
   ].map(shapeOf);
 }

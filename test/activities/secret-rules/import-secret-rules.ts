@@ -30,7 +30,7 @@ const ruleSchema = z.object({
 });
 
 function javascriptOf(regex: string): string {
-  const source = regex.replace(leadingContext, '').replaceAll(trailingContext, plainEnd);
+  const source = regex.replaceAll(leadingContext, '').replaceAll(trailingContext, plainEnd);
   const javascript = re2ToJavascript(source);
   new RegExp(javascript);
   return javascript;

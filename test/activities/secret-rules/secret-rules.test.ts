@@ -40,6 +40,9 @@ const more: readonly (readonly [text: string, secret: string])[] = [
     `client-key-data: ${Buffer.from(`-----BEGIN RSA PRIVATE KEY-----\n${body}`).toString('base64')}`,
     'UFJJVkFURSBLRV',
   ],
+  ['a:\n  db_password: correct-horse-battery\n', 'correct-horse-battery'],
+  ['a:\npassword: correcthorsebatterystaple\n', 'correcthorsebattery'],
+  [`Private-Lines: 14\n${body}${body}\n${body}`, body],
   [`root:$6$saltsalt$${body}${body}${body}:19000:0:99999:7:::`, body],
 ];
 
@@ -73,6 +76,17 @@ test('the kept rules alone take a good part of the shapes', () => {
 test('both together leave none, whatever stands behind the secret', () => {
   for (const { text, secrets } of samples) {
     expect([text, left(redactText(text), secrets)]).toEqual([text, 0]);
+  }
+});
+
+test('nor in strings of JSON, behind line ends, in two levels, and cut off', () => {
+  for (const { text, secrets } of samples) {
+    const json = JSON.stringify({ before: 1, said: `line\n${text}\n` });
+    for (const carried of [json, JSON.stringify({ json }), json.slice(json.indexOf('line'), -2)]) {
+      const clean = redactText(carried);
+      expect([carried, left(clean, secrets)]).toEqual([carried, 0]);
+      expect(redactText(clean)).toBe(clean);
+    }
   }
 });
 

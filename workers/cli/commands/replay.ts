@@ -107,13 +107,15 @@ async function replayOne(
  */
 export function mismatchText(thrown: unknown): string {
   const text = reasonOf(thrown);
-  const missing = /Failed to initialize workflow of type '(.*?)': no such function/.exec(text)?.[1];
+  const missing = /Failed to initialize workflow of type '(.{0,500}?)': no such function/.exec(
+    text,
+  )?.[1];
   if (missing !== undefined)
     return `the code has no workflow "${missing}"; if it is your own, give its file: --workflows FILE`;
   return text
     .replace(/^.*?Nondeterminism error:\s*/i, '')
     .replace(/\\?"?, source: \\?".*$/, '')
-    .replace(/\\+"/g, '"');
+    .replace(/(?<!\\)\\+"/g, '"');
 }
 
 async function fromFiles(target: string): Promise<readonly NamedHistory[]> {

@@ -8,7 +8,7 @@ import { noteProvenance } from '../model-call/next-request';
  * error can add a hint or an instruction of its own.
  */
 function oneLine(message: string): string {
-  return message.trim().replace(/\s*[\r\n\u2028\u2029]\s*/g, ' | ');
+  return message.trim().replace(/(?<!\s)\s*[\r\n\u2028\u2029]\s*/g, ' | ');
 }
 
 function instruction(error: AgentError, toolNames: readonly string[]): string {

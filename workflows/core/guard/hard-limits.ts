@@ -11,7 +11,7 @@ function duration(ms: number): string {
 }
 
 function thousands(value: number): string {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+  return String(value).replace(/\B(?=(?:\d{3}){1,5}$)/g, ',');
 }
 
 /** What a limit is compared with. */

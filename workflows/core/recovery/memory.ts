@@ -48,7 +48,11 @@ export function newsIdentity(result: {
   readonly fingerprint: string;
 }): string {
   const { preview, fingerprint } = result;
-  const shares = [...preview.matchAll(/\d+(?:[.,]\d+)? ?%|\d+ ?(?:\/|of) ?\d+/g)]
+  const shares = [
+    ...preview.matchAll(
+      /(?<!\d)\d{1,20}(?:[.,]\d{1,20})? ?%|(?<!\d)\d{1,20} ?(?:\/|of) ?\d{1,20}/g,
+    ),
+  ]
     .filter((match) => !tries.test(preview.slice(0, match.index)))
     .map(([share]) => share);
   return shares.length === 0 ? fingerprint : shortHash(`${fingerprint} ${shares.join(' ')}`);

@@ -25,6 +25,8 @@ const hiddenCharacters = new RegExp(
     '\\u034f|\\u17b4|\\u17b5|[\\u180b-\\u180f]|[\\u00ad\\u061c\\u115f\\u1160\\u3164\\uffa0]',
     '[\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff\\ufff0-\\ufffb\\ufffe\\uffff]',
     '[\\u{e0000}-\\u{e0fff}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}]',
+    // The selector of emoji and the blank of Braille mean nothing beside ASCII, but for the keycaps of emoji.
+    '(?<=[!-~])\\ufe0f+(?!\\u20e3)|(?<=[!-~])\\u2800+(?=[!-~])',
     // Joiners and selectors are needed in emoji and some scripts, never beside ASCII or in runs.
     `(?<=[!-~])${joiner}+|${joiner}+(?=[!-~])`,
     `(?<=(?:${joiner}|\\ufe0f){2})(?:${joiner}|\\ufe0f)+`,
@@ -34,9 +36,11 @@ const hiddenCharacters = new RegExp(
 
 const loneSurrogates = /\p{Surrogate}/gu;
 
-/** Removes terminal sequences only. */
+/** Removes terminal sequences only; line ends in them stay, so that lines keep their numbers. */
 export function withoutTerminalSequences(text: string): string {
-  return text.replace(terminalSequences, '');
+  return text.replace(terminalSequences, (sequence) =>
+    '\n'.repeat(sequence.split('\n').length - 1),
+  );
 }
 
 /**
@@ -44,7 +48,7 @@ export function withoutTerminalSequences(text: string): string {
  * lone surrogates become U+FFFD; all line ends become `\n`; tabs stay.
  */
 export function stripHidden(text: string): string {
-  return withoutTerminalSequences(text.replace(loneSurrogates, '\ufffd'))
-    .replace(lineEnds, '\n')
-    .replace(hiddenCharacters, '');
+  return withoutTerminalSequences(
+    text.replace(loneSurrogates, '\ufffd').replace(lineEnds, '\n'),
+  ).replace(hiddenCharacters, '');
 }

@@ -68,7 +68,8 @@ function redactBy(rule: KeptRule, text: string, mark: string): string {
     const secret = secretOf(rule, match, rest.slice(0, offsetAt));
     if (secret.includes(mark) || entropyOf(secret) <= rule.entropy) return match;
     const at = match.lastIndexOf(secret);
-    return match.slice(0, at) + mark + match.slice(at + secret.length);
+    const lineEnds = '\n'.repeat(secret.split('\n').length - 1);
+    return match.slice(0, at) + mark + lineEnds + match.slice(at + secret.length);
   });
 }
 

@@ -11,7 +11,7 @@ const marginChars = 4_096;
  * the rules, some 300, whose first use takes 10 ms of a workflow's start.
  */
 const mayHoldSecret =
-  /[\w+/=~.-]{16}|:\/\/|pass|pwd|secret|token|key|auth|bearer|cookie|credential/i;
+  /[\w+/=~.-]{16}|:\/\/|pass|pwd|secret|token|key|auth|bearer|cookie|credential|identified|sudo|login|seed|otp|2fa|mfa|psk/i;
 
 /**
  * The beginning of a text as it may be shown: without secrets and hidden characters.

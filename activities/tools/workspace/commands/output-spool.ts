@@ -1,7 +1,11 @@
 /** Keeps a program's output: its beginning up to a limit, and always the end of it. */
+import { sanitizeText, withoutFirstLine, withoutLastLine } from '../../../untrusted/sanitizer';
 
 /** Bytes of the end that are kept if the output is longer than the limit. */
 const tailBytes = 64 * 1024;
+
+/** Bytes in front of what is shown of the end that are sanitized with it. */
+const marginBytes = 4_096;
 
 /** Output of a program that is still running. */
 export class OutputSpool {
@@ -23,16 +27,19 @@ export class OutputSpool {
 
   /** The kept output, with a note of what was dropped. */
   text(): string {
-    const kept = this.#kept.toString('utf8', 0, this.#keptBytes);
+    const kept = this.#kept.subarray(0, this.#keptBytes);
     const beyond = this.#totalBytes - this.#keptBytes;
-    if (beyond === 0) return kept;
-    const end = this.#tail.subarray(-Math.min(beyond, tailBytes));
+    const end = this.#tail.subarray(this.#tail.length - Math.min(beyond, tailBytes));
     const lost = beyond - end.length;
-    return `${kept}\n[… ${lost} bytes left out: more than ${this.limitBytes} bytes …]\n${end.toString('utf8')}`;
+    if (lost === 0) return Buffer.concat([kept, end]).toString('utf8');
+    const note = `[… ${lost} bytes left out: more than ${this.limitBytes} bytes …]`;
+    // The halves of a line that is cut in two could be those of a secret.
+    return `${withoutLastLine(kept.toString('utf8'))}\n${note}\n${withoutFirstLine(end.toString('utf8'))}`;
   }
 
-  /** The end, for people and for errors. */
+  /** The end, for people and for errors: sanitized, then cut. */
   tail(chars: number): string {
-    return this.#tail.toString('utf8').slice(-chars);
+    const end = this.#tail.subarray(-(chars + marginBytes)).toString('utf8');
+    return sanitizeText(end, { maxChars: end.length }).slice(-chars);
   }
 }

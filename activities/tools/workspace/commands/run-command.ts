@@ -50,6 +50,9 @@ const defaultTimeLimitMs = 120_000;
 const maxOutputBytes = 16 * 1024 * 1024;
 /** Milliseconds from the command's time limit to the tool's, in which the process group is ended. */
 const endingMs = 10_000;
+/** Characters of the last line that are shown while a command runs, and milliseconds between two of them. */
+const progressChars = 80;
+const progressMs = 200;
 /** Characters of output in the message of a command that was stopped. */
 const tailChars = 300;
 
@@ -126,6 +129,7 @@ async function runIn(
   const [program = '', ...programArguments] = words;
   const spool = new OutputSpool(maxOutputBytes);
   const startedAt = performance.now();
+  let progressAt = 0;
   const end = await runProgram({
     program,
     programArguments,
@@ -135,7 +139,9 @@ async function runIn(
     signal: context.signal,
     onOutput: (bytes) => {
       spool.write(bytes);
-      context.progress(spool.tail(80).trim().split('\n').at(-1) ?? '');
+      if (performance.now() < progressAt) return;
+      progressAt = performance.now() + progressMs;
+      context.progress(spool.tail(progressChars).trim().split('\n').at(-1) ?? '');
     },
   }).catch((thrown: unknown) => {
     throw notStarted(program, thrown);
