@@ -106,7 +106,7 @@ async function callRoute(
   const call: MeasuredCall = { request: asked, route: routeName(route), provider, input };
   const measure = measureCall(call);
   const maxOutputTokens = outputRoom(asked.maxOutputTokens, measure, input);
-  // Whatever becomes of this attempt, the lost ones before it have sent the same request.
+  // However this attempt ends, the lost attempts before it have sent the same request.
   attempting.meter.chargeLost({ measure, price: route.price, maxOutputTokens });
   const { parts, isTooLarge } = checkRequest(call, measure, input, config.compaction);
   if (isTooLarge && parts !== undefined)

@@ -149,7 +149,7 @@ function shownProblem(problem: string): string {
   return boundText(sanitizeText(problem, { maxChars: failureMessageChars }), 300);
 }
 
-/** Whether a parameter that a rule took from an earlier call is not what that call names, or not the only one it may mean. */
+/** Whether a path that a rule took from an earlier call is no longer in that call's result, or no longer the only one that fits. */
 async function isOutdated(
   { store, messages }: Place,
   { origin, action }: RecoveryAction,
@@ -164,7 +164,7 @@ function doubted({ origin, action, ...rest }: RecoveryAction): RecoveryAction {
   const { toolName } = action;
   return {
     ...rest,
-    reasoning: `${toolName} failed, and which path "${origin?.parameter ?? ''}" means is not certain. Look for the file first.`,
+    reasoning: `${toolName} failed, and it is not certain which path "${origin?.parameter ?? ''}" means. Look for the file first.`,
     action: { toolName },
     expectedOutcome: `${toolName} is called with a path that a result names.`,
   };
@@ -199,7 +199,7 @@ async function estimate(place: Place): Promise<PlanRecoveryResult> {
   return resultOf(place, { action: place.input.fallback }, 'model', said);
 }
 
-/** Tells whoever runs the worker what was planned or estimated, and for which trouble. */
+/** Writes to the worker's log what was planned or estimated, and for which trouble. */
 function logged({ input }: Place, planned: PlanRecoveryResult): PlanRecoveryResult {
   const { source, problem, estimate: estimated, action } = planned;
   const { tool, code, message } = input.context.trouble;

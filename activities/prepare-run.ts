@@ -113,7 +113,7 @@ function budgetOf(
   return allowance;
 }
 
-/** Refuses tools that cannot be meant; those of a subagent were checked with the run that people started. */
+/** Refuses names that are not tools with effects; those of a subagent were checked with the run that people started. */
 function checkRepeatEffects(
   deps: ActivityDeps,
   { policies }: ResolvedAgent,
@@ -121,9 +121,7 @@ function checkRepeatEffects(
 ): void {
   if (repeatEffects.length === 0 || parent !== undefined) return;
   if (origins === undefined)
-    throw configInvalid(
-      'repeatEffects is for a run that goes on from another one: a fork, or a continued run.',
-    );
+    throw configInvalid('repeatEffects is only for a fork or a continued run.');
   const all = deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies;
   const names = all.flatMap(({ name, effect }) => (effect === 'read' ? [] : [name]));
   const unknown = repeatEffects.filter((name) => !names.includes(name));

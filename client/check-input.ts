@@ -66,7 +66,7 @@ export const startSchema = z
     origins: z.array(z.object({ runKey: z.string(), iteration: z.number() })).optional(),
     repeatEffects: z
       .array(bounded('A tool of repeatEffects', 100), {
-        error: 'repeatEffects must be a list of names of tools',
+        error: 'repeatEffects must be a list of tool names',
       })
       .optional(),
     storeId: bounded('The store id', 200).optional(),
@@ -78,7 +78,7 @@ export const startSchema = z
   .refine(
     ({ repeatEffects, origins, continueFrom }) =>
       repeatEffects === undefined || origins !== undefined || continueFrom !== undefined,
-    { error: 'repeatEffects is for a fork, or for a run that continues another one' },
+    { error: 'repeatEffects is only for a fork or a run that continues another one' },
   );
 
 /** Why a person stops, escalates or rejects. */

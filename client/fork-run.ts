@@ -29,17 +29,17 @@ export async function forkStart(
   const at = check(iterationSchema, iteration);
   const { head, storeId, request, origins } = await transcriptPoint(access, at);
   const { goal, message = goal ?? '' } = options;
-  // What the forked run began with is in its transcript; what it was to do again is its own matter.
+  // The forked run's initial results are in its transcript; its repeatEffects are not inherited.
   const { pendingResults: _read, runtimeResults: _too, repeatEffects: _its, ...asked } = request;
   return { ...asked, ...options, goal: goal ?? request.goal, message, head, storeId, origins };
 }
 
-/** The result of a call that the runtime made on its own. */
+/** The result of a call that the runtime made itself. */
 function own({ pending }: RuntimeResult): PendingResult {
   return pending;
 }
 
-/** The origins of a run that also reads these results of the last one; an error may leave open what came of its call. */
+/** The origins of a run that also reads these results of the last origin; an error may leave its call's outcome open. */
 function withKnown(
   origins: readonly Origin[],
   results: readonly PendingResult[],

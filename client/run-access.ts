@@ -44,7 +44,7 @@ function runEnded(runId: string, status: string, cause?: unknown): ClientError {
   );
 }
 
-/** Temporal takes a cancellation of a run that has ended, and nothing follows: so it is asked first. */
+/** Cancels a run. Checks its status first, because Temporal silently accepts a cancellation of a run that has ended. */
 export async function cancelRun({ client, runId }: RunAccess): Promise<void> {
   const handle = client.getHandle(runId);
   const { status } = await handle.describe();

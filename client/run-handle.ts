@@ -112,8 +112,8 @@ export class RunHandle<Output = JsonValue | undefined> {
   }
 
   /**
-   * Cancels the workflow; the run ends as `cancelled` when its calls in flight have ended: at once while it waits, else within
-   * about 13 s.
+   * Cancels the workflow; the run ends as `cancelled` when its calls in flight have ended: at once while it waits, otherwise
+   * within about 13 s.
    */
   cancel(): Promise<void> {
     return attempt(this.access, () => cancelRun(this.access));

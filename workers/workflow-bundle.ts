@@ -11,9 +11,9 @@ import { withProcessLock } from './process-lock';
 import { reasonOf, SetupError } from './setup-error';
 
 /**
- * How many milliseconds workflow code may run without a pause: an option that the SDK takes but does not list. Its 5 s also run
- * out while a process is stopped (SIGSTOP, a frozen container), and in a promise's continuation Node then ends the process:
- * "async hook stack has become corrupted" (nodejs/node issue 38503).
+ * How many milliseconds workflow code may run without a pause: an option that the SDK accepts but does not document. The SDK's
+ * 5 s also run out while a process is stopped (SIGSTOP, a frozen container); in a promise's continuation, Node then ends the
+ * process with "async hook stack has become corrupted" (nodejs/node issue 38503).
  */
 export const workflowCodeLimit = { isolateExecutionTimeout: 600_000 } as const;
 

@@ -37,7 +37,7 @@ function isHeardSpend(details: unknown): details is HeardSpend {
   return typeof details === 'object' && details !== null && 'spend' in details;
 }
 
-/** What an activity had consumed when it was last heard of, as the heartbeats of model calls tell it. */
+/** What an activity had consumed at its last heartbeat, as model calls report it. */
 function lastHeardSpend(details: unknown): Pick<InfraError, 'spend' | 'spendUnknown'> {
   if (!isHeardSpend(details)) return { spendUnknown: true };
   const { spend, open } = details;
@@ -65,7 +65,7 @@ export function failureFromActivity(
   if (cause instanceof CancelledFailure) {
     const cancelled = infra('worker_lost', 'The activity was cancelled.');
     const [details] = cause.details;
-    // Temporal's own word for an activity that was not running: earlier attempts may have been, and their heartbeats are gone.
+    // Temporal itself reports an activity that was not running: earlier attempts may have run, and their heartbeats are gone.
     if (!isInfraError(details))
       return details === undefined ? cancelled : { ...cancelled, spendUnknown: true };
     const { spend, spendUnknown } = details;

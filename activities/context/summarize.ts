@@ -81,7 +81,7 @@ export async function summarizeRecord(
   }
   const [next] = asked.slice(parts.length);
   if (next === undefined) return parts;
-  // Whatever becomes of this attempt, the lost ones before it have sent the first part that is not kept.
+  // However this attempt ends, the lost attempts before it have sent the first part that is not kept.
   attempting.meter.chargeLost({ measure: next.measure, price: route.price, maxOutputTokens });
   return onRoute(deps, { store, definition, routeIndex, holder }, async (open) => {
     for (const missing of asked.slice(parts.length)) {
@@ -113,7 +113,7 @@ function partKey(holder: string, route: string, prompt: string): string {
   return `summary/${contentHash(`${holder}\n${route}\n${prompt}`)}`;
 }
 
-/** A part that was summarized before. What this activity had consumed by then counts. */
+/** The summary of a part that was made before. What this activity had consumed by then counts. */
 async function keptPart(
   store: Store,
   key: string,
@@ -126,7 +126,7 @@ async function keptPart(
   return kept?.part;
 }
 
-/** Summarizes one part, and keeps it. */
+/** Summarizes one part, and keeps the summary. */
 async function summarizePart(
   open: OpenRoute,
   { prompt, key, ...asked }: AskedPart,

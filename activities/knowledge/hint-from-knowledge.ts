@@ -47,9 +47,9 @@ function relevant(
   return hints.find((hint) => hint.mistake !== 'wrong-path' && isMentioned(hint, message));
 }
 
-/** The hint where the service behind a tool failed: parameters, which R-TOOL-3 would blame, are seldom the cause. */
+/** The hint if the service behind a tool failed: parameters, which R-TOOL-3 would blame, are seldom the cause. */
 const serviceHint =
-  'The service behind this tool failed or was not reached. Unless you chose its address, your parameters are not the cause: try again later, or use another tool.';
+  'The service behind this tool failed or could not be reached. Unless you chose its address, your parameters are not the cause: try again later, or use another tool.';
 
 /** Whether the service behind the tool failed, and not the call. */
 function isServiceFailure({ code, message }: AgentError): boolean {
@@ -73,7 +73,7 @@ export function hintFromKnowledge(
     : undefined;
 }
 
-/** The error with a hint from knowledge, or about its service, unless it has its own. Source: R-TOOL-5. */
+/** The error with a hint from knowledge or about its service, unless it already has a hint. Source: R-TOOL-5. */
 export function withKnownHint(
   error: AgentError,
   knowledge: ToolKnowledge | undefined,

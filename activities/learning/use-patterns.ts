@@ -13,7 +13,7 @@ import type { ReadResult } from './fix-template';
 import { describeFix, parametersFrom } from './fix-template';
 import { defaultTenant, searchedResults } from './record-errors';
 
-/** Whole outputs that a fix takes a value from, newest last. */
+/** Whole outputs from which a fix takes a value, newest last. */
 async function outputsFor(
   store: OutputStore,
   { changes }: Fix,

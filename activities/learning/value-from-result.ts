@@ -1,4 +1,4 @@
-/** Takes the value that corrects a wrong one from whole outputs, where it is certain (ADR 0033). */
+/** Takes from whole outputs the value that corrects a wrong one, if it is certain (ADR 0033). */
 import type { JsonValue } from '../../workflows/core/json';
 import { fittingPaths } from '../../workflows/core/recovery/memory';
 import type { ValueShape } from '../stores/patterns/pattern-shape';
@@ -11,7 +11,7 @@ const pathShapes: ReadonlySet<ValueShape> = new Set([
   'bare file name',
 ]);
 
-/** Words that may be values: split at blanks, quotes and brackets, without line numbers and punctuation. */
+/** Words that may be values: split at spaces, quotes, and brackets, without line numbers and punctuation. */
 function wordsOf(text: string): readonly string[] {
   return text
     .split(/[\s\0"'`<>()[\]{},;|=]+/)
@@ -34,7 +34,7 @@ function named(values: readonly string[], wrong: string): readonly string[] {
   return values.filter((value) => lastPart(value).toLowerCase() === name && value !== wrong);
 }
 
-/** The value in a whole output that corrects a wrong one: the only path that it may mean, else the only word of the wanted shape. */
+/** The value in a whole output that corrects a wrong one: the only value that the wrong one may mean, else the only one of the wanted shape. */
 export function valueFromResult(
   output: string,
   wrong: JsonValue | undefined,

@@ -15,10 +15,10 @@ const quietBeatMs = 10_000;
  * Runs an activity's work with heartbeats until it ends. A heartbeat says that the worker is alive, not that there is progress;
  * stalls have deadlines of their own (ADR 0007).
  *
- * `details` is read at each heartbeat and reaches the next attempt. `first`: whether a heartbeat goes out at once; later leaves
- * the one that the SDK never holds back to the work. `work` gets a function that tells whether two beats were further apart than
- * the server waits, since this process was stopped or its event loop was blocked: the server may then have given the attempt up,
- * whatever is beaten later. The clock is monotonic.
+ * `details` is read at each heartbeat and reaches the next attempt. `first`: `at-once` sends a heartbeat now; `later` leaves the
+ * first heartbeat, which the SDK sends without delay, to the work. `work` gets a function that tells whether two heartbeats were
+ * further apart than the server waits, because this process was stopped or its event loop was blocked: the server may then have
+ * given the attempt up, even if heartbeats continue. The clock is monotonic.
  * Errors: what the work throws, mapped by `error-mapping.ts`.
  */
 export async function withHeartbeat<Result>(

@@ -36,7 +36,7 @@ function mostInputTokens({ tokens, countedTokens }: PaidRequest['measure']): num
   return Math.ceil(countedTokens + fresh * measureMargin) + fixedMargin;
 }
 
-/** What is left after some was spent, an estimate counted at its upper bound. */
+/** What is left of an allowance after spending; an estimate counts at its upper bound. */
 export function leftOf({ nanoUsd, tokens }: Allowance, spend: CallSpend): Allowance {
   const bound = boundOf(spend);
   return defined({
@@ -97,14 +97,14 @@ function overBudgetMessage(
 /** Shortest prompt that vendors cache, in tokens. Source: Anthropic's and OpenAI's guides to prompt caching. */
 const leastCachedTokens = 1_024;
 
-/** What the request's input probably counts as: what the vendor counted before is in its cache, if it is long enough. */
+/** The expected input of a request: what the vendor counted before is in its cache, if it is long enough. */
 function expectedInput({ tokens, countedTokens }: PaidRequest['measure']): Usage {
   const cacheReadTokens = countedTokens < leastCachedTokens ? 0 : Math.min(countedTokens, tokens);
   return { ...noUsage, inputTokens: tokens - cacheReadTokens, cacheReadTokens };
 }
 
 /**
- * What a request consumed that returned no complete reply: the vendor's own count as far as it gave one, `outputTokens` of what
+ * What a request without a complete reply consumed: the vendor's own count as far as there is one, `outputTokens` for what
  * arrived, and, as the upper bound, the whole reply that it asked for.
  */
 export function brokenSpend(

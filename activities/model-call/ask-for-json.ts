@@ -43,7 +43,7 @@ export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
   readonly retries: number;
   /** The answer, if it is there already: then nothing is sent. */
   readonly known?: () => Promise<Answer | undefined>;
-  /** Counts each request, and reports it in heartbeats. */
+  /** Meters each request, and reports it in heartbeats. */
   readonly attempting: Attempting;
   /** Stable over attempts: who probes a recovering route. */
   readonly holder: string;
@@ -155,7 +155,7 @@ export async function askForJson<Answer>(
 ): Promise<JsonReply<Answer>> {
   const { store, provider, route, limits, clock, timeoutMs, attempting } = question;
   const { cancellationSignal } = Context.current();
-  // Whatever becomes of this attempt, even if a dead worker left its answer: the lost ones before it have sent the same request.
+  // However this attempt ends, even with an answer that a dead worker kept: the lost attempts before it have sent the same request.
   attempting.meter.chargeLost(paidRequest(question));
   const call: RouteCall = {
     route: routeName(route),

@@ -34,11 +34,11 @@ const memorySchema = z.object({
     .transform((codes) => codes.filter(isCode)),
   /** Text that had arrived when the last attempt broke. */
   partialText: z.string().catch(''),
-  /** What the attempts so far have consumed, the request in flight aside. */
+  /** What the attempts so far have consumed, without the request in flight. */
   spend: spendSchema.catch(noSpend),
-  /** What the request in flight had consumed when its attempt was last heard of. */
+  /** What the request in flight had consumed at the attempt's last heartbeat. */
   open: spendSchema.optional().catch(undefined),
-  /** Requests that were sent so far, the one in flight included. */
+  /** Requests that were sent so far, including the one in flight. */
   sent: z.number().catch(0),
   /** Attempts whose consumption is part of `spend`; the workers of all others died. */
   settledAttempts: z.number().catch(0),

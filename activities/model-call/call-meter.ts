@@ -8,20 +8,20 @@ import type { BrokenReply, ModelReply } from '../providers/provider';
 import type { PaidRequest } from './allowance';
 import { brokenSpend, leftOf, limitWithin } from './allowance';
 
-/** What a meter passes on: the next attempt, or the run, must know it if the worker dies. */
+/** What the next attempt, or the run, must know if the worker dies. */
 export interface MeterReading {
   /** All that was consumed before the request in flight. */
   readonly spend: CallSpend;
   /** What the request in flight has consumed so far. */
   readonly open?: CallSpend;
-  /** Requests that were sent so far, the one in flight included. */
+  /** Requests that were sent so far, including the one in flight. */
   readonly sent: number;
 }
 
 /** What the meter knows when an attempt begins. */
 export interface MeterStart extends MeterReading {
   readonly allowance: Allowance | undefined;
-  /** Earlier attempts of which no reading tells a request: their workers died. */
+  /** Earlier attempts whose workers died before a reading reported their request. */
   readonly lostAttempts: number;
 }
 
@@ -37,7 +37,7 @@ export class CallMeter {
   private total: CallSpend;
   private sent: number;
   private lost: number;
-  /** `total` holds the request in flight that the attempt before reported. */
+  /** `total` includes the request in flight that the previous attempt reported. */
   private holdsOpen: boolean;
 
   constructor(private readonly start: MeterStart) {
@@ -48,7 +48,7 @@ export class CallMeter {
     this.holdsOpen = open !== undefined;
   }
 
-  /** All that the call has consumed so far, the request in flight aside. */
+  /** All that the call has consumed so far, without the request in flight. */
   get spend(): CallSpend {
     return this.total;
   }
@@ -58,7 +58,7 @@ export class CallMeter {
     return this.lost;
   }
 
-  /** The same as part of a result or failure, if anything was consumed, or may have been. */
+  /** The same as part of a result or failure, if anything was or may have been consumed. */
   spent(): { readonly spend?: CallSpend } {
     const { usage, estimated } = this.total;
     return totalTokens(usage) === 0 && estimated === undefined ? {} : { spend: this.total };
@@ -72,8 +72,8 @@ export class CallMeter {
   }
 
   /**
-   * Restores the reading that an earlier attempt stored with an answer. If it is newer than what the heartbeats told, that
-   * attempt died later, and may have sent one more request. Contract: called before this attempt sends anything.
+   * Restores the reading that an earlier attempt stored with an answer. If it is newer than the last heartbeat, that attempt
+   * died later, and may have sent one more request. Contract: called before this attempt sends anything.
    */
   resume({ spend, sent }: MeterReading): void {
     if (sent < this.sent) return;
@@ -84,8 +84,8 @@ export class CallMeter {
   }
 
   /**
-   * Charges what attempts may have consumed whose workers died before they reported a request: one like this, whether
-   * or not it is sent again.
+   * Charges attempts whose workers died before they reported a request: for each, a request like this one, whether or not it is
+   * sent again.
    */
   chargeLost(request: PaidRequest): void {
     for (; this.lost > 0; this.lost -= 1) {
@@ -136,7 +136,7 @@ export class CallMeter {
     const { request, progress } = this.landed() ?? {};
     if (request === undefined || progress === undefined) return;
     const broken = progress();
-    // Behind a gateway's deadline the model may have worked.
+    // If a gateway timed out, the model behind it may have worked.
     const isUnpaid =
       broken.reach === 'unsent' || (broken.reach === 'refused' && failure?.code !== 'timeout');
     if (!isUnpaid) this.add(brokenCost(request, broken));

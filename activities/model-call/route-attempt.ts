@@ -243,8 +243,8 @@ function endOfText(partialText: string): string {
 }
 
 /**
- * A heartbeat's details: the failures so far, what was consumed, and the end of the text that has arrived, for people, the next
- * attempt, and the run if there is none.
+ * A heartbeat's details: the failures so far, what was consumed, and the end of the text that has arrived. They are for people,
+ * for the next attempt, and, if there is none, for the run.
  */
 function heartbeatDetails({ memory, meter, partialText }: Attempting): AttemptMemory {
   return {
@@ -256,8 +256,8 @@ function heartbeatDetails({ memory, meter, partialText }: Attempting): AttemptMe
 }
 
 /**
- * Tells that a request is about to be sent. It is the attempt's first heartbeat, which the SDK sends at once; those that
- * follow may be held back for the worker's `heartbeatIntervalMs`.
+ * Sends a heartbeat right before a request. If it is the attempt's first heartbeat, the SDK sends it at once; later ones may be
+ * held back for the worker's `heartbeatIntervalMs`.
  */
 export function beat(attempting: Attempting): void {
   Context.current().heartbeat(heartbeatDetails(attempting));
@@ -267,8 +267,8 @@ export function beat(attempting: Attempting): void {
  * Runs the work of an activity that calls a model: heartbeats carry what the next attempt must know, and every end reports
  * what was consumed.
  *
- * `sends`: whether the work sends requests. Of one that does, an attempt that left no heartbeat counts as lost; `perhaps` is for
- * work after which, and before which, the activity does much else: what was sent is known from its heartbeat alone.
+ * `sends`: whether the work sends requests. With `always`, an attempt that left no heartbeat counts as lost. `perhaps` is for
+ * work that is only a part of the activity: then only a heartbeat tells that a request was sent.
  */
 export async function withAttempts<Result>(
   allowance: Allowance | undefined,

@@ -64,7 +64,7 @@ export interface ModelReply {
 }
 
 /**
- * How far a request got that has returned no complete reply; the vendor may bill it. `unsent`: no connection was made.
+ * How far a request without a complete reply got; the vendor may bill it. `unsent`: no connection was made.
  * `unanswered`: it may have arrived, and even have been answered, since an answer can be lost on the way. `refused`: the
  * answer is an error. `accepted`: a successful answer has begun.
  */
@@ -89,8 +89,8 @@ export interface SendOptions {
   /** Called for each piece of text, with the text. Contract: must not throw. */
   readonly onText: (text: string) => void;
   /**
-   * Called once right before the request is sent, with a function that says at any time how far it got, also after `send`
-   * has rejected. Contract: must not throw.
+   * Called once, right before the request is sent, with a function that says at any time how far the request got, even after
+   * `send` has rejected. Contract: must not throw.
    */
   readonly onSending?: (progress: () => BrokenReply) => void;
 }

@@ -16,11 +16,11 @@ export const toolIntentShape = z.object({
   /** Digest of the exact input. */
   inputDigest: z.string(),
   startedAtMs: z.number(),
-  /** Of its run; absent: before the first. */
+  /** Iteration of its run; absent: before the first. */
   iteration: z.number().exactOptional(),
-  /** Of a subagent's call: the calls that lead to it, that of the run which people started first. */
+  /** For a subagent's call: the calls that lead to it; the first is that of the run that people started. */
   callers: z.array(callPlaceShape).readonly().exactOptional(),
-  /** Key of the earlier run's execution that this one repeats, and is answered by (ADR 0037). */
+  /** Key of the earlier run's execution that this one repeats and that answers it (ADR 0037). */
   source: z.string().exactOptional(),
 });
 
@@ -65,7 +65,7 @@ export type ToolClaim =
   | OwnedTool
   /** A later attempt owns it. */
   | { readonly type: 'taken'; readonly intent: ToolIntent }
-  /** Another call of the same runs is answered by its source; nothing was recorded. */
+  /** The source already answers another call of the same runs; nothing was recorded. */
   | { readonly type: 'source-used' }
   | FinishedTool;
 
@@ -161,7 +161,7 @@ export interface Store {
   /**
    * Records the intent unless the key is known, and makes this attempt the owner of the execution, which ends the ownership of
    * every earlier one. `scheduledAtMs` is when the server scheduled the attempt, and gives attempts their order; callers that
-   * never start an effect need none. Of the executions of a run that people started and its subagents, one at most has a source.
+   * never start an effect need none. Of the executions of a run that people started and its subagents, at most one has a given source.
    * @internal
    */
   beginTool(intent: ToolIntent, scheduledAtMs?: number): Promise<ToolClaim>;

@@ -1,4 +1,4 @@
-/** What the runs that a run goes on from did later than its transcript tells: the same action is answered by their records (ADR 0037). */
+/** Finds what earlier runs did after the point where a fork or a continued run begins: their records answer the same action (ADR 0037). */
 import { z } from 'zod';
 import { mayHaveTakenEffect } from '../../workflows/core/errors/failure-policy';
 import { previewChars } from '../../workflows/core/limits';
@@ -19,36 +19,36 @@ export function outcomeIn({ outcome }: Extract<ToolRecord, { type: 'finished' }>
   return JSON.parse(outcome) as RunToolResult;
 }
 
-/** Whether it is known what became of a call. */
+/** Whether the outcome of a call is known. */
 function isKnown({ isOutcomeUnknown, error }: RunToolResult): boolean {
   return isOutcomeUnknown !== true && (error === undefined || !mayHaveTakenEffect(error.code));
 }
 
-/** Whether a call took effect, for all that its record says. */
+/** Whether a call may have taken effect, as far as its record says. */
 function mayHaveHappened(record: RecordedTool): boolean {
   if (record.type !== 'finished') return true;
   const outcome = outcomeIn(record);
   return outcome.error === undefined || !isKnown(outcome);
 }
 
-/** Whether the transcript of the run that goes on from `origin` has the result of an execution in the same tree of runs. */
+/** Whether the transcript of the run that builds on `origin` has the result of an execution in the same tree of runs. */
 function isInTranscript(
   { runKey, iteration, known = [] }: Origin,
   { key, iteration: own = 0, callers = [] }: ToolIntent,
 ): boolean {
   const place = [...callers, { key, iteration: own }].find((call) => runKeyOf(call.key) === runKey);
-  // Of another run of the tree, whose transcript has nothing to do with this one.
+  // The execution is of another run of the tree, whose transcript is a different one.
   if (place === undefined) return true;
   return place.iteration <= iteration || known.some((id) => place.key === `${runKey}/${id}`);
 }
 
-/** Executions of one action: what earlier runs have done, and what of it already answers a call of this one. */
+/** Executions of one action: those of earlier runs, and those of them that already answer a call of this run. */
 interface Done {
   readonly keys: readonly string[];
   readonly used: readonly string[];
 }
 
-/** What one earlier run says of both. */
+/** The part of one earlier run in both. */
 function doneBy(origin: Origin, records: readonly RecordedTool[]): Done {
   const [read, unread] = [true, false].map((isRead) =>
     records.filter(({ intent }) => isInTranscript(origin, intent) === isRead),
@@ -65,7 +65,7 @@ function sourcesOf(records: readonly RecordedTool[]): readonly string[] {
   return records.flatMap(({ intent: { source } }) => (source === undefined ? [] : [source]));
 }
 
-/** Key of the first execution of the same action that earlier runs have done and no call of this one is answered by. */
+/** Key of the first execution of the same action by an earlier run that does not yet answer a call of this run. */
 async function sourceOf(
   store: Store,
   { key, tool, inputDigest, callers }: ToolIntent,
@@ -81,11 +81,10 @@ async function sourceOf(
 }
 
 /**
- * Begins an execution, bound to what answers it if an earlier run has done the same: the n-th call of an action to the n-th
- * execution of it.
+ * Begins an execution. If an earlier run did the same, binds the n-th call of the action to the n-th execution, which answers it.
  *
- * Contract: looked up at the time of the call, so that what an earlier run does meanwhile is known. The record keeps what answers
- * it over attempts, and no two calls of a run and its subagents are answered by the same execution.
+ * Contract: looks earlier runs up at the time of the call, so that what they do meanwhile is known. The record keeps its source
+ * over attempts, and no execution answers two calls of a run and its subagents.
  */
 export async function beginAfter(
   store: Store,
@@ -114,17 +113,17 @@ function runOf({ key }: ToolIntent): string {
   return runKeyOf(runKeyOf(key));
 }
 
-/** The recorded result, with a line for the model that says whose it is. */
+/** The recorded result, with a line that tells the model which run it is from. */
 async function recordedResult(
   store: Store,
   intent: ToolIntent,
   outcome: RunToolResult,
 ): Promise<RunToolResult> {
-  const run = `run "${runOf(intent)}", from which this run goes on`;
+  const run = `run "${runOf(intent)}", which this run builds on`;
   const line =
     outcome.error === undefined
-      ? `[Done at ${when(intent)} by ${run}. It was not done again; this is the result of then.]`
-      : `[Tried at ${when(intent)} by ${run}. It did not take effect and was not tried again; this is the error of then.]`;
+      ? `[Done at ${when(intent)} by ${run}. It was not done again; this is the original result.]`
+      : `[Tried at ${when(intent)} by ${run}. It did not take effect and was not tried again; this is the original error.]`;
   const json = (await store.getBlob(outcome.result ?? '')).toString('utf8');
   const stored = storedSchema.parse(JSON.parse(json));
   const content = `${line}\n${stored.content}`;
@@ -135,14 +134,14 @@ async function recordedResult(
   };
 }
 
-/** What a call is answered with whose action an earlier run has done: a result to keep as it is, or an execution. */
+/** The answer to a call whose action an earlier run has done: a result to keep as it is, or an execution. */
 export type EarlierAnswer =
   | { readonly type: 'recorded'; readonly result: RunToolResult }
   | { readonly type: 'execution'; readonly execution: Execution };
 
 const executed = (execution: Execution): EarlierAnswer => ({ type: 'execution', execution });
 
-/** A call that is to be answered by the execution `source`; `place` has the key of then. */
+/** A call that is to be answered by the execution `source`; `place` has the original key. */
 interface Answerable {
   readonly tool: Tool;
   readonly value: unknown;
@@ -151,12 +150,12 @@ interface Answerable {
   readonly place: ExecutionPlace;
 }
 
-/** Executes the call under the key of then. */
+/** Executes the call under the original key. */
 async function again({ tool, value, earlier, place }: Answerable): Promise<EarlierAnswer> {
   return executed(await decideExecution(tool, value, earlier, place));
 }
 
-/** What the tool's probe says of the key of then; undefined without a probe. */
+/** What the tool's probe says about the original key; undefined without a probe. */
 async function probed({ tool, value, place }: Answerable): Promise<ProbeAnswer | undefined> {
   return tool.probe && askProbe(tool, place, value, tool.probe);
 }
@@ -164,10 +163,10 @@ async function probed({ tool, value, place }: Answerable): Promise<ProbeAnswer |
 /**
  * Answers a call by the execution `source` of an earlier run.
  *
- * Contract: what is known is told, with the record's result; for an irreversible tool whose author wants a person to be asked, a
- * person is asked. Of what is not known, `keyed` is repeated under the key of then, and `reconcilable` probed with it; otherwise
- * the outcome is unknown. A change of a file that its probe no longer finds is made again, for a file is what was last written.
- * Nothing else is done again.
+ * Contract: a known outcome is answered with the recorded result; for an irreversible tool whose author wants it so, a person is
+ * asked. If the outcome is not known, a `keyed` call is repeated under the original key, and a `reconcilable` one is probed with
+ * it; otherwise the outcome is unknown. A change of a file that its probe no longer finds is made again, because a later write
+ * may have replaced it. Nothing else is done again.
  * Errors: as `decideExecution` and the store.
  */
 export async function answerOfEarlierRun(
@@ -214,16 +213,18 @@ async function answerOpen(
     return executed({ type: 'output', text: outputText(answer.output) });
   const run = runKeyOf(runKeyOf(source));
   const at = record.type === 'none' ? '' : ` at ${when(record.intent)}`;
-  const what = `Run "${run}", from which this run goes on, began the same call${at}`;
+  const what = `Run "${run}", which this run builds on, began the same call${at}`;
   return executed(unknownOutcome(tool, what, [evidence, ...evidenceOf(answer)].join('; ')));
 }
 
 function evidenceOf(answer: Exclude<ProbeAnswer, { type: 'applied' }> | undefined): string[] {
   if (answer === undefined) return [];
-  return [answer.type === 'unknown' ? answer.evidence : 'its probe has not found it so far'];
+  return [
+    answer.type === 'unknown' ? answer.evidence : 'its probe has not found the effect so far',
+  ];
 }
 
-/** The outcome is known; what is not is whether the same is wanted once more. */
+/** The outcome is known, but not whether the same effect is wanted once more. */
 function askWhetherAgain(tool: Tool, intent: ToolIntent, { preview }: RunToolResult): Execution {
   return {
     type: 'error',
@@ -231,8 +232,8 @@ function askWhetherAgain(tool: Tool, intent: ToolIntent, { preview }: RunToolRes
     error: toolFailure(
       tool,
       'outcome_unknown',
-      `Run "${runOf(intent)}", from which this run goes on, made the same call at ${when(intent)} and reported: ${preview}. It is not run again.`,
-      { hint: 'Take it as done by that run unless you find out otherwise.' },
+      `Run "${runOf(intent)}", which this run builds on, made the same call at ${when(intent)} and reported: ${preview}. It is not run again.`,
+      { hint: 'Assume that it is done unless you find out otherwise.' },
     ),
   };
 }

@@ -1,30 +1,30 @@
-/** What a whole output says: the paths that it names, and lines that are facts. Nothing that was cut counts (ADR 0033). */
+/** Finds what a whole output says: the paths that it names, and lines that are facts. Nothing that was cut counts (ADR 0033). */
 import { withoutTerminalSequences } from '../../workflows/core/secrets/hidden-characters';
 import type { FoundPath, OutputFindings } from '../../workflows/core/tools/ports';
 import { isWholeLine, linesToRead, namedPaths, pathChars, readChars } from './named-paths';
 
-/** Paths of one output: what the memory of a run holds; and characters of them all, so that history stays small (ADR 0033). */
+/** Paths of one output: as many as a run's memory holds; and their characters together, so that history stays small (ADR 0033). */
 const maxPaths = 48;
 const allPathsChars = 4_000;
 
-/** Paths of one output that are looked up in what the tool wrote: this takes a pass over it each. */
+/** Paths of one output that are looked up in the tool's own output: each takes a pass over it. */
 const maxChecked = 500;
 
-/** Facts of one output, and characters of one. */
+/** Facts of one output, and characters of one fact. */
 const maxFacts = 4;
 const factChars = 160;
 
-/** What may stand directly before or behind a path that is named whole. */
+/** Characters that join a word to a path: if one is directly before or after it, the path is not whole. */
 const joins = /[\p{L}\p{M}\p{N}_@+~\-/\\]/u;
 
-/** A line end or a tab in a string of JSON, before a path and behind one. */
+/** A line end or a tab in a JSON string, before a path and after one. */
 const lineEndInJson = /\\[nrt]$/;
 const endsInJson = /^\\+[nrt"]/;
 
-/** The beginning of an absolute path, up to one of its blanks. */
+/** The beginning of an absolute path, up to one of its spaces. */
 const openPath = /(?:^|[\s"'`(=])(?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])(\S*[\p{L}\p{N}]) (?:\S+ )?$/u;
 
-/** Whether a path can begin behind this text. */
+/** Whether a path can begin after this text. */
 function isBeginning(before: string, root: string | undefined): boolean {
   if (root !== undefined && before.slice(0, -1).endsWith(root)) return true;
   if (joins.test(before.slice(-1))) return lineEndInJson.test(before);
@@ -32,7 +32,7 @@ function isBeginning(before: string, root: string | undefined): boolean {
   return open === undefined || /\.\w{1,9}$/.test(open);
 }
 
-/** Whether the tool itself wrote the path whole: what is left of a longer one that was made private is none. */
+/** Whether the tool itself wrote the path whole: the rest of a longer path that was made private does not count. */
 function isInOutput(raw: string, path: string, root: string | undefined): boolean {
   const room = Math.max(pathChars, 2 + (root?.length ?? 0));
   for (let at = raw.indexOf(path); at >= 0; at = raw.indexOf(path, at + 1)) {
@@ -69,7 +69,7 @@ function bounded(
   return found;
 }
 
-/** The lines that the tool itself wrote, below the root without it: a line that was made private in part does not count. */
+/** The lines that the tool itself wrote, with the root removed from paths: a line that was partly made private does not count. */
 function writtenLines(raw: string, root: string | undefined): ReadonlySet<string> {
   const below = root === undefined ? raw : raw.replaceAll(`${root}/`, '');
   return new Set(below.split(/[\n\r\u2028\u2029\u0085\v\f]/).map((line) => line.trim()));
@@ -93,7 +93,7 @@ function factsOf(
 /**
  * The findings of a call that worked.
  *
- * Contract: pure. `whole` is the sanitized output with nothing left out, `raw` the same as the tool gave it.
+ * Contract: pure. `whole` is the complete sanitized output, `raw` the output as the tool gave it.
  * Source: R-REC-15.
  */
 export function findingsOf(

@@ -1,4 +1,4 @@
-/** Finds the paths that a text names whole. Where a path with blanks cannot be told from words beside a path, it finds none. */
+/** Finds the paths that a text names whole. If a path with spaces cannot be told from words next to a path, it finds none. */
 import type { FoundPath } from '../../workflows/core/tools/ports';
 
 /** Characters of an output that are read: some milliseconds of work (ADR 0033). */
@@ -18,10 +18,10 @@ export interface ReadLine {
 const cutNote =
   /^\s*(?:\[?…|\[?\.{3}(?![\\/])).*$|characters left out|[[(<…][^\])>]{0,80}\b(?:truncated|omitted|cut off)\b/i;
 
-/** In the place of what was cut off a line: no path has it. */
+/** Stands for what was cut off a line: no path contains it. */
 const cutMark = '\u0000';
 
-/** The beginning of a text, up to a place where no name can be cut. */
+/** The beginning of a text, up to a place where no name is cut. */
 function headOf(text: string): string {
   if (text.length <= readChars) return text;
   const head = text.slice(0, readChars);
@@ -29,16 +29,16 @@ function headOf(text: string): string {
   return end > 0 ? head.slice(0, end) : wholeWords(head);
 }
 
-/** Characters of a word that may be a path with what stands around it, and of a place that is searched for one. */
+/** Characters of a word that may be a path with its surroundings, and of the place that is searched for one. */
 const wordChars = 2 * pathChars;
 
-/** A text without the word that it ends in. */
+/** A text without its last word. */
 function wholeWords(text: string): string {
   const end = Math.max(...[' ', '\t', '"'].map((blank) => text.lastIndexOf(blank)));
   return text.slice(0, end + 1) + cutMark;
 }
 
-/** The lines of a text: of the one before a cut only whole words, of the one behind it nothing, since it may begin anywhere. */
+/** The lines of a text: only whole words of the line before a cut, and nothing of the line after it, which may begin anywhere. */
 export function linesToRead(text: string): readonly ReadLine[] {
   const lines = headOf(text).split(/\r\n|[\r\n]/);
   const isCut = lines.map((line) => cutNote.test(line));
@@ -74,7 +74,7 @@ function isPart(part: string): boolean {
   return part !== '' && part.length <= partChars && part.trim() === part && !part.startsWith('...');
 }
 
-/** Whether the parts end in a file's name: with an extension, or, where that is not needed, in a folder and without blanks. */
+/** Whether the parts end in a file's name: with an extension, or, if none is needed, in a folder and without spaces. */
 function endsInFile(parts: readonly string[], needsExtension: boolean): boolean {
   const name = parts.at(-1) ?? '';
   return needsExtension
@@ -82,7 +82,7 @@ function endsInFile(parts: readonly string[], needsExtension: boolean): boolean 
     : parts.length > 1 && parts.every((part) => /^[A-Za-z_@.]\S*$/.test(part));
 }
 
-/** Whether a text has the form of a path. Blanks are part of it unless a word before the last is a path itself. */
+/** Whether a text has the form of a path. Spaces belong to it unless a word before the last is a path itself. */
 function isPath(text: string, needsExtension = true): boolean {
   if (text.length > pathChars || forbidden.test(text) || option.test(text)) return false;
   const [first = '', ...rest] = text.split(separator);
@@ -96,7 +96,7 @@ function isPath(text: string, needsExtension = true): boolean {
   );
 }
 
-/** Words that stand before a path, outside of it. */
+/** Words that come before a path and are not part of it. */
 const wordBefore = new RegExp(
   `^(?:${[
     'an?|the|in|at|of|to|on|for|from|and|or|with|by|is|was|as|not|no|see|use|file|files|path|import|new',
@@ -109,17 +109,17 @@ const wordBefore = new RegExp(
   'i',
 );
 
-/** Letters of a version control before a path. */
+/** Status letters of version control before a path. */
 const statusBefore = /^[MADRCU]{1,2}$/;
 
 function isWordBefore(word: string): boolean {
   return wordBefore.test(word) || statusBefore.test(word);
 }
 
-/** Ends of words, and numbers, that no path goes on after. */
+/** Ends of words, and numbers, after which no path continues. */
 const endsBefore = /[,;:!?)\]}>"'”’»=|*]$|^\d[\d.:,%-]*[a-z]{0,3}$/i;
 
-/** Whether a path in running text can begin after this word: one with a blank might have begun with it. */
+/** Whether a path in running text can begin after this word: a path with a space might have begun with the word. */
 function canBeginAfter(text: string): boolean {
   const word = text.slice(-wordChars);
   return word === '' || isWordBefore(word) || endsBefore.test(word) || isPath(bareWord(word));
@@ -129,13 +129,13 @@ function canBeginAfter(text: string): boolean {
 interface Field {
   readonly text: string;
   readonly line: number;
-  /** Fields of one kind: paths without blanks among them show what the others are. */
+  /** Fields of one kind: paths without spaces among them show what the others are. */
   readonly group: string;
-  /** What delimits it encloses exactly a path. */
+  /** Its delimiters enclose exactly a path. */
   readonly isEnclosed?: true;
 }
 
-/** Before everything else come paths in a place of their own, then those with folders in running text, then bare names. */
+/** Paths with a place of their own come first, then those with folders in running text, then bare names. */
 interface Candidate extends FoundPath {
   readonly rank: 0 | 1 | 2;
 }
@@ -156,13 +156,13 @@ function bareWord(word: string): string {
   return bare;
 }
 
-/** Punctuation that needs no blank beside it. */
+/** Punctuation that needs no space next to it. */
 const wideMarks = /[，。、；：！？（）「」『』【】《》]/g;
 
-/** Words of scripts without blanks, directly before what may be a path. */
+/** Words of scripts without spaces, directly before what may be a path. */
 const runsOn = /^[^\\/]*[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}][A-Za-z0-9_@]/u;
 
-/** Paths without blanks in running text; none that may be the end of one with blanks, or of one that goes on from `before`. */
+/** Paths without spaces in running text; none that may be the end of a path with spaces, or of one that began in `before`. */
 function inWords({ text, line }: ReadLine, before = ''): readonly Candidate[] {
   const words = text.trim().replace(wideMarks, ` ${cutMark} `).split(/\s+/);
   return words.flatMap((word, index) => {
@@ -186,7 +186,7 @@ const listMark = /^(?:[-*•+]|\d+[.)]|[│├└─\s]+)\s+/u;
 const hit = /^\s*([^:]*[^:\s]):(?:\d+(?::\d+)?(?=[:\s]|$)|\s)/;
 const cellEnds = [/[|│┃]/, /\t/, / {2,}/] as const;
 
-/** Lines of a difference, whose paths have a letter in front. */
+/** Lines of a diff, whose paths have a letter in front. */
 const ofDifference = /^(?:diff --git |(?:---|\+\+\+) [ab]\/)/;
 
 function cellsOf(text: string, isCsv: boolean): readonly string[] {
@@ -194,7 +194,7 @@ function cellsOf(text: string, isCsv: boolean): readonly string[] {
   return end === undefined ? [] : text.split(end);
 }
 
-/** The fields of a line; what has the form of no path is running text, in the group ''. */
+/** The fields of a line; text without the form of a path is running text, in the group ''. */
 function fieldsOf({ text, line }: ReadLine, kind: string, isCsv: boolean): readonly Field[] {
   const field = (part: string, group: string, more: Pick<Field, 'isEnclosed'> = {}): Field => ({
     text: part.trim(),
@@ -210,7 +210,7 @@ function fieldsOf({ text, line }: ReadLine, kind: string, isCsv: boolean): reado
     ];
   if (ofDifference.test(text)) return [];
   const whole = text.trim().replace(listMark, '');
-  // With a comma it may be a path, a row, or words: in doubt it is none.
+  // With a comma it may be a path, a row, or words: in doubt it is not a path.
   if (!isCsv && isPath(whole)) return /[,;]/.test(whole) ? [] : [field(whole, 'line')];
   const cells = cellsOf(whole, isCsv);
   if (cells.length > 1)
@@ -223,7 +223,7 @@ function fieldsOf({ text, line }: ReadLine, kind: string, isCsv: boolean): reado
   return [...quoted, field(whole.replace(enclosed, ` ${cutMark} `), '')];
 }
 
-/** Whether a blank in it can only be one of a path: its folder comes first, and no other word has one. */
+/** Whether its spaces can only belong to one path: the first word has a folder, and no other word has one. */
 function isOneOnly(words: readonly string[]): boolean {
   return (
     words.findIndex((word) => separator.test(word)) === 0 &&
@@ -231,10 +231,10 @@ function isOneOnly(words: readonly string[]): boolean {
   );
 }
 
-/** The beginning of a path, as it stands where nobody knows what was cut. */
+/** Placeholder for the beginning of a path if nobody knows what was cut. */
 const unknownWord = 'cut/off';
 
-/** The last word of a line, if it may be the beginning of a path that goes on in `next`. */
+/** The last word of a line, if it may be the beginning of a path that continues in `next`. */
 function brokenWord(text: string, next: string): string | undefined {
   const [last = ''] = /\S*[\p{L}\p{N}_-]$/u.exec(text.slice(-wordChars)) ?? [];
   const [folder] = /^[^\\/]*[\\/]/.exec(last) ?? [];
@@ -290,10 +290,10 @@ function pathsOf(
   });
 }
 
-/** Keys of JSON whose values are paths. */
+/** JSON keys whose values are paths. */
 const pathKey = /path|file|name|dir|folder|source|src|target|dest|uri|location|module/i;
 
-/** The fields of a text in JSON, or of what is left of one: its strings, each with the key before it. */
+/** The fields of a JSON text, or of a cut one: its strings, each with the key before it. */
 function fieldsOfJson(lines: readonly ReadLine[]): readonly Field[] {
   let key = '';
   return lines.flatMap(({ text, line }) =>
@@ -339,7 +339,7 @@ function isCsv(lines: readonly ReadLine[]): boolean {
 /**
  * The paths in a text, each once, the most certain first.
  *
- * Contract: pure; in time linear in the text, of which the first 262,144 characters are read.
+ * Contract: pure; takes time linear in the text, and reads its first 262,144 characters.
  */
 export function namedPaths(text: string): readonly FoundPath[] {
   const lines = linesToRead(text);
@@ -347,7 +347,7 @@ export function namedPaths(text: string): readonly FoundPath[] {
   const isJson = /^\s*(?:\{\s*["}]|\[\s*["{[\]\d])/.test(text);
   const fields = isJson ? fieldsOfJson(lines) : lines.flatMap((line) => fieldsOf(line, '', csv));
   const found = pathsOf(fields, isJson ? new Map() : brokenFields(fields));
-  // A word of a path with blanks is none.
+  // A word of a path with spaces is not a path.
   const words = new Set(found.flatMap(({ path }) => (/\s/.test(path) ? path.split(/\s+/) : [])));
   const byPath = new Map<string, Candidate>();
   for (const each of found.toSorted((left, right) => left.rank - right.rank))

@@ -38,7 +38,7 @@ export function saysServiceFailed(text: string): boolean {
   return statusesIn(plain).some((status) => downStatuses.has(status));
 }
 
-/** The same, or what may also be the caller's doing: a time limit, another status of a server's failure. Never throws. */
+/** The same, or what the caller may also have caused: a time limit, another status of a server's failure. Never throws. */
 export function mentionsOutage(text: string): boolean {
   if (saysServiceFailed(text) || /time[ _-]?out|internal[ _-]server[ _-]error/i.test(text))
     return true;

@@ -10,7 +10,7 @@ import { namedPaths } from './named-paths';
 export type OutputStore = Pick<Store, 'getBlob'>;
 
 /**
- * The whole output of a result that the model read, without what stands around it.
+ * The whole output of a result that the model read, without its fence.
  *
  * Errors: `store_unavailable`, `store_corrupt`.
  */
@@ -46,7 +46,7 @@ function isInput(messages: readonly Message[], toolCallId: string, value: string
 }
 
 /**
- * Whether the call still names the path, whole, and no other path that the parameter may have meant.
+ * Whether the earlier call still names the path, whole, and no other path that the parameter may have meant.
  *
  * Errors: `store_unavailable`, `store_corrupt`. Source: R-REC-15.
  */

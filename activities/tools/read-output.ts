@@ -39,7 +39,7 @@ export const readOutput: Tool = defineTool({
     const end = Math.min(totalBytes, offset + length);
     const more = end < totalBytes ? `\n[… read on with offset ${end}]` : '';
     const start = offset - before + lineStart;
-    // What stands at the beginning of a part of a line must not pass for a whole name (ADR 0033).
+    // The rest of a name at the beginning must not pass for a whole name (ADR 0033).
     const inLine = start > 0 && lineStart === 0 ? '[… in the middle of a line]\n' : '';
     return `Bytes ${start}-${end} of ${totalBytes}:\n${inLine}${shown}${more}`;
   },

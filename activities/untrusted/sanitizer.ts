@@ -99,10 +99,10 @@ const beginsInHalfPair = (text: string): boolean => /^[\udc00-\udfff]/.test(text
 const wholeHead = (text: string): string => (endsInHalfPair(text) ? text.slice(0, -1) : text);
 const wholeTail = (text: string): string => (beginsInHalfPair(text) ? text.slice(1) : text);
 
-/** Share of a cut text that may go with the broken line or word at its cut: a part of a name would pass for a name (ADR 0033). */
+/** Share of a cut text that may be dropped with the broken line or word at its end: a part of a name would pass for a name (ADR 0033). */
 const brokenShare = 0.6;
 
-/** The beginning of a text up to the end of its last whole line, or else word, if one is near. */
+/** The beginning of a text, up to the end of its last whole line, or else word, if one ends near. */
 export function headToCut(text: string): string {
   const least = text.length * (1 - brokenShare);
   const line = text.lastIndexOf('\n');
@@ -110,7 +110,7 @@ export function headToCut(text: string): string {
   return end >= least ? text.slice(0, end) : text;
 }
 
-/** The end of a text from its first whole line, or else word, if one is near. */
+/** The end of a text, from its first whole line, or else word, if one begins near. */
 export function tailFromCut(text: string): string {
   const most = text.length * brokenShare;
   const line = text.indexOf('\n');

@@ -61,7 +61,7 @@ export const sections: readonly ScorecardSection[] = [
   {
     name: 'budget',
     about:
-      'fifty subagents under one budget, and calls killed or cut in the middle: is the ledger the bill',
+      'fifty subagents under one budget, and calls killed or cut in the middle: does the ledger match the bill',
     score: async () => together([await scoreBudget([tightTrial, ampleTrial]), await scoreKills()]),
   },
   {

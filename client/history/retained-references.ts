@@ -44,7 +44,7 @@ function take(gathered: Gathered, text: string): void {
   for (const hash of hashesIn(text)) gathered.hashes.add(hash);
   for (const [, id] of text.matchAll(/"storeId":"([^"\\]{1,200})"/g))
     if (id !== undefined) gathered.storeIds.add(id);
-  // Also of the runs that a fork goes on from, whose records it still needs (ADR 0037).
+  // Also the keys of the runs that a fork builds on, whose records it still needs (ADR 0037).
   for (const [, key] of text.matchAll(/"(?:runKey|treeKey)":"([^"\\]{1,400})"/g))
     if (key !== undefined) gathered.runKeys.add(key);
 }

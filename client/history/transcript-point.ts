@@ -19,7 +19,7 @@ export interface TranscriptPoint {
   readonly storeId: string;
   /** What the run was asked for. */
   readonly request: RunRequest;
-  /** The runs that one goes on from which begins here, this run last. */
+  /** The origins of a run that begins here; this run is the last of them. */
   readonly origins: readonly Origin[];
 }
 
@@ -106,7 +106,7 @@ export async function transcriptPoint(
       `Run "${access.runId}" has no transcript after iteration ${String(iteration)}: it has come to iteration ${last}, and what is past the retention of its history is not known.`,
     );
   const treeKey = request.parent?.callers?.map(({ key }) => runKeyOf(key))[0];
-  // Where no later model call has brought them in, the results of the iteration's tools are not in the transcript.
+  // Until a later model call adds them, the results of the iteration's tools are not in the transcript.
   const reached = iteration ?? last - 1;
   const origin: Origin = {
     runKey,

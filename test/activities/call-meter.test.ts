@@ -1,4 +1,4 @@
-/** What a call is charged for requests that returned no complete reply: what is known, what is expected, what is possible. */
+/** What a call is charged for requests without a complete reply: what is known, what is expected, what is possible. */
 import { CallMeter, firstReading } from '../../activities/model-call/call-meter';
 import type { MeterStart } from '../../activities/model-call/call-meter';
 import { readMemory } from '../../activities/model-call/attempt-memory';
@@ -12,7 +12,7 @@ const request = { measure: { tokens: 1_000, countedTokens: 0 }, price, maxOutput
 /** The request's own reply, with its last words. */
 const reported = { ...noUsage, inputTokens: 980, outputTokens: 3 };
 const said = 'one two three four five';
-/** By the o200k table. */
+/** Counted with the o200k table. */
 const saidTokens = 5;
 
 function meterOf(start: Partial<MeterStart> = {}): CallMeter {
@@ -45,7 +45,7 @@ describe('a broken request', () => {
     expect(boundOf(meter.spend).nanoUsd).toBe(1_364 * 3_750 + 500 * 15_000);
   });
 
-  test('has a known part where the vendor reported one, which also bounds its input exactly', () => {
+  test('has a known part if the vendor reported one, which also bounds its input exactly', () => {
     const meter = sentWith({ reach: 'accepted', usage: reported, said });
     meter.chargeBroken(failed('network'));
     expect(knownOf(meter.spend)).toBe(980 * 3_000);
@@ -74,7 +74,7 @@ describe('a broken request', () => {
     expect(meter.spent().spend?.nanoUsd).toBe(isCharged ? 3_000_000 : undefined);
   });
 
-  test('of an unknown price has tokens, and no price', () => {
+  test('with an unknown price has tokens, and no cost', () => {
     const meter = meterOf();
     meter.admit({ ...request, price: undefined });
     meter.sending(() => ({ reach: 'accepted', said }));
@@ -85,7 +85,7 @@ describe('a broken request', () => {
 });
 
 describe('a worker that died', () => {
-  test('leaves what its last heartbeat reported of the request in flight', () => {
+  test('leaves what its last heartbeat reported about the request in flight', () => {
     const first = sentWith({ reach: 'accepted', usage: reported, said });
     const memory = readMemory(JSON.parse(JSON.stringify(first.reading())));
     expect(memory).toMatchObject({ sent: 1, spend: { nanoUsd: 0 } });
@@ -96,7 +96,7 @@ describe('a worker that died', () => {
     expect(next.beyondReply()).toEqual({ spend: next.spend });
   });
 
-  test('before its first heartbeat is charged as the request that comes next, sent or not', () => {
+  test('before its first heartbeat is charged like the next request, whether that is sent or not', () => {
     const meter = meterOf({ lostAttempts: 2 });
     expect(meter.spent()).toEqual({});
     meter.chargeLost(request);
@@ -106,7 +106,7 @@ describe('a worker that died', () => {
     expect(meter.spend.nanoUsd).toBe(2 * 3_000_000);
   });
 
-  test('had no more to spend than its call', () => {
+  test('could spend no more than its call', () => {
     const allowance = { nanoUsd: 10_000_000 };
     const meter = meterOf({ lostAttempts: 5, allowance });
     meter.chargeLost(request);

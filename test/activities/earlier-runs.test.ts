@@ -1,4 +1,4 @@
-/** What a call comes to whose action a run has done that its own run goes on from. */
+/** What happens to a call whose action was already done by a run that its own run builds on. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { outcomeIn } from '../../activities/tool-call/earlier-runs';
@@ -12,9 +12,9 @@ import { temporaryStore } from '../support/temporary-store';
 import { workerActivities } from '../support/worker-activities';
 
 let stored: TemporaryStore;
-/** Keys of the effects, in their order. */
+/** Keys of the effects, in order. */
 let effects: string[];
-/** What the tools do instead of succeeding, once each. */
+/** What each tool does once, instead of succeeding. */
 let troubles: Error[];
 let probe: (key: string) => ProbeAnswer;
 beforeEach(async () => {
@@ -59,7 +59,7 @@ const tools = {
 type ToolName = keyof typeof tools;
 
 const rent = { to: 'landlord', cents: 70_000 };
-/** The same in another order of its keys. */
+/** The same, with its keys in another order. */
 const sameRent = { cents: 70_000, to: 'landlord' };
 
 /** A run's calls: `first/1`, in its iterations. */
@@ -96,7 +96,7 @@ async function contentOf({ result }: RunToolResult): Promise<string> {
   return (await stored.store.getBlob(result ?? '')).toString('utf8');
 }
 
-/** Leaves a call as a worker does that is killed in it. */
+/** Leaves a call as a killed worker leaves it. */
 async function interrupted(name: ToolName, phase: 'begun' | 'executing'): Promise<void> {
   const { store } = stored;
   const call = first();
@@ -126,7 +126,7 @@ describe.each(['keyed', 'reconcilable', 'irreversible'] as const)('what %s did',
     expect(answered.error).toBeUndefined();
   });
 
-  test('before the point, or with other arguments, or said to be done anew, is done', async () => {
+  test('before the point, or with other arguments, or in repeatEffects, is done', async () => {
     await first()(name, 2);
     await fork(2)(name, 3);
     await fork(1, 'first/1', 'fork/2')(name, 2, { ...rent, cents: 1 });
@@ -135,7 +135,7 @@ describe.each(['keyed', 'reconcilable', 'irreversible'] as const)('what %s did',
     expect(effects).toEqual(['first/1/c1', 'fork/1/c1', 'fork/2/c1', 'fork/3/c1']);
   });
 
-  test('n times is told n times, also to calls at the same time', async () => {
+  test('n times is told n times, even to calls at the same time', async () => {
     const call = first();
     await call(name, 3);
     await call(name, 3);
@@ -146,7 +146,7 @@ describe.each(['keyed', 'reconcilable', 'irreversible'] as const)('what %s did',
     expect(effects).toHaveLength(3);
   });
 
-  test('while the fork already ran is known when the call comes', async () => {
+  test('while the fork already runs is known when the call comes', async () => {
     const again = fork(0);
     await again('read', 1);
     const call = first();
@@ -163,7 +163,7 @@ describe.each(['keyed', 'reconcilable', 'irreversible'] as const)('what %s did',
     const again = fork(1);
     expect((await again(name, 2)).error).toBeUndefined();
     expect(effects).toEqual(['fork/1/c1']);
-    // The first run tries once more, with success: that is known to a fork that comes later.
+    // The first run tries once more and succeeds: a later fork knows that.
     await call(name, 3);
     const later = fork(1, 'first/1', 'later/1');
     await later(name, 2);
@@ -178,12 +178,12 @@ describe.each(['keyed', 'reconcilable', 'irreversible'] as const)('what %s did',
     const origins = [origin('first/1', 2)];
     await runOf('other/t3.0/1', { callers: below, origins })(name, 1);
     expect(effects).toEqual(['first/t3.0/1/c1']);
-    // A second one of the fork's tree finds it used.
+    // A second subagent of the fork's tree finds it used.
     await runOf('other/1', { origins })(name, 4);
     expect(effects).toEqual(['first/t3.0/1/c1', 'other/1/c1']);
   });
 
-  test('of which the continued run has the result is done again on purpose', async () => {
+  test('is done again if the continued run has read its result', async () => {
     const call = first();
     await call(name, 3);
     await call(name, 3);
@@ -195,7 +195,7 @@ describe.each(['keyed', 'reconcilable', 'irreversible'] as const)('what %s did',
     expect(effects).toHaveLength(3);
   });
 
-  test('in a fork is known to a fork of it, and what the fork was told once is not told again', async () => {
+  test('in a fork is known to a fork of that fork, and what the first fork was told is not told again', async () => {
     const call = first();
     await call(name, 3);
     await call(name, 4);
@@ -213,7 +213,7 @@ describe.each(['keyed', 'reconcilable', 'irreversible'] as const)('what %s did',
   });
 });
 
-test('a fork of a subagent knows what that subagent did, and not what others of its tree did', async () => {
+test('a fork of a subagent knows what that subagent did, but not what other runs of its tree did', async () => {
   const below = (callId: string) => ({ callers: [{ key: `first/1/${callId}`, iteration: 3 }] });
   await runOf('first/t3.0/1', below('c1'))('keyed', 2);
   await runOf('first/t3.1/1', below('c2'))('keyed', 2, { ...rent, cents: 2 });
@@ -224,21 +224,21 @@ test('a fork of a subagent knows what that subagent did, and not what others of 
   expect(effects).toEqual(['first/t3.0/1/c1', 'first/t3.1/1/c1', 'fork/1/c2']);
 });
 
-test('reads are read again', async () => {
+test('a read tool runs again', async () => {
   await first()('read', 3);
   await fork(2)('read', 3);
   expect(effects).toEqual(['first/1/c1', 'fork/1/c1']);
 });
 
 describe.each(['begun', 'executing'] as const)('a call that the first run left %s', (phase) => {
-  test('is made under the key of then if the service knows keys', async () => {
+  test('is made under the original key if the service knows keys', async () => {
     await interrupted('keyed', phase);
     const answered = await fork(0)('keyed', 1);
     expect(answered.error).toBeUndefined();
     expect(effects).toEqual(['first/1/cut']);
   });
 
-  test('is told where its probe finds it, with the key of then', async () => {
+  test('is told if its probe finds it with the original key', async () => {
     await interrupted('reconcilable', phase);
     effects = ['first/1/cut'];
     expect(await contentOf(await fork(0)('reconcilable', 1))).toContain('found');
@@ -246,19 +246,19 @@ describe.each(['begun', 'executing'] as const)('a call that the first run left %
   });
 
   test.each(['reconcilable', 'irreversible', 'asking'] as const)(
-    'is neither made nor taken for made otherwise: %s',
+    'is otherwise neither made nor assumed to be made: %s',
     async (name) => {
       await interrupted(name, phase);
       const { error, isOutcomeUnknown } = await fork(0)(name, 1);
       expect(effects).toEqual([]);
       expect(isOutcomeUnknown).toBe(true);
       expect(error?.code).toBe('outcome_unknown');
-      expect(error?.message).toMatch(/^Run "first", from which this run goes on, began the same/);
+      expect(error?.message).toMatch(/^Run "first", which this run builds on, began the same/);
     },
   );
 });
 
-test('a call of the first run whose outcome it did not know itself stays unknown', async () => {
+test('a call whose outcome the first run itself did not know stays unknown', async () => {
   troubles = [Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })];
   await first()('irreversible', 3);
   const { error } = await fork(2)('irreversible', 3);
@@ -274,7 +274,7 @@ test('a person is asked about what an irreversible tool did, if its author wants
   expect(error?.message).toMatch(/made the same call at 20\S+ and reported: receipt 1/);
 });
 
-test('a file is written again where it no longer holds what was written then', async () => {
+test('a file is written again if it no longer holds what the first run wrote', async () => {
   await first()('writing', 3);
   const again = fork(2);
   expect(await contentOf(await again('writing', 3))).toContain('not done again');
@@ -284,7 +284,7 @@ test('a file is written again where it no longer holds what was written then', a
   expect(effects).toEqual(['first/1/c1']);
 });
 
-test('an attempt that follows another one is answered by the same record', async () => {
+test('a later attempt is answered by the same record', async () => {
   await first()('irreversible', 3);
   const { store } = stored;
   const lineage = { origins: [origin('first/1', 2)] };
@@ -304,7 +304,7 @@ test('an attempt that follows another one is answered by the same record', async
 });
 
 test.each([
-  [['irreversible'], undefined, /is for a run that goes on/],
+  [['irreversible'], undefined, /is only for a fork or a continued run/],
   [['reader'], [origin('first/1', 1)], /names "reader"; the tools that change something are/],
   [['read'], [origin('first/1', 1)], /names "read"/],
 ])('repeatEffects %j is checked', async (repeatEffects, origins, message) => {

@@ -1,4 +1,4 @@
-/** Findings: of any output, no path or fact that it does not hold whole, and almost every path that it does. */
+/** Findings: from any output, no path or fact that it does not hold whole, and almost every path that it does. */
 import { findingsOf } from '../../activities/tool-call/findings';
 import { boundText, cutMiddle, sanitizeText } from '../../activities/untrusted/sanitizer';
 import type { OutputFindings } from '../../workflows/core/tools/ports';
@@ -12,7 +12,7 @@ function findings(output: string): OutputFindings {
 }
 const paths = (output: string): readonly string[] => findings(output).paths.map(({ path }) => path);
 
-/** An output, the paths that it names, and paths that it holds no more. */
+/** An output, the paths that it names, and paths that it no longer holds. */
 interface Output {
   readonly text: string;
   readonly names: readonly string[];
@@ -60,7 +60,7 @@ const anyPath = fc.oneof(
   { weight: 1, arbitrary: windowsPath },
   { weight: 1, arbitrary: spacedPath },
 );
-/** Paths that the sanitizer shortens to their last part, which is then no path that the output names. */
+/** Paths that the sanitizer shortens to their last part, so that the output no longer names a path. */
 const privatePath = plainPath.map((path) =>
   path.includes('\\') ? `C:\\Users\\ann\\${path}` : `/home/ann/${path}`,
 );
@@ -164,7 +164,7 @@ const shapes: readonly fc.Arbitrary<Output>[] = [
   })),
 ];
 
-/** Lines that name no path whole: private ones with blanks, blanks in running text, wrapped cells, differences, bytes. */
+/** Lines that name no path whole: private paths with spaces, spaces in running text, wrapped cells, diffs, binary data. */
 const noise = fc.oneof(
   plainPath.map((path) => `opened /home/ann lee/${path} at last`),
   windowsPath.map((path) => `opened C:\\Users\\Ann Lee\\${path} at last`),
@@ -197,7 +197,7 @@ const outputs: fc.Arbitrary<Output & { readonly isCut: boolean }> = fc
     };
   });
 
-test('of 2,000 outputs, nothing is found that an output does not name whole, and at least 95 % of what it does', () => {
+test('in 2,000 outputs, nothing is found that an output does not name whole, and at least 95 % of what it does', () => {
   let named = 0;
   let found = 0;
   const wrong: string[] = [];
@@ -256,16 +256,16 @@ test.each<[string, string, readonly string[]]>([
     ['src/a.ts', 'src/b.ts'],
   ],
   ['JSON that was cut', '[{"path":"a/b.ts","n":1},{"path":"a/c.t', ['a/b.ts']],
-  ['a value with a blank', 'name: my file.txt\nsaved as my other.txt', []],
+  ['a value with a space', 'name: my file.txt\nsaved as my other.txt', []],
   [
-    'columns with a blank',
+    'columns with a space',
     'a.ts  b.ts  c d.ts\n-rw-r--r-- 1 ann 12 22:01 my notes.txt',
     ['a.ts', 'b.ts'],
   ],
   ['a row that is no path', '1,2,src/a b.ts\nand more', []],
-  ['a folder that stands above its files', './src\n./src/app\n./src/app/a.ts', ['./src/app/a.ts']],
-  ['a line that goes on in the next', 'see src/exec\nutor/a.ts and src/b.ts', ['src/b.ts']],
-  ['text without blanks', '参见：src/a.ts。另见（docs/b.md）', ['src/a.ts', 'docs/b.md']],
+  ['a folder above its files', './src\n./src/app\n./src/app/a.ts', ['./src/app/a.ts']],
+  ['a line that continues in the next', 'see src/exec\nutor/a.ts and src/b.ts', ['src/b.ts']],
+  ['text without spaces', '参见：src/a.ts。另见（docs/b.md）', ['src/a.ts', 'docs/b.md']],
   ['the id of a test', 'tests/test_a.py::test_one PASSED', ['tests/test_a.py']],
   [
     'what its tool cut',

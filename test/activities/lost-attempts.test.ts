@@ -1,4 +1,4 @@
-/** A worker that died in mid-call: what it had paid for is on the bill, whatever becomes of the attempts after it. */
+/** A worker that died in the middle of a call: what it consumed is charged, however the later attempts end. */
 import {
   ActivityCancellationDetails,
   ActivityFailure,
@@ -59,7 +59,7 @@ afterEach(async () => {
   await stored.dispose();
 });
 
-/** Runs an attempt, of `callModel` by default; what it threw is read as the workflow reads it. */
+/** Runs an attempt, of `callModel` by default; reads what it threw as the workflow does. */
 async function attempt(
   environment: MockActivityEnvironment,
   run: () => Promise<unknown> = () => activities.callModel(input),
@@ -73,7 +73,7 @@ async function attempt(
   }
 }
 
-/** The last heartbeat of an attempt whose worker dies when half of the words have arrived. */
+/** The last heartbeat of an attempt whose worker dies after half of the words have arrived. */
 async function dieInMidCall(run?: () => Promise<unknown>): Promise<unknown> {
   emulator.script([fault.stall({ during: reply.text(words), afterCharacters: words.length / 2 })]);
   const environment = new MockActivityEnvironment({ heartbeatTimeoutMs: 40 });
@@ -112,7 +112,7 @@ function known({ nanoUsd = 0, estimated }: CallSpend): number {
   return nanoUsd - (estimated?.nanoUsd ?? 0);
 }
 
-/** Holds a spend against the bill of the request that died. */
+/** Compares a spend with the bill of the lost request. */
 function expectNear(spend: CallSpend | undefined): void {
   if (spend === undefined) throw new Error('nothing is charged');
   const billNanoUsd = Math.round(emulator.bill.usd * 1e9);
@@ -125,7 +125,7 @@ function expectNear(spend: CallSpend | undefined): void {
 describe.each(['sent', 'whole'] as const)('a call that the vendor bills as %s', (billed) => {
   beforeEach(() => setUp(billed));
 
-  test('the route rests at the next attempt', async () => {
+  test('the route is cooling down at the next attempt', async () => {
     const details = await dieInMidCall();
     await restRoute();
     const failure = (await attempt(after(details))) as InfraError;
@@ -176,7 +176,7 @@ describe.each([
   ['behind its head', fault.connection('fin', 'after-headers', reply.text(words))],
   ['at its last byte', fault.missingEnd(reply.text(words))],
 ])('a whole answer whose connection broke %s', (_where, step) => {
-  test('is on the bill, with its cost between what is known and the bound', async () => {
+  test('is charged, with the bill between the known part and the bound', async () => {
     await setUp('whole');
     emulator.script([step]);
     const failure = (await attempt(new MockActivityEnvironment())) as InfraError;
@@ -192,11 +192,11 @@ describe.each([
 });
 
 describe.each(['sent', 'whole'] as const)(
-  'a worker that died in what costs beside the calls of a run, billed as %s',
+  'a worker that died in a paid request other than a model call, billed as %s',
   (billed) => {
     beforeEach(() => setUp(billed));
 
-    test('a summary, and its route rests at the next attempt', async () => {
+    test('a summary, and its route is cooling down at the next attempt', async () => {
       const turns: Message[] = Array.from({ length: 8 }, (_each, turn) => [
         { role: 'user', blocks: [{ type: 'text', text: `Turn ${turn}. ${words}` }] } as const,
         {
@@ -228,7 +228,7 @@ describe.each(['sent', 'whole'] as const)(
       expect(emulator.requests).toHaveLength(1);
     });
 
-    test('a plan, and its route rests at the next attempt', async () => {
+    test('a plan, and its route is cooling down at the next attempt', async () => {
       const fallback = {
         strategy: 'escalate' as const,
         reasoning: 'r',

@@ -178,7 +178,7 @@ test('a planned call meets the approval rule and the guard of edits in the works
   expect(outside.plan.call).toHaveProperty('approvalDigest');
 });
 
-test('the log of the worker tells every plan, and never its arguments', async () => {
+test('the worker logs every plan, and never its arguments', async () => {
   const { logs } = await planned({ path: 'a', password: secret });
   const told = logs.find(({ message }) => message === 'A recovery was planned');
   expect(told?.meta).toMatchObject({
@@ -215,7 +215,9 @@ test('nothing that the run has read can end the data of a planner, or speak for 
 
 test("a planner is told the thresholds of the run's own policy", async () => {
   const { system } = await planned({ path: 'a' });
-  expect(system).toContain('at 0.9 or more it runs at once, at 0.4 or more a person is asked');
+  expect(system).toContain(
+    'at 0.9 or more the action runs at once, at 0.4 or more a person is asked',
+  );
 });
 
 test('a planner is asked for what the run can pay, and not at all where that is too little', async () => {
@@ -316,7 +318,7 @@ describe('a path that a rule took from an earlier call', () => {
     expect(JSON.stringify(plan.action)).not.toContain('lib/x.ts');
   });
 
-  test('counts as an input only where the call is in the transcript', async () => {
+  test('counts as an input only if the call is in the transcript', async () => {
     const of = async (toolCallId: string, path: string): Promise<unknown> =>
       (await checked('', corrected(path, { toolCallId }))).call;
     expect(await of('a', 'a')).toMatchObject({ input: { path: 'a' } });

@@ -149,7 +149,7 @@ describe('a failure in the middle of a call', () => {
     ['a wrong parameter', new Error('timeout must be at least 10'), false],
     ['a missing file', Object.assign(new Error('no such file'), { code: 'ENOENT' }), false],
   ])(
-    '%s is told as a failure of the service, not of parameters: %#',
+    '%s is reported as a failure of the service, not of the parameters: %#',
     async (_what, thrown, isService) => {
       const fails = (): never => {
         throw thrown;
@@ -389,7 +389,7 @@ test('the model hears how to read the rest of a long output', async () => {
   );
 });
 
-test('a result reports what the whole output names, and nothing where it failed', async () => {
+test('a result reports what the whole output names, and nothing if the call failed', async () => {
   const search = (lines: number): Tool =>
     defineTool({
       ...base,

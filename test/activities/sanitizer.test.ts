@@ -202,7 +202,7 @@ test.each([
   expect(bounded).not.toMatch(/\p{Surrogate}/u);
 });
 
-test('a cut leaves no part of a name, as far as a line or a word ends near it', () => {
+test('a cut leaves no part of a name if a line or a word ends near it', () => {
   const names = Array.from(
     { length: 40 },
     (_, at) => `packages/agent-core/src/file-${at}.ts:${at}: class F${at}`,

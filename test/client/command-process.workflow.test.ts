@@ -44,13 +44,13 @@ async function loadedBy(...args: readonly string[]): Promise<string> {
   return /^loaded (.*)$/m.exec(err)?.[1] ?? err;
 }
 
-it('tells its version, and loads for help, for reading and for a detached run no more than they need', async () => {
+it('prints its version, and loads no more than help, reading, and a detached run need', async () => {
   const detached = ['run', 'later', '--detach', '--id', uniqueName('detached')];
   const [version, help, ...light] = await Promise.all([
     world.inProcess(['--version']),
     loadedBy('run', '--help'),
     loadedBy('list'),
-    // A named agent is the worker's business: its file is not even read.
+    // Only the worker needs a named agent: its file is not even read here.
     loadedBy(...detached, '--agents', 'no-such-file.cjs', '--agent', 'support'),
   ]);
   expect(version).toMatchObject({ code: 0, out: `${packageVersion}\n`, err: '' });

@@ -133,7 +133,7 @@ describe('a table', () => {
     if (columns === 200) expect(lines).toHaveLength(rows.length);
   });
 
-  test('has the same columns below each other in every row', () => {
+  test('aligns the same columns in every row', () => {
     const [head = '', headTail = '', first = '', firstTail = ''] = table(
       tables.providers.map(cells),
       60,
@@ -265,7 +265,7 @@ it('shows the advice of a report once, however the run ended', () => {
   expect(endText(quiet, painter(false))).toEqual(['completed\ndone']);
 });
 
-it('shows what failed on the way of a run that completed, equal lines once', () => {
+it('shows what failed on the way of a completed run, equal lines once', () => {
   const didNotWork = ['pay: no money', 'pay: no money', 'a/b: overloaded'];
   const report = { worked: ['look'], didNotWork } as unknown as RunOutcome['report'];
   const text = endText({ status: 'completed', answer: 'done', report }, painter(false)).join('\n');
@@ -274,13 +274,13 @@ it('shows what failed on the way of a run that completed, equal lines once', () 
   );
 });
 
-it('shows what a provider failure had retried before', () => {
+it('shows which failures were retried before a provider failure', () => {
   const failure = { kind: 'infra', code: 'network', message: 'gone' } as const;
   const told = (retried: readonly ('overloaded' | 'timeout')[]): string | undefined =>
     timelineLine({ type: 'ErrorEvent', failure: { ...failure, retried }, atMs: 0, iteration: 1 })
       ?.text;
   expect(told(['overloaded', 'timeout'])).toBe(
-    'error network (retried after overloaded, timeout): gone',
+    'error network (after retries of overloaded, timeout): gone',
   );
   expect(told([])).toBe('error network: gone');
 });

@@ -1,4 +1,4 @@
-/** Tier 1 counts what a tool gave, not the fence around it (R-CTX-1). */
+/** Tier 1 measures a tool's own output, not the fence around it (R-CTX-1). */
 import { placeholderRef, strippedMessage } from '../../activities/context/stripped-messages';
 import { fenceToolOutput } from '../../activities/untrusted/fence';
 import type { ToolResultBlock } from '../../workflows/core/message';
@@ -21,7 +21,7 @@ test.each([1, 120, 150, 199, 200])('a result of %d characters stays', (chars) =>
 });
 
 test.each([201, 230, 1_000, 16_000])(
-  'a result of %d characters goes, and is told as such',
+  'a result of %d characters is removed, and its size is stated',
   (chars) => {
     const text = strip(fenceToolOutput('look', 'x'.repeat(chars), 'c'));
     expect(text).toContain(`removed this result of ${chars} characters`);
@@ -29,7 +29,7 @@ test.each([201, 230, 1_000, 16_000])(
   },
 );
 
-test('what stands behind the fence counts too, and so does all of a result without one', () => {
+test('text after the fence counts too, and so does all of a result without a fence', () => {
   const fenced = fenceToolOutput('look', 'x'.repeat(150), 'c');
   expect(strip(`${fenced}\n${'y'.repeat(50)}`)).toContain('removed this result of 201 characters');
   expect(strip('z'.repeat(200))).toBe('z'.repeat(200));

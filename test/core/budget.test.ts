@@ -26,7 +26,7 @@ import { aPreparedRun, aRoute, anInfraError, takeAll } from '../support/builders
 const price: ModelPrice = { input: 3, cacheRead: 0.3, cacheWrite: 3.75, output: 15 };
 const usage = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 1_000, cacheWriteTokens: 0 };
 
-/** A broken call: 750,000 nanodollars are expected, 900,000 are possible. */
+/** A broken call: 750,000 nanodollars expected, 900,000 possible. */
 const guessed = estimatedSpend(price, {
   expected: usage,
   known: { ...noUsage, inputTokens: 100 },
@@ -96,14 +96,14 @@ describe('the ledger', () => {
     expect(charged.usage).toEqual(usage);
   });
 
-  test('holds back all that was held where nobody knows what a call consumed, and says so', () => {
+  test('keeps all that was held for a call if nobody knows what it consumed, and says so', () => {
     const held = reserve(run({ nanoUsd: 500 }), 'a').state;
     const charged = chargeUnknown(held, 'a');
     expect(budgetLeft(charged)).toEqual({ nanoUsd: 0 });
     expect(costOf(charged)).toMatchObject({ usd: 0, estimatedUsd: 0, mostUsd: 5e-7 });
   });
 
-  test('counts an estimate at its upper bound, so that a budget is kept whatever vendors bill', () => {
+  test('counts an estimate at its upper bound, so a budget holds whatever vendors bill', () => {
     const charged = charge(run({ nanoUsd: 2_000_000, tokens: 5_000 }), 'a', guessed);
     expect(budgetLeft(charged)).toEqual({ nanoUsd: 1_100_000, tokens: 3_000 });
     expect(costText(costOf(charged))).toBe(
@@ -111,12 +111,12 @@ describe('the ledger', () => {
     );
   });
 
-  test('says unknown, not zero, where nothing was held for a call that nobody heard of again', () => {
+  test('says unknown, not zero, if nothing was held for a call that was not heard from again', () => {
     const charged = chargeUnknown(charge(run({}), 'a', spendOf(usage, price)), 'b', guessed);
     expect(costOf(charged)).toMatchObject({ unpricedCalls: 1, pricedUsd: 0.0015 });
   });
 
-  test('says unknown too where a call that nobody heard of again has no price', () => {
+  test('also says unknown if a call that was not heard from again has no price', () => {
     const most = { nanoUsd: 0, tokens: 900 };
     const tokens = { ...noUsage, inputTokens: 300 };
     const unpriced = estimatedSpend(undefined, { expected: tokens, known: noUsage, most });
@@ -178,7 +178,7 @@ describe('a run', () => {
     });
   });
 
-  test('hands what is known, expected and possible on to its parent run', () => {
+  test('passes what is known, expected, and possible to its parent run', () => {
     const state = aPreparedRun({ budget: { nanoUsd: 1_600_000 }, chain: [aRoute({ price })] });
     const { phase } = takeAll(state, reply)[0];
     if (phase.type !== 'ended') throw new Error(`the run is ${phase.type}`);

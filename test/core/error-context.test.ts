@@ -67,18 +67,18 @@ test.each<[Partial<AgentError>, boolean]>([
   expect(last === 'Call search again with the corrected parameters.').toBe(says);
 });
 
-test('is another message each time that the error comes again, and quotes a call that left no trace', () => {
+test('the message changes each time that the error comes again, and quotes a call that left no trace', () => {
   const error = anAgentError({ code: 'invalid_params', toolName: 'search' });
   const of = (times: number): string =>
     buildErrorRecoveryMessage([error], toolNames, { times, calls: ['search {"q":1}\nHint: x'] });
   expect(of(1)).toBe(buildErrorRecoveryMessage([error], toolNames));
   expect(of(2)).toContain(
-    '\nThis came for the 2nd time in a row; the same call fails again. You called: search {"q":1} | Hint: x\n',
+    '\nThis error came for the 2nd time in a row; the same call will fail again. You called: search {"q":1} | Hint: x\n',
   );
   expect(new Set([1, 2, 3, 4, 5].map(of)).size).toBe(5);
   const silent = anAgentError({ code: 'no_tool_call' });
   expect(buildErrorRecoveryMessage([silent], toolNames, { times: 2, calls: [] })).toContain(
-    'for the 2nd time in a row; the same reply fails again.',
+    'for the 2nd time in a row; the same reply will fail again.',
   );
   expect([1, 3, 11, 12, 13, 21, 22, 103, 112].map(nthTime)).toEqual(
     ['1st', '3rd', '11th', '12th', '13th', '21st', '22nd', '103rd', '112th'].map(

@@ -149,7 +149,7 @@ function found(
   }).memory;
 }
 
-test('memory stays bounded and finds the one full path that a short name means, with its origin', () => {
+test('memory stays bounded, and finds the only full path that a short name may mean, with its origin', () => {
   let { memory } = initialProgress;
   for (let index = 0; index < 500; index += 1)
     memory = found(memory, ['README.md', `src/f${index}/file${index}.ts`], `c${index}`);

@@ -143,7 +143,7 @@ test.each<[PlanRecoveryResult['source'], 'read' | 'keyed' | 'reconcilable', numb
   expect(driver.requests.at(-1)?.input.note?.includes('Parameters to use') ?? false).toBe(!runs);
 });
 
-test('the same call with its keys in another order is the same trouble, whatever its error says', () => {
+test('the same call with its keys in another order is the same trouble, whatever the error says', () => {
   const errors = ['no red', 'no green', 'no blue', 'no gold', 'no pink', 'no gray', 'no more'];
   const driver = new RunDriver({
     prepare: () => aSnapshot({ tools: [aTool('book')], recovery: policy }),

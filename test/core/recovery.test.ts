@@ -65,8 +65,8 @@ test('advice goes along once as a note and is never stored', () => {
   );
 });
 
-describe('the note about a trouble that a call of recovery got over', () => {
-  /** A run whose search fails until recovery calls `tool`; `others` fail beside it. */
+describe('the note about a trouble that a recovery call solved', () => {
+  /** A run whose search fails until recovery calls `tool`; `others` fail in the same step. */
   function noteAfter(tool: string, works: boolean, others: readonly string[] = []): string {
     const call = aCall('r1', { name: tool, input: { query: 'y' } });
     const driver = new RunDriver({
@@ -92,15 +92,15 @@ describe('the note about a trouble that a call of recovery got over', () => {
     return sent.input.note ?? '';
   }
 
-  test.each(['search', 'calculator'])('is not sent any more: %s', (tool) => {
+  test.each(['search', 'calculator'])('is no longer sent: %s', (tool) => {
     expect(noteAfter(tool, true)).not.toContain('is out of order');
   });
 
-  test('stays where that call failed too', () => {
+  test('stays if that call failed too', () => {
     expect(noteAfter('search', false)).toContain('search is out of order');
   });
 
-  test('stays where something else failed beside it', () => {
+  test('stays if another tool failed in the same step', () => {
     expect(noteAfter('search', true, ['clock'])).toContain('clock is out of order');
   });
 });
@@ -295,7 +295,7 @@ describe('is not stuck', () => {
 });
 
 describe('what recovery tells a model', () => {
-  /** A run whose model does what it is told to by nothing: each call as given; plans are the rules' own. */
+  /** A run whose model makes the given calls, whatever it is told; its plans come from the rules. */
   function unplanned(
     called: (call: number) => ScriptedCall,
     tool: NonNullable<DrivenWorld['tool']>,
@@ -325,7 +325,7 @@ describe('what recovery tells a model', () => {
     ['text' as const, 'in plain text, without a tool call'],
     ['tool' as const, 'with complete_task'],
   ])(
-    'after calls that worked: not to make them again, and to say that it is done (%s)',
+    'after calls that worked: not to make them again, and how to say that it is done (%s)',
     (completion, how) => {
       const driver = unplanned(
         (call) => ({ name: call % 2 === 0 ? 'assign_ticket' : 'open_ticket', input: {} }),
@@ -352,7 +352,7 @@ describe('what recovery tells a model', () => {
     expect(Number(times)).toBe(driver.requests.findIndex(({ input }) => input.note === note) - 1);
   });
 
-  test('a new error of the same tool is advised on anew, and an old one that comes again goes to a person', () => {
+  test('a new error of the same tool gets new advice, and an old one that comes again goes to a person', () => {
     const fails = (...messages: readonly string[]): RunDriver =>
       unplanned(
         (call) => ({ name: 'book', input: { call } }),
@@ -376,14 +376,14 @@ describe('what recovery tells a model', () => {
       'no such day',
     ]);
     expect(notes(renewed)[1]).toContain('You are stuck for the 2nd time');
-    // The note of the new error was not taken for a failure of the remedy: the model read it three times.
+    // The new error did not count as a failure of the advice: the model read it three times.
     expect(renewed.requests).toHaveLength(7);
     const same = fails('bad shape');
     expect(notes(same)).toHaveLength(1);
     expect(same.requests).toHaveLength(4);
   });
 
-  test('is about the error that came most often, not about the newest', () => {
+  test('is about the error that came most often, not about the newest error', () => {
     const driver = unplanned(
       (call) => ({ name: call === 4 ? 'assign_ticket' : 'book', input: { call } }),
       ({ name }) => ({ error: anAgentError({ toolName: name, message: `no ${name}` }) }),
@@ -407,13 +407,13 @@ describe('what recovery tells a model', () => {
     const sent = driver.requests.map(({ input }) => input.note);
     expect(sent[1]).not.toContain('You called');
     expect(sent[2]).toContain(
-      'for the 2nd time in a row; the same call fails again. You called: book {"date":1}',
+      'for the 2nd time in a row; the same call will fail again. You called: book {"date":1}',
     );
     expect(new Set(sent).size).toBe(4);
   });
 });
 
-test('what a model named as blockers is in the question to a person', () => {
+test('the blockers that a model named are in the question to a person', () => {
   const blockers = ['no account', 'the shop is closed'];
   const estimate = { progressPercent: 40, reasoning: 'r', nextMilestone: 'm', blockers };
   const driver = stuckRun(

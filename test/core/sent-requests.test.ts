@@ -1,4 +1,4 @@
-/** `modelCalls` counts the calls of which a request was sent. */
+/** `modelCalls` counts only calls that sent a request. */
 import type { InfraError } from '../../workflows/core/failure';
 import { aMeasure, anInfraError, aRoute, aSnapshot } from '../support/builders';
 import { RunDriver } from '../support/run-driver';

@@ -41,10 +41,10 @@ test('waits as long as the vendor says, and leaves a wait that is too long to th
 });
 
 test.each(['rate_limit', 'overloaded', 'timeout', 'network'])(
-  'a retry after %s speaks of a reply only if some of one had arrived (R-STREAM-4)',
+  'a retry after %s mentions a reply only if part of one had arrived (R-STREAM-4)',
   (code) => {
     const none = retryNudge(code, '');
-    expect(none).toContain(`got no whole reply (${code})`);
+    expect(none).toContain(`got no complete reply (${code})`);
     expect(none).not.toMatch(/your previous reply|had arrived/i);
     const some = retryNudge(code, 'The first step is');
     expect(some).toContain(`Your previous reply did not arrive whole (${code})`);

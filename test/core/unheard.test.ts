@@ -167,7 +167,7 @@ describe('an action that a person would approve', () => {
   });
 
   test.each([0.5, 0.65, 0.79])(
-    'is only suggested to the model at %s where nobody hears, and nothing waits',
+    'is only suggested to the model at %s if nobody hears the question, and nothing waits',
     (confidence) => {
       const driver = untilEndOrPerson(aRun({ ...nothingNew, plan: concrete(confidence) }));
       expect(driver.entries).toContainEqual(
@@ -190,7 +190,7 @@ describe('an action that a person would approve', () => {
     expect(pendingItems(driver.state)).toMatchObject([{ type: 'approval', tool: 'calculator' }]);
   });
 
-  test('is suggested where the notifiers report escalations only', () => {
+  test('is suggested if the notifiers report only escalations', () => {
     const on = ['escalation' as const];
     const driver = aRun(
       { ...nothingNew, plan: concrete(0.65) },
@@ -200,7 +200,7 @@ describe('an action that a person would approve', () => {
     expect(driver.entries).toContainEqual(expect.objectContaining({ decision: 'suggests' }));
   });
 
-  test('ends the run at once if it is to give up', () => {
+  test('ends the run at once if the action is to give up', () => {
     const plan: DrivenWorld['plan'] = () => ({ ...planned('give-up', 0.6), digest: 'd' });
     const driver = untilEndOrPerson(aRun({ ...nothingNew, plan }));
     expect(driver.plans).toHaveLength(1);
@@ -208,7 +208,7 @@ describe('an action that a person would approve', () => {
   });
 });
 
-test("a person's own escalation and the approval of a call wait always", () => {
+test("a person's own escalation and the approval of a call always wait", () => {
   const driver = aRun({ model: searches, tool: () => ({ output: 'found' }) });
   driver.say({ type: 'escalation-requested', reason: 'let me look' });
   expect(pendingItems(untilEndOrPerson(driver).state)).toMatchObject([{ type: 'question' }]);

@@ -102,7 +102,7 @@ test('bills a cut stream for what it had produced', async () => {
   expect(bill.cacheWriteTokens).toBeGreaterThan(0);
 });
 
-test('bills what did not reach its client whole as a vendor that goes on generating, if so told', async () => {
+test('bills the whole of a reply that arrived only in part, if set to', async () => {
   const generous = await VendorEmulator.start({ cutReplies: 'whole' });
   const client = new Anthropic({ apiKey: 'k', baseURL: generous.url, maxRetries: 0 });
   const words = 'The answer is 42, and that is all that there is.';

@@ -88,7 +88,7 @@ test('kill -9 in the wait for a retry neither forgets the failures before nor ad
   expect(requests).toHaveLength(3);
   // The backoff of the second failure is the doubled one: the first was remembered.
   expect((requests[2]?.atMs ?? 0) - (requests[1]?.atMs ?? 0)).toBeGreaterThanOrEqual(10_000);
-  expect(requests[1]?.lastUserText).toContain('got no whole reply (overloaded)');
+  expect(requests[1]?.lastUserText).toContain('got no complete reply (overloaded)');
   emulator.assertDrained();
 });
 
@@ -182,7 +182,9 @@ test('SIGTERM in mid model call hands the call to another worker, at no cost of 
   const requests = emulator.requests.slice(before);
   expect(requests).toHaveLength(2);
   await emulator.waitFor(() => requests[0]?.progress.finished === true);
-  expect(JSON.stringify(requests[1]?.body)).not.toMatch(/did not arrive whole|got no whole reply/);
+  expect(JSON.stringify(requests[1]?.body)).not.toMatch(
+    /did not arrive whole|got no complete reply/,
+  );
   emulator.assertDrained();
 });
 

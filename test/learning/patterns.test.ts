@@ -235,7 +235,7 @@ describe('patterns in a store', () => {
     nowMs,
   };
 
-  /** An output of which the model reads head and tail, and the path stands between. */
+  /** An output of which the model reads head and tail, with the path in between. */
   function longSearch(path: string): string {
     const lines = Array.from({ length: 900 }, (_each, at) => `src/other/file${at}.js:1: x`);
     return [...lines, `${path}:4: x`, ...lines].join('\n');
@@ -265,7 +265,7 @@ describe('patterns in a store', () => {
   });
 
   it.each<[string, string, string | undefined]>([
-    ['a path with a blank', 'src/my reports/render.js:4: x', undefined],
+    ['a path with a space', 'src/my reports/render.js:4: x', undefined],
     [
       'one that is cut from what the model read',
       longSearch('src/report/render.js'),

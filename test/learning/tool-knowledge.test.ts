@@ -174,7 +174,7 @@ describe('knowledge by a model', () => {
     expect(provider.requests).toHaveLength(1);
   });
 
-  it('is charged once where another attempt must prepare the run again', async () => {
+  it('is charged once if another attempt must prepare the run again', async () => {
     const provider = scriptedProvider('alpha', [{ text: answer }]);
     const { spend } = await asked(provider);
     expect(await asked(provider, {}, heard.at(-1))).toMatchObject({ spend });

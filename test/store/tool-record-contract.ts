@@ -71,7 +71,7 @@ export function describeToolRecords(name: string, engine: ContractEngine): void 
       ]);
       const [key = ''] = await keys('fork/1');
       expect(await keys('fork/1')).toEqual([key]);
-      // A later attempt has the same source, whatever it asks for; another tree has its own.
+      // A later attempt keeps the source, whatever it asks for; another tree has its own.
       const later = { ...answered(key), source: 'sub/1/0' };
       expect(await other.beginTool(later, 2)).toMatchObject({ type: 'begun', intent: { source } });
       expect(await store.beginTool(answered('third/1/0'))).toMatchObject({ type: 'begun' });

@@ -28,7 +28,7 @@ test('begins at the start of the line, so that no secret is read without its beg
   expect(text).not.toContain('first line');
 });
 
-test('says where it begins in the middle of a long line: no rest of a name there passes for a name', async () => {
+test('says when it begins in the middle of a long line, so the rest of a name does not pass for a name', async () => {
   const whole = JSON.stringify(
     Array.from({ length: 999 }, (_each, at) => `src/folder/file${at}.ts`),
   );

@@ -38,7 +38,7 @@ it("adds its activities and workflow to the user's", async () => {
     'recordObservations',
     'runTool',
   ]);
-  // A stopped process must not end when it wakes in workflow code.
+  // A stopped process must not end when it resumes in workflow code.
   expect(worker.options.isolateExecutionTimeoutMs).toBe(600_000);
   const result: unknown = await worker.runUntil(
     server.client.execute('greeting', {

@@ -1,4 +1,4 @@
-/** Forks and continued runs on a real server: what the first run did later is not done again silently. */
+/** Forks and continued runs on a real server: what the first run did later is not silently repeated. */
 import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineSubagent } from '../../activities/subagents/define-subagent';
@@ -10,7 +10,7 @@ import { reply } from '../../testing/emulator/script';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, startAgentWorld, testModel } from '../support/agent-world';
 
-/** What was paid, in its order. */
+/** What was paid, in order. */
 let paid: number[] = [];
 const input = z.object({ cents: z.number() });
 const pay = ({ cents }: z.output<typeof input>): string => {
@@ -88,12 +88,12 @@ test('a fork is told what the first run did after its point, as often as it did 
   const run = await first(call('pay', 1), call('pay', 2), call('pay', 2), call('cash', 3));
   const steps = [call('pay', 1), call('pay', 2), call('cash', 3), call('pay', 2), call('pay', 2)];
   const fork = await ended(await forked(run, 1, steps));
-  // The first action is before the point, and so is done; of the fourth, there were two.
+  // The first call is before the point, so it runs; so does the last, a third payment where the first run made two.
   expect(paid).toEqual([1, 2, 2, 3, 1, 2]);
   expect(lastRequest()).toContain(run.runId);
   expect(lastRequest()).toContain('not done again');
 
-  // A fork of the fork, after its second call: what is told of the first run goes on from there.
+  // A fork of the fork, after its second call: the answers from the first run continue there.
   await ended(await forked(fork, 2, [call('pay', 2), call('cash', 3), call('pay', 2)]));
   expect(paid).toEqual([1, 2, 2, 3, 1, 2]);
   const repeated = { repeatEffects: ['pay', 'cash'] };
@@ -101,7 +101,7 @@ test('a fork is told what the first run did after its point, as often as it did 
   expect(paid).toEqual([1, 2, 2, 3, 1, 2, 2, 3]);
 });
 
-test('a fork beside a first run that still runs knows what that one did meanwhile', async () => {
+test('a fork of a run that still runs knows what that run did meanwhile', async () => {
   world.emulator.script([call('pay', 1), call('signed', 2), call('cash', 4), done]);
   const run = await client.start({ agent: 'lead', goal: 'Pay.' });
   const [approval] = await eventually(
@@ -127,7 +127,7 @@ test('a fork beside a first run that still runs knows what that one did meanwhil
   expect(paid).toEqual([1, 2, 4, 3]);
 });
 
-test('arguments as an approver edited them are what was done', async () => {
+test('arguments that an approver edited count as edited', async () => {
   world.emulator.script([call('signed', 100), done]);
   const run = await client.start({ agent: 'lead', goal: 'Pay.' });
   const [item] = await eventually(
@@ -165,7 +165,7 @@ test('what a subagent did is told to the subagent of the fork', async () => {
   expect(paid).toEqual([7, 8]);
 });
 
-test('a person is asked about an irreversible call of then, if its author wants to ask', async () => {
+test("a person is asked about the first run's irreversible call, if the tool's author wants to ask", async () => {
   const run = await first(call('ask', 9));
   const fork = await forked(run, 0, [call('ask', 9)]);
   const [item] = await eventually(
@@ -180,7 +180,7 @@ test('a person is asked about an irreversible call of then, if its author wants 
   expect(lastRequest()).toContain('It was paid.');
 });
 
-test('a run that continues one that was stopped in a call does not make that call again; what it has read, it may', async () => {
+test('a run that continues one that was stopped in a call does not repeat that call; it may repeat one whose result it has read', async () => {
   const both = reply.toolCalls([
     { name: 'hang', input: { cents: 5 } },
     { name: 'cash', input: { cents: 6 } },
@@ -209,7 +209,7 @@ test('a run that continues one that was stopped in a call does not make that cal
 test('repeatEffects is checked before anything is spent', async () => {
   await expect(
     client.start({ agent: 'lead', goal: 'Pay.', repeatEffects: ['pay'] }),
-  ).rejects.toThrow(/is for a fork/);
+  ).rejects.toThrow(/is only for a fork/);
   const run = await first(call('pay', 1));
   const fork = await client.fork(run.runId, 0, { repeatEffects: ['wire'] });
   expect(await fork.result()).toMatchObject({

@@ -290,7 +290,7 @@ test('runs nest three deep, and the fourth is refused with the reason', async ()
   );
 });
 
-test('a terminated one is lost, and may have cost all that it had', async () => {
+test('a terminated one is lost, and may have cost its whole share', async () => {
   script((who, request) => {
     if (who === 'You research')
       return fault.stall({ during: reply.text('half a thought'), afterCharacters: 5 });

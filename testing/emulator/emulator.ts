@@ -30,8 +30,8 @@ export interface EmulatorOptions {
   /** Makes ids repeatable; default random. */
   readonly seed?: string;
   /**
-   * What a reply costs that did not reach its client whole: what was sent of it (default), or all of it, as by a vendor that
-   * goes on generating after its client is gone.
+   * What is billed for a reply that reached its client only in part: what was sent (default), or the whole reply, as by a vendor
+   * that goes on generating after its client is gone.
    */
   readonly cutReplies?: 'sent' | 'whole';
   /** Whose seal reasoning carries: an emulator accepts reasoning of emulators with the same name. Default `emulator`. */

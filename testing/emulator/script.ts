@@ -161,7 +161,7 @@ export const fault = {
     };
   },
 
-  /** The connection ends, or stalls, before or right after the response's head; `lost` is the reply that the model had made. */
+  /** The connection ends, or stalls, before or right after the response's head; `lost` is the reply that is lost with it. */
   connection: (
     how: 'reset' | 'fin' | 'eof' | 'stall',
     at: 'before-headers' | 'after-headers' = 'before-headers',

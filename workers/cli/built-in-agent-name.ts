@@ -1,2 +1,2 @@
-/** Name of the agent that is there without any file. */
+/** Name of the agent that needs no agents file. */
 export const builtInAgentName = 'coder';

@@ -70,7 +70,7 @@ const taskQueue = (about: string): Option =>
   option('--task-queue <name>', `${about} (default: HOLDFAST_TASK_QUEUE or holdfast)`);
 const repeatEffects = option(
   '--repeat-effects <tools>',
-  'tools, with commas, whose effects are done again although that run did the very same later',
+  'comma-separated tools whose effects are repeated even if the earlier run already had them',
 ).argParser((text) => text.split(',').map((name) => name.trim()));
 const model = option(
   '--model <provider/model>',

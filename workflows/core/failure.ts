@@ -92,7 +92,7 @@ export interface InfraError {
   readonly route?: string;
   /** No request was sent: another run found the route cooling down, for `retryAfterMs`. */
   readonly spared?: true;
-  /** Codes of the same call's failures before this one, each of which was retried on the route; oldest first. */
+  /** Codes of the same call's earlier failures, each of which was retried on the route; oldest first. */
   readonly retried?: readonly InfraError['code'][];
   /** HTTP status, if any. */
   readonly status?: number;

@@ -101,9 +101,7 @@ export const networkCodes =
 export const timeoutCodes =
   /^(?:ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/**
- * Of those, the codes of a connection that was never made: name, route, TLS handshake. Source: Node's and undici's error codes.
- */
+/** Codes of a connection that was never made: name, route, TLS handshake. Source: Node's and undici's error codes. */
 export const unsentCodes =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|EPROTO|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|ERR_TLS_\w+|ERR_SSL_\w+|ERR_INVALID_URL)$/;
 
@@ -111,19 +109,19 @@ export const unsentCodes =
 export const networkText =
   /^terminated$|fetch failed|socket hang up|other side closed|connection (?:error|reset|closed|lost|refused)|premature close|network error|stream ended (?:without|before)|ended without sending any chunks|invalid url/i;
 
-/** Error codes of a failed connection that a text names, as in `connect ECONNREFUSED 10.0.0.1:443`. */
+/** Error codes of a failed connection in a text, as in `connect ECONNREFUSED 10.0.0.1:443`. */
 export function connectionCodesIn(text: string): readonly string[] {
   const named = text.match(/\b(?:E[A-Z]{3,}(?:_[A-Z]+)?|EAI_[A-Z]+|UND_ERR_\w+)\b/g) ?? [];
   return named.filter((code) => networkCodes.test(code) || timeoutCodes.test(code));
 }
 
-/** A status behind a word that says that it is one: `HTTP/1.1 503`, `"status":503`, `status code 429`. */
+/** A number after a word that shows it is a status: `HTTP/1.1 503`, `"status":503`, `status code 429`. */
 const namedStatus = /\b(?:http(?:\/[\d.]+)?|status(?: ?code)?|code|error)[\s:=/"']{0,4}(\d{3})\b/gi;
 
-/** The HTTP statuses that a text names. */
+/** The HTTP statuses in a text. */
 export function statusesIn(text: string): readonly number[] {
   return [...text.matchAll(namedStatus)].map(([, status]) => Number(status));
 }
 
-/** A quota that is used up: time refills it, seconds do not (R-STREAM-1). */
+/** A quota that is used up, and does not refill within seconds (R-STREAM-1). */
 export const spentQuota = /quota (?:has been |was |is )?exceeded|exceed\w* (?:\w+ ){0,4}quota/i;

@@ -20,7 +20,7 @@ import {
 /**
  * Why the provider could not answer. Order of trust: what the vendor says about money, length, and filters; the innermost
  * vendor code; a sentence that only one failure uses; the status; the cause chain's codes, as fields or in its texts; general
- * words; a status that a text names.
+ * words; a status in a text.
  *
  * Contract: pure and total. Source: R-FAIL-1, R-FAIL-2. Money counts under any status, and a request that alone exceeds a
  * limit is not a rate limit.
@@ -138,7 +138,7 @@ function reasonByCause(evidence: ErrorEvidence): FailoverReason | undefined {
   return isBroken ? 'network' : undefined;
 }
 
-/** The status that a text names, or begins with, where no response was seen. */
+/** The status in a text, or at its beginning, if no response was seen. */
 function namedStatus(evidence: ErrorEvidence): number | undefined {
   const texts = messagesOf(evidence);
   const leading = texts.flatMap((text) => /^\s*([45]\d\d)(?!\S*\d)/.exec(text)?.[1] ?? []);

@@ -92,7 +92,7 @@ function reachOf({ seen, isUnsent = false }: Answer): BrokenReply['reach'] {
   return status >= 200 && status < 300 ? 'accepted' : 'refused';
 }
 
-/** Whether an error shows that no connection was made, so that no vendor has seen the request. */
+/** Whether an error shows that no connection was made, so the vendor never saw the request. */
 function isUnsent(thrown: unknown): boolean {
   return gatherEvidence(thrown).chain.some(({ code }) => unsentCodes.test(code));
 }

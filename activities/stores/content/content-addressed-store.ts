@@ -352,7 +352,7 @@ function clamp(offset: number, totalBytes: number): number {
   return Math.min(Math.max(0, Math.trunc(offset)), totalBytes);
 }
 
-/** The run that people started, to which an execution belongs, by its run key. */
+/** The run key of the run that people started, to which an execution belongs. */
 function treeOf({ key, callers = [] }: ToolIntent): string {
   return runKeyOf(callers[0]?.key ?? key);
 }

@@ -55,7 +55,7 @@ function* inPages<Item>(items: readonly Item[]): Generator<readonly Item[]> {
     yield items.slice(first, first + pageRows);
 }
 
-/** The runs of a tool record: its own, and those that lead to it, by their idempotency keys. */
+/** Keys of a tool record's runs: its own, those that lead to it, and that of its source, from their idempotency keys. */
 function runKeysOf(record: string): readonly string[] {
   const keys = record.matchAll(/"(?:key|source)":"((?:[^"\\]|\\.)*)"/g);
   return [...keys].map(([, key = '']) => runKeyOf(key));

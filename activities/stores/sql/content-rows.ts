@@ -35,9 +35,9 @@ export interface ToolRow {
 
 /** A tool execution to be stored. */
 export interface NewToolRow extends Pick<ToolRow, 'intent' | 'intentSum'> {
-  /** Of the tree of runs, the tool and its input. */
+  /** Hash of the tree of runs, the tool, and its input. */
   readonly action: ContentHash;
-  /** Of the key of the execution that answers this one. */
+  /** Hash of the key of the execution that answers this one. */
   readonly source: ContentHash | undefined;
 }
 
@@ -96,7 +96,7 @@ const ownToolSql = `
   WHERE known.outcome IS NULL AND known.scheduled_ms <= excluded.scheduled_ms
   RETURNING ${toolColumns}`;
 
-/** Adds nothing if the key is known, or another execution of the same action has the source. */
+/** Adds nothing if the key is known, or if another execution of the same action has the source. */
 const addToolSql = `
   INSERT INTO @tool_executions
     (key_hash, owner, scheduled_ms, phase, intent, intent_sum, action, source)
@@ -200,8 +200,8 @@ export class ContentRows {
   }
 
   /**
-   * Adds the row, or gives it to this owner unless it has an outcome or a later attempt has it; returns the row as it is then. No
-   * row: another one of its action has its source.
+   * Adds the row, or gives it to this owner unless it has an outcome or belongs to a later attempt; returns the resulting row. No
+   * row: another row of the same action has its source.
    */
   ownTool(
     keyHash: ContentHash,

@@ -283,7 +283,7 @@ export async function mcpServerTools(options: McpOptions): Promise<McpTools> {
   const { type }: { readonly type: string } = options.transport;
   if (type !== 'stdio' && type !== 'http')
     throw new UserError(
-      `MCP server "${options.name}": there is no transport "${type}"; give "http" (streamable HTTP, which replaced "sse") or "stdio".`,
+      `MCP server "${options.name}": there is no transport "${type}"; use "http" (streamable HTTP, which replaced "sse") or "stdio".`,
     );
   if (options.transport.type === 'http' && !URL.canParse(options.transport.url)) {
     throw new UserError(

@@ -22,7 +22,7 @@ export interface TextFile {
 /** Permission bits that new content keeps. */
 const keptBits = 0o777;
 
-/** Bytes of a read, at the least: Node's own chunk for files. */
+/** Least bytes of one read: Node's own chunk size for files. */
 const minChunkBytes = 64 * 1024;
 
 /** Bytes that are searched for a NUL, which marks binary files, as in git. */
@@ -63,7 +63,7 @@ export async function readTextFile(place: Place, limitBytes = maxFileBytes): Pro
         { hint: 'Use search_files to find the part that you need.' },
       );
     if (stats.size > limitBytes) throw tooLarge(stats.size);
-    // A file may grow while it is read, or have no stated size: the size at the start is no chunk to read it by.
+    // A file may grow while it is read, or report no size: the size at the start alone is not a good chunk size.
     const highWaterMark = Math.max(stats.size + 1, minChunkBytes);
     const bounds = { end: limitBytes, autoClose: false, highWaterMark };
     const reading = handle.createReadStream({ start: 0, ...bounds });

@@ -1,9 +1,9 @@
-/** Which calls are broken in the middle, how, and what becomes of their runs. */
+/** Which calls break in the middle, how, and what happens to their runs. */
 import type { AgentDefinition } from '../../../activities/definitions/agent';
 
 /** How a round's calls break: their worker gets SIGKILL, or their connections are cut. */
 type Blow = 'kill' | 'cut';
-/** What follows: the call is tried again, its route is cooling down by then, or its run is stopped or cancelled before. */
+/** What follows: the call is tried again, its route is cooling down by then (`rest`), or its run is stopped or cancelled before. */
 type Sequel = 'retry' | 'rest' | 'stop' | 'cancel';
 
 /** Calls that are broken together. */
@@ -14,7 +14,7 @@ export interface KillRound {
   readonly sequel: Sequel;
   readonly wire: 'anthropic' | 'responses';
   readonly runs: number;
-  /** Short: the last heartbeat has much of what had arrived; long: it may be the one at the call's start. */
+  /** If short, the last heartbeat has much of what had arrived; if long, it may be the one at the call's start. */
   readonly heartbeatTimeoutMs: number;
 }
 
@@ -28,7 +28,7 @@ const plans: readonly Omit<KillRound, 'index' | 'heartbeatTimeoutMs'>[] = [
   ...wires.map((wire) => ({ blow: 'cut', sequel: 'retry', wire, runs: 8 }) as const),
 ];
 
-/** All rounds; each is played once for a vendor that bills what it sent, and once for one that bills the whole reply. */
+/** All rounds; each is played once with a vendor that bills what it sent, and once with one that bills the whole reply. */
 export const killRounds: readonly KillRound[] = plans.map((plan, index) => ({
   ...plan,
   index,

@@ -1,4 +1,4 @@
-/** A real worker for the killed calls, made as users make it. */
+/** A real worker for the killed calls, created as users create it. */
 import pino from 'pino';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../../activities/definitions/agent';

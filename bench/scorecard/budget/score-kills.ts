@@ -1,4 +1,4 @@
-/** Calls that are broken in the middle: is each that was billed on the bill, near its cost, and within its bounds? */
+/** Calls that break in the middle: is each one that was billed charged, near its cost, and within its bounds? */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -52,7 +52,7 @@ function runOf(request: RecordedRequest): string {
 /** Twelve characters at a time, so that a reply takes seconds. */
 const delivery = { charactersPerDelta: 12, delivery: { writeEveryMs: 60 } };
 
-/** A connection that breaks: within the reply, at its end, behind its head, before it. */
+/** A connection that breaks: within the reply, at its end, after the response's head, or before it. */
 function cut(words: string, luck: number, during: Step & { type: 'reply' }): Step {
   if (luck < 0.4)
     return fault.cutStream({ during, afterCharacters: Math.ceil(words.length * luck * 2) });
@@ -68,7 +68,7 @@ function script({ emulator, broken }: World, rounds: readonly KillRound[], seed:
     const round = rounds.find(({ index }) => run.startsWith(`r${index}-`));
     if (run.includes('neighbor'))
       return request.wire === round?.wire ? fault.http(529) : reply.text('done');
-    // Every second run has a conversation that the vendor has counted, and holds in its cache.
+    // Every second run has a conversation that the vendor has counted and cached.
     if (run.endsWith('odd') && request.toolResults.length === 0)
       return reply.toolCalls([{ name: 'look', input: { page: Math.floor(random() * 1e6) } }]);
     if (broken.has(run)) return reply.text('done');
@@ -83,7 +83,7 @@ function script({ emulator, broken }: World, rounds: readonly KillRound[], seed:
 /** Events of a reply that are sent before its worker is killed: more than the head, less than the shortest reply. */
 const sentEvents = 8;
 
-/** Rests the round's first route, as another run's failures do. */
+/** Makes the round's first route cool down, as another run's failures do. */
 async function restRoute({ client }: World, round: KillRound, billing: Billing): Promise<void> {
   const runId = `r${round.index}-${billing}-neighbor`;
   const neighbor = await client.start({ agent: agentOf(round), goal: `RUN ${runId}`, runId });
@@ -129,7 +129,7 @@ function billUsd({ model, progress }: RecordedRequest): number {
   return progress.usage === undefined ? 0 : (billedPicoUsd(model, progress.usage) ?? NaN) / 1e12;
 }
 
-/** Takes off the report what the run's whole replies cost, which vendors reported: what is left is the broken call's. */
+/** Subtracts the cost of the run's complete replies, which vendors reported, from the report: the rest is the broken call's. */
 function readCall(
   { requests }: VendorEmulator,
   id: string,
@@ -186,7 +186,7 @@ async function playAll(
   }
 }
 
-/** A ten-thousandth of a cent: what adding dollars as fractions may lose. */
+/** A ten-thousandth of a cent: the most that adding dollars as fractions may lose. */
 const epsilonUsd = 1e-6;
 /** The most that all expected costs together may exceed the bill (HOLD, point 5). */
 const mostRatio = 1.3;
@@ -200,7 +200,7 @@ function isOutOfBounds({ billUsd: bill, knownUsd, boundUsd }: BrokenCall): boole
 }
 
 function judge(call: BrokenCall): JudgedRow {
-  const expected = 'charged, known at most bill at most bound';
+  const expected = 'charged, and known <= bill <= bound';
   const { id } = call;
   if (!isLost(call) && !isOutOfBounds(call)) return { id, expected };
   const [bill, known, likely, bound] = [
@@ -214,10 +214,10 @@ function judge(call: BrokenCall): JudgedRow {
 }
 
 /**
- * Plays each round under both ways to bill.
+ * Plays each round with both ways of billing.
  *
- * Contract: `kills` counts calls that were broken in the middle, one for each; `overRatio` is the sum of their expected costs
- * over the sum of their bills.
+ * Contract: `kills` counts the calls that broke in the middle; `overRatio` is the sum of their expected costs divided by the sum
+ * of their bills.
  */
 export async function scoreKills({
   rounds = killRounds,

@@ -57,12 +57,12 @@ export async function startRuns(
   }
 }
 
-/** What the emulated model is asked to do: these calls. */
+/** The goal that asks the emulated model to make these calls. */
 export function goalOf(calls: readonly PlannedCall[]): string {
   return JSON.stringify(calls.map(({ tool, id, effectId = id }) => ({ tool, id: effectId })));
 }
 
-/** The goals in a conversation: the one that it began with, and that of a run that continues it. */
+/** The goals in a conversation: the one that it began with, and that of a run that continues the first one. */
 function goalsIn({ turns }: RecordedRequest['conversation']): readonly string[] {
   return turns.flatMap(({ role, text }) =>
     role === 'user' ? (/\[\{"tool".*\}\]/.exec(text)?.slice(0, 1) ?? []) : [],

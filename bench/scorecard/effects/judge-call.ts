@@ -39,7 +39,7 @@ function isWindow({ tool, points, fault }: PlannedCall): boolean {
   return fault === 'stall' && tool === 'reconcilable' && points.join() === 'started';
 }
 
-/** Points of a first run that was ended there, from whose record it is not known whether the effect happened. */
+/** Points where a first run was ended and its record does not say whether the effect happened. */
 const openPoints: readonly KillPoint[] = [
   'after-intent',
   'executing',
@@ -51,7 +51,7 @@ const openPoints: readonly KillPoint[] = [
   'before-outcome',
 ];
 
-/** Whether it was told truly what a first run had done: its keyed effects once, of the others what can be known. */
+/** Whether a fork or a continued run was told the truth about the first run: keyed effects happened once; about the others, what can be known. */
 function isTrueOfFork(
   { tool, points: [point = 'started'], fault }: PlannedCall,
   { type }: Reported,

@@ -31,7 +31,7 @@ export type PlannedTool = ToolEffect | 'ask';
 
 /**
  * What happens to a worker whose calls are held: SIGKILL; a stall until other workers have ended the runs; a slow store; SIGKILL in
- * a fork of a run that has done the same; SIGKILL and the end of the run, which another one continues.
+ * a fork of a run that has made the same calls; SIGKILL and the end of the run, which another run continues.
  */
 export type FaultKind = 'kill' | 'stall' | 'slow' | 'fork' | 'continue';
 
@@ -43,7 +43,7 @@ export interface PlannedCall {
   readonly runId: string;
   readonly tool: PlannedTool;
   readonly points: readonly KillPoint[];
-  /** In the ledger, if it is not that of the call itself: the call of the run that is forked. */
+  /** Id in the ledger, if it differs from the call's own: that of the forked run's call. */
   readonly effectId?: string;
 }
 
@@ -166,7 +166,7 @@ export function planStalls(stalls: number, slow: number): readonly PlannedStall[
   ];
 }
 
-/** Calls of the runs that are forked or continued: each once, with what the other run does about it. */
+/** A run that is forked or continued, the run that does so, and the calls of both. */
 export interface PlannedFork {
   readonly runId: string;
   /** The run that is forked or continued; its calls have the ids of the effects. */
@@ -184,7 +184,7 @@ const forkPoints: readonly KillPoint[] = [
   'after-outcome',
 ];
 
-/** So many forks and continued runs, hit at all points in turn; each has one call of each tool but `read`. */
+/** Plans this many forks and continued runs, hit at all points in turn; each has one call of each tool but `read`. */
 export function planForks(forks: number, continued: number): readonly PlannedFork[] {
   const planned = (how: PlannedFork['how'], index: number): PlannedFork => {
     const points = how === 'fork' ? forkPoints : recorded.flat();

@@ -1,4 +1,4 @@
-/** Forks of runs that have done the same, and runs that continue others which were ended in the middle, with workers killed. */
+/** Forks of runs that made the same calls, and runs that continue others that were ended in the middle, with killed workers. */
 import { Client, Connection } from '@temporalio/client';
 import type { AgentClient } from '../../../client/agent-client';
 import type { RunReported, World } from './effects-world';
@@ -16,7 +16,7 @@ function firstCalls({ firstId, calls }: PlannedFork): readonly PlannedCall[] {
   return calls.map((call) => ({ ...call, id: call.effectId ?? call.id, runId: firstId }));
 }
 
-/** Kills the worker once all these calls are held; `before` comes between the two. */
+/** Kills the worker once this many calls are held; `before` runs between the two. */
 async function killHeld(
   { bank }: World,
   crew: WorkerCrew,
@@ -37,7 +37,7 @@ async function killHeld(
 const callsOf = (planned: readonly PlannedFork[]): readonly PlannedCall[] =>
   planned.flatMap(({ calls }) => calls);
 
-/** Runs that end well, then forks of them from before their calls, in which the worker is killed. */
+/** Runs that complete, then forks of them at a point before their calls, in which the worker is killed. */
 async function playForksOf(
   world: World,
   crew: WorkerCrew,
@@ -51,7 +51,7 @@ async function playForksOf(
   await killHeld(world, crew, callsOf(forks).length, () => Promise.resolve());
 }
 
-/** Runs that are ended with their worker in the middle of their calls, then runs that continue them. */
+/** Runs that are ended, and their worker killed, in the middle of their calls; then runs that continue them. */
 async function playContinued(
   world: World,
   crew: WorkerCrew,

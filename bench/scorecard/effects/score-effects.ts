@@ -23,9 +23,9 @@ export interface EffectsOptions {
   readonly stalls?: number;
   /** Times that a store is slow for the four calls of a run. Default 10. */
   readonly slow?: number;
-  /** Forks of runs that have done the same; a worker is killed in four calls of each. Default 8. */
+  /** Forks of runs that made the same calls; a worker is killed in four calls of each. Default 8. */
   readonly forks?: number;
-  /** Runs that were ended with their worker in four calls, and are continued. Default 20. */
+  /** Continued runs, whose first run was ended, and its worker killed, in four calls. Default 20. */
   readonly continued?: number;
   /** Task queues in which workers are stalled at the same time. Default 8. */
   readonly lanes?: number;

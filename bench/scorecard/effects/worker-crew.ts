@@ -79,7 +79,7 @@ export interface StandingBy {
   readonly loaded: Promise<void>;
 }
 
-/** Loads a worker's process; `execArgv` is what Node needs to run the script, which sends and takes the messages above. */
+/** Loads a worker's process; `execArgv` is what Node needs to run the script, which sends and receives the messages above. */
 export function standBy(execArgv: readonly string[], script = effectsWorker): StandingBy {
   const child = fork(script, {
     execArgv: [...execArgv],

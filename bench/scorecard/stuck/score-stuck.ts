@@ -156,7 +156,7 @@ function barRow(recovered: number, recoverable: number, hardStopped: number): Ju
   return { id: 'bar', expected, ...(isMet ? {} : { wrong: { id: 'bar', expected, got } }) };
 }
 
-/** Every slip counts once, as corrected at the first retry or not. */
+/** Compares the share of slips that were corrected at the first retry with the share that should be. */
 function slipRow(slips: readonly SlipCase[], rate: number): JudgedRow {
   const share = slips.filter(({ atFirstRetry }) => atFirstRetry).length / Math.max(slips.length, 1);
   const [expected, got] = [String(Math.round(share * 1_000) / 1_000), String(rate)];
@@ -168,7 +168,7 @@ function slipRow(slips: readonly SlipCase[], rate: number): JudgedRow {
 }
 
 /**
- * Plays situations, and slips that need no recovery, in an environment of their own.
+ * Plays situations, and slips that need no recovery, in a separate environment.
  *
  * Contract: `summary` has exactly the fields of docs/results.md. Some recoverable situations may fail, within the bar.
  */

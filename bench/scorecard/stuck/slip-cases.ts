@@ -1,4 +1,4 @@
-/** Slips that a model corrects by itself once it has read the error: at its first retry, or only at its second. */
+/** Slips that a model corrects itself once it has read the error: at its first retry, or only at its second. */
 import { z } from 'zod';
 import type { JsonObject } from '../../../workflows/core/json';
 import type { StuckCase } from './stuck-case';
@@ -9,14 +9,14 @@ export interface SlipCase extends StuckCase {
   readonly atFirstRetry: boolean;
 }
 
-/** What a model calls at first, what it must read to do better, and what it calls then. */
+/** What a model calls first, what it must read to correct itself, and what it calls then. */
 interface Slip {
   readonly id: string;
   readonly tool: string;
   readonly wrong: JsonObject;
   readonly told: string;
   readonly right: JsonObject;
-  /** What it calls between the two. */
+  /** What it calls in between. */
   readonly halfway?: JsonObject;
 }
 

@@ -84,7 +84,7 @@ async function detach(
   options: RunOptions,
 ): Promise<void> {
   const { json, agents, agent } = options;
-  // Agents take a second to load, which only their names could be worth here.
+  // Agents take a second to load, and a detached run needs at most an agent's name.
   const isNamed = agents === undefined || agent !== undefined;
   const request = isNamed
     ? start
@@ -106,7 +106,7 @@ function clientOf(
   return { connect: () => connect({ ...server, taskQueue }) };
 }
 
-/** The agents that this machine offers: loaded late, since a detached run needs none (ADR 0029). */
+/** The agents that this machine offers: loaded late, because a detached run needs none (ADR 0029). */
 async function offerOf(
   environment: Environment,
   options: Pick<RunOptions, 'agents' | 'model'> & { readonly directory: string },

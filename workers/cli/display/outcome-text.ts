@@ -51,7 +51,7 @@ function factsOf({ report }: RunOutcome): readonly string[] {
   ];
 }
 
-/** The answer or the reason, then what it leaves behind: an output, what worked and what did not, and advice. */
+/** The answer or the reason, then the output, what worked and what did not, and advice. */
 export function endText(outcome: RunOutcome, paint: Paint): readonly string[] {
   return [headline(outcome, paint), ...leftBehind(outcome)];
 }

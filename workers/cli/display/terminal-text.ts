@@ -5,7 +5,7 @@ import wrapAnsi from 'wrap-ansi';
 /** Control characters, which could move the cursor or change the terminal, and characters that hide or reverse text. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]+/gu;
 const segmenter = new Intl.Segmenter();
-/** Columns that a table's last column, which holds texts, has at least; and those before a row's further lines. */
+/** Least width of a table's last column, which holds texts; and the indent of a row's further lines. */
 const leastLastColumns = 30;
 const indentColumns = 2;
 
@@ -48,8 +48,8 @@ export function wrapTo(text: string, columns: number, indent = 0): readonly stri
 }
 
 /**
- * Rows in columns. What does not fit beside the columns before it goes to a further line, of every row alike, so no column is lost
- * on a narrow terminal. Lines are cut to the width, but for the first cell, which people copy.
+ * Rows in columns. Columns that do not fit on one line go to a further line, in every row alike, so a narrow terminal loses no
+ * column. Lines are cut to the width, except for the first cell, which people copy.
  */
 export function table(rows: readonly (readonly string[])[], columns: number): readonly string[] {
   const widths = (rows[0] ?? []).map((_cell, column) =>
@@ -70,7 +70,7 @@ export function table(rows: readonly (readonly string[])[], columns: number): re
   );
 }
 
-/** Which columns stand in which line: each goes to the first line, from its predecessor's on, that has room for it. */
+/** The columns of each line: a column goes to its predecessor's line if that has room, otherwise to a new line. */
 function linesOfColumns(
   widths: readonly number[],
   columns: number,

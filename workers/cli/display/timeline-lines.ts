@@ -26,7 +26,7 @@ const line = (text: string, color?: Color): DisplayLine => ({
 
 function failureText(failure: Failure): string {
   const retried = failure.kind === 'infra' ? (failure.retried ?? []) : [];
-  const earlier = retried.length === 0 ? '' : ` (retried after ${retried.join(', ')})`;
+  const earlier = retried.length === 0 ? '' : ` (after retries of ${retried.join(', ')})`;
   return `${failure.code}${earlier}: ${failure.message}`;
 }
 

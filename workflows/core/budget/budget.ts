@@ -23,7 +23,7 @@ function ledgerOf({ budget, usage }: BudgetSlice): CallSpend & { readonly nanoUs
 /**
  * What can still be reserved: never below zero; an absent field has no limit.
  *
- * Contract: what was spent counts at its upper bound, so that a run that stays within it keeps its budget whatever vendors bill.
+ * Contract: what was spent counts at its upper bound, so a run stays within its budget whatever vendors bill.
  */
 export function budgetLeft(state: BudgetSlice & SnapshotSlice): Allowance {
   const { nanoUsd, tokens } = state.snapshot?.budget ?? {};
@@ -108,7 +108,7 @@ export function charge<State extends BudgetSlice>(
   return { ...state, usage, budget };
 }
 
-/** Where nothing is known: no expectation, and no bound but what was held. */
+/** If nothing is known: no expectation, and no bound but what was held. */
 const noGuess: EstimatedSpend = {
   nanoUsd: 0,
   tokens: 0,
@@ -116,15 +116,15 @@ const noGuess: EstimatedSpend = {
   mostTokens: Infinity,
 };
 
-/** The lower of a bound and what `spent` leaves of what was held; 0 where only the other unit was held. */
+/** The lower of a bound and what `spent` leaves of what was held; 0 if neither exists. */
 function mostLeft(held: number | undefined, spent: number, most: number): number {
   const lower = Math.min(Math.max((held ?? Infinity) - spent, 0), most);
   return Number.isFinite(lower) ? lower : 0;
 }
 
 /**
- * Charges a call of which nobody knows all that it consumed: what is known of it, what it `probably` consumed, and at most all
- * that was held for it. Where neither a guess nor a budget bounds it, its cost counts as unknown.
+ * Charges a call whose full consumption nobody knows: what is known, what it `probably` consumed, and at most all that was held
+ * for it. If neither a guess nor a budget bounds it, its cost counts as unknown.
  */
 export function chargeUnknown<State extends BudgetSlice>(
   state: State,
@@ -149,7 +149,7 @@ export function chargeUnknown<State extends BudgetSlice>(
   return charge(state, callId, addSpend(known, { ...(probably ?? noSpend), estimated }));
 }
 
-/** Charges a failed call for what its attempts consumed; `probably` where nobody knows all of it. */
+/** Charges a failed call for what its attempts consumed, or `probably` consumed if nobody knows all of it. */
 export function chargeFailure<State extends BudgetSlice>(
   state: State,
   callId: string,

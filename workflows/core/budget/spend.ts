@@ -152,7 +152,7 @@ export interface Allowance {
   readonly tokens?: number;
 }
 
-/** The part of what was consumed that no vendor reported: replies that broke off, workers that died during the call. */
+/** The consumption that no vendor reported: of replies that broke off, or of workers that died during the call. */
 export interface EstimatedSpend {
   /** What was probably consumed. */
   readonly nanoUsd: number;
@@ -166,9 +166,9 @@ export interface EstimatedSpend {
 export interface CallSpend {
   /** As expected: what vendors reported, and what is estimated. */
   readonly usage: Usage;
-  /** Its price; absent if the model has no known one. */
+  /** Its cost; absent if the model has no known price. */
   readonly nanoUsd?: number;
-  /** Of both, what is estimated; the rest is known. */
+  /** The estimated part of both; the rest is known. */
   readonly estimated?: EstimatedSpend;
 }
 
@@ -199,7 +199,7 @@ function addEstimates(
   };
 }
 
-/** The most that was consumed: what is known, and the upper bound of what is estimated. An unknown price counts as zero. */
+/** The most that was consumed: what is known, and the upper bound of what is estimated. An unknown cost counts as zero. */
 export function boundOf({ usage, nanoUsd = 0, estimated }: CallSpend): Required<Allowance> {
   return {
     nanoUsd: nanoUsd + (estimated === undefined ? 0 : estimated.mostNanoUsd - estimated.nanoUsd),
@@ -215,9 +215,9 @@ export function spendOf(usage: Usage, price: ModelPrice | undefined): CallSpend 
 }
 
 /**
- * What one request consumed that returned no complete reply.
+ * What one request without a complete reply consumed.
  *
- * `expected` holds `known`, which the vendor reported; `most` bounds all of it.
+ * `expected` includes `known`, which the vendor reported; `most` bounds all of it.
  */
 export function estimatedSpend(
   price: ModelPrice | undefined,
@@ -242,14 +242,14 @@ export function estimatedSpend(
 export interface RunCost {
   /** US dollars, as expected; absent if a model without a known price was called. */
   readonly usd?: number;
-  /** US dollars of it that are an estimate: the vendor did not report what a broken call consumed. The rest is known. */
+  /** The estimated part of it in US dollars: vendors did not report what broken calls consumed. The rest is known. */
   readonly estimatedUsd?: number;
-  /** The most that vendors may bill, in US dollars; as `estimatedUsd` only if there is an estimate. */
+  /** The most that vendors may bill, in US dollars; present, like `estimatedUsd`, only if there is an estimate. */
   readonly mostUsd?: number;
-  /** The same two in tokens: of the report's `usage`, those that are an estimate, and the most that may be billed. */
+  /** The same two in tokens: the estimated part of the report's `usage`, and the most that may be billed. */
   readonly estimatedTokens?: number;
   readonly mostTokens?: number;
-  /** Calls whose cost is unknown: no price is known, or nobody can say what was sent. `pricedUsd` is then what the others cost. */
+  /** Calls whose cost is unknown: no price is known, or nobody can say what was sent. Then `pricedUsd` is the cost of the others. */
   readonly unpricedCalls?: number;
   readonly pricedUsd?: number;
   readonly budgetUsd?: number;

@@ -5,7 +5,7 @@ import { noUsage } from './spend';
 /** A run's ledger, its subagents included. */
 interface BudgetState {
   readonly spentNanoUsd: number;
-  /** The part of what was spent that is an estimate, and its upper bound; absent if there is none. */
+  /** The estimated part of the spending, and its upper bound; absent if there is none. */
   readonly estimated?: EstimatedSpend;
   /** Calls that consumed tokens of a model without a known price. */
   readonly unpricedCalls: number;

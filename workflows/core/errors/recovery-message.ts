@@ -35,14 +35,14 @@ function unique(lines: readonly string[]): readonly string[] {
   return [...new Set(lines)];
 }
 
-/** Codes after which the same tool with other parameters may work. */
+/** Codes after which the same tool may work with other parameters. */
 const correctable: ReadonlySet<AgentError['code']> = new Set([
   'invalid_json',
   'invalid_params',
   'tool_execution_failed',
 ]);
 
-/** What to call, so that a small model does not call something else. */
+/** Names the tool to call, so that a small model does not call another one. */
 function nextCall(
   { code, toolName, recoverable }: AgentError,
   toolNames: readonly string[],
@@ -62,7 +62,7 @@ export function nthTime(count: number): string {
   return `${count}${(isTeen ? undefined : ends[count % 10]) ?? 'th'} time`;
 }
 
-/** What makes the message of a repeated error another one: an equal request gets an equal reply. */
+/** What makes the message of a repeated error different: an equal request would get an equal reply. */
 export interface Repetition {
   /** How often the error came in a row. */
   readonly times: number;
@@ -73,7 +73,9 @@ export interface Repetition {
 function repeated({ times, calls }: Repetition, what: 'call' | 'reply'): readonly string[] {
   if (times < 2) return [];
   const quoted = calls.length === 0 ? '' : ` You called: ${calls.map(oneLine).join('; ')}`;
-  return [`This came for the ${nthTime(times)} in a row; the same ${what} fails again.${quoted}`];
+  return [
+    `This error came for the ${nthTime(times)} in a row; the same ${what} will fail again.${quoted}`,
+  ];
 }
 
 /**

@@ -36,10 +36,10 @@ export function decideRetry(
 /** Characters of a cut reply that a nudge repeats. */
 const partialChars = 1_000;
 
-/** The nudge of a retry: what broke, and what of the reply had arrived. Sent once, never stored. */
+/** The nudge of a retry: what broke, and the part of the reply that had arrived. Sent once, never stored. */
 export function retryNudge(code: string, partialText: string): string {
   if (partialText === '')
-    return `${noteProvenance}\nThe previous request got no whole reply (${code}). Nothing was run or kept. Reply to it now.`;
+    return `${noteProvenance}\nThe previous request got no complete reply (${code}). Nothing was run or kept. Reply to it now.`;
   const what = `Your previous reply did not arrive whole (${code}). Nothing of it was run or kept. Reply again.`;
   return `${noteProvenance}\n${what}\nUntil then this had arrived:\n${partialText.slice(-partialChars)}`;
 }

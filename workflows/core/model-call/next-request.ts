@@ -5,7 +5,7 @@ import type { NextRequest } from './ports';
 /** The slice of the next model call. */
 export interface NextRequestSlice {
   readonly next: NextRequest & {
-    /** What the note says of the newest step's trouble: stale once a call of recovery worked. It comes first. */
+    /** What the note says about the newest step's trouble: stale once a recovery call worked. It comes first. */
     readonly troubleNote?: string;
   };
   /** Requests offer `read_output`. */
@@ -31,7 +31,7 @@ export function addTroubleNote<State extends NextRequestSlice>(state: State, tex
   return { ...state, next: { ...state.next, ...defined({ troubleNote }) } };
 }
 
-/** Forgets what the note says of the trouble. */
+/** Drops what the note says about the trouble. */
 export function dropTroubleNote<State extends NextRequestSlice>(state: State): State {
   return { ...state, next: without(state.next, 'troubleNote') };
 }

@@ -95,6 +95,6 @@ export interface ModelCallHeldBack extends ActivityTimes {
   /** Transcript with pending results and user texts appended. */
   readonly headBefore: Head;
   readonly heldBack: ContextMeasure;
-  /** What earlier attempts of this call consumed whose workers died; absent if nothing. */
+  /** What earlier attempts of this call, whose workers died, consumed; absent if nothing. */
   readonly spend?: CallSpend;
 }

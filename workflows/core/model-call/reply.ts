@@ -202,7 +202,7 @@ export const resultTooLong = agentError(
 /** What follows a paused turn in the transcript, so that no two replies are adjacent. */
 export const continueText = '(The agent runtime asks you to continue.)';
 
-/** Charges a call whose request was measured, did not fit, and was not sent; earlier attempts may have sent one. */
+/** Charges a call whose request did not fit and was not sent; earlier attempts may have sent one. */
 export function chargeHeldBack<State extends BudgetSlice & CountersSlice>(
   state: State,
   callId: string,

@@ -1,4 +1,4 @@
-/** What a model call probably consumed of which nothing was heard again: it was cancelled between two attempts, or never beat. */
+/** What a model call probably consumed that was not heard from again: it was cancelled between two attempts, or sent no heartbeat. */
 import { chargeFailure } from '../budget/budget';
 import type { CallSpend } from '../budget/spend';
 import { estimatedSpend, noUsage, worstRequestNanoUsd } from '../budget/spend';
@@ -13,12 +13,12 @@ import { uncountModelCall } from '../run/account';
 
 type Calling = BudgetSlice & CountersSlice & Sized & Pick<PeopleSlice, 'inbox'>;
 
-/** Factor between the core's guess of a request and the most that it may be: the guess counts characters. */
+/** Factor from the core's guess of a request's tokens to the most that they may be: the guess counts characters. */
 const guessMargin = 2;
-/** Tokens on top, for vendors' own additions to a short request (ADR 0020). */
+/** Extra tokens, for vendors' own additions to a short request (ADR 0020). */
 const fixedMargin = 64;
 
-/** The input of one request; at most all requests of a call on its route, each with a whole reply. */
+/** Expects the input of one request; at most, all requests that a call may send on its route, each with a whole reply. */
 function probableSpend(state: Calling, routeIndex: number): CallSpend | undefined {
   const { chain, firstTokens, limits } = state.snapshot ?? {};
   const route = chain?.[routeIndex];
@@ -41,7 +41,7 @@ function wasNotSent({ spared, code, spend }: InfraError): boolean {
   return spend === undefined && (spared === true || code === 'budget_exhausted');
 }
 
-/** Charges a failed model call; where nobody knows all that it consumed, what it probably did. */
+/** Charges a failed model call: what it consumed, or what it probably consumed if nobody knows all of it. */
 export function chargeFailedCall<State extends Calling>(
   state: State,
   callId: string,

@@ -15,7 +15,7 @@ export type RecoveryStrategy = (typeof recoveryStrategies)[number];
 /** Where a path was read. */
 export interface PathOrigin {
   readonly toolCallId: string;
-  /** The stored result whose whole output names it, and the line; absent if it is an input of the call. */
+  /** The stored result whose whole output names the path, and the line; absent if the path is an input of the call. */
   readonly result?: ContentHash;
   readonly line?: number;
 }
@@ -23,7 +23,7 @@ export interface PathOrigin {
 /** A parameter whose value the runtime took from an earlier call. */
 export interface ParameterOrigin extends PathOrigin {
   readonly parameter: string;
-  /** What the parameter was before. */
+  /** The value that it replaces. */
   readonly instead: string;
 }
 
@@ -40,7 +40,7 @@ export interface RecoveryAction {
     /** The question to a person. */
     readonly escalationMessage?: string;
   };
-  /** Where a rule took one of the parameters; checked before the call (R-REC-15). */
+  /** Where a rule took one of the parameters from; checked before the call (R-REC-15). */
   readonly origin?: ParameterOrigin;
   readonly expectedOutcome: string;
   /** 0 to 1. */

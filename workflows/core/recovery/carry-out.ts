@@ -44,7 +44,7 @@ import { personWaitMs, stageText, startEscalation, startWait } from './waits';
 /** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
 const firstBackoffMs = 2_000;
 
-/** Troubles that are remembered: more than any sensible `maxPerRun`. */
+/** Most troubles that are remembered: more than any sensible `maxPerRun`. */
 const rememberedTroubles = 32;
 
 /** What carrying out a plan reads and changes. */
@@ -199,8 +199,8 @@ function giveUp<State>(state: State, message: string): Move<State> {
 }
 
 /**
- * The call that the runtime makes itself. An irreversible effect is for the model to decide, and without a planner or a person
- * nothing that changes the world is started: the runtime only suggests it (R-REC-9).
+ * The call that the runtime makes itself. The runtime only suggests an irreversible effect, and, unless a planner's model or a
+ * person chose it, any other call that changes the world (R-REC-9).
  */
 function runnableCall(state: ActingState, { call, source }: Plan): ProposedToolCall | undefined {
   if (call === undefined || call.error !== undefined) return undefined;
@@ -224,7 +224,7 @@ function onTrial<State extends ActingState>(
   });
 }
 
-/** Tells the model of the action, in the next request only. */
+/** Suggests the action to the model, in the next request only. */
 function advise<State extends ActingState>(
   state: State,
   plan: Plan,
@@ -254,7 +254,7 @@ function act<State extends ActingState>(
   };
 }
 
-/** A call of recovery worked: if one tool alone was in trouble, the note about it asks for what is done. */
+/** Drops the note once a recovery call worked: if only one tool was in trouble, the note asks for what is already done. */
 function withoutStaleNote<State extends ActingState>(state: State): State {
   const { iterations } = state.counters;
   const newest = state.unhealed.filter(({ iteration }) => iteration === iterations);

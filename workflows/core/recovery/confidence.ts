@@ -8,7 +8,7 @@ import { activePolicy, isHeard } from './state';
 export const defaultConfidence = { actAt: 0.8, askAt: 0.5 } as const;
 
 /**
- * Decides about a plan. A plan without a digest cannot be approved, so a person takes over instead. Where nobody hears what
+ * Decides about a plan. A plan without a digest cannot be approved, so a person takes over instead. If nobody hears what
  * recovery asks, nothing waits: what a person would approve is only suggested to the model (ADR 0035).
  */
 export function decideByConfidence(

@@ -47,7 +47,7 @@ function isRefuted({ recovery, progress }: RecoverySlice): boolean {
   return recovery.refutedStep === progress.steps;
 }
 
-/** Of the failures in the steps in which the run got stuck, the one that came most often: an older one is not what stops it now. */
+/** The failure that came most often in the steps in which the run got stuck: an older one is not what stops it now. */
 function failureOf(
   { progress: { memory, steps } }: RecoverySlice,
   stuck: StuckReason,

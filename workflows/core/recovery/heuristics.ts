@@ -30,7 +30,7 @@ function goalOf(state: GoalSlice): string {
   return goalForPeople(state, goalChars).replace(/\s+/g, ' ').slice(0, 200);
 }
 
-/** Whether a call failed, and not only the run got stuck. */
+/** Whether a call failed, rather than the run only getting stuck. */
 function isError({ code }: RecoveryTrouble): boolean {
   return Object.hasOwn(recoveryInstructions, code);
 }
@@ -115,7 +115,7 @@ type Planning = RecoverySlice & SnapshotSlice & GoalSlice & GuardSlice;
 const namedCalls = 3;
 const knownChars = 150;
 
-/** Calls that worked more than once, most often first: no advice sends the model back to them. */
+/** Calls that worked more than once, most frequent first: advice must not send the model back to them. */
 function workedAgain({ guard }: GuardSlice): string {
   const worked = guard.evidence.filter(({ failed }) => failed === undefined);
   const actionOf = ({ call, alike }: CallEvidence): string => alike?.gist ?? call;
@@ -172,7 +172,7 @@ function again(
     : replaced(failure, other);
 }
 
-/** Identity of a trouble: an error by tool, code and text; where none is to blame, one for all that brings nothing new. */
+/** Identity of a trouble: an error by tool, code, and text; without an error, the same one for every lack of news. */
 export function troubleKey(trouble: RecoveryTrouble): string {
   const { tool, code, message } = trouble;
   return isError(trouble) ? shortHash(`${tool} ${code} ${normalizeText(message)}`) : 'nothing new';
@@ -182,7 +182,7 @@ function isAbout(trouble: RecoveryTrouble, { tool, code, message }: FailedCall):
   return tool === trouble.tool && code === trouble.code && message === trouble.message;
 }
 
-/** Whether there was a plan for this trouble before, or the last remedy just proved useless. */
+/** Whether there was a plan for this trouble before, or the last action just proved useless. */
 function hasCome(
   { recovery, progress }: RecoverySlice,
   trouble: RecoveryTrouble,

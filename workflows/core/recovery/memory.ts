@@ -69,7 +69,7 @@ export interface Success {
   /** File that it changed. */
   readonly file?: string;
   readonly toolCallId: string;
-  /** The stored result, and what its whole output says. */
+  /** The stored result, and the findings in its whole output. */
   readonly result?: ContentHash;
   readonly findings?: OutputFindings;
 }
@@ -83,7 +83,7 @@ function filesOf({ toolCallId, result, findings, file }: Success): readonly Know
   ];
 }
 
-/** The newest origin of each path counts: an older result may be gone. */
+/** Keeps the newest origin of each path: an older result may be gone. */
 function withFiles(known: readonly KnownPath[], added: readonly KnownPath[]): readonly KnownPath[] {
   const byPath = new Map(added.map((each) => [each.path, each]));
   const others = known.filter(({ path }) => !byPath.has(path));
@@ -168,7 +168,7 @@ function plainPath(path: string): string {
 
 const lastPart = (path: string): string => plainPath(path).split('/').at(-1) ?? path;
 
-/** Of these paths, each once, those that a value may mean: it is their end, else their last part is its. */
+/** The paths that a value may mean, each once: those that end in the value, else those with the same last part. */
 export function fittingPaths(paths: readonly string[], value: string): readonly string[] {
   const wanted = plainPath(value);
   if (wanted === '') return [];

@@ -13,7 +13,7 @@ import type {
 } from './action';
 import type { PlanRecoveryResult } from './ports';
 
-/** A path, whole, and the newest call that named it. */
+/** A whole path, and the newest call that named it. */
 export interface KnownPath extends PathOrigin {
   readonly path: string;
 }
@@ -101,7 +101,7 @@ export interface RecoveryState {
   readonly estimatedStep: number;
   /** Plans since the start, or since a person's last answer. */
   readonly plans: number;
-  /** Identities of the troubles of these plans: one that is new is no repeated one. */
+  /** Identities of the troubles of these plans: a trouble that is not among them is new. */
   readonly troubles?: readonly string[];
   /** All plans and waits, for ids. */
   readonly count: number;
@@ -202,7 +202,7 @@ export function recoveryStage<Type extends RecoveryStage['type']>(
   return stage?.type === type ? (stage as Extract<RecoveryStage, { type: Type }>) : undefined;
 }
 
-/** Whether anybody hears what recovery asks: a notifier tells people, or they said that it waits (ADR 0035). */
+/** Whether anybody hears what recovery asks: a notifier tells people, or the policy says that it waits (ADR 0035). */
 export function isHeard(
   { snapshot }: SnapshotSlice,
   kind: 'escalation' | 'approval' = 'escalation',

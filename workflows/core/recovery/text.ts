@@ -136,5 +136,5 @@ export function gaveUpMessage(action: RecoveryAction, trouble: RecoveryTrouble):
 
 /** Why a run ended that only a person could help. */
 export function unheardMessage(action: RecoveryAction, trouble: RecoveryTrouble): string {
-  return `${gaveUpMessage(action, trouble)} Nobody was asked: no notifier reports what recovery asks. Give the worker one, or set recovery.escalate to 'wait'.`;
+  return `${gaveUpMessage(action, trouble)} Nobody was asked: no notifier reports recovery's questions. Give the worker a notifier for escalations, or set recovery.escalate to 'wait'.`;
 }

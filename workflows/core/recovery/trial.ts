@@ -81,7 +81,7 @@ function hintPath<State extends StepState>(state: State): State {
   );
 }
 
-/** Whether a failure is the trouble that a remedy was for: a new error is a new one, also of the same tool and code. */
+/** Whether a failure is the trouble that an action was for: a new error is a new trouble, even with the same tool and code. */
 function isTrouble({ tool, code, message, input }: FailedCall, trouble: RecoveryTrouble): boolean {
   if (tool !== trouble.tool || code !== trouble.code) return false;
   const sameInput = input !== undefined && inputOf({ input }) === inputOf(trouble);
@@ -138,7 +138,7 @@ export function endRefusedStep<State extends StepState>(
   return endProgressStep({ ...state, progress });
 }
 
-/** Characters of a file's path up to which it is remembered: a part of it would name another file. */
+/** Longest path that is remembered, in characters: a part of a path would name another file. */
 const fileChars = 200;
 
 function fileOf(call: ProposedToolCall, policy: ToolPolicy | undefined): { file?: string } {

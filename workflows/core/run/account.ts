@@ -59,7 +59,7 @@ export function count<State extends CountersSlice>(
   return { ...state, counters: { ...state.counters, ...changes } };
 }
 
-/** Takes back the count of a model call of which no request was sent. */
+/** Takes back the count of a model call that sent no request. */
 export function uncountModelCall<State extends CountersSlice>(state: State): State {
   return count(state, { modelCalls: state.counters.modelCalls - 1 });
 }

@@ -35,7 +35,7 @@ function activityOf(event: RunEvent): string | undefined {
   return isPreparation ? prepareCallId : undefined;
 }
 
-/** Charges what failed. A preparation that nobody heard of again has sent nothing. */
+/** Charges a failed activity. A preparation that was not heard from again has sent nothing. */
 function chargeFailed(
   state: RunState,
   callId: string,

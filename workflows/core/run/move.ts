@@ -90,10 +90,10 @@ export function publish(entry: UnstampedEntry): UnstampedCommand {
   return { type: 'publish', entry };
 }
 
-/** Characters of a label in the Web UI's timeline, where what does not fit is lost. */
+/** Characters of a label in the Web UI's timeline, which cuts longer ones off. */
 const labelChars = 80;
 
-/** A text as a label: what matters comes first. */
+/** A text as a label. Contract: what matters comes first in `text`. */
 export function labelOf(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= labelChars ? line : `${line.slice(0, labelChars - 1)}…`;

@@ -27,7 +27,7 @@ export interface AgentSnapshot {
   /** Blob with the run's whole config: instructions, tools' descriptions and schemas, chain, limits. */
   readonly definition: ContentHash;
   readonly storeId: string;
-  /** Tokens of instructions, tools and goal by our own count: what the first request holds at least. */
+  /** Tokens of instructions, tools, and goal by our own count: the least that the first request has. */
   readonly firstTokens?: number;
   readonly completion: Completion;
   readonly chain: readonly RouteConfig[];
@@ -63,7 +63,7 @@ interface ParentRun {
   readonly limits: HandedLimits;
   /** The stored input that holds the task, if it is too long to travel. */
   readonly taskBlob?: string;
-  /** The calls that lead to this run, that of the run which people started first. */
+  /** The calls that lead to this run; the first is that of the run that people started. */
   readonly callers?: readonly CallPlace[];
 }
 
@@ -86,11 +86,11 @@ export interface RunRequest {
   /** With `head`: likewise, of calls that the earlier run's runtime made on its own. */
   readonly runtimeResults?: readonly RuntimeResult[];
   readonly storeId?: string;
-  /** The runs that this one goes on from, oldest first; a fork and a continued run have them, people never set them. */
+  /** The runs that this one builds on, oldest first; set for a fork and a continued run, never by people. */
   readonly origins?: readonly Origin[];
   /**
-   * With `origins`: tools whose effects this run does again, although an earlier run did the very same after the point from which
-   * this one goes on. Without it such a call is answered from the record, or asked about.
+   * With `origins`: tools whose effects this run repeats, even if an earlier run already had the very same effect after the point
+   * where this run begins. Without it, such a call is answered from the record, or a person is asked.
    */
   readonly repeatEffects?: readonly string[];
   /** Whose run it is: what is learned from it serves no other tenant. Default `default`. */

@@ -24,7 +24,7 @@ export function shownText(text: string, maxChars: number): string {
   return (mayHoldSecret.test(visible) ? redactText(visible) : visible).slice(0, maxChars);
 }
 
-/** The beginning of a text, with a mark where it was cut: a part of a name must not pass for a name (ADR 0033). */
+/** The beginning of a text, with a mark if it was cut: a part of a name must not pass for a name (ADR 0033). */
 export function shortened(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : `${text.slice(0, maxChars - 1)}…`;
 }

@@ -1,4 +1,4 @@
-/** Where a call stands among the runs that it belongs to: what the record of its effect says, and what it is compared with (ADR 0037). */
+/** Where a call belongs in its tree of runs: what the record of its effect says, and what it is compared with (ADR 0037). */
 import { defined } from '../json';
 import type { CountersSlice } from '../run/account';
 import type { RequestSlice } from '../run/ports';
@@ -9,7 +9,7 @@ export function runKeyOf(key: string): string {
   return key.slice(0, Math.max(key.lastIndexOf('/'), 0));
 }
 
-/** Of the calls that a run makes now. */
+/** The lineage of the calls that a run makes now. */
 export function lineageOf({ request, counters }: RequestSlice & CountersSlice): Lineage {
   const { parent, origins, repeatEffects } = request;
   return {
@@ -18,7 +18,7 @@ export function lineageOf({ request, counters }: RequestSlice & CountersSlice): 
   };
 }
 
-/** The calls that lead to those of a subagent which this call starts. */
+/** The calls that lead to the calls of a subagent that this call starts. */
 export function callersBelow(
   { request, counters, runKey }: RequestSlice & CountersSlice,
   toolCallId: string,

@@ -94,7 +94,7 @@ export interface ProposedToolCall {
   readonly editedFile?: string;
   /** Set when the call cannot run; the call then never does. */
   readonly error?: AgentError;
-  /** Only with `error`: tool and input as the model wrote them, sanitized, at most 200 characters. */
+  /** Only with `error`: the tool and its input as the model wrote them, sanitized, at most 200 characters. */
   readonly said?: string;
   /** Set when a person must approve: the digest of the exact action. */
   readonly approvalDigest?: ContentHash;
@@ -137,26 +137,26 @@ export interface CallPlace {
   readonly iteration: number;
 }
 
-/** An earlier run that a run goes on from. What it did later than this point is not in the transcript. */
+/** An earlier run that a run builds on. What it did after this point is not in the transcript. */
 export interface Origin {
   /** `<workflow id>/<first run id>`. */
   readonly runKey: string;
-  /** That of the run that people started, if the earlier run was a subagent below it. */
+  /** Run key of the run that people started, if the earlier run was a subagent below it. */
   readonly treeKey?: string;
   /** The last iteration whose results are in the transcript. */
   readonly iteration: number;
-  /** Calls of later iterations whose results are in it all the same. */
+  /** Ids of tool calls of later iterations whose results are in the transcript all the same. */
   readonly known?: readonly string[];
 }
 
-/** What the record of a call says of its runs. */
+/** What the record of a call says about its runs. */
 export interface Lineage {
   readonly iteration: number;
-  /** Of a subagent's call: the calls that lead to it, that of the run which people started first. */
+  /** For a subagent's call: the calls that lead to it; the first is that of the run that people started. */
   readonly callers?: readonly CallPlace[];
-  /** The runs that the run goes on from, oldest first. */
+  /** The runs that the run builds on, oldest first. */
   readonly origins?: readonly Origin[];
-  /** Tools whose effects are done again, whatever those runs did. */
+  /** Tools whose effects are repeated, whatever those runs did. */
   readonly repeatEffects?: readonly string[];
 }
 
@@ -190,7 +190,7 @@ export interface FoundPath {
   readonly line: number;
 }
 
-/** What a whole output says: nothing here was cut (ADR 0033). */
+/** Paths and facts from a whole output: nothing here was cut (ADR 0033). */
 export interface OutputFindings {
   /** At most 48, of at most 4,000 characters together. */
   readonly paths: readonly FoundPath[];
