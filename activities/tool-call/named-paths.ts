@@ -293,11 +293,15 @@ function pathsOf(
 /** Keys of JSON whose values are paths. */
 const pathKey = /path|file|name|dir|folder|source|src|target|dest|uri|location|module/i;
 
+/** A string of JSON, the quote that ends it, and the colon behind a key. One without an end takes the whole rest: in linear time. */
+const jsonString = /"((?:[^"\\]|\\.?)*)("|$)(\s*:)?/g;
+
 /** The fields of a text in JSON, or of what is left of one: its strings, each with the key before it. */
 function fieldsOfJson(lines: readonly ReadLine[]): readonly Field[] {
   let key = '';
   return lines.flatMap(({ text, line }) =>
-    [...text.matchAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g)].flatMap(([, literal = '', colon]) => {
+    [...text.matchAll(jsonString)].flatMap(([, literal = '', end, colon]) => {
+      if (end === '') return [];
       const value = unescaped(literal);
       if (colon !== undefined) {
         key = value;

@@ -290,6 +290,15 @@ test('what is found is bounded, in paths and in characters, and found in an outp
     expect(paths(`${piece.repeat(100_000)}\nsrc/a.ts:1: x`)).toEqual(['src/a.ts']);
 });
 
+test('a string of JSON that never ends is read once, and not again from each of its quotes', () => {
+  const beganMs = performance.now();
+  for (const end of ['', '\\', '\n"path":"src/a.ts"'])
+    expect(paths(`["${'\\"'.repeat(130_000)}${end}`)).toEqual(
+      end.endsWith('"') ? ['src/a.ts'] : [],
+    );
+  expect(performance.now() - beganMs).toBeLessThan(3_000);
+});
+
 test.each([
   ['lines', '\n'],
   ['words', ' '],
