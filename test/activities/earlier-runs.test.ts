@@ -2,6 +2,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { outcomeIn } from '../../activities/tool-call/earlier-runs';
+import { wholeOutput } from '../../activities/tool-call/path-origin';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import { ToolError } from '../../activities/tools/tool-error';
@@ -307,6 +308,14 @@ describe.each(['begun', 'executing'] as const)('a call that the first run left %
       expect(error?.message).toMatch(/^Run "first", from which this run goes on, began the same/);
     },
   );
+});
+
+test('what is told of an earlier run is the whole output of then, line by line, for a rule that reads it', async () => {
+  await first()('keyed', 3);
+  const answered = await fork(2)('keyed', 3);
+  const { content } = JSON.parse(await contentOf(answered)) as { readonly content: string };
+  expect(content).toContain('not done again');
+  expect(await wholeOutput(stored.store, { content })).toBe('receipt 1');
 });
 
 test('a call of the first run whose outcome it did not know itself stays unknown', async () => {
