@@ -23,7 +23,8 @@ import { resultIdentityOf } from './identity/result-identity';
 import { boundBytes, boundText, sanitizeText } from './untrusted/sanitizer';
 import { reportsFailure } from './tool-call/reported-failure';
 import type { Store } from './stores/store';
-import { canonicalJson, contentHash } from './stores/content-hash';
+import { canonicalJson } from './stores/content-hash';
+import { actionDigest } from './tool-call/action-digest';
 import type { AttemptSigns } from './tool-call/ownership';
 import { lostOwnership, startingOwned } from './tool-call/ownership';
 import type { Execution, ExecutionPlace } from './tool-call/tool-execution';
@@ -199,7 +200,7 @@ async function begin(
   store: Store,
   tool: Tool,
   input: RunToolInput,
-  json: string,
+  { given, ran }: { readonly given: JsonObject; readonly ran: unknown },
 ): Promise<Awaited<ReturnType<typeof beginAfter>> | undefined> {
   if (tool.effect === 'read') return undefined;
   const lineage: Partial<Lineage> = input.lineage ?? {};
@@ -207,7 +208,7 @@ async function begin(
   const intent = {
     key: input.idempotencyKey,
     tool: tool.name,
-    inputDigest: contentHash(json),
+    inputDigest: await actionDigest(tool, given, ran),
     startedAtMs: deps.clock(),
     ...defined({ iteration, callers }),
   };
@@ -293,7 +294,7 @@ async function runAttempt(
     const refused: Execution = { type: 'error', error };
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));
   }
-  const record = await begin(deps, store, tool, input, canonicalJson(value));
+  const record = await begin(deps, store, tool, input, { given: value, ran: checked.value });
   if (record?.type === 'finished') return outcomeIn(record);
   if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');
   const { maxLostWorkers } = definition.config.limits;

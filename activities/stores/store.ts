@@ -13,7 +13,7 @@ export const toolIntentShape = z.object({
   /** Idempotency key: stable over attempts, workers and segments. */
   key: z.string(),
   tool: z.string(),
-  /** Digest of the exact input. */
+  /** Digest of the input as the tool gets it. */
   inputDigest: z.string(),
   startedAtMs: z.number(),
   /** Iteration of its run; absent: before the first. */

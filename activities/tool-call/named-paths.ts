@@ -96,24 +96,44 @@ function isPath(text: string, needsExtension = true): boolean {
   );
 }
 
-/** Words that come before a path and are not part of it. */
-const wordBefore = new RegExp(
+/** Words that come before a path, are not part of it, and begin no name. */
+const doneBefore = new RegExp(
   `^(?:${[
-    'an?|the|in|at|of|to|on|for|from|and|or|with|by|is|was|as|not|no|see|use|file|files|path|import|new',
-    'into|onto|via|under|inside|within|than|like|if|that|this|it|are|e\\.g\\.|i\\.e\\.|matches|imports|exports|requires',
     'load(?:ed|ing)|compil(?:ed|ing)|lint(?:ed|ing)|running|processing|generat(?:ed|ing)|reading|writing|emitted',
-    'open(?:ed)?|read|wr(?:ite|ote|itten)|creat(?:e|ed|ing)|updat(?:e|ed|ing)|modified|chang(?:e|ed)|delet(?:e|ed)',
-    'remov(?:e|ed)|add(?:ed)?|renam(?:e|ed)|sav(?:e|ed)|found|fix(?:ed)?|edit(?:ed)?|cop(?:y|ied)|moved?|check(?:ed)?',
-    'error|warning|info|note|fail(?:ed)?|pass(?:ed)?|ok|skip(?:ped)?|\\W+|\\d+',
+    'opened|wrote|written|created|creating|updated|updating|modified|changed|deleted',
+    'removed|added|renamed|saved|found|fixed|edited|copied|moved|checked|failed|passed|skipped|\\W+',
   ].join('|')})$`,
   'i',
 );
+/** In small letters: "In progress" may be a folder. */
+const smallBefore =
+  /^(?:in|at|of|to|on|for|from|and|or|with|by|is|was|as|see|into|onto|via|under|inside|within|than|if|that|this|it|are|e\.g\.|i\.e\.|matches|imports|exports|requires)$/;
+/** A name may begin with these, too: "New folder", "Read me.md", "01 Intro.md". */
+const maybeBefore =
+  /^(?:an?|the|not|no|use|files?|path|import|new|like|open|read|write|create|update|change|delete|remove|add|rename|save|fix|edit|copy|move|check|error|warning|info|note|fail|pass|ok|skip|\d+)$/;
 
 /** Status letters of version control before a path. */
 const statusBefore = /^[MADRCU]{1,2}$/;
 
+/** Whether no path begins with the word, as it stands there. */
+function isSurelyBefore(word: string): boolean {
+  return doneBefore.test(word) || smallBefore.test(word) || statusBefore.test(word);
+}
+
+/** Whether a path in running text begins behind the word, not with it. */
 function isWordBefore(word: string): boolean {
-  return wordBefore.test(word) || statusBefore.test(word);
+  return isSurelyBefore(word) || maybeBefore.test(word);
+}
+
+/** Whether a place of its own with blanks begins with a word beside a path, or with how many there are of it: "01" may be a name. */
+function beginsInWords([first = '']: readonly string[], group: string): boolean {
+  const isCount = group.endsWith('line') && /^(?!0\d|(?:19|20)\d\d$)\d+$/.test(first);
+  return isCount || isSurelyBefore(first);
+}
+
+/** Whether it begins with a word that may be beside a path, and a part of one. */
+function isInDoubt([first = '']: readonly string[]): boolean {
+  return isWordBefore(first.toLowerCase());
 }
 
 /** Ends of words, and numbers, after which no path continues. */
@@ -187,7 +207,7 @@ const hit = /^\s*([^:]*[^:\s]):(?:\d+(?::\d+)?(?=[:\s]|$)|\s)/;
 const cellEnds = [/[|│┃]/, /\t/, / {2,}/] as const;
 
 /** Lines of a diff, whose paths have a letter in front. */
-const ofDifference = /^(?:diff --git |(?:---|\+\+\+) [ab]\/)/;
+const ofDifference = /^(?:diff --git |(?:---|\+\+\+) [ab]\/|\+[^\s\\/]*[\\/])/;
 
 function cellsOf(text: string, isCsv: boolean): readonly string[] {
   const end = isCsv ? /,/ : cellEnds.find((each) => each.test(text));
@@ -284,20 +304,24 @@ function pathsOf(
     const isHit = group.endsWith('hit') && isPath(text, false);
     if (words.length === 1 && (isPath(text) || isHit))
       return [{ path: text, line, rank: 0 as const }];
-    if (!isPath(text) || isWordBefore(words[0] ?? '')) return inWords(field);
+    if (!isPath(text) || beginsInWords(words, group)) return inWords(field);
     const isKnown = isEnclosed === true || isOneOnly(words) || isMostlyPlain(group);
-    return isKnown ? [{ path: text, line, rank: 0 as const }] : [];
+    return isKnown && !isInDoubt(words) ? [{ path: text, line, rank: 0 as const }] : [];
   });
 }
 
 /** JSON keys whose values are paths. */
 const pathKey = /path|file|name|dir|folder|source|src|target|dest|uri|location|module/i;
 
+/** A JSON string, the quote that ends it, and the colon after a key. One without an end takes all the rest, in linear time. */
+const jsonString = /"((?:[^"\\]|\\.?)*)("|$)(\s*:)?/g;
+
 /** The fields of a JSON text, or of a cut one: its strings, each with the key before it. */
 function fieldsOfJson(lines: readonly ReadLine[]): readonly Field[] {
   let key = '';
   return lines.flatMap(({ text, line }) =>
-    [...text.matchAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g)].flatMap(([, literal = '', colon]) => {
+    [...text.matchAll(jsonString)].flatMap(([, literal = '', end, colon]) => {
+      if (end === '') return [];
       const value = unescaped(literal);
       if (colon !== undefined) {
         key = value;

@@ -4,6 +4,7 @@ import type { ParameterOrigin } from '../../workflows/core/recovery/action';
 import { fittingPaths } from '../../workflows/core/recovery/memory';
 import { resultBlock } from '../model-call/pending-results';
 import type { Store } from '../stores/store';
+import { isFenceStart } from '../untrusted/fence';
 import { namedPaths } from './named-paths';
 
 /** Where whole outputs are. */
@@ -19,7 +20,10 @@ export async function wholeOutput(
   { content, blob }: Pick<ToolResultBlock, 'content' | 'blob'>,
 ): Promise<string> {
   if (blob !== undefined) return (await store.getBlob(blob)).toString('utf8');
-  return content.split('\n').slice(1, -1).join('\n');
+  const lines = content.split('\n');
+  // What an earlier run did has a line of the runtime before the fence (ADR 0037).
+  const fence = lines.findIndex(isFenceStart);
+  return lines.slice(Math.max(fence, 0) + 1, -1).join('\n');
 }
 
 async function outputOf(

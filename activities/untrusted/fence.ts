@@ -28,3 +28,8 @@ export function fenceToolOutput(name: string, text: string, toolCallId = ''): st
     .slice(0, codeDigits);
   return `<tool_output tool="${name.replace(/[^\w-]/g, '_')}" fence="${code}">\n${inside}\n</tool_output fence="${code}">`;
 }
+
+/** Whether a line opens a fence: none inside of one does. */
+export function isFenceStart(line: string): boolean {
+  return line.startsWith('<tool_output tool="');
+}

@@ -5,6 +5,7 @@ import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/mo
 import type { CompactResult } from '../../workflows/core/context/ports';
 import { defined } from '../../workflows/core/json';
 import type { PrepareRunResult, RunRequest } from '../../workflows/core/run/ports';
+import type { RunState } from '../../workflows/core/run/state';
 import type { Origin } from '../../workflows/core/tools/ports';
 import { runKeyOf } from '../../workflows/core/tools/lineage';
 import { ClientError } from '../client-error';
@@ -22,6 +23,9 @@ export interface TranscriptPoint {
   /** The origins of a run that begins here; this run is the last of them. */
   readonly origins: readonly Origin[];
 }
+
+/** A run's history, page by page. */
+type Facts = AsyncIterable<readonly HistoryFact[]>;
 
 interface Heads {
   request: RunRequest | undefined;
@@ -55,14 +59,21 @@ function takeResult(
 function takeStart(heads: Heads, { request, state }: AgentRunInput): void {
   heads.request ??= request;
   if (state === undefined) return;
-  const { snapshot, head, counters } = state;
+  const { snapshot, head } = state;
   heads.storeId ??= snapshot?.storeId;
+  const iteration = iterationOf(state);
   // Earlier segments may be past their retention: what they passed on is known.
-  if (head !== undefined && !heads.after.has(counters.iterations))
-    heads.after.set(counters.iterations, head);
+  if (head !== undefined && !heads.after.has(iteration)) heads.after.set(iteration, head);
 }
 
-async function headsOf({ client, runId }: RunAccess): Promise<Heads> {
+/** The iteration that the head stands after: an iteration that still waits for its model call has not moved it. */
+function iterationOf({ phase, counters, next }: RunState): number {
+  const isUnread = next.pendingResults.length + (next.runtimeResults ?? []).length > 0;
+  const isBeforeCall = phase.type === 'waiting' && phase.then === 'call-model';
+  return isBeforeCall && isUnread ? counters.iterations - 1 : counters.iterations;
+}
+
+async function headsOf(facts: Facts, runId: string): Promise<Heads> {
   const heads: Heads = {
     request: undefined,
     runKey: '',
@@ -70,8 +81,8 @@ async function headsOf({ client, runId }: RunAccess): Promise<Heads> {
     before: new Map(),
     after: new Map(),
   };
-  for await (const facts of readFacts(client, runId))
-    for (const fact of facts) {
+  for await (const page of facts)
+    for (const fact of page) {
       if (fact.type === 'segment-began') {
         heads.runKey = `${runId}/${fact.firstRunId}`;
         takeStart(heads, fact.input as AgentRunInput);
@@ -91,19 +102,30 @@ export async function transcriptPoint(
   access: RunAccess,
   iteration?: number,
 ): Promise<TranscriptPoint> {
-  const heads = await headsOf(access);
+  const headNow = async (): Promise<string | undefined> => (await statusOf(access)).head;
+  return pointIn(readFacts(access.client, access.runId), access.runId, iteration, headNow);
+}
+
+/** The same in the facts of the history of the run `runId`. */
+export async function pointIn(
+  facts: Facts,
+  runId: string,
+  iteration: number | undefined,
+  headNow: () => Promise<string | undefined>,
+): Promise<TranscriptPoint> {
+  const heads = await headsOf(facts, runId);
   const last = Math.max(0, ...heads.before.keys(), ...heads.after.keys());
   const { request, storeId, runKey } = heads;
   if (request === undefined || storeId === undefined)
-    throw new ClientError('invalid-input', `Run "${access.runId}" has no transcript yet.`);
+    throw new ClientError('invalid-input', `Run "${runId}" has no transcript yet.`);
   const head =
     iteration === undefined
-      ? (await statusOf(access)).head
+      ? await headNow()
       : (heads.before.get(iteration + 1) ?? heads.after.get(iteration));
   if (head === undefined)
     throw new ClientError(
       'invalid-input',
-      `Run "${access.runId}" has no transcript after iteration ${String(iteration)}: it has come to iteration ${last}, and what is past the retention of its history is not known.`,
+      `Run "${runId}" has no transcript after iteration ${String(iteration)}: it has come to iteration ${last}, and what is past the retention of its history is not known.`,
     );
   const treeKey = request.parent?.callers?.map(({ key }) => runKeyOf(key))[0];
   // Until a later model call adds them, the results of the iteration's tools are not in the transcript.

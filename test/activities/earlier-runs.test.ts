@@ -2,6 +2,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
 import { outcomeIn } from '../../activities/tool-call/earlier-runs';
+import { wholeOutput } from '../../activities/tool-call/path-origin';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { ProbeAnswer, Tool } from '../../activities/tools/tool';
 import { ToolError } from '../../activities/tools/tool-error';
@@ -63,15 +64,19 @@ const rent = { to: 'landlord', cents: 70_000 };
 const sameRent = { cents: 70_000, to: 'landlord' };
 
 /** A run's calls: `first/1`, in its iterations. */
-function runOf(runKey: string, lineage: Omit<Partial<Lineage>, 'iteration'> = {}) {
+function runOf(
+  runKey: string,
+  lineage: Omit<Partial<Lineage>, 'iteration'> = {},
+  own: readonly Tool[] = Object.values(tools),
+) {
   let calls = 0;
   return async (
-    name: ToolName,
+    name: ToolName | 'transfer',
     iteration: number,
     given: JsonObject = rent,
   ): Promise<RunToolResult> => {
     const { store } = stored;
-    const activities = workerActivities(store, Object.values(tools));
+    const activities = workerActivities(store, own);
     const { snapshot } = await activities.prepareRun({ flags: [], agent: 'worker', goal: 'Pay.' });
     const toolCallId = `c${(calls += 1)}`;
     const call = {
@@ -224,6 +229,53 @@ test('a fork of a subagent knows what that subagent did, but not what other runs
   expect(effects).toEqual(['first/t3.0/1/c1', 'first/t3.1/1/c1', 'fork/1/c2']);
 });
 
+describe('the same action in other arguments', () => {
+  const filled = (time: () => number) =>
+    defineTool({
+      ...base,
+      name: 'transfer',
+      effect: 'irreversible',
+      input: z.object({
+        to: z.string().trim(),
+        currency: z.string().default('EUR'),
+        atMs: z.number().default(time),
+        tags: z.array(z.string()).default([]),
+      }),
+    });
+  const mapped = defineTool({
+    ...base,
+    name: 'transfer',
+    effect: 'irreversible',
+    input: z.object({ to: z.string().transform((to) => new Map([[to, 1]])) }),
+  });
+
+  test('is known by what the schema makes of them', async () => {
+    const tool = filled(() => 0);
+    await runOf('first/1', {}, [tool])('transfer', 3, { to: 'landlord' });
+    const again = runOf('fork/1', { origins: [origin('first/1', 2)] }, [tool]);
+    await again('transfer', 3, { tags: [], currency: 'EUR', to: ' landlord' });
+    expect(effects).toEqual(['first/1/c1']);
+    await again('transfer', 4, { to: 'landlord', currency: 'USD' });
+    expect(effects).toEqual(['first/1/c1', 'fork/1/c2']);
+  });
+
+  test('is known by the arguments as given where the schema fills in the time', async () => {
+    const tool = filled(Date.now);
+    await runOf('first/1', {}, [tool])('transfer', 3, { to: 'landlord' });
+    const again = runOf('fork/1', { origins: [origin('first/1', 2)] }, [tool]);
+    await again('transfer', 3, { to: 'landlord' });
+    expect(effects).toEqual(['first/1/c1']);
+  });
+
+  test('is not taken for another one where JSON cannot carry what the schema makes', async () => {
+    await runOf('first/1', {}, [mapped])('transfer', 3, { to: 'landlord' });
+    const again = runOf('fork/1', { origins: [origin('first/1', 2)] }, [mapped]);
+    await again('transfer', 3, { to: 'landlord' });
+    await again('transfer', 3, { to: 'tenant' });
+    expect(effects).toEqual(['first/1/c1', 'fork/1/c2']);
+  });
+});
+
 test('a read tool runs again', async () => {
   await first()('read', 3);
   await fork(2)('read', 3);
@@ -256,6 +308,14 @@ describe.each(['begun', 'executing'] as const)('a call that the first run left %
       expect(error?.message).toMatch(/^Run "first", which this run builds on, began the same/);
     },
   );
+});
+
+test('what is told of an earlier run is the whole original output, line by line, for a rule that reads it', async () => {
+  await first()('keyed', 3);
+  const answered = await fork(2)('keyed', 3);
+  const { content } = JSON.parse(await contentOf(answered)) as { readonly content: string };
+  expect(content).toContain('not done again');
+  expect(await wholeOutput(stored.store, { content })).toBe('receipt 1');
 });
 
 test('a call whose outcome the first run itself did not know stays unknown', async () => {

@@ -266,6 +266,17 @@ test.each<[string, string, readonly string[]]>([
   ['a folder above its files', './src\n./src/app\n./src/app/a.ts', ['./src/app/a.ts']],
   ['a line that continues in the next', 'see src/exec\nutor/a.ts and src/b.ts', ['src/b.ts']],
   ['text without spaces', '参见：src/a.ts。另见（docs/b.md）', ['src/a.ts', 'docs/b.md']],
+  [
+    'names that begin like words',
+    'src/a.ts\nNew folder/b.md\nRead me.md\n01 Intro.md',
+    ['src/a.ts'],
+  ],
+  ['a name in quotes that begins like words', 'open "New folder/b.md" or src/a.ts', ['src/a.ts']],
+  ['a value that begins like words', '{"path":"New folder/b.md","file":"src/a.ts"}', ['src/a.ts']],
+  ['a place that begins like words', 'To do/a.md:1: x\nIn progress/b.md:2: y', []],
+  ['words in front of a place', 'in src/a.ts:3: x\nWrote src/b.ts', ['src/a.ts', 'src/b.ts']],
+  ['counts', '  12 src/a.ts\n   3 src/b.ts\n 15 total', ['src/a.ts', 'src/b.ts']],
+  ['an added line', '+src/a.ts\n-src/b.ts', []],
   ['the id of a test', 'tests/test_a.py::test_one PASSED', ['tests/test_a.py']],
   [
     'what its tool cut',
@@ -288,6 +299,15 @@ test('what is found is bounded, in paths and in characters, and found in an outp
   // Whatever an expression might search again from each character.
   for (const piece of [' ', 'x', '!', '«', '::', '|', '(', '\\"'])
     expect(paths(`${piece.repeat(100_000)}\nsrc/a.ts:1: x`)).toEqual(['src/a.ts']);
+});
+
+test('a string of JSON that never ends is read once, and not again from each of its quotes', () => {
+  const beganMs = performance.now();
+  for (const end of ['', '\\', '\n"path":"src/a.ts"'])
+    expect(paths(`["${'\\"'.repeat(130_000)}${end}`)).toEqual(
+      end.endsWith('"') ? ['src/a.ts'] : [],
+    );
+  expect(performance.now() - beganMs).toBeLessThan(3_000);
 });
 
 test.each([
