@@ -1,5 +1,5 @@
 /** How a run ended, as a typed union: from the workflow's result, from its failure, or from its history. */
-import type { WorkflowClient } from '@temporalio/client';
+import type { WorkflowClient, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
@@ -13,6 +13,7 @@ import { ClientError } from './client-error';
 import type { SegmentEnd } from './history/facts';
 import type { FoldedSegment } from './history/fold';
 import { foldToEnd } from './history/read-history';
+import { isNotFound } from './temporal-failure';
 
 type Completed = Extract<RunOutcome, { status: 'completed' }>;
 
@@ -26,7 +27,7 @@ function isOutcome(value: unknown): value is RunOutcome {
 
 /** How long to wait for a run's end. Giving up changes nothing about the run. */
 export interface WaitOptions {
-  /** Milliseconds, at most 24 days; 0 asks once. Default: no limit. */
+  /** Milliseconds, at most 24 days; 0 asks once. A run that has ended then gives its outcome all the same. Default: no limit. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -63,13 +64,33 @@ export async function awaitOutcome(
     return await client.withAbortSignal(limit, () => endOf(client, runId));
   } catch (thrown) {
     if (!limit.aborted) throw thrown;
-    const why =
-      signal?.aborted === true ? 'the signal aborted' : `${timeoutMs ?? 0} ms (timeoutMs) passed`;
+    if (signal?.aborted !== true && (await hasEnded(client, runId))) return endOf(client, runId);
     throw new ClientError(
       'still-running',
-      `Run "${runId}" had not ended when ${why}. It goes on: wait again with result(), look with status() and pending(), or end it with stop() or cancel().`,
+      `Run "${runId}" had not ended when ${whyOver(options)}. It goes on: wait again with result(), look with status() and pending(), or end it with stop() or cancel().`,
       { cause: limit.reason },
     );
+  }
+}
+
+function whyOver({ timeoutMs, signal }: WaitOptions): string {
+  return signal?.aborted === true
+    ? 'the signal aborted'
+    : `${timeoutMs ?? 0} ms (timeoutMs) passed`;
+}
+
+/** Milliseconds of the last look when the time is up. */
+const lastLookMs = 2_000;
+
+/** Whether the run has ended, and only the answer took too long. Errors: for a run that does not exist. */
+async function hasEnded(client: WorkflowClient, runId: string): Promise<boolean> {
+  try {
+    const look = (): Promise<WorkflowExecutionDescription> => client.getHandle(runId).describe();
+    const { status } = await client.withDeadline(Date.now() + lastLookMs, look);
+    return status.name !== 'RUNNING';
+  } catch (thrown) {
+    if (isNotFound(thrown)) throw thrown;
+    return false;
   }
 }
 

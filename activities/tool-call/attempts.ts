@@ -72,20 +72,25 @@ function keep(key: string, result: unknown): void {
   }
 }
 
-/** Milliseconds on top of the pause before the next attempt, for it to reach this process. */
-const arrivalMs = 5_000;
+/** Milliseconds on top of the pause before the next attempt, for it to reach this process, which may be full. */
+const arrivalMs = 10_000;
 /** Longest pause in milliseconds before an attempt; the first is 1 s, and each is twice the one before (`activity-proxies.ts`). */
 const longestRetryMs = 30_000;
 /** Milliseconds between two looks whether another worker has taken such a call over. */
 const lookEveryMs = 500;
 
-/** Resolves when a call that the server has given up must end, or has. */
+/**
+ * Resolves when a call that the server has given up must end, or has.
+ *
+ * The time is counted in looks: while tools block the event loop, no next attempt can come.
+ */
 async function lost(attempt: RunningAttempt, number: number, ended: AbortSignal): Promise<void> {
   const pauseMs = Math.min(1_000 * 2 ** (number - 1), longestRetryMs);
-  const followedUntilMs = performance.now() + pauseMs + arrivalMs;
+  let looks = Math.ceil((pauseMs + arrivalMs) / lookEveryMs);
   const isOwned = (): Promise<boolean> => attempt.owns().catch(() => true);
-  while ((attempt.isFollowed || performance.now() < followedUntilMs) && (await isOwned())) {
+  while ((attempt.isFollowed || looks > 0) && (await isOwned())) {
     if (ended.aborted) return;
+    looks -= 1;
     await sleep(lookEveryMs, undefined, { signal: ended }).catch(() => undefined);
   }
 }

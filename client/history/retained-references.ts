@@ -2,7 +2,7 @@
 import type { WorkflowClient } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { agentRunWorkflow } from '../../workflows/contract';
-import { hashesIn } from '../../workflows/core/context/content-references';
+import { hashesIn, valuesIn } from '../../workflows/core/context/content-references';
 import { isNotFound } from '../temporal-failure';
 import { historyPages } from './pages';
 
@@ -42,11 +42,9 @@ async function decoded(
 
 function take(gathered: Gathered, text: string): void {
   for (const hash of hashesIn(text)) gathered.hashes.add(hash);
-  for (const [, id] of text.matchAll(/"storeId":"([^"\\]{1,200})"/g))
-    if (id !== undefined) gathered.storeIds.add(id);
+  for (const id of valuesIn(text, 'storeId')) gathered.storeIds.add(id);
   // Also the keys of the runs that a fork builds on, whose records it still needs (ADR 0037).
-  for (const [, key] of text.matchAll(/"(?:runKey|treeKey)":"([^"\\]{1,400})"/g))
-    if (key !== undefined) gathered.runKeys.add(key);
+  for (const key of valuesIn(text, 'runKey|treeKey')) gathered.runKeys.add(key);
 }
 
 async function takeHistory(

@@ -1,5 +1,5 @@
 /** Removes unreachable content from a store: marks from the roots and from recent content, then deletes the rest. */
-import { hashesIn } from '../../../workflows/core/context/content-references';
+import { hashesIn, valuesIn } from '../../../workflows/core/context/content-references';
 import type { ContentHash } from '../../../workflows/core/message';
 import { runKeyOf } from '../../../workflows/core/tools/lineage';
 import { parseManifest } from './blob-manifest';
@@ -57,8 +57,7 @@ function* inPages<Item>(items: readonly Item[]): Generator<readonly Item[]> {
 
 /** Keys of a tool record's runs: its own, those that lead to it, and that of its source, from their idempotency keys. */
 function runKeysOf(record: string): readonly string[] {
-  const keys = record.matchAll(/"(?:key|source)":"((?:[^"\\]|\\.)*)"/g);
-  return [...keys].map(([, key = '']) => runKeyOf(key));
+  return valuesIn(record, 'key|source').map(runKeyOf);
 }
 
 interface Contents {
