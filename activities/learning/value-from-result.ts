@@ -15,7 +15,9 @@ const pathShapes: ReadonlySet<ValueShape> = new Set([
 function wordsOf(text: string): readonly string[] {
   return text
     .split(/[\s\0"'`<>()[\]{},;|=]+/)
-    .map((word) => word.replace(/(?<=\w)(?::\d{1,7}){1,2}:?.*$/, '').replace(/[.:!?]+$/, ''))
+    .map((word) =>
+      word.replace(/(?<=\w)(?::\d{1,7}){1,2}:?.*$/, '').replace(/(?<![.:!?])[.:!?]+$/, ''),
+    )
     .filter((word) => word !== '');
 }
 

@@ -22,7 +22,8 @@ const lineEndInJson = /\\[nrt]$/;
 const endsInJson = /^\\+[nrt"]/;
 
 /** The beginning of an absolute path, up to one of its spaces. */
-const openPath = /(?:^|[\s"'`(=])(?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])(\S*[\p{L}\p{N}]) (?:\S+ )?$/u;
+const openPath =
+  /(?:^|[\s"'`(=])(?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])(\S{0,400}[\p{L}\p{N}]) (?:\S{1,400} )?$/u;
 
 /** Whether a path can begin after this text. */
 function isBeginning(before: string, root: string | undefined): boolean {

@@ -166,7 +166,7 @@ function bareWord(word: string): string {
   for (let before = ''; before !== bare;) {
     before = bare;
     bare = bare
-      .replace(/^["'“‘«*]+|["'”’»*,;:!?]+$/g, '')
+      .replace(/^["'“‘«*]+|(?<!["'”’»*,;:!?])["'”’»*,;:!?]+$/g, '')
       .replace(/(?<!\.)\.$/, '')
       .replace(/(?::\d+){1,2}$|#L\d+$|\(\d+(?:,\d+)?\)$|(?<=\.\w{1,9})::\S*$/, '');
     if (/^[([{]/.test(bare) && (!isBalanced(bare) || /^.[^)\]}]*[)\]}]$/.test(bare)))
@@ -203,7 +203,7 @@ function inWords({ text, line }: ReadLine, before = ''): readonly Candidate[] {
 const enclosed =
   /`([^`]{1,400})`|"([^"]{1,400})"|“([^”]{1,400})”|«([^»]{1,400})»|(?<=>)([^<>]{1,400})(?=<\/)|(?<![\p{L}\p{N}])'([^']{1,400})'(?![\p{L}\p{N}])|\]\(([^)\s]{1,400})\)/gu;
 const listMark = /^(?:[-*•+]|\d+[.)]|[│├└─\s]+)\s+/u;
-const hit = /^\s*([^:]*[^:\s]):(?:\d+(?::\d+)?(?=[:\s]|$)|\s)/;
+const hit = /^\s*([^:\s](?:[^:]*[^:\s])?):(?:\d+(?::\d+)?(?=[:\s]|$)|\s)/;
 const cellEnds = [/[|│┃]/, /\t/, / {2,}/] as const;
 
 /** Lines of a diff, whose paths have a letter in front. */
@@ -256,7 +256,7 @@ const unknownWord = 'cut/off';
 
 /** The last word of a line, if it may be the beginning of a path that continues in `next`. */
 function brokenWord(text: string, next: string): string | undefined {
-  const [last = ''] = /\S*[\p{L}\p{N}_-]$/u.exec(text.slice(-wordChars)) ?? [];
+  const [last = ''] = /(?<!\S)\S*[\p{L}\p{N}_-]$/u.exec(text.slice(-wordChars)) ?? [];
   const [folder] = /^[^\\/]*[\\/]/.exec(last) ?? [];
   const isWhole = folder === undefined || isPath(bareWord(last)) || next.startsWith(folder);
   return isWhole ? undefined : last;

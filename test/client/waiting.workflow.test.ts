@@ -114,6 +114,12 @@ describe('runAgent', () => {
   it('is cancelled with its parent', async () => {
     const { parent, child, asked, workers } = await aFamily();
     await parent.cancel();
+    const childHandle = stage.temporal.workflow.getHandle(child.runId);
+    const isAsked = async (): Promise<boolean> =>
+      ((await childHandle.fetchHistory()).events ?? []).some(
+        ({ workflowExecutionCancelRequestedEventAttributes: asks }) => asks != null,
+      );
+    await until(isAsked, 'the cancel to reach the child');
     asked.open();
     await expect(parent.result()).rejects.toThrow();
     expect((await parent.describe()).status.name).toBe('CANCELLED');

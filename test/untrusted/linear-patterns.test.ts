@@ -12,7 +12,7 @@ import { hostileTexts, textOf } from './hostile-texts';
 
 const kib = 1_024;
 /** Milliseconds that end a single use: a pattern that needs them needs minutes for more. A good one takes less than 50. */
-const deadlineMs = 3_000;
+const deadlineMs = 1_000;
 /** Below this at 16 KiB nothing that grows with the square can hold a worker at 128 KiB for 100 ms. */
 const harmlessMs = 1;
 /** Growth from 16 to 128 KiB: 8 for a linear pattern, 64 for one of the square; between them lies what a busy machine adds. */
@@ -38,15 +38,15 @@ function growthProblem(use: (text: string) => unknown, hostile: HostileText): st
   let problem: string | undefined;
   for (let tried = 0; tried < 3; tried += 1) {
     const times: number[] = [];
-    for (const size of [16, 64, 128]) {
+    for (const size of [16, 128]) {
       const ms = msOf(() => use(textOf(hostile, size * kib)));
       if (size === 16 && ms < harmlessMs) return undefined;
       times.push(ms);
       if (ms === Infinity) break;
     }
-    const [small = 0, , large = Infinity] = times;
+    const [small = 0, large = Infinity] = times;
     if (large / small <= mostGrowth) return undefined;
-    problem = `${times.map(Math.round).join(', ')} ms at 16, 64, 128 KiB of ${JSON.stringify(hostile)}`;
+    problem = `${times.map(Math.round).join(', ')} ms at 16, 128 KiB of ${JSON.stringify(hostile)}`;
     if (times.includes(Infinity)) break;
   }
   return problem;
@@ -103,9 +103,6 @@ const escaped = ['"aaaaaaaaaaaaa\\n",', '\\"', '"\\', '"\\"', '"\\"a\\\\n\\"",']
   (filler): HostileText => ({ filler, trigger: '"' }),
 );
 
-/** Hostile texts of each rule that all rules together meet. */
-const textsOfEach = process.env['CI'] === 'true' ? 10 : 1;
-
 /** What all rules together do with them. */
 test.each<[string, (text: string) => unknown]>([
   ['redactText', redactText],
@@ -116,7 +113,7 @@ test.each<[string, (text: string) => unknown]>([
 ])('%s', (_name, use) => {
   const hostile = [
     ...escaped,
-    ...ownSecretRules.flatMap(({ pattern }) => hostileTexts(pattern).slice(0, textsOfEach)),
+    ...ownSecretRules.flatMap(({ pattern }) => hostileTexts(pattern).slice(0, 1)),
   ];
   const problems = hostile.flatMap((each) => {
     const ms = msOf(() => use(textOf(each, 128 * kib)));
