@@ -17,7 +17,7 @@ const ignored = ['/node_modules/', 'fixture-project'];
 
 module.exports = {
   // More than the two cores of a small machine: the suites with servers and killed workers mostly wait.
-  maxWorkers: 4,
+  maxWorkers: 5,
   testSequencer: '<rootDir>/test/support/waiting-first-sequencer.cjs',
   // Ends what hangs. No test measures by it, so it can be generous to a machine that is busy with other work.
   testTimeout: 600_000,

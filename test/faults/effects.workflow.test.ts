@@ -10,24 +10,24 @@ const execArgv = ['--require', path.join(__dirname, '..', 'support', 'run-typesc
 
 test('workers killed and stalled in the middle of tool calls of each effect leave nothing doubled, lost or untold', async () => {
   const { summary, rows } = await scoreEffects({
-    kills: 24,
+    kills: 12,
     runsAtOnce: 6,
     stalls: 6,
     slow: 2,
-    forks: 4,
-    continued: 10,
+    forks: 2,
+    continued: 5,
     lanes: 2,
     heartbeatTimeoutMs: 3_000,
     execArgv,
   });
   expect(rows.flatMap(({ wrong }) => wrong ?? [])).toEqual([]);
   expect(summary).toEqual({
-    faults: 112,
-    kills: 24,
+    faults: 72,
+    kills: 12,
     stalls: 24,
     slowStores: 8,
-    forks: 16,
-    continuedRuns: 40,
+    forks: 8,
+    continuedRuns: 20,
     separateStalls: 6,
     duplicateEffects: 0,
     lostKeyedEffects: 0,

@@ -12,7 +12,7 @@ import { hostileTexts, textOf } from './hostile-texts';
 
 const kib = 1_024;
 /** Milliseconds that end a single use: a pattern that needs them needs minutes for more. A good one takes less than 50. */
-const deadlineMs = 1_000;
+const deadlineMs = 2_000;
 /** Below this at 16 KiB nothing that grows with the square can hold a worker at 128 KiB for 100 ms. */
 const harmlessMs = 1;
 /** Growth from 16 to 128 KiB: 8 for a linear pattern, 64 for one of the square; between them lies what a busy machine adds. */
