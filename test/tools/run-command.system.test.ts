@@ -114,7 +114,9 @@ describe('run_command', () => {
       expect(text).not.toContain('worker-secret');
       expect(text).toContain('EXTRA=yes');
       const names = [...text.matchAll(/^(\w+)=/gm)].map(([, name]) => name);
-      expect(names.filter((name) => /(?<!^GIT_CONFIG_)KEY|TOKEN|SECRET|NODE_OPTIONS/.test(name ?? ''))).toEqual([]);
+      expect(
+        names.filter((name) => /(?<!^GIT_CONFIG_)KEY|TOKEN|SECRET|NODE_OPTIONS/.test(name ?? '')),
+      ).toEqual([]);
     } finally {
       delete process.env['HOLDFAST_TEST_API_KEY'];
     }

@@ -124,4 +124,5 @@ export function statusesIn(text: string): readonly number[] {
 }
 
 /** A quota that is used up, and does not refill within seconds (R-STREAM-1). */
-export const spentQuota = /quota (?:has been |was |is )?exceeded|exceed\w{0,10} (?:\w{1,40} ){0,4}quota/i;
+export const spentQuota =
+  /quota (?:has been |was |is )?exceeded|exceed\w{0,10} (?:\w{1,40} ){0,4}quota/i;
