@@ -10,6 +10,11 @@ export function protectPath(path: string): void {
   protectedPaths.add(realPathOf(resolve(path)));
 }
 
+/** Protects a SQLite database with the files that SQLite puts beside it. */
+export function protectDatabase(file: string): void {
+  for (const suffix of ['', '-wal', '-shm', '-journal']) protectPath(file + suffix);
+}
+
 /** With links resolved as far as the path exists. */
 function realPathOf(path: string): string {
   try {

@@ -5,6 +5,7 @@ import {
   boundOf,
   costNanoUsd,
   estimatedSpend,
+  fixedMargin,
   noUsage,
   totalTokens,
   usdText,
@@ -27,8 +28,6 @@ const leastOutputTokens = 256;
 
 /** Margin on our measure of the part that the vendor has not counted yet (ADR 0020). */
 const measureMargin = 1.3;
-/** Tokens of margin on top, for vendors' own additions to a short request. */
-const fixedMargin = 64;
 
 /** The most input tokens that the vendor may count. */
 function mostInputTokens({ tokens, countedTokens }: PaidRequest['measure']): number {

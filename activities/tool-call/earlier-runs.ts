@@ -9,10 +9,9 @@ import type { RecordedTool, Store, ToolClaim, ToolIntent, ToolRecord } from '../
 import type { ProbeAnswer, Tool } from '../tools/tool';
 import { boundText } from '../untrusted/sanitizer';
 import type { Execution, ExecutionPlace } from './tool-execution';
-import { toolFailure } from './tool-execution';
 import { outputText } from './tool-output';
 import type { Earlier } from './unknown-outcome';
-import { askProbe, decideExecution, unknownOutcome } from './unknown-outcome';
+import { askAboutOutcome, askProbe, decideExecution, unknownOutcome } from './unknown-outcome';
 
 /** The outcome of a finished execution: written by the activity `runTool`, and checked by the store. */
 export function outcomeIn({ outcome }: Extract<ToolRecord, { type: 'finished' }>): RunToolResult {
@@ -109,7 +108,7 @@ function when({ startedAtMs }: ToolIntent): string {
 }
 
 /** The workflow id of the run that a call belongs to. */
-function runOf({ key }: ToolIntent): string {
+function runOf(key: string): string {
   return runKeyOf(runKeyOf(key));
 }
 
@@ -119,7 +118,7 @@ async function recordedResult(
   intent: ToolIntent,
   outcome: RunToolResult,
 ): Promise<RunToolResult> {
-  const run = `run "${runOf(intent)}", which this run builds on`;
+  const run = `run "${runOf(intent.key)}", which this run builds on`;
   const line =
     outcome.error === undefined
       ? `[Done at ${when(intent)} by ${run}. It was not done again; this is the original result.]`
@@ -211,9 +210,8 @@ async function answerOpen(
   const answer = await probed(call);
   if (answer?.type === 'applied')
     return executed({ type: 'output', text: outputText(answer.output) });
-  const run = runKeyOf(runKeyOf(source));
   const at = record.type === 'none' ? '' : ` at ${when(record.intent)}`;
-  const what = `Run "${run}", which this run builds on, began the same call${at}`;
+  const what = `Run "${runOf(source)}", which this run builds on, began the same call${at}`;
   return executed(unknownOutcome(tool, what, [evidence, ...evidenceOf(answer)].join('; ')));
 }
 
@@ -226,14 +224,9 @@ function evidenceOf(answer: Exclude<ProbeAnswer, { type: 'applied' }> | undefine
 
 /** The outcome is known, but not whether the same effect is wanted once more. */
 function askWhetherAgain(tool: Tool, intent: ToolIntent, { preview }: RunToolResult): Execution {
-  return {
-    type: 'error',
-    isOutcomeUnknown: true,
-    error: toolFailure(
-      tool,
-      'outcome_unknown',
-      `Run "${runOf(intent)}", which this run builds on, made the same call at ${when(intent)} and reported: ${preview}. It is not run again.`,
-      { hint: 'Assume that it is done unless you find out otherwise.' },
-    ),
-  };
+  return askAboutOutcome(
+    tool,
+    `Run "${runOf(intent.key)}", which this run builds on, made the same call at ${when(intent)} and reported: ${preview}. It is not run again.`,
+    'Assume that it is done unless you find out otherwise.',
+  );
 }

@@ -15,20 +15,19 @@ const probeLimitMs = 20_000;
 /** Milliseconds that a repeat gets at least, if the first execution has used up its time. */
 const minRepeatMs = 1_000;
 
-/** The error for an unknown outcome, with the evidence, for the model or the person who is asked. */
+/** The error `outcome_unknown`, for the model or the person who is asked. */
+export function askAboutOutcome(tool: Tool, message: string, hint: string): Execution {
+  const error = toolFailure(tool, 'outcome_unknown', message, { hint });
+  return { type: 'error', isOutcomeUnknown: true, error };
+}
+
+/** The error for an unknown outcome, with the evidence. */
 export function unknownOutcome(tool: Tool, what: string, evidence: string): Execution {
-  return {
-    type: 'error',
-    isOutcomeUnknown: true,
-    error: toolFailure(
-      tool,
-      'outcome_unknown',
-      `${what}; whether it took effect is not known (${evidence}). It is not run again.`,
-      {
-        hint: 'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
-      },
-    ),
-  };
+  return askAboutOutcome(
+    tool,
+    `${what}; whether it took effect is not known (${evidence}). It is not run again.`,
+    'Find out by other means whether it took effect before you decide what to do. Do not simply repeat it.',
+  );
 }
 
 /** Asks a probe. If it fails, the answer is `unknown`. */

@@ -4,7 +4,7 @@ import { boundText, cutMiddle, sanitizeText } from '../../activities/untrusted/s
 import type { OutputFindings } from '../../workflows/core/tools/ports';
 import { fc } from '../support/properties';
 
-const root = '/work/project';
+const root = '/srv/project';
 
 function findings(output: string): OutputFindings {
   const whole = sanitizeText(output, { maxChars: 10_000_000, root });

@@ -1,10 +1,8 @@
 /** Continue-as-new carries everything: the same script on a server that always asks for it and on one that never does. */
-import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import { ToolError } from '../../activities/tools/tool-error';
-import { AgentClient } from '../../client/agent-client';
 import { transcriptLines } from '../../workers/cli/display/transcript-lines';
 import type { ReplyStep, Step } from '../../testing/emulator/script';
 import { reply } from '../../testing/emulator/script';
@@ -242,11 +240,7 @@ function rambling(from: number, count: number, end: string): { readonly beforeSu
 }
 
 test('a run that rolled over and compacted is forked where an earlier segment stood, forked again, and continued', async () => {
-  const { connection, namespace, address } = rolling.server;
-  const client = new AgentClient(new Client({ connection, namespace }), {
-    taskQueue: rolling.taskQueue,
-    address,
-  });
+  const { client } = rolling;
   const lastRequest = (): string => JSON.stringify(rolling.emulator.requests.at(-1)?.body);
   const transcript = async (runId: string, at?: number): Promise<string> => {
     const { head } = await client.run(runId).transcriptPoint(at);

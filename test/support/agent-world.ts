@@ -1,7 +1,7 @@
 /** Everything that a run needs, real and on loopback: Temporal, a worker, a store, a vendor emulator. */
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { WorkflowFailedError } from '@temporalio/client';
+import { Client, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import type { AgentDefinition } from '../../activities/definitions/agent';
@@ -12,6 +12,7 @@ import { openaiDialect } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import { presetProvider } from '../../activities/providers/presets';
 import type { Provider } from '../../activities/providers/provider';
+import { AgentClient } from '../../client/agent-client';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow, queryNames } from '../../workflows/contract';
@@ -38,6 +39,8 @@ export interface AgentWorld {
   readonly emulator: VendorEmulator;
   readonly stored: Pick<TemporaryStore, 'store' | 'url' | 'dispose'>;
   readonly taskQueue: string;
+  /** What a backend would start and steer runs with. */
+  readonly client: AgentClient;
   start(request: RunRequest): Promise<RunHandle>;
   /** Starts a run and waits for its end, however it ends. */
   run(request: RunRequest): Promise<RunOutcome>;
@@ -158,8 +161,11 @@ export async function startAgentWorld(
       workflowId: `run-${randomUUID()}`,
       args: [{ request }],
     });
+  const { connection, namespace, address } = server;
+  const client = new AgentClient(new Client({ connection, namespace }), { taskQueue, address });
   return {
     server,
+    client,
     emulator,
     stored,
     taskQueue,

@@ -110,7 +110,7 @@ const escaped = ['"aaaaaaaaaaaaa\\n",', '\\"', '"\\', '"\\"', '"\\"a\\\\n\\"",']
 /** What all rules together do with them. */
 test.each<[string, (text: string) => unknown]>([
   ['redactText', redactText],
-  ['sanitizeText', (text) => sanitizeText(text, { maxChars: 1_000_000, root: '/work/space' })],
+  ['sanitizeText', (text) => sanitizeText(text, { maxChars: 1_000_000, root: '/srv/space' })],
   ['normalizeText', normalizeText],
   ['normalizeResult', normalizeResult],
   ['writtenCall', (text) => writtenCall(text, ['tool'])],

@@ -1,9 +1,7 @@
 /** Budgets on real runs: the ledger equals the emulator's bill, and no run passes what it may spend. */
-import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
-import { AgentClient } from '../../client/agent-client';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import { fault, reply } from '../../testing/emulator/script';
 import type { AgentWorld } from '../support/agent-world';
@@ -177,11 +175,7 @@ test('a stop in mid-stream pays for what had been said, in the run and in its hi
     const handle = await world.start({ agent: 'reader', goal: 'Think.' });
     await world.emulator.waitFor(({ requests }) => requests[before]?.progress.landed === true);
     await handle.signal('stop', { reason: 'enough' });
-    const client = new AgentClient(
-      new Client({ connection: world.server.connection, namespace: world.server.namespace }),
-      { taskQueue: world.taskQueue },
-    );
-    const run = client.run(handle.workflowId);
+    const run = world.client.run(handle.workflowId);
     const told = await run.result();
     expect((await statusOf(handle)).cost).toEqual(told.report.cost);
     const folded = await run.status();

@@ -1,9 +1,8 @@
 /** Forks and continued runs on a real server: what the first run did later is not silently repeated. */
-import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineSubagent } from '../../activities/subagents/define-subagent';
 import { defineTool } from '../../activities/tools/define-tool';
-import { AgentClient } from '../../client/agent-client';
+import type { AgentClient } from '../../client/agent-client';
 import type { RunHandle } from '../../client/run-handle';
 import type { Step } from '../../testing/emulator/script';
 import { reply } from '../../testing/emulator/script';
@@ -47,11 +46,7 @@ beforeAll(async () => {
     { name: 'payer', instructions: 'You pay.', chain, limits, tools: tools.slice(0, -1) },
     { name: 'lead', instructions: 'You lead.', chain, limits, tools },
   ]);
-  const { connection, namespace, address } = world.server;
-  client = new AgentClient(new Client({ connection, namespace }), {
-    taskQueue: world.taskQueue,
-    address,
-  });
+  ({ client } = world);
 });
 afterAll(() => world.dispose());
 beforeEach(() => {

@@ -1,8 +1,7 @@
 /** Forks and continued runs: a transcript that begins where another stood, valid on every wire, and the old run as it was. */
-import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/define-tool';
-import { AgentClient } from '../../client/agent-client';
+import type { AgentClient } from '../../client/agent-client';
 import { transcriptLines } from '../../workers/cli/display/transcript-lines';
 import { reply } from '../../testing/emulator/script';
 import type { AgentWorld } from '../support/agent-world';
@@ -38,11 +37,7 @@ beforeAll(async () => {
     { ...common, limits, name: 'noter', chain: [{ provider: 'anthropic', model: testModel }] },
     { ...common, limits, name: 'other', chain: [{ provider: 'openai', model: otherModel }] },
   ]);
-  const { connection, namespace, address } = world.server;
-  client = new AgentClient(new Client({ connection, namespace }), {
-    taskQueue: world.taskQueue,
-    address,
-  });
+  ({ client } = world);
 });
 afterAll(() => world.dispose());
 beforeEach(() => {

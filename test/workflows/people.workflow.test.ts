@@ -1,10 +1,9 @@
 /** What people do to a run, on Temporal: approve, reject, answer, add messages, escalate, stop, cancel; and what is refused. */
-import { Client, WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
-import { AgentClient } from '../../client/agent-client';
 import { reply } from '../../testing/emulator/script';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import {
@@ -223,10 +222,8 @@ test('refuses what cannot work before anything is spent', async () => {
 
 test("no page, list or line of Temporal's shows a secret of a person's texts, and the model reads them as given", async () => {
   const token = 'ghp_1234567890abcdefghijABCDEFGHIJ123456';
-  const { connection, namespace, client: temporal } = world.server;
-  const client = new AgentClient(new Client({ connection, namespace }), {
-    taskQueue: world.taskQueue,
-  });
+  const { client, server } = world;
+  const { client: temporal } = server;
   world.emulator.script([call(500)]);
   const before = world.emulator.requests.length;
   const run = await client.start({ agent: 'banker', goal: `Pay with ${token}, quickly.` });

@@ -1,10 +1,9 @@
 /** Subagents on a real server: own runs with own tools, a share of the budget, one answer back, and nothing lost on the way. */
-import { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineSubagent } from '../../activities/subagents/define-subagent';
 import { defineTool } from '../../activities/tools/define-tool';
-import { AgentClient } from '../../client/agent-client';
+import type { AgentClient } from '../../client/agent-client';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
@@ -92,8 +91,7 @@ let world: AgentWorld;
 let client: AgentClient;
 beforeAll(async () => {
   world = await startAgentWorld(agents);
-  const { connection, namespace } = world.server;
-  client = new AgentClient(new Client({ connection, namespace }), { taskQueue: world.taskQueue });
+  ({ client } = world);
 });
 afterAll(() => world.dispose());
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { protectPath } from '../../activities/lifecycle/protected-paths';
+import { protectDatabase, protectPath } from '../../activities/lifecycle/protected-paths';
 import { waitUntilServing } from '../connection';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
@@ -72,8 +72,8 @@ export async function startEmbeddedServer(
   }
   const stateFile = path.resolve(given.stateFile);
   const logFile = `${stateFile}.log`;
-  for (const suffix of ['', '-wal', '-shm', '-journal', '.log', '.lock', '.server.json'])
-    protectPath(stateFile + suffix);
+  protectDatabase(stateFile);
+  for (const suffix of ['.log', '.lock', '.server.json']) protectPath(stateFile + suffix);
   return withProcessLock(`${stateFile}.lock`, startTimeoutMs * 2, async () => {
     const last = await readRegistration(stateFile);
     const running = await findServer(stateFile);

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { isAnyArrayBuffer } from 'node:util/types';
 import Database from 'libsql';
 import { InfraException } from '../../lifecycle/infra-exception';
-import { protectPath } from '../../lifecycle/protected-paths';
+import { protectDatabase } from '../../lifecycle/protected-paths';
 import { ensureTables } from '../sql/schema';
 import {
   textOf,
@@ -77,7 +77,7 @@ export class SqliteDatabase implements SqlDatabase {
     const database = new SqliteDatabase(file, waitMs);
     database.#makeFile();
     await database.read(() => Promise.resolve());
-    for (const suffix of ['', '-wal', '-shm', '-journal']) protectPath(database.#file + suffix);
+    protectDatabase(database.#file);
     return database;
   }
 

@@ -93,6 +93,9 @@ export function costNanoUsd(price: ModelPrice, usage: Usage): number {
   return Math.ceil(pico / picoPerNano);
 }
 
+/** Tokens of margin on a guess or measure of a request, for vendors' own additions to a short one (ADR 0020). */
+export const fixedMargin = 64;
+
 /** The most that a prompt of this many tokens can cost in nanodollars, at the highest cache price. */
 export function worstPromptNanoUsd(price: ModelPrice, tokens: number): number {
   const { input, cacheRead, cacheWrite } = pricesFor(price, tokens);

@@ -1,7 +1,7 @@
 /** What a model call probably consumed that was not heard from again: it was cancelled between two attempts, or sent no heartbeat. */
 import { chargeFailure } from '../budget/budget';
 import type { CallSpend } from '../budget/spend';
-import { estimatedSpend, noUsage, worstRequestNanoUsd } from '../budget/spend';
+import { estimatedSpend, fixedMargin, noUsage, worstRequestNanoUsd } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import type { Sized } from '../context/size';
 import { probableTokens } from '../context/size';
@@ -15,8 +15,6 @@ type Calling = BudgetSlice & CountersSlice & Sized & Pick<PeopleSlice, 'inbox'>;
 
 /** Factor from the core's guess of a request's tokens to the most that they may be: the guess counts characters. */
 const guessMargin = 2;
-/** Extra tokens, for vendors' own additions to a short request (ADR 0020). */
-const fixedMargin = 64;
 
 /** Expects the input of one request; at most, all requests that a call may send on its route, each with a whole reply. */
 function probableSpend(state: Calling, routeIndex: number): CallSpend | undefined {
