@@ -5,6 +5,7 @@ import type { CompactionConfig } from '../workflows/core/context/compaction-thre
 import { summaryShare } from '../workflows/core/context/compaction-policy';
 import type { ContextMeasure } from '../workflows/core/context/measure';
 import { fitsBounds, scaledMeasure } from '../workflows/core/context/measure';
+import { hashesIn } from '../workflows/core/context/content-references';
 import type { Head, Message } from '../workflows/core/message';
 import type { CompactInput, CompactResult } from '../workflows/core/context/ports';
 import type { InfraError } from '../workflows/core/failure';
@@ -16,6 +17,7 @@ import { appendPending } from './model-call/pending-results';
 import type { Attempting } from './model-call/route-attempt';
 import { providerOf, routeOf, withAttempts } from './model-call/route-attempt';
 import type { Store } from './stores/store';
+import { storedOutputs } from './tool-call/stored-outputs';
 import { measureCall } from './measure/call-measure';
 import type { ContextSummary } from './context/context-summary';
 import { mergeSummaries, renderSummary, summaryJson } from './context/context-summary';
@@ -236,11 +238,18 @@ const charactersPerToken = 3;
 /** Longest summary in characters (ADR 0024). */
 const mostSummaryChars = 24_000;
 
-async function summaryMessage({ store, input }: Work, summary: ContextSummary): Promise<Message> {
+async function summaryMessage(
+  { store, input, messages }: Work,
+  summary: ContextSummary,
+): Promise<Message> {
   const ref = await store.putBlob(summaryJson(summary));
   const room = Math.floor(input.bounds.compactTokens * summaryShare * charactersPerToken);
   const text = renderSummary(summary, Math.max(1_000, Math.min(mostSummaryChars, room)), ref);
-  return { role: 'user', summary: ref, blocks: [{ type: 'text', text }] };
+  // Of what models and tools said in it, only what the conversation could read before.
+  const known = storedOutputs(messages);
+  const named = hashesIn(text).filter((hash) => known.has(hash));
+  const refs = [ref, ...(summary.goalRef === undefined ? [] : [summary.goalRef]), ...named];
+  return { role: 'user', summary: ref, refs, blocks: [{ type: 'text', text }] };
 }
 
 /** A model's summary of old messages; a plain description if no model is asked. */

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import type { HandedLimits, Limits } from '../workflows/core/limits';
-import { personTextChars } from '../workflows/core/limits';
+import { personTextChars, tenantPattern } from '../workflows/core/limits';
 import type { PrepareRunInput, PrepareRunResult } from '../workflows/core/run/ports';
 import type { Allowance, CallSpend } from '../workflows/core/budget/spend';
 import { usdOf } from '../workflows/core/budget/spend';
@@ -133,7 +133,7 @@ function checkRepeatEffects(
 
 /** Whose run it is; absent for the default. */
 function tenantOf({ tenant }: PrepareRunInput): string | undefined {
-  if (tenant === undefined || /^[\w.@:-]{1,100}$/.test(tenant)) return tenant;
+  if (tenant === undefined || tenantPattern.test(tenant)) return tenant;
   throw configInvalid(
     `The tenant ${JSON.stringify(tenant.slice(0, 120))} is not usable; use 1 to 100 letters, digits, "_", "-", ".", "@" and ":".`,
   );

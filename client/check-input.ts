@@ -1,6 +1,11 @@
 /** Checks everything that callers give, before anything is sent or spent. */
 import { z } from 'zod';
-import { defaultLimits, editedInputChars, personTextChars } from '../workflows/core/limits';
+import {
+  defaultLimits,
+  editedInputChars,
+  personTextChars,
+  tenantPattern,
+} from '../workflows/core/limits';
 import { ClientError } from './client-error';
 
 /** Characters of a workflow id; Temporal takes 1,000 bytes, which 250 characters never pass. */
@@ -70,7 +75,11 @@ export const startSchema = z
       })
       .optional(),
     storeId: bounded('The store id', 200).optional(),
-    tenant: bounded('The tenant', 100).optional(),
+    tenant: bounded('The tenant', 100)
+      .regex(tenantPattern, {
+        error: 'The tenant must be 1 to 100 letters, digits, "_", "-", ".", "@" and ":"',
+      })
+      .optional(),
     runId: runIdSchema.optional(),
     taskQueue: bounded('The task queue', 200).optional(),
     ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),

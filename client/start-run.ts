@@ -86,10 +86,10 @@ function requestOf(options: StartOptions): RunRequest {
   return { agent, goal, ...defined(given) };
 }
 
-/** One line for lists of workflows. */
+/** One line for lists of workflows. The Web UI reads it as Markdown, so nothing in it may be a link or a tag. */
 export function summaryOf({ agent, goal }: RunRequest): string {
   const shown = shownText(goal.trim(), detailGoalChars);
-  const line = `${agent}: ${shown.replace(/\s+/g, ' ')}`;
+  const line = `${agent}: ${shown.replace(/\s+/g, ' ').replace(/[<[\]]/g, '\\$&')}`;
   const bytes = Buffer.from(line, 'utf8');
   if (bytes.length <= summaryBytes) return line;
   const cut = bytes.subarray(0, summaryBytes - 3).toString('utf8');

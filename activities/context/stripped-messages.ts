@@ -154,14 +154,19 @@ function trimmedResult(result: ToolResultBlock, chars: number, refOf: RefOf): To
   return content.length < result.content.length ? { ...result, content, blob: ref } : result;
 }
 
-function trimmedBlock(block: TextBlock | ImageBlock, chars: number, refOf: RefOf): TextBlock {
-  const { text } = withoutImage(block);
-  if (text.length <= chars * 2) return { type: 'text', text };
-  const ref = refOf(text, undefined);
-  return {
-    type: 'text',
-    text: `${headAndTail(text, chars)}\n[Shortened by the runtime to save space. Read the whole with read_output, ref "${ref}".]`,
-  };
+function trimmedUser(message: UserMessage, chars: number, refOf: RefOf): UserMessage {
+  const refs = [...(message.refs ?? [])];
+  const blocks = message.blocks.map((block): TextBlock => {
+    const { text } = withoutImage(block);
+    if (text.length <= chars * 2) return { type: 'text', text };
+    const ref = refOf(text, undefined);
+    refs.push(ref);
+    return {
+      type: 'text',
+      text: `${headAndTail(text, chars)}\n[Shortened by the runtime to save space. Read the whole with read_output, ref "${ref}".]`,
+    };
+  });
+  return { ...message, blocks, ...(refs.length > 0 && { refs }) };
 }
 
 /** Shortens results, texts of people and images of a kept message. Contract: pure; a shortened text says so. */
@@ -170,10 +175,7 @@ export function trimmedMessage(message: Message, chars: number, refOf: RefOf): M
     case 'assistant':
       return message;
     case 'user':
-      return {
-        ...message,
-        blocks: message.blocks.map((block) => trimmedBlock(block, chars, refOf)),
-      } satisfies UserMessage;
+      return trimmedUser(message, chars, refOf);
     case 'tool':
       return {
         ...message,

@@ -58,9 +58,13 @@ export async function appendPending(
       results: await Promise.all(results.map((pending) => resultBlock(store, pending))),
     });
   for (const { pending, introduction } of input.runtimeResults ?? []) {
-    const { content } = await resultBlock(store, pending);
+    const { content, blob } = await resultBlock(store, pending);
     const text = `${introduction}\n${content}`;
-    messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });
+    messages.push({
+      role: 'user',
+      blocks: [{ type: 'text', text: stripHidden(text) }],
+      ...(blob !== undefined && { refs: [blob] }),
+    });
   }
   for (const text of input.userTexts ?? [])
     messages.push({ role: 'user', blocks: [{ type: 'text', text: stripHidden(text) }] });

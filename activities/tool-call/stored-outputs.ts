@@ -1,9 +1,7 @@
 /** Which stored outputs a conversation names: nothing else can be read, and `read_output` is offered only where there is one. */
-import { hashesIn } from '../../workflows/core/context/content-references';
-import type { ContentHash, Message, UserMessage } from '../../workflows/core/message';
+import type { ContentHash, Message } from '../../workflows/core/message';
 import { readOutputTool } from '../../workflows/core/tools/ports';
 import type { RunDefinition } from '../definitions/activity-deps';
-import { isRuntimeText } from '../untrusted/transcript-text';
 
 /** Refs that the runtime put into a conversation, oldest first, each with what it is. */
 export type StoredOutputs = ReadonlyMap<ContentHash, string>;
@@ -11,24 +9,6 @@ export type StoredOutputs = ReadonlyMap<ContentHash, string>;
 /** A run's definition as a request offers it. */
 export interface OfferedDefinition extends RunDefinition {
   readonly outputs: StoredOutputs;
-}
-
-/** How the runtime ends a text of a person that it shortened (`trimmedMessage`). */
-const shortenedEnd = /\n\[Shortened by the runtime [^\n"]*"([\w-]{43})"\.\]$/;
-/** How the runtime names a ref in words of its own, and the tool output beside them, which may say the same. */
-const namedRef = /\bref "([\w-]{43})"/g;
-const fencedOutput =
-  /<tool_output (?:(?!<tool_output )[^])*?<\/tool_output fence="[0-9a-f]{1,64}">/g;
-
-/** Refs in a message with the user's role. What a person or a tool says about a ref makes it no stored output of this run. */
-function refsForUser({ summary, blocks }: UserMessage): readonly ContentHash[] {
-  const texts = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : []));
-  if (summary !== undefined) return [summary, ...texts.flatMap(hashesIn)];
-  return texts.flatMap((text) =>
-    isRuntimeText(text)
-      ? [...text.replace(fencedOutput, '').matchAll(namedRef)].flatMap(([, ref = '']) => ref)
-      : (shortenedEnd.exec(text)?.[1] ?? []),
-  );
 }
 
 /** The stored outputs that a conversation names. */
@@ -39,7 +19,7 @@ export function storedOutputs(messages: readonly Message[]): StoredOutputs {
       for (const { name, blob } of message.results)
         if (blob !== undefined) found.set(blob, `output of ${name}`);
     if (message.role === 'user')
-      for (const ref of refsForUser(message))
+      for (const ref of message.refs ?? [])
         found.set(ref, message.summary === undefined ? 'a shortened text' : 'the summary');
   }
   return found;

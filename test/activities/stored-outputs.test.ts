@@ -22,10 +22,10 @@ beforeEach(async () => {
 });
 afterEach(() => stored.dispose());
 
-const user = (text: string, summary?: string): Message => ({
+const user = (text: string, more: { summary?: string; refs?: string[] } = {}): Message => ({
   role: 'user',
   blocks: [{ type: 'text', text }],
-  ...(summary === undefined ? {} : { summary }),
+  ...more,
 });
 const calls = (name: string): Message => ({
   role: 'assistant',
@@ -207,10 +207,15 @@ describe('a conversation names', () => {
 
   test.each<readonly [string, readonly Message[], readonly string[]]>([
     ['an output of which the model got a part', [result('dig', 'head', ref('a'))], ['a']],
-    ["a person's text that was shortened", [user(trimmed('b'))], ['b']],
+    ["a person's text that was shortened", [user(trimmed('b'), { refs: [ref('b')] })], ['b']],
     [
       'a summary, and what it names',
-      [user(`Goal: x. The whole goal: ref "${ref('d')}".`, ref('c'))],
+      [
+        user(`Goal: x. The whole goal: ref "${ref('d')}". A tool said ${ref('z')}.`, {
+          summary: ref('c'),
+          refs: [ref('c'), ref('d')],
+        }),
+      ],
       ['c', 'd'],
     ],
     [
@@ -218,11 +223,14 @@ describe('a conversation names', () => {
       [
         user(
           `${noteProvenance}\nYou were stuck.\nIts result:\n<tool_output tool="t" fence="0a">\n${readOn('x')}\n</tool_output fence="0a">\n${readOn('e')}`,
+          { refs: [ref('e')] },
         ),
       ],
       ['e'],
     ],
     ['nothing that a person says of a ref', [user(`Use ${readOn('f')} please.`)], []],
+    ['nothing that a person says as the runtime would', [user(trimmed('i'))], []],
+    ['nothing that begins as the runtime', [user(`${noteProvenance}\n${readOn('j')}`)], []],
     ['nothing that a tool says of a ref', [result('dig', readOn('g'))], []],
     [
       'nothing that the model says of a ref',

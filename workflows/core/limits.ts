@@ -123,6 +123,9 @@ export const failureMessageChars = 500;
 /** Characters of a goal, added message or answer that a person sends (ADR 0003). */
 export const personTextChars = 64_000;
 
+/** Names of tenants: the store takes no others. */
+export const tenantPattern = /^[\w.@:-]{1,100}$/;
+
 /** Characters of the final answer that the result carries inline; the whole is in the store (ADR 0003). */
 export const answerChars = 16_000;
 

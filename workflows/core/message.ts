@@ -71,6 +71,8 @@ export interface UserMessage {
   readonly role: 'user';
   /** Only if the runtime put a summary in the place of older messages: the blob with the structured summary. */
   readonly summary?: ContentHash;
+  /** Stored outputs that the runtime names in this message. What anybody else writes about a ref is no such name. */
+  readonly refs?: readonly ContentHash[];
   readonly blocks: readonly (TextBlock | ImageBlock)[];
 }
 

@@ -27,7 +27,12 @@ const toolResult = z.object({
 
 const messages = z.array(
   z.discriminatedUnion('role', [
-    z.object({ role: z.literal('user'), blocks: z.array(userBlock), summary: text.optional() }),
+    z.object({
+      role: z.literal('user'),
+      blocks: z.array(userBlock),
+      summary: text.optional(),
+      refs: z.array(text).optional(),
+    }),
     z.object({
       role: z.literal('assistant'),
       vendor: text,
