@@ -1,4 +1,5 @@
 /** The sections of the scorecard, in the order in which they run. */
+import { scoreAttacks } from './attacks/score-attacks';
 import { scoreEffects } from './effects/score-effects';
 import { scoreLearning } from './learning/score-learning';
 import { readCallTraces } from './loops/call-trace';
@@ -57,6 +58,11 @@ export const sections: readonly ScorecardSection[] = [
     name: 'sanitise',
     about: 'secrets and injections through every sink: prompts, history, logs, store',
     score: () => scoreSanitize(),
+  },
+  {
+    name: 'attacks',
+    about: 'hostile models, tools, servers, vendors, callers, and rows, each in its own way',
+    score: () => scoreAttacks(),
   },
   {
     name: 'budget',

@@ -74,7 +74,7 @@ async function withWorker<Result>(
 
 /** Runs `work` in a world of its own; everything that it started has ended when this resolves. */
 export async function inProviderWorld<Result>(
-  partsFor: (vendors: Vendors) => WorkerParts,
+  partsFor: (vendors: Vendors) => WorkerParts | Promise<WorkerParts>,
   work: (world: ProviderWorld) => Promise<Result>,
   logger = createLogger('error'),
 ): Promise<Result> {
@@ -83,7 +83,7 @@ export async function inProviderWorld<Result>(
   const emulator = await VendorEmulator.start();
   try {
     const [closedPort = 0] = await findFreePorts(1);
-    const parts = partsFor({ emulator, closedPort });
+    const parts = await partsFor({ emulator, closedPort });
     const server = await startEmbeddedServer({
       logFile: path.join(folder, 'temporal.log'),
       untilExitOf: process.pid,

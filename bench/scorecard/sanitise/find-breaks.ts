@@ -30,14 +30,16 @@ function isTrustedHint(hint: unknown): boolean {
   );
 }
 
-function isErrorJson(line: string): boolean {
+/** Decides which hints of an error may be read as advice. */
+type HintRule = (hint: unknown) => boolean;
+
+function isErrorJson(line: string, isTrusted: HintRule): boolean {
   try {
     const value: unknown = JSON.parse(line);
     if (typeof value !== 'object' || value === null) return false;
     const { hint } = value as { hint?: unknown };
     return (
-      Object.keys(value).sort().join() === 'code,error,hint,message,recoverable' &&
-      isTrustedHint(hint)
+      Object.keys(value).sort().join() === 'code,error,hint,message,recoverable' && isTrusted(hint)
     );
   } catch {
     return false;
@@ -45,39 +47,46 @@ function isErrorJson(line: string): boolean {
 }
 
 /** What is wrong with a tool's result as the model reads it. */
-export function resultProblem(content: string): string | undefined {
+export function resultProblem(
+  content: string,
+  isTrusted: HintRule = isTrustedHint,
+): string | undefined {
   if (stripHidden(content) !== content) return 'holds hidden characters';
   if (!content.startsWith('{"error":true')) return fenceProblem(content);
   const lineEnd = content.indexOf('\n');
   const line = lineEnd < 0 ? content : content.slice(0, lineEnd);
-  if (!isErrorJson(line)) return 'is an error with more than the runtime said';
+  if (!isErrorJson(line, isTrusted)) return 'is an error with more than the runtime said';
   return lineEnd < 0 ? undefined : fenceProblem(content.slice(lineEnd + 1));
 }
 
 /** What is wrong with the runtime's note: whatever begins a line there speaks for the runtime. */
-export function noteProblem(note: string): string | undefined {
+export function noteProblem(note: string, isTrusted: HintRule = isTrustedHint): string | undefined {
   if (stripHidden(note) !== note) return 'holds hidden characters';
   const lines = note.split(/[\n\r\u2028\u2029\u0085\v\f]/);
   if (lines.filter((line) => line.startsWith(noteProvenance)).length !== 1)
     return 'speaks for the runtime more than once';
   const hints = lines.filter((line) => line.startsWith('Hint:'));
-  return hints.some((line) => !isTrustedHint(line.slice('Hint: '.length)))
+  return hints.some((line) => !isTrusted(line.slice('Hint: '.length)))
     ? 'holds a foreign hint'
     : undefined;
 }
 
-function userTextProblem(text: string): string | undefined {
+function userTextProblem(text: string, isTrusted: HintRule): string | undefined {
   const at = text.indexOf(noteProvenance);
-  if (text.startsWith('Result of tool ')) return resultProblem(text.slice(text.indexOf('\n') + 1));
-  if (at === 0) return noteProblem(text);
+  if (text.startsWith('Result of tool '))
+    return resultProblem(text.slice(text.indexOf('\n') + 1), isTrusted);
+  if (at === 0) return noteProblem(text, isTrusted);
   return stripHidden(text) === text ? undefined : 'holds hidden characters';
 }
 
 /** All breaks in one request. */
-export function requestProblems(request: RecordedRequest): readonly string[] {
+export function requestProblems(
+  request: RecordedRequest,
+  isTrusted: HintRule = isTrustedHint,
+): readonly string[] {
   return request.conversation.turns.flatMap((turn) => [
-    ...turn.toolResults.flatMap(({ content }) => resultProblem(content) ?? []),
-    ...(turn.role === 'user' ? [userTextProblem(turn.text)] : []).flatMap(
+    ...turn.toolResults.flatMap(({ content }) => resultProblem(content, isTrusted) ?? []),
+    ...(turn.role === 'user' ? [userTextProblem(turn.text, isTrusted)] : []).flatMap(
       (problem) => problem ?? [],
     ),
   ]);
