@@ -22,6 +22,8 @@ export interface HostileCall {
 
 /** Where an attack takes place. */
 export interface AttackGround {
+  /** Of the attack's agent, provider and run. */
+  readonly name: string;
   /** The run's workspace, empty at first. */
   readonly workspace: string;
   /** Outside the workspace: store, and files that are nobody's business. */
@@ -72,6 +74,8 @@ export interface RunAttack extends AttackName {
 
 /** An attack on something that needs no run. */
 export interface DirectAttack extends AttackName {
+  /** Agents of its own; a vendor of the ground's name is theirs. */
+  readonly agents?: (ground: AttackGround) => readonly AgentDefinition[];
   /** What got through; undefined where nothing did. */
   readonly attempt: (world: ProviderWorld, ground: AttackGround) => Promise<string | undefined>;
 }

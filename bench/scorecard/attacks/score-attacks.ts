@@ -19,6 +19,7 @@ import type { Attack, AttackGround, RunAttack } from './attack';
 import { commandAttacks } from './command-attacks';
 import { fileAttacks } from './file-attacks';
 import { injectionAttacks } from './injection-attacks';
+import { knowledgeAttacks } from './knowledge-attacks';
 import { watchLoop } from './loop-watch';
 import { mcpAttacks } from './mcp-attacks';
 import { messageAttacks } from './message-attacks';
@@ -32,6 +33,7 @@ export const attacks: readonly Attack[] = [
   ...commandAttacks,
   ...secretAttacks,
   ...injectionAttacks,
+  ...knowledgeAttacks,
   ...mcpAttacks,
   ...messageAttacks,
   ...storeAttacks,
@@ -58,14 +60,15 @@ const isRun = (attack: Attack): attack is RunAttack => 'harm' in attack;
 
 async function stageOf(attack: Attack, index: number, root: string): Promise<Stage> {
   const folder = path.join(root, `attack-${index}`);
-  const ground = { folder, workspace: path.join(folder, 'workspace') };
+  const name = `attack-${index}`;
+  const ground = { name, folder, workspace: path.join(folder, 'workspace') };
   await mkdir(ground.workspace, { recursive: true });
   if (isRun(attack)) await attack.prepare?.(ground);
-  return { attack, name: `attack-${index}`, ground };
+  return { attack, name, ground };
 }
 
 async function agentOf({ attack, name, ground }: Stage): Promise<readonly AgentDefinition[]> {
-  if (!isRun(attack)) return [];
+  if (!isRun(attack)) return attack.agents?.(ground) ?? [];
   const hostile = { provider: name, model };
   const healthy = { provider: 'healthy', model };
   return [
