@@ -6,15 +6,13 @@ import type { DirectAttack, RunAttack } from './attack';
 import { fenceProblem, found } from './attack';
 import { hostileModes, plantedKey } from './mcp-modes';
 
-const script = path.join(__dirname, `mcp-hostile-program${path.extname(__filename)}`);
-
-/** What Node needs to run the server's script, where it is not compiled. */
-const execArgv = path.extname(__filename) === '.ts' ? process.execArgv : [];
+/** Compiled, as the scorecard runs. */
+const script = path.join(__dirname, 'mcp-hostile-program.js');
 
 function serverOf(mode: string): McpOptions {
   return {
     name: 'hostile',
-    transport: { type: 'stdio', command: process.execPath, args: [...execArgv, script, mode] },
+    transport: { type: 'stdio', command: process.execPath, args: [script, mode] },
     callTimeoutMs: 5_000,
   };
 }
