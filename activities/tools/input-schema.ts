@@ -24,8 +24,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] =>
   Array.isArray(value);
 
-/** The schema that a local reference (`#`, `#/$defs/Name`, `#/definitions/Name`) points to. */
-function resolveReference(root: JsonObject, reference: string): JsonValue | undefined {
+/** The schema that a local reference (`#`, `#/$defs/Name`, `#/definitions/Name`) points to. Errors: `URIError`. */
+export function resolveReference(root: JsonObject, reference: string): JsonValue | undefined {
   const [start, ...steps] = reference.split('/');
   return steps.reduce<JsonValue | undefined>(
     (found, step) => {
@@ -247,5 +247,6 @@ function loosened({
  * Contract: never throws.
  */
 export function inputSchemaFromJson(schema: JsonObject): JsonObject {
-  return convert(mergeAlternatives(schema), (_construct, _path, _remedy, node) => loosened(node));
+  const merged = mergeAlternatives(withoutReferences(schema));
+  return convert(merged, (_construct, _path, _remedy, node) => loosened(node));
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { askUserSpec, completeTaskSpec } from '../../activities/tools/built-in-tools';
 import { defineTool } from '../../activities/tools/define-tool';
-import { toolsByName } from '../../activities/definitions/agent-catalog';
+import { toolsByName } from '../../activities/definitions/agent-tools';
 import type { Tool } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
 
@@ -11,7 +11,7 @@ const named = (name: string): Tool =>
 
 describe('toolsByName', () => {
   test('finds tools by name, in the order given', () => {
-    const registry = toolsByName([named('b'), named('a')]);
+    const { registry } = toolsByName([named('b'), named('a')]);
     expect([...registry.keys()]).toEqual(['b', 'a']);
     expect(registry.get('a')?.name).toBe('a');
     expect(registry.get('constructor')).toBeUndefined();
