@@ -203,9 +203,8 @@ class McpServerTools implements McpTools {
   #readSoon(client: Client): void {
     this.#refreshing ??= delay(firstPauseMs, undefined, { ref: false })
       .then(() => this.#read(client))
-      .catch((thrown: unknown) => {
-        warn(`MCP server "${this.name}" changed its tools: ${wordsOf(thrown)}`);
-      })
+      // The next session reads the list anew.
+      .catch(() => undefined)
       .finally(() => {
         void delay(refreshMs, undefined, { ref: false }).then(() => {
           this.#refreshing = undefined;
