@@ -120,8 +120,11 @@ async function resultOf(
   const isError = execution.type === 'error';
   const { content, blob, bytes, plain, whole } = await contentOf(place, execution);
   const findings = isError ? undefined : findingsOf(whole, execution.text, place.workspace);
+  const images = isError ? undefined : execution.images;
   return {
-    result: await place.store.putBlob(canonicalJson({ content, isError, ...defined({ blob }) })),
+    result: await place.store.putBlob(
+      canonicalJson({ content, isError, ...defined({ blob, images }) }),
+    ),
     preview: boundText(plain, previewChars),
     bytes,
     ...defined({ findings }),

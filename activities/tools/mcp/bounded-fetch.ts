@@ -143,7 +143,7 @@ export function boundedFetch({ headers, abort }: BoundedFetchOptions): FetchLike
     if (like.headers.get('content-type')?.startsWith('text/event-stream') === true) {
       if (requestId !== undefined) meter.expectAnswer();
       const stream = Readable.toWeb(Readable.from(repairedStream(bytes, requestId)));
-      return new Response(stream as NonNullable<Response['body']>, like);
+      return new Response(stream, like);
     }
     if (requestId === undefined) return response;
     like.headers.set('content-type', 'application/json');

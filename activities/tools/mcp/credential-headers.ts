@@ -56,10 +56,9 @@ export function credentialHeaders(
   given: HttpServer['headers'],
   remembered: RememberedHeaders,
 ): CredentialHeaders {
-  const give = typeof given === 'function' ? given : undefined;
   let current: Promise<HeaderSet> | undefined;
   const ask = (): Promise<HeaderSet> => {
-    const headers = give === undefined ? Promise.resolve({ ...given } as HeaderSet) : asked(give);
+    const headers = typeof given === 'function' ? asked(given) : Promise.resolve(given ?? {});
     current = headers.then((set) => {
       rememberSecretsOf(set);
       remembered.push(set);
@@ -74,6 +73,9 @@ export function credentialHeaders(
     });
     return current;
   };
+  /** Other headers than these: another call may have asked already. */
+  const renewed = (used: Promise<HeaderSet>): Promise<HeaderSet> =>
+    current === undefined || current === used ? ask() : current;
   const send = async (url: string | URL, init: RequestInit | undefined, set: HeaderSet) => {
     const headers = new Headers(init?.headers);
     for (const [name, value] of Object.entries(set)) headers.set(name, value);
@@ -83,10 +85,9 @@ export function credentialHeaders(
     fetch: async (url, init) => {
       const used = (current ??= ask());
       const response = await send(url, init, await used);
-      if (give === undefined || !isCredentialRefused(response)) return response;
+      if (typeof given !== 'function' || !isCredentialRefused(response)) return response;
       await response.body?.cancel();
-      // Another call may have asked already.
-      return send(url, init, await (current === used || current === undefined ? ask() : current));
+      return send(url, init, await renewed(used));
     },
   };
 }

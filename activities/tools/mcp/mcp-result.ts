@@ -1,5 +1,7 @@
 /** The result of an MCP call as the model reads it: whatever can be read of it, in any form (ADR 0043). */
 import type { JsonObject, JsonValue } from '../../../workflows/core/json';
+import type { ImageBlock } from '../../../workflows/core/message';
+import { isImageOf } from '../../providers/request/image-size';
 import { canonicalJson } from '../../stores/content-hash';
 import { isJsonObject } from '../input-schema';
 
@@ -13,10 +15,12 @@ export interface McpResult {
   readonly isUnreadable: boolean;
   /** Beside the text; undefined if there is none. */
   readonly structured: JsonValue | undefined;
+  /** Images that models take; the text names each in its place. */
+  readonly images: readonly ImageBlock[];
 }
 
 /** Bytes that base64 text encodes. */
-const bytesOf = (base64: string): number => Math.floor((base64.length * 3) / 4);
+const bytesOf = (base64: string): number => Buffer.byteLength(base64, 'base64');
 
 const textIn = (object: JsonObject, key: string): string | undefined => {
   const value = object[key];
@@ -36,6 +40,18 @@ function jsonOf(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const;
+/** Images of one result that the model sees; a request takes 20 large ones at most. */
+const maxImages = 10;
+
+/** The image in an item, whatever type the server gave it: its bytes say which it is. */
+function imageIn(item: JsonObject): ImageBlock | undefined {
+  const encoded = textIn(item, 'data') ?? textIn(item, 'blob') ?? '';
+  const data = encoded.replace(/^data:[\w/.+-]{1,100};base64,/, '');
+  const mediaType = imageTypes.find((type) => isImageOf({ mediaType: type, data }));
+  return mediaType && { type: 'image', mediaType, data };
 }
 
 function mediaText(kind: string, item: JsonObject): string | undefined {
@@ -66,21 +82,41 @@ function unknownItem(item: JsonObject): string | undefined {
     : `[content of the type ${textIn(item, 'type') ?? '?'}]\n${json}`;
 }
 
+/** An item of a type that the protocol names, in words. */
+function knownItem(item: JsonObject): string | undefined {
+  const type = textIn(item, 'type');
+  const uri = textIn(item, 'uri');
+  if (type === 'image' || type === 'audio') return mediaText(type, item);
+  if (type === 'resource') return resourceText(item['resource']);
+  return type === 'resource_link' && uri !== undefined
+    ? `[resource ${textIn(item, 'name') ?? uri}: ${uri}]`
+    : undefined;
+}
+
 /** One item in words; undefined if nothing of it can be read. */
 function itemText(item: unknown): string | undefined {
   if (typeof item === 'string') return item;
   if (typeof item === 'number' || typeof item === 'boolean') return String(item);
   if (Array.isArray(item)) return jsonOf(item);
-  if (!isJsonObject(item)) return undefined;
-  const text = textIn(item, 'text');
-  const type = textIn(item, 'type');
-  if (text !== undefined) return text;
-  if (type === 'image' || type === 'audio') return mediaText(type, item) ?? unknownItem(item);
-  if (type === 'resource') return resourceText(item['resource']) ?? unknownItem(item);
-  const uri = textIn(item, 'uri');
-  if (type === 'resource_link' && uri !== undefined)
-    return `[resource ${textIn(item, 'name') ?? uri}: ${uri}]`;
-  return unknownItem(item);
+  return isJsonObject(item)
+    ? (textIn(item, 'text') ?? knownItem(item) ?? unknownItem(item))
+    : undefined;
+}
+
+/** An item with an image that is shown, in words. */
+const shownImage = ({ mediaType, data }: ImageBlock): string =>
+  `[image ${mediaType}, ${bytesOf(data)} bytes: it follows this result]`;
+
+/** The images in the content that are shown. */
+function shownImages(items: readonly unknown[]): ReadonlyMap<unknown, ImageBlock> {
+  const found = items.flatMap((item): [unknown, ImageBlock][] => {
+    if (!isJsonObject(item)) return [];
+    const { type, resource } = item;
+    const holder = type === 'resource' && isJsonObject(resource) ? resource : item;
+    const image = type === 'image' || type === 'resource' ? imageIn(holder) : undefined;
+    return image === undefined ? [] : [[item, image]];
+  });
+  return new Map(found.slice(0, maxImages));
 }
 
 function canonical(value: unknown): string | undefined {
@@ -125,7 +161,12 @@ const saysYes: readonly unknown[] = [true, 'true', 1];
  * of which nothing can be read is unreadable.
  */
 export function readMcpResult(result: JsonObject): McpResult {
-  const texts = contentItems(result).map(itemText);
+  const items = contentItems(result);
+  const images = shownImages(items);
+  const texts = items.map((item) => {
+    const image = images.get(item);
+    return image === undefined ? itemText(item) : shownImage(image);
+  });
   const readable = texts.filter((text) => text !== undefined);
   const { structuredContent } = result;
   const structured = structuredContent ?? undefined;
@@ -140,5 +181,6 @@ export function readMcpResult(result: JsonObject): McpResult {
     isError: saysYes.includes(result['isError'] ?? result['is_error']),
     isUnreadable,
     structured,
+    images: [...images.values()],
   };
 }

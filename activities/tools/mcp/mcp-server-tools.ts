@@ -7,7 +7,7 @@ import { InfraException } from '../../lifecycle/infra-exception';
 import { UserError } from '../../lifecycle/user-error';
 import { maxFrameBytes } from './mcp-frame';
 import type { McpConnection } from './mcp-connection';
-import { mcpConnection, NotReached, wordsOf } from './mcp-connection';
+import { mcpConnection, wordsOf } from './mcp-connection';
 import { mcpDefinitions } from './mcp-definitions';
 import type { McpOptions, McpTools } from './mcp-options';
 import type { KnownDefinitions } from './mcp-tool';
@@ -92,7 +92,7 @@ class McpServerTools implements McpTools {
   /** All that were ever listed: runs that know one may still call it. */
   readonly #everListed = new Map<string, Tool>();
   readonly #stopped = new AbortController();
-  #refreshing: Promise<void> | undefined;
+  #isReading = false;
 
   constructor(options: McpOptions) {
     this.name = options.name;
@@ -201,15 +201,16 @@ class McpServerTools implements McpTools {
 
   /** A list that keeps changing is read once in a while. */
   #readSoon(client: Client): void {
-    this.#refreshing ??= delay(firstPauseMs, undefined, { ref: false })
-      .then(() => this.#read(client))
-      // The next session reads the list anew.
-      .catch(() => undefined)
-      .finally(() => {
-        void delay(refreshMs, undefined, { ref: false }).then(() => {
-          this.#refreshing = undefined;
-        });
-      });
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const read = async (): Promise<void> => {
+      await delay(firstPauseMs, undefined, { ref: false });
+      // A session that is gone: the next one reads the list anew.
+      await this.#read(client).catch(() => undefined);
+      await delay(refreshMs, undefined, { ref: false });
+      this.#isReading = false;
+    };
+    void read();
   }
 }
 

@@ -13,6 +13,7 @@ import {
   isJsonObject,
   withoutReferences,
 } from '../input-schema';
+import { OutputWithImages } from '../output-with-images';
 import { privilegedFinder } from '../privileged-parameters';
 import type { ParsedInput, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
@@ -76,16 +77,17 @@ async function execute(
   fitsPromise: (structured: unknown) => boolean,
   input: unknown,
   context: ToolContext,
-): Promise<string> {
+): Promise<string | OutputWithImages> {
   const result = await callMcpTool(call, isJsonObject(input) ? input : {}, context);
-  const { text, isError, isUnreadable, structured } = readMcpResult(result as JsonObject);
+  const { text, isError, isUnreadable, structured, images } = readMcpResult(result as JsonObject);
   const said = sanitizeText(text.slice(0, seenChars), { maxChars: 500 });
   if (isError && saysResultNotWritten(text)) throw callError(call, 'unreadable', said);
   if (isError)
     throw new ToolError(said || `${call.tool} failed without a message`, { output: text });
   if (isUnreadable)
     throw callError(call, 'unreadable', 'it is done, but its result is empty of text');
-  return fitsPromise(structured) ? text : `${text}\n${oddResult}`;
+  const output = fitsPromise(structured) ? text : `${text}\n${oddResult}`;
+  return images.length === 0 ? output : new OutputWithImages(output, images);
 }
 
 /** Makes a tool of its definition. */
