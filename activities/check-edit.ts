@@ -90,7 +90,7 @@ export async function checkEdit(
       ...callIdentity(tool, call),
       ...(await editedFileOf(tool, input, config.workspace)),
       ...(isInline ? { input } : { inputBlob: await store.putBlob(json) }),
-      approvalDigest: actionDigest(call),
+      approvalDigest: actionDigest(call, tool),
       ...defined({ editNotice: notice }),
     },
   };

@@ -25,6 +25,7 @@ import { reportsFailure } from './tool-call/reported-failure';
 import type { Store } from './stores/store';
 import { canonicalJson } from './stores/content-hash';
 import { actionDigest } from './tool-call/action-digest';
+import { changedDefinition } from './tool-call/changed-definition';
 import type { AttemptSigns } from './tool-call/ownership';
 import { lostOwnership, startingOwned } from './tool-call/ownership';
 import type { Execution, ExecutionPlace } from './tool-call/tool-execution';
@@ -119,8 +120,11 @@ async function resultOf(
   const isError = execution.type === 'error';
   const { content, blob, bytes, plain, whole } = await contentOf(place, execution);
   const findings = isError ? undefined : findingsOf(whole, execution.text, place.workspace);
+  const images = isError ? undefined : execution.images;
   return {
-    result: await place.store.putBlob(canonicalJson({ content, isError, ...defined({ blob }) })),
+    result: await place.store.putBlob(
+      canonicalJson({ content, isError, ...defined({ blob, images }) }),
+    ),
     preview: boundText(plain, previewChars),
     bytes,
     ...defined({ findings }),
@@ -294,6 +298,9 @@ async function runAttempt(
     const refused: Execution = { type: 'error', error };
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));
   }
+  const changed = await changedDefinition(store, tool, input, value);
+  if (changed !== undefined)
+    return resultOf(place, changed, resultIdentityOf(tool, value, changed));
   const record = await begin(deps, store, tool, input, { given: value, ran: checked.value });
   if (record?.type === 'finished') return outcomeIn(record);
   if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');

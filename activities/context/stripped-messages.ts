@@ -95,20 +95,25 @@ function isStrippable(result: ToolResultBlock, stripChars: number): boolean {
   return ownChars(result.content) > Math.max(stripChars, least, kept);
 }
 
-function strippedResult(
-  result: ToolResultBlock,
-  stripChars: number,
-  refOf: RefOf,
-): ToolResultBlock {
+function strippedResult(given: ToolResultBlock, stripChars: number, refOf: RefOf): ToolResultBlock {
+  const result = withoutResultImages(given);
   if (!isStrippable(result, stripChars)) return result;
   const ref = refOf(result.content, result.blob);
   return { ...result, content: strippedText(ownChars(result.content), ref), blob: ref };
 }
 
+const imageRemoved = ({ mediaType, data }: ImageBlock): string =>
+  `[The runtime removed an image to save space: ${mediaType}, ${data.length} bytes of base64.]`;
+
+function withoutResultImages(result: ToolResultBlock): ToolResultBlock {
+  const { images = [], ...rest } = result;
+  if (images.length === 0) return result;
+  return { ...rest, content: [rest.content, ...images.map(imageRemoved)].join('\n') };
+}
+
 function withoutImage(block: TextBlock | ImageBlock): TextBlock {
   if (block.type === 'text') return block;
-  const text = `[The runtime removed an image to save space: ${block.mediaType}, ${block.data.length} bytes of base64.]`;
-  return { type: 'text', text };
+  return { type: 'text', text: imageRemoved(block) };
 }
 
 /** Removes large results and images from one message. Contract: pure; a call keeps its one result. */
@@ -145,7 +150,8 @@ function headAndTail(text: string, chars: number): string {
   return `${wellFormedText(text.slice(0, head))}\n[… ${left} characters left out …]\n${wellFormedText(text.slice(text.length - (chars - head)))}`;
 }
 
-function trimmedResult(result: ToolResultBlock, chars: number, refOf: RefOf): ToolResultBlock {
+function trimmedResult(given: ToolResultBlock, chars: number, refOf: RefOf): ToolResultBlock {
+  const result = withoutResultImages(given);
   if (result.content.length <= chars * 2) return result;
   const ref = refOf(result.content, result.blob);
   const inside = fenced.exec(result.content)?.[1] ?? result.content;

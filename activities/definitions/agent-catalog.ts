@@ -8,6 +8,7 @@ import type { DecisionPolicy, ToolPolicy } from '../../workflows/core/tools/port
 import type { RouteConfig } from '../../workflows/core/failover/state';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { AgentDefinition, KnowledgeSource, RouteDefinition } from './agent';
+import { byName, liveTools, toolsByName } from './agent-tools';
 import { checkDecisionPolicy } from '../tools/check-decision-policy';
 import { checkAgentShape } from './check-definition';
 import { checkCompaction, checkLimits } from './check-limits';
@@ -20,48 +21,10 @@ import { checkBudget, checkPriced } from './check-budget';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import { defined } from '../../workflows/core/json';
 import { resolveRecovery } from './recovery-policy';
-import { askUserSpec, completeTaskSpec, reservedToolNames } from '../tools/built-in-tools';
+import { askUserSpec, completeTaskSpec } from '../tools/built-in-tools';
 import { readOutput } from '../tools/read-output';
 import type { Tool } from '../tools/tool';
 import { UserError } from '../lifecycle/user-error';
-import { checkToolName } from '../tools/define-tool';
-
-/** Tools that OpenAI accepts in one request; more get 400 (`array_above_max_length`). Two belong to the runtime. */
-const maxTools = 128 - reservedToolNames.length;
-
-/** Entries by name. Errors: `UserError` for a name that is given twice. */
-function byName<Named extends { readonly name: string }>(
-  what: string,
-  entries: readonly Named[],
-): ReadonlyMap<string, Named> {
-  const map = new Map<string, Named>();
-  for (const entry of entries) {
-    if (map.has(entry.name))
-      throw new UserError(`${what} "${entry.name}" is given twice; names must be unique.`);
-    map.set(entry.name, entry);
-  }
-  return map;
-}
-
-/**
- * An agent's tools by name.
- *
- * Errors: `UserError` for a duplicate or reserved name, a name that vendors refuse, or more tools than they accept.
- */
-export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
-  for (const { name } of tools) {
-    checkToolName(name);
-    if (reservedToolNames.includes(name))
-      throw new UserError(
-        `Tool name "${name}" belongs to the runtime; give your tool another name.`,
-      );
-  }
-  if (tools.length > maxTools)
-    throw new UserError(
-      `${tools.length} tools are more than the ${maxTools} that OpenAI accepts; give the agent fewer.`,
-    );
-  return byName('Tool', tools);
-}
 
 /** An agent with every default filled in. */
 export interface ResolvedAgent {
@@ -84,6 +47,8 @@ export interface ResolvedAgent {
   /** Instructions for the model. */
   readonly system: string;
   readonly tools: readonly ToolSpec[];
+  /** A tool that a run has, of an MCP server that does not list it now. */
+  readonly absentTool: (name: string) => Tool | undefined;
 }
 
 /** Agents and providers by name. */
@@ -100,9 +65,17 @@ const completionText: { readonly [Mode in Completion]: string } = {
   tool: 'Work by calling tools. When the task is done, call complete_task alone: only that ends the run. Call ask_user only for what you cannot find out yourself.',
 };
 
-function systemPrompt(definition: AgentDefinition, completion: Completion): string {
+function systemPrompt(
+  definition: AgentDefinition,
+  completion: Completion,
+  missing: readonly string[],
+): string {
   const parts = [definition.instructions.trim(), completionText[completion]];
   if (definition.tools.length > 0) parts.push(fenceExplanation);
+  if (missing.length > 0)
+    parts.push(
+      `Tools that are not available now: those of ${missing.join(', ')}. Work without them.`,
+    );
   return parts.join('\n\n');
 }
 
@@ -164,6 +137,46 @@ function resolveRoute(
   };
 }
 
+/** What an agent says of its tools, which changes when one of its MCP servers lists others. */
+type ToolsNow = Pick<
+  ResolvedAgent,
+  'policies' | 'registry' | 'system' | 'tools' | 'coreTools' | 'absentTool'
+>;
+
+/** Follows an agent's tools. Errors: as `toolsByName`, with the first reading. */
+function toolsNow(definition: AgentDefinition, completion: Completion): () => ToolsNow {
+  const live = liveTools(definition.tools);
+  const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
+  const warned = new Set<string>();
+  let known: { readonly of: readonly unknown[]; readonly now: ToolsNow } | undefined;
+  const read = (): ToolsNow => {
+    const missing = live.missing();
+    const given = live.now();
+    const of = [...given, ...missing];
+    if (known?.of.length === of.length && known.of.every((each, index) => each === of[index]))
+      return known.now;
+    const { registry, leftOut } = toolsByName(
+      definition.tools.length > 0 ? [...given, readOutput] : [],
+    );
+    for (const message of leftOut)
+      if (!warned.has(message)) process.emitWarning(message, 'HoldfastWarning');
+    for (const message of leftOut) warned.add(message);
+    const tools = [...registry.values()];
+    const now: ToolsNow = {
+      registry,
+      coreTools,
+      policies: tools.map(toolPolicy),
+      tools: [...tools, ...coreTools].map(toolSpec),
+      system: systemPrompt(definition, completion, missing),
+      absentTool: live.absent,
+    };
+    known = { of, now };
+    return now;
+  };
+  read();
+  return read;
+}
+
 function resolveAgent(definition: AgentDefinition, parts: CatalogParts): ResolvedAgent {
   checkAgentShape(definition);
   const { name, completion = 'text', approvals, questions } = definition;
@@ -175,15 +188,16 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
   const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
   const budget = definition.budget && checkBudget(where, definition.budget);
   checkPriced(where, budget, chain);
-  const tools = definition.tools.length > 0 ? [...definition.tools, readOutput] : [];
-  const coreTools = completion === 'tool' ? [completeTaskSpec(definition.output), askUserSpec] : [];
+  const now = toolsNow(definition, completion);
   const iterations =
     completion === 'tool' ? { maxIterations: defaultToolCompletionIterations } : {};
   return {
     name,
     completion,
     chain,
-    policies: tools.map(toolPolicy),
+    get policies() {
+      return now().policies;
+    },
     limits: checkLimits(where, {
       ...defaultLimits,
       ...iterations,
@@ -197,12 +211,19 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
       ...definition.compaction,
     }),
     recovery: resolveRecovery(where, definition.recovery),
-    registry: toolsByName(tools),
+    get registry() {
+      return now().registry;
+    },
     learns: definition.patterns !== 'off',
     knowledge: definition.knowledge ?? 'rules',
-    coreTools,
-    system: systemPrompt(definition, completion),
-    tools: [...tools, ...coreTools].map(toolSpec),
+    coreTools: now().coreTools,
+    get system() {
+      return now().system;
+    },
+    get tools() {
+      return now().tools;
+    },
+    absentTool: now().absentTool,
   };
 }
 

@@ -7,7 +7,7 @@ import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { PriceDefinition } from '../models/model-tables';
-import type { Tool } from '../tools/tool';
+import type { Tool, ToolSource } from '../tools/tool';
 
 /** One route of a chain, as people write it. */
 export interface RouteDefinition {
@@ -33,7 +33,8 @@ export interface AgentDefinition {
   readonly instructions: string;
   /** First is the primary; the others take over in this order. */
   readonly chain: readonly [RouteDefinition, ...RouteDefinition[]];
-  readonly tools: readonly Tool[];
+  /** A tool, or an MCP server with all of its tools as they come and go: what `connectMcp` returned. */
+  readonly tools: readonly (Tool | ToolSource)[];
   /** Default `text`. */
   readonly completion?: Completion;
   /** For completion `tool`: schema of `complete_task`'s `result`. */

@@ -57,7 +57,10 @@ const routeShape = z.strictObject({
 });
 
 const madeTool = z.custom(
-  (value) => typeof value === 'object' && value !== null && 'needsApproval' in value,
+  (value) =>
+    typeof value === 'object' &&
+    value !== null &&
+    ('needsApproval' in value || 'toolNamed' in value),
   'give what defineTool, defineSubagent, workspaceTools or connectMcp returned',
 );
 

@@ -42,9 +42,17 @@ function unknownCall({ name, input }: NamedCall): Pick<ProposedToolCall, 'finger
   return { fingerprint: shortHash(normalizeText(`${name} ${canonicalJson(input)}`)) };
 }
 
-/** Digest of the exact action: an approval is bound to it. */
-export function actionDigest({ toolCallId, name, input }: NamedCall): string {
-  return contentHash(toolCallId, '\n', name, '\n', canonicalJson(input));
+/**
+ * Digest of the exact action: an approval is bound to it. With the definition of a tool that may change while people decide: a
+ * server could give the same call another meaning (ADR 0043).
+ */
+export function actionDigest(
+  { toolCallId, name, input }: NamedCall,
+  tool: Pick<Tool, 'definitionDigest'> | undefined,
+): string {
+  const definition = tool?.definitionDigest?.();
+  const parts = [toolCallId, name, canonicalJson(input), ...(definition ? [definition] : [])];
+  return contentHash(parts.join('\n'));
 }
 
 /** The privileged parameters in use, each with the identity of tool, path and value. */
@@ -63,7 +71,7 @@ function privilegedUse(tool: Tool | undefined, call: NamedCall): PrivilegedUse |
     use: use(canonicalJson(rest.map(({ path, value }) => [path, value]))),
   };
   return {
-    digest: actionDigest(call),
+    digest: actionDigest(call, tool),
     parameters: rest.length === 0 ? parameters : [...parameters, more],
   };
 }

@@ -1,6 +1,6 @@
 /** How large a request is before it is sent: tokens, bytes, images. The vendor's own last count is the truth for what it covers. */
 import { createHash } from 'node:crypto';
-import type { AssistantMessage, Message, UserMessage } from '../../workflows/core/message';
+import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type {
   CountedContext,
   TextTokens,
@@ -11,7 +11,7 @@ import {
   noTextTokens,
   weighTextTokens,
 } from '../../workflows/core/context/token-factors';
-import { sendableImages } from '../providers/request/sendable-images';
+import { imagesOf, sendableImages } from '../providers/request/sendable-images';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';
 import { isNewerClaude } from '../models/model-traits';
@@ -181,7 +181,7 @@ function measureMessage(message: Message, wire: ProviderWire, model: string): Me
   const key = createHash('sha256').update(`${wire}/${model}:`).update(json).digest('base64');
   const known = remembered.get(key);
   if (known !== undefined) return known;
-  const images = message.role === 'user' ? message.blocks.filter(isImage) : [];
+  const images = imagesOf(message);
   const measured: MessagesMeasure = {
     text: addTextTokens(textOf(message), marks(messageOverhead)),
     imageTokens: images.reduce((sum, image) => sum + imageTokens(image, wire, model), 0),
@@ -198,12 +198,6 @@ function remember(key: string, measured: MessagesMeasure): void {
   const oldest = remembered.size >= rememberedCounts ? remembered.keys().next().value : undefined;
   if (oldest !== undefined) remembered.delete(oldest);
   remembered.set(key, measured);
-}
-
-type ImagePart = Extract<UserMessage['blocks'][number], { type: 'image' }>;
-
-function isImage(block: UserMessage['blocks'][number]): block is ImagePart {
-  return block.type === 'image';
 }
 
 function textOf(message: Message): TextTokens {

@@ -11,6 +11,15 @@ const storedResult = z.object({
   content: z.string(),
   isError: z.boolean(),
   blob: z.string().exactOptional(),
+  images: z
+    .array(
+      z.object({
+        type: z.literal('image'),
+        mediaType: z.enum(['image/png', 'image/jpeg', 'image/gif', 'image/webp']),
+        data: z.string(),
+      }),
+    )
+    .exactOptional(),
 });
 
 /** A result as the model reads it: first what a person changed in the call. */

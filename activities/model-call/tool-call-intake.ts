@@ -226,7 +226,7 @@ async function takeCall(
           ...defined({ privileged }),
           ...(await editedFileOf(tool, input, context.workspace)),
           ...(await carried(store, agent, raw.name, json, inlineRoomBytes)),
-          ...(needsApproval === true ? { approvalDigest: actionDigest(call) } : {}),
+          ...(needsApproval === true ? { approvalDigest: actionDigest(call, tool) } : {}),
         }
       : {
           ...(await storedForLearning(store, agent, json)),

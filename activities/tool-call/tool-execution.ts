@@ -5,6 +5,7 @@ import { Context } from '@temporalio/activity';
 import type { AgentError } from '../../workflows/core/failure';
 import { defined } from '../../workflows/core/json';
 import { recoveryInstructions } from '../../workflows/core/failure';
+import type { ImageBlock } from '../../workflows/core/message';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { unknownEffect } from '../../workflows/core/tools/unknown-outcome';
 import { interruption } from '../lifecycle/activity-lifecycle';
@@ -15,6 +16,7 @@ import type { Store } from '../stores/store';
 import { describeThrown } from './error-text';
 import type { StartWork } from './ownership';
 import { outputText } from './tool-output';
+import { OutputWithImages } from '../tools/output-with-images';
 import type { Tool, ToolContext } from '../tools/tool';
 import { ToolError } from '../tools/tool-error';
 
@@ -50,7 +52,11 @@ function mayHaveReachedServer(thrown: unknown): boolean {
 
 /** The result of one execution. */
 export type Execution =
-  | { readonly type: 'output'; readonly text: string }
+  | {
+      readonly type: 'output';
+      readonly text: string;
+      readonly images?: readonly ImageBlock[];
+    }
   | {
       readonly type: 'error';
       readonly error: AgentError;
@@ -239,7 +245,8 @@ export async function executeTool(
 ): Promise<Execution> {
   try {
     const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
-    return { type: 'output', text: outputText(output) };
+    if (!(output instanceof OutputWithImages)) return { type: 'output', text: outputText(output) };
+    return { type: 'output', text: outputText(output.text), images: output.images };
   } catch (caught) {
     if (place.stopped.aborted) throw interruption() ?? place.stopped.reason;
     const thrown = readable(caught);

@@ -17,7 +17,8 @@ export interface ToolsOfRun {
 
 /** This worker's code of a tool. */
 function codeOf({ agent }: ToolsOfRun, name: string): Tool | undefined {
-  return agent.registry.get(name) ?? agent.coreTools.find((tool) => tool.name === name);
+  const core = agent.coreTools.find((tool) => tool.name === name);
+  return agent.registry.get(name) ?? core ?? agent.absentTool(name);
 }
 
 /** Whether the model knows a tool of this name. */

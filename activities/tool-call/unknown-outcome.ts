@@ -61,7 +61,8 @@ async function repeatKeyed(
   failed: Failed,
   usedMs: number,
 ): Promise<Execution> {
-  if (failed.error.code === 'tool_timeout') return failed;
+  // A tool that says so itself has done what can be done.
+  if (['tool_timeout', 'outcome_unknown'].includes(failed.error.code)) return failed;
   const leftMs = Math.max(tool.timeoutMs - usedMs, minRepeatMs);
   const again = await executeTool(tool, value, place, leftMs);
   return again.type === 'error' && again.isOutcomeUnknown === true

@@ -24,8 +24,8 @@ export function isJsonObject(value: unknown): value is JsonObject {
 const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] =>
   Array.isArray(value);
 
-/** The schema that a local reference (`#`, `#/$defs/Name`, `#/definitions/Name`) points to. */
-function resolveReference(root: JsonObject, reference: string): JsonValue | undefined {
+/** The schema that a local reference (`#`, `#/$defs/Name`, `#/definitions/Name`) points to. Errors: `URIError`. */
+export function resolveReference(root: JsonObject, reference: string): JsonValue | undefined {
   const [start, ...steps] = reference.split('/');
   return steps.reduce<JsonValue | undefined>(
     (found, step) => {
@@ -181,10 +181,57 @@ export function inputSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
   return closeObjects(converted);
 }
 
+/** Types of zod whose values JSON does not have. */
+const unsayable: ReadonlySet<string> = new Set([
+  'bigint',
+  'custom',
+  'date',
+  'function',
+  'literal',
+  'map',
+  'nan',
+  'set',
+  'symbol',
+  'transform',
+  'undefined',
+  'void',
+]);
+
+/** A place in a JSON Schema as one in an input: `input.items[].when`. */
+function placeOf(path: readonly PropertyKey[]): string {
+  let place = 'input';
+  path.forEach((step, index) => {
+    const isName = path[index - 1] === 'properties';
+    if (isName) place += `.${String(step)}`;
+    else if (step === 'items' || step === 'prefixItems') place += '[]';
+    else if (step === 'additionalProperties') place += '.*';
+  });
+  return place;
+}
+
+/** Where a schema has what JSON Schema cannot say: `z.date() at input.when`. Empty if that cannot be told. */
+function unsayableParts(schema: z.ZodType): readonly string[] {
+  const found: string[] = [];
+  try {
+    z.toJSONSchema(schema, {
+      io: 'input',
+      unrepresentable: 'any',
+      override: ({ zodSchema, jsonSchema, path }) => {
+        const { type } = zodSchema._zod.def;
+        if (unsayable.has(type) && Object.keys(jsonSchema).length === 0)
+          found.push(`z.${type}() at ${placeOf(path)}`);
+      },
+    });
+  } catch {
+    // The first error says enough.
+  }
+  return [...new Set(found)];
+}
+
 /**
  * A zod schema as JSON Schema, as its author means it.
  *
- * Errors: `UserError` for what JSON Schema cannot say.
+ * Errors: `UserError` for what JSON Schema cannot say, with the place of each part.
  */
 export function plainSchemaFromZod(tool: string, schema: z.ZodType): JsonObject {
   let json: unknown;
@@ -193,7 +240,7 @@ export function plainSchemaFromZod(tool: string, schema: z.ZodType): JsonObject 
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new UserError(
-      `Tool "${tool}": its input schema cannot be described to a model: ${reason}. ` +
+      `Tool "${tool}": its input schema cannot be described to a model: ${[reason, ...unsayableParts(schema)].join('; ')}. ` +
         'Use JSON types in the input (z.string, z.number, z.boolean, z.array, z.object, z.enum) and convert in execute.',
       { cause: thrown },
     );
@@ -247,5 +294,6 @@ function loosened({
  * Contract: never throws.
  */
 export function inputSchemaFromJson(schema: JsonObject): JsonObject {
-  return convert(mergeAlternatives(schema), (_construct, _path, _remedy, node) => loosened(node));
+  const merged = mergeAlternatives(withoutReferences(schema));
+  return convert(merged, (_construct, _path, _remedy, node) => loosened(node));
 }

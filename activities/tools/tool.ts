@@ -136,8 +136,25 @@ export interface Tool {
   readonly hintFor: (error: unknown, input: unknown) => string | undefined;
   /** @internal */
   readonly execute: (input: unknown, context: ToolContext) => unknown;
+  /** Name of the MCP server that the tool is of. @internal */
+  readonly source?: string;
+  /** Of a tool whose definition can change while the worker runs: what approvals are bound to beside the call. @internal */
+  readonly definitionDigest?: () => string;
+  /** Reads that definition again, at its source. @internal */
+  readonly readDefinition?: () => Promise<void>;
   /** @internal */
   readonly probe:
     | ((idempotencyKey: string, input: unknown, context: ToolContext) => Promise<ProbeAnswer>)
     | undefined;
+}
+
+/** Tools that come and go while a worker runs: an MCP server's. */
+export interface ToolSource {
+  readonly name: string;
+  /** Those that it has now. */
+  readonly tools: readonly Tool[];
+  /** Why it has none, in words; undefined once it has listed them. */
+  readonly problem: string | undefined;
+  /** A tool by the name that a run has, even if it is not there now. @internal */
+  readonly toolNamed: (name: string) => Tool;
 }

@@ -43,13 +43,23 @@ export function rememberSecret(value: string | undefined): void {
 
 const secretName = /auth|key|token|secret|password|passwd|cookie|credential/i;
 
-/**
- * Remembers the values of headers or variables whose names say that they are secret, without a scheme such as `Bearer`. A path
- * only leads to one.
- */
-export function rememberSecretsOf(named: Readonly<Record<string, string | undefined>> = {}): void {
-  for (const [name, value = '/'] of Object.entries(named))
-    if (secretName.test(name) && !value.startsWith('/')) rememberSecret(value.split(' ').at(-1));
+type NamedValues = Readonly<Record<string, string | undefined>>;
+
+/** The values whose names say that they are secret, without a scheme such as `Bearer`. A path only leads to one. */
+function secretsIn(named: NamedValues): readonly string[] {
+  return Object.entries(named).flatMap(([name, value = '/']) =>
+    secretName.test(name) && !value.startsWith('/') ? [value.split(' ').at(-1) ?? ''] : [],
+  );
+}
+
+/** Remembers the secrets among headers or variables. */
+export function rememberSecretsOf(named: NamedValues = {}): void {
+  secretsIn(named).forEach(rememberSecret);
+}
+
+/** Forgets them: they have expired, and each costs time in every text. */
+export function forgetSecretsOf(named: NamedValues = {}): void {
+  for (const value of secretsIn(named)) known.delete(value);
 }
 
 /**

@@ -93,6 +93,71 @@ describe('defineTool: definitions', () => {
     expect(() => define(input)).toThrow(/"post"/);
   });
 
+  /** Case t2-toolschema-01, and what public reports name: each is refused by its place, when the tool is defined. */
+  test.each<[string, z.ZodType, string]>([
+    // triggerdotdev/trigger.dev#4944
+    ['a date', z.object({ at: z.date() }), 'z.date() at input.at'],
+    [
+      'a date in lists',
+      z.object({ r: z.object({ at: z.array(z.date()) }) }),
+      'z.date() at input.r.at[]',
+    ],
+    // colinhacks/zod#4508
+    [
+      'a transform',
+      z.object({ t: z.string().or(z.transform(String)) }),
+      'z.transform() at input.t',
+    ],
+    // anthropics/claude-agent-sdk-typescript#454
+    [
+      'a date in a record',
+      z.object({ r: z.record(z.string(), z.date()) }),
+      'z.date() at input.r.*',
+    ],
+    ['a map', z.object({ m: z.map(z.string(), z.number()) }), 'z.map() at input.m'],
+    ['a set', z.object({ s: z.set(z.string()).optional() }), 'z.set() at input.s'],
+    ['a bigint', z.object({ n: z.bigint().default(1n) }), 'z.bigint() at input.n'],
+    ['a class', z.object({ u: z.instanceof(URL) }), 'z.custom() at input.u'],
+    ['two of them', z.object({ a: z.date(), b: z.symbol() }), 'z.date() at input.a'],
+    ['a lazy date', z.object({ t: z.lazy(() => z.date()) }), 'z.date() at input.t'],
+  ])('names the place of %s, and the remedy', (_what, input, place) => {
+    expect(() => define(input)).toThrow(UserError);
+    expect(() => define(input)).toThrow(place);
+    expect(() => define(input)).toThrow(/^Tool "post": .*Use JSON types in the input/);
+  });
+
+  test.each<[string, z.ZodType, unknown, unknown]>([
+    [
+      'a codec of dates',
+      z.object({
+        at: z.codec(z.iso.datetime(), z.date(), {
+          decode: (text) => new Date(text),
+          encode: (date) => date.toISOString(),
+        }),
+      }),
+      { at: '2026-01-02T03:04:05Z' },
+      { at: 'soon' },
+    ],
+    ['a record', z.object({ r: z.record(z.string(), z.unknown()) }), { r: { a: 1 } }, { r: [] }],
+    [
+      'a discriminated union',
+      z.object({
+        r: z.discriminatedUnion('k', [
+          z.object({ k: z.literal('a'), n: z.number() }),
+          z.object({ k: z.literal('b') }),
+        ]),
+      }),
+      { r: { k: 'a', n: 1 } },
+      { r: { k: 'a' } },
+    ],
+    ['a transform at the end', z.object({ t: z.string().transform(Number) }), { t: '1' }, { t: 1 }],
+    ['coerced numbers', z.object({ n: z.coerce.number() }), { n: 1 }, { n: 'x' }],
+  ])('converts %s, and checks by the whole schema', (_what, input, good, bad) => {
+    const tool = define(input);
+    expect(tool.parse(good).ok).toBe(true);
+    expect(tool.parse(bad).ok).toBe(false);
+  });
+
   test('asks a person when the approval rule itself fails', () => {
     const tool = define(z.object({}), {
       approval: () => {

@@ -1,7 +1,8 @@
 /** What an MCP server lists, with the worst that it may say: nothing of it reaches a model as it is, and one tool costs no other. */
+import { Ajv } from 'ajv';
 import { mcpDefinitions } from '../../activities/tools/mcp/mcp-definitions';
 import { inputCheck } from '../../activities/tools/input-problems';
-import { hasReferences } from '../../activities/tools/input-schema';
+import { hasReferences, inputSchemaFromJson } from '../../activities/tools/input-schema';
 import { privilegedFinder } from '../../activities/tools/privileged-parameters';
 import type { JsonObject } from '../../workflows/core/json';
 
@@ -47,7 +48,9 @@ describe('leaves out one tool, says why, and keeps the others', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`) as object;
   test.each<[string, unknown, string]>([
     ['no object', 'look', 'it is no tool'],
-    ['no schema', { name: 'x' }, 'it is no tool'],
+    ['a schema of a text', aTool({ inputSchema: { type: 'string' } }), 'not one of an object'],
+    ['a schema that is a list', aTool({ inputSchema: [] }), 'no JSON object'],
+    ['a name that comes twice', aTool({ name: 'a' }), 'another one of this name'],
     ['a number for a name', aTool({ name: 7 }), 'it is no tool'],
     ['no name', aTool({ name: '' }), '0 characters'],
     ['a long name', aTool({ name: 'n'.repeat(129) }), '129 characters'],
@@ -56,7 +59,7 @@ describe('leaves out one tool, says why, and keeps the others', () => {
     ['a deep schema', aTool({ inputSchema: { type: 'object', ...deep } }), 'nested too deeply'],
   ])('%s', (_what, listed, why) => {
     const { definitions, dropped } = mcpDefinitions('evil', [aTool({ name: 'a' }), listed]);
-    expect(definitions.map(({ tool }) => tool.name)).toEqual(['a']);
+    expect(definitions.map(({ name }) => name)).toEqual(['a']);
     expect(dropped).toEqual([expect.stringContaining(why)]);
     expect(dropped[0]).toMatch(/^MCP server "evil": tool ".{0,64}" is left out: /);
   });
@@ -163,5 +166,75 @@ describe('a schema cannot stop the worker', () => {
   ])('finds a privileged parameter below %s', (_what, schema, path) => {
     const found = privilegedFinder(schema)({ admin: true }).map((each) => each.path);
     expect(found).toEqual([path]);
+  });
+});
+
+/** Schemas that are not by the book, each named with its report. The vendors refuse a whole request for one of them. */
+describe('a schema that can be read as one of an object is one', () => {
+  const aString = { type: 'string' };
+  test.each<[string, unknown, readonly string[]]>([
+    // anthropics/claude-code#88049
+    [
+      'anyOf',
+      { anyOf: [{ properties: { a: aString } }, { properties: { b: aString } }] },
+      ['a', 'b'],
+    ],
+    [
+      'anyOf of references',
+      {
+        anyOf: [{ $ref: '#/$defs/A' }, { $ref: '#/$defs/B' }],
+        $defs: {
+          A: { type: 'object', properties: { a: aString } },
+          B: { type: 'object', properties: { b: aString } },
+        },
+      },
+      ['a', 'b'],
+    ],
+    ['nothing', {}, []], // zereight/gitlab-mcp#286
+    ['no schema', undefined, []],
+    ['null', null, []],
+    ['true', true, []],
+    // Piotr1215/mcp-obsidian#17
+    ['no type', { properties: { path: aString } }, ['path']],
+    [
+      'a reference',
+      { $ref: '#/$defs/X', $defs: { X: { type: 'object', properties: { x: aString } } } },
+      ['x'],
+    ],
+    ['a reference that leads nowhere', { properties: { x: { $ref: '#/$defs/X' } } }, ['x']],
+    ['a reference to elsewhere', { properties: { x: { $ref: 'https://example.com/x' } } }, ['x']],
+    ['required of null', { type: 'object', properties: { x: aString }, required: null }, ['x']],
+    ['a property without a schema', { properties: { x: null, y: 'string' } }, ['x', 'y']],
+    ['a type that does not exist', { properties: { x: { type: 'any' } } }, ['x']],
+    ['a type of null', { properties: { x: { type: null, enum: [] } } }, ['x']],
+    ['types', { type: ['object', 'null'], properties: { x: aString } }, ['x']],
+    ['a pattern that is none', { properties: { x: { type: 'string', pattern: '((' } } }, ['x']],
+    // Draft 4, where the keyword is a flag
+    [
+      'a bound that is a flag',
+      { properties: { x: { type: 'number', minimum: 0, exclusiveMinimum: true } } },
+      ['x'],
+    ],
+  ])('%s', (_what, inputSchema, names) => {
+    const { definitions, dropped } = mcpDefinitions('pay', [aTool({ inputSchema })]);
+    expect(dropped).toEqual([]);
+    const shown = inputSchemaFromJson(definitions[0]?.shownSchema ?? {});
+    expect(Object.keys(shown['properties'] ?? {})).toEqual(names);
+    expect(shown).toMatchObject({ type: 'object' });
+    // By the book: the vendors check it so.
+    expect(new Ajv({ strict: false, logger: false }).validateSchema(shown)).toBe(true);
+    expect(JSON.stringify(shown)).not.toContain('$ref');
+    expect(inputCheck(definitions[0]?.schema ?? {})({})).toEqual([]);
+  });
+
+  test.each([
+    ['no type', { properties: { id: { type: 'string' } } }],
+    ['a reference that leads nowhere', { type: 'object', properties: { id: { $ref: '#/x' } } }],
+    ['a pattern that JavaScript cannot compile', { properties: { id: { pattern: '(?P<x>a)' } } }],
+    ['a place for null', { type: 'object', properties: { id: null } }], // ThinkInAIXYZ/deepchat#2075
+    ['a text', 'string'],
+  ])('an output schema with %s costs nothing', (_what, outputSchema) => {
+    const { definitions, dropped } = mcpDefinitions('pay', [aTool({ outputSchema })]);
+    expect([definitions.length, dropped]).toEqual([1, []]);
   });
 });

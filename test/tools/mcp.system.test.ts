@@ -8,7 +8,7 @@ import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { connectMcp } from '../../activities/tools/mcp/connect-mcp';
 import type { McpTools } from '../../activities/tools/mcp/connect-mcp';
 import { mcpToolNames } from '../../activities/tools/mcp/mcp-tool-names';
-import { toolsByName } from '../../activities/definitions/agent-catalog';
+import { toolsByName } from '../../activities/definitions/agent-tools';
 import type { Tool, ToolContext } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
 import { callTool, toolContext, toolErrorOf } from './tool-context';
@@ -30,14 +30,19 @@ const call = (name: string, input: unknown = {}, context: ToolContext = toolCont
 describe('over stdio', () => {
   beforeAll(async () => {
     process.env['HOLDFAST_TEST_TOKEN'] = 'worker-secret';
-    mcp = await connectMcp({ name: 'fix', transport: stdio, callTimeoutMs: 3_000 });
+    mcp = await connectMcp({
+      name: 'fix',
+      transport: stdio,
+      callTimeoutMs: 3_000,
+      trustHints: true,
+    });
   });
   afterAll(async () => {
     delete process.env['HOLDFAST_TEST_TOKEN'];
     await mcp.close();
   });
 
-  test('reads all pages of tools, names them for vendors, takes effects from the hints', () => {
+  test('reads all pages of tools, names them for vendors, takes effects from hints that are trusted', () => {
     const rows = mcp.tools.map(({ name, effect }) => `${name} ${effect}`);
     expect(rows).toEqual(
       expect.arrayContaining([
@@ -48,7 +53,7 @@ describe('over stdio', () => {
       ]),
     );
     expect(rows.filter((row) => row.startsWith('fix_odd_name__'))).toHaveLength(2);
-    expect(toolsByName(mcp.tools).size).toBe(13);
+    expect(toolsByName(mcp.tools).registry.size).toBe(13);
     expect(named(mcp, 'fix_put').description).toBe('Tool put of the MCP server fix.');
   });
 
@@ -155,9 +160,10 @@ describe('over streamable HTTP', () => {
       await start(port);
       expect(await call('web_either', { id: 'x' })).toBe('id');
       await stop();
-      await expect(call('web_add', { a: 1, b: 2 })).rejects.toMatchObject({
-        failure: { code: 'tool_infrastructure' },
-      });
+      const error = await toolErrorOf(call('web_add', { a: 1, b: 2 }));
+      expect(error.message).toMatch(
+        /add was not called: MCP server "web" cannot be reached: .*ECONNREFUSED/,
+      );
     } finally {
       await mcp.close();
       server.kill('SIGKILL');
@@ -169,11 +175,12 @@ describe('over streamable HTTP', () => {
     const url = `http://127.0.0.1:${port}/mcp?api_key=supersecret1`;
     const refused = connectMcp({
       name: 'web',
+      required: true,
       transport: { type: 'http', url, headers: { authorization: 'Bearer wrong' } },
     });
     await expect(refused).rejects.toBeInstanceOf(InfraException);
     await stop();
-    const gone = connectMcp({ name: 'web', transport: { type: 'http', url } });
+    const gone = connectMcp({ name: 'web', required: true, transport: { type: 'http', url } });
     await expect(gone).rejects.toThrow(/MCP server "web"/);
     await expect(gone).rejects.not.toThrow(/supersecret1/);
   });
@@ -187,6 +194,10 @@ describe('bad definitions', () => {
       { name: 'a', transport: { type: 'sse', url: 'http://127.0.0.1:1/sse' } } as never,
     ],
     ['a URL that is none', { name: 'a', transport: { type: 'http', url: 'nowhere' } }],
+    [
+      'an effect that a server cannot have',
+      { name: 'a', transport: stdio, effects: { add: 'reconcilable' } } as never,
+    ],
   ])('refuses %s', async (_what, options) => {
     await expect(connectMcp(options)).rejects.toBeInstanceOf(UserError);
   });
@@ -194,6 +205,7 @@ describe('bad definitions', () => {
   test('names a program that does not exist', async () => {
     const options = {
       name: 'a',
+      required: true,
       transport: { type: 'stdio' as const, command: 'no-such-program' },
     };
     await expect(connectMcp(options)).rejects.toMatchObject({

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { askUserSpec, completeTaskSpec } from '../../activities/tools/built-in-tools';
 import { defineTool } from '../../activities/tools/define-tool';
-import { toolsByName } from '../../activities/definitions/agent-catalog';
+import { toolsByName } from '../../activities/definitions/agent-tools';
 import type { Tool } from '../../activities/tools/tool';
 import { UserError } from '../../activities/lifecycle/user-error';
 
@@ -11,7 +11,7 @@ const named = (name: string): Tool =>
 
 describe('toolsByName', () => {
   test('finds tools by name, in the order given', () => {
-    const registry = toolsByName([named('b'), named('a')]);
+    const { registry } = toolsByName([named('b'), named('a')]);
     expect([...registry.keys()]).toEqual(['b', 'a']);
     expect(registry.get('a')?.name).toBe('a');
     expect(registry.get('constructor')).toBeUndefined();
@@ -32,6 +32,58 @@ describe('toolsByName', () => {
   test('refuses more tools than vendors accept', () => {
     const many = Array.from({ length: 127 }, (_, index) => named(`tool_${index}`));
     expect(() => toolsByName(many)).toThrow(/127 tools/);
+  });
+});
+
+describe('the tools of MCP servers', () => {
+  const of = (source: string, name: string): Tool => ({ ...named(name), source });
+  const kept = (tools: readonly Tool[]): readonly string[] => [
+    ...toolsByName(tools).registry.keys(),
+  ];
+
+  test.each<[string, readonly Tool[], readonly string[]]>([
+    [
+      'take no name of the author',
+      [of('read', 'read_file'), named('read_file'), of('read', 'read_me')],
+      ['read_file', 'read_me'],
+    ],
+    [
+      'take no name that looks like one',
+      [named('read_file'), of('Read', 'Read_FiIe')],
+      ['read_file'],
+    ],
+    [
+      'nor with other lines',
+      [named('run_command'), of('run-command', 'run-command')],
+      ['run_command'],
+    ],
+    ['take no name of the runtime', [of('complete', 'complete_task'), of('ask', 'ask_user')], []],
+    [
+      'take no name of another server, whoever comes first',
+      [of('a', 'a_b_pay'), of('a_b', 'a_b_pay'), of('a', 'a_c')],
+      ['a_b_pay', 'a_c'],
+    ],
+    ['come once', [of('a', 'a_x'), of('a', 'a_x')], ['a_x']],
+  ])('%s', (_what, tools, names) => {
+    expect(kept(tools)).toEqual(names);
+    const { registry, leftOut } = toolsByName(tools);
+    expect(registry.size + leftOut.length).toBe(tools.length);
+  });
+
+  test('the shared name is the longer server’s, in any order', () => {
+    const tools = [of('a', 'a_b_pay'), of('a_b', 'a_b_pay')];
+    for (const order of [tools, [...tools].reverse()])
+      expect(toolsByName(order).registry.get('a_b_pay')?.source).toBe('a_b');
+  });
+
+  test('too many of one server leave room for the others, and stop nothing', () => {
+    const many = Array.from({ length: 500 }, (_, index) => of('big', `big_${index}`));
+    const few = Array.from({ length: 5 }, (_, index) => of('small', `small_${index}`));
+    const { registry, leftOut } = toolsByName([named('own'), ...many, ...few]);
+    expect(registry.size).toBe(126);
+    expect([...registry.keys()].filter((name) => name.startsWith('small_'))).toHaveLength(5);
+    expect(leftOut).toHaveLength(506 - 126);
+    expect(leftOut[0]).toMatch(/^MCP server "big": tool "big_\d+" is left out: /);
   });
 });
 

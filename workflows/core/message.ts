@@ -19,7 +19,7 @@ export interface TextBlock {
   readonly text: string;
 }
 
-/** An image that the user gave, as base64 without a data-URL prefix. */
+/** An image that the user or a tool gave, as base64 without a data-URL prefix. */
 export interface ImageBlock {
   readonly type: 'image';
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
@@ -64,6 +64,8 @@ export interface ToolResultBlock {
   readonly isError: boolean;
   /** The whole output, where `content` is only its head and tail. */
   readonly blob?: ContentHash;
+  /** Images that the tool gave. No vendor takes them in every result, so they follow the results. */
+  readonly images?: readonly ImageBlock[];
 }
 
 /** A message by the user or the runtime. */

@@ -1,5 +1,10 @@
 /** Replaces images for which the vendor would refuse the whole request with a text that says so. */
-import type { ImageBlock, Message, UserMessage } from '../../../workflows/core/message';
+import type {
+  ImageBlock,
+  Message,
+  ToolResultBlock,
+  UserMessage,
+} from '../../../workflows/core/message';
 import type { ImageSize } from './image-size';
 import { imageSizeOf, isImageOf } from './image-size';
 import type { RequestLimits } from './request-limits';
@@ -38,7 +43,9 @@ export function sendableImages(
   return problems.size === 0 ? messages : messages.map((message) => withNotices(message, problems));
 }
 
-function imagesOf(message: Message): readonly ImageBlock[] {
+/** The images in a message, those of tool results included. */
+export function imagesOf(message: Message): readonly ImageBlock[] {
+  if (message.role === 'tool') return message.results.flatMap(({ images = [] }) => images);
   if (message.role !== 'user') return [];
   return message.blocks.flatMap((block) => (block.type === 'image' ? [block] : []));
 }
@@ -70,15 +77,36 @@ function excessImages(
   return images.slice(0, Math.ceil(excess / imagesAtOnce) * imagesAtOnce);
 }
 
+const noticeOf = ({ mediaType }: ImageBlock, problem: string): string =>
+  `[The runtime left an image out here (${mediaType}): ${problem}.]`;
+
+/** A result without the images that cannot be sent, and with why. */
+function resultWithNotices(
+  result: ToolResultBlock,
+  problems: ReadonlyMap<ImageBlock, string>,
+): ToolResultBlock {
+  const { images = [], content, ...rest } = result;
+  const notices = images.flatMap((image) => {
+    const problem = problems.get(image);
+    return problem === undefined ? [] : [noticeOf(image, problem)];
+  });
+  if (notices.length === 0) return result;
+  const kept = images.filter((image) => !problems.has(image));
+  return { ...rest, content: [content, ...notices].join('\n'), images: kept };
+}
+
 function withNotices(message: Message, problems: ReadonlyMap<ImageBlock, string>): Message {
+  if (message.role === 'tool') {
+    const results = message.results.map((result) => resultWithNotices(result, problems));
+    return results.every((result, index) => result === message.results[index])
+      ? message
+      : { ...message, results };
+  }
   if (message.role !== 'user') return message;
   const blocks = message.blocks.map((block): UserMessage['blocks'][number] => {
     const problem = block.type === 'image' ? problems.get(block) : undefined;
     if (block.type === 'text' || problem === undefined) return block;
-    return {
-      type: 'text',
-      text: `[The runtime left an image out here (${block.mediaType}): ${problem}.]`,
-    };
+    return { type: 'text', text: noticeOf(block, problem) };
   });
   return blocks.every((block, index) => block === message.blocks[index])
     ? message

@@ -5,9 +5,11 @@ import type { Message } from '../../../workflows/core/message';
 const text = z.string();
 const fields = z.record(text, z.unknown());
 
+const image = z.object({ type: z.literal('image'), mediaType: text, data: text });
+
 const userBlock = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text'), text }),
-  z.object({ type: z.literal('image'), mediaType: text, data: text }),
+  image,
 ]);
 
 const assistantBlock = z.discriminatedUnion('type', [
@@ -23,6 +25,7 @@ const toolResult = z.object({
   content: text,
   isError: z.boolean(),
   blob: text.optional(),
+  images: z.array(image).optional(),
 });
 
 const messages = z.array(

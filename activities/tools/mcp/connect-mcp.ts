@@ -2,11 +2,12 @@
 import type { McpOptions, McpTools } from './mcp-options';
 
 /**
- * Connects to an MCP server and makes tools of its current tools; later changes of its list are ignored.
+ * Connects to an MCP server and makes tools of its tools.
  *
- * Contract: definitions are sanitized and bounded; a tool that cannot be used is left out. The next call starts or reconnects a server that crashed. The caller closes.
- * Errors: `UserError` for a server name or URL that cannot be used; `InfraException` `tool_infrastructure` if the server cannot
- * be reached or does not list its tools.
+ * Contract: definitions are sanitized and bounded; a tool that cannot be used is left out. A server that is not there, hangs or
+ * fails stops nothing: `problem` and a warning of the process say why it has no tools, and they come when it answers, for runs that
+ * start then. A call starts or reconnects a server that is gone. The caller closes.
+ * Errors: `UserError` for options that cannot be used; `InfraException` `tool_infrastructure` if a `required` server is not there.
  */
 export async function connectMcp(options: McpOptions): Promise<McpTools> {
   const { mcpServerTools } = await import('./mcp-server-tools.ts');

@@ -1,79 +1,180 @@
-/** One connection to an MCP server: connects when needed, and reconnects after the server is gone. */
+/** The connection to an MCP server: connects when needed, and anew after the server is gone. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { InfraException } from '../../lifecycle/infra-exception';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { packageVersion } from '../../lifecycle/package-version';
-import type { HttpServer, StdioServer } from './mcp-options';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import { sanitizeText } from '../../untrusted/sanitizer';
+import { boundedFetch } from './bounded-fetch';
+import type { RememberedHeaders } from './credential-headers';
+import { credentialHeaders } from './credential-headers';
+import type { HttpServer, McpOptions, StdioServer } from './mcp-options';
+import { StdioTransport } from './stdio-transport';
 
 /** Milliseconds to connect and to list the tools. */
 const connectTimeoutMs = 30_000;
+/** Characters of a server's words that are cleaned, from their end. */
+const seenChars = 8_192;
+/** Characters of them that an error says. */
+const saidChars = 600;
 
-/** Provides a connected client. */
+const messageIn = (thrown: unknown): string =>
+  typeof thrown === 'object' && thrown !== null && 'message' in thrown
+    ? String(thrown.message)
+    : String(thrown);
+
+/** A server's words, or an error's, for an error: with the cause, which alone says why a `fetch failed`. */
+export function wordsOf(thrown: unknown): string {
+  const cause: unknown =
+    typeof thrown === 'object' && thrown !== null && 'cause' in thrown ? thrown.cause : undefined;
+  const texts = cause === undefined ? [thrown] : [thrown, cause];
+  const text = texts.map(messageIn).join(': ');
+  return sanitizeText(text.slice(-seenChars), { maxChars: saidChars });
+}
+
+/** The server cannot be reached, so no call was made. */
+export class NotReached extends Error {
+  override readonly name = 'NotReached';
+}
+
+/** One connection, from `initialize` to its end. */
+export interface McpSession {
+  readonly client: Client;
+  /** Why it ended, in words and sanitized; undefined while it lasts. */
+  ending(): string | undefined;
+  /** The server sent what none may send, and was cut off. */
+  isCutOff(): boolean;
+  /** Runs a call. A session that is left is closed after the last of them. */
+  use<Result>(call: () => Promise<Result>): Promise<Result>;
+  /** Takes no further call: the next one gets a new session. */
+  leave(): void;
+}
+
+/** Provides sessions. */
 export interface McpConnection {
-  /** The client that is connected, or a new one. Once it is closed, the next call reconnects. */
-  client(): Promise<Client>;
+  /** The session that lasts, or a new one. Errors: `NotReached`. */
+  session(): Promise<McpSession>;
   close(): Promise<void>;
 }
 
-function transportTo(server: StdioServer | HttpServer): Transport {
-  rememberSecretsOf(server.type === 'stdio' ? server.env : server.headers);
-  if (server.type === 'stdio') {
-    return new StdioClientTransport({
-      command: server.command,
-      args: [...(server.args ?? [])],
-      stderr: 'ignore',
-      ...(server.env && { env: { ...server.env } }),
-      ...(server.cwd !== undefined && { cwd: server.cwd }),
-    });
-  }
-  return new StreamableHTTPClientTransport(new URL(server.url), {
-    requestInit: { headers: { ...server.headers } },
-  });
+/** What happens in a session. */
+export interface SessionEvents {
+  /** Called with each new session, before any call; it fails if this fails. */
+  readonly onSession: (client: Client) => Promise<void>;
+  /** The server says that its list of tools has changed. */
+  readonly onListChanged: (client: Client) => void;
 }
 
-function notReached(name: string, thrown: unknown): InfraException {
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  return new InfraException(
-    {
-      code: 'tool_infrastructure',
-      message: `MCP server "${name}" cannot be reached: ${sanitizeText(reason, { maxChars: 300 })}. Check its command or URL on the worker's machine.`,
+interface Line {
+  readonly transport: Transport;
+  /** What it sent that none may send. */
+  readonly problem: () => string | undefined;
+  /** How it ended, with its own words. */
+  readonly ending: () => string | undefined;
+}
+
+function stdioLine(server: StdioServer): Line {
+  rememberSecretsOf(server.env);
+  const transport = new StdioTransport(server);
+  return { transport, problem: () => transport.problem, ending: () => transport.ending };
+}
+
+function httpLine(server: HttpServer, remembered: RememberedHeaders): Line {
+  let problem: string | undefined;
+  const headers = credentialHeaders(server.headers, remembered);
+  const abort = (why: string): void => {
+    problem ??= why;
+    void transport.close();
+  };
+  const transport = new StreamableHTTPClientTransport(new URL(server.url), {
+    fetch: boundedFetch({ headers, abort }),
+  });
+  return { transport, problem: () => problem, ending: () => problem };
+}
+
+function sessionOf(client: Client, line: Line, forget: () => void): McpSession {
+  let [calls, isLeft, isClosed] = [0, false, false];
+  const closeIfUnused = (): void => {
+    if (isLeft && calls === 0) void client.close().catch(() => undefined);
+  };
+  client.onclose = () => {
+    isClosed = true;
+    forget();
+  };
+  return {
+    client,
+    ending: () => {
+      const why = line.ending();
+      if (why !== undefined) return wordsOf(why);
+      return isClosed ? 'the connection was closed' : undefined;
     },
-    { cause: thrown },
-  );
+    isCutOff: () => line.problem() !== undefined,
+    use: async (call) => {
+      calls += 1;
+      try {
+        return await call();
+      } finally {
+        calls -= 1;
+        closeIfUnused();
+      }
+    },
+    leave: () => {
+      isLeft = true;
+      forget();
+      closeIfUnused();
+    },
+  };
 }
 
 /**
- * Makes a connection that connects at the first call of `client`.
+ * Makes a connection that connects at the first call of `session`.
  *
- * Errors: `client` rejects with `InfraException` `tool_infrastructure` if the server cannot be started or reached.
+ * Errors: `session` rejects with `NotReached` if the server cannot be started or reached, or `onSession` fails.
  */
-export function mcpConnection(name: string, server: StdioServer | HttpServer): McpConnection {
-  let current: Promise<Client> | undefined;
-  const connect = (): Promise<Client> => {
+export function mcpConnection(
+  { name, transport: server }: Pick<McpOptions, 'name' | 'transport'>,
+  { onSession, onListChanged }: SessionEvents,
+): McpConnection {
+  const remembered: RememberedHeaders = [];
+  const open = new Set<Client>();
+  let current: Promise<McpSession> | undefined;
+  const connect = (): Promise<McpSession> => {
+    const line = server.type === 'stdio' ? stdioLine(server) : httpLine(server, remembered);
     const client = new Client({ name: 'holdfast', version: packageVersion() });
+    open.add(client);
     const forget = (): void => {
       if (current === connecting) current = undefined;
     };
-    client.onclose = forget;
-    const connecting = client
-      .connect(transportTo(server), { timeout: connectTimeoutMs })
-      .then(() => client)
-      .catch(async (thrown: unknown) => {
+    const session = sessionOf(client, line, forget);
+    const start = async (): Promise<McpSession> => {
+      try {
+        await client.connect(line.transport, { timeout: connectTimeoutMs });
+        client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+          onListChanged(client);
+        });
+        await onSession(client);
+        return session;
+      } catch (thrown) {
         forget();
+        const why = line.ending() ?? thrown;
+        open.delete(client);
         await client.close().catch(() => undefined);
-        throw notReached(name, thrown);
-      });
+        throw new NotReached(
+          `MCP server "${name}" cannot be reached: ${wordsOf(why)}. Check its command or URL on the worker's machine.`,
+          { cause: thrown },
+        );
+      }
+    };
+    const connecting = start();
     return connecting;
   };
   return {
-    client: () => (current ??= connect()),
+    session: () => (current ??= connect()),
     close: async () => {
-      const client = await current?.catch(() => undefined);
-      await client?.close();
+      const closing = [...open].map((client) => client.close().catch(() => undefined));
+      open.clear();
+      await Promise.all(closing);
     },
   };
 }

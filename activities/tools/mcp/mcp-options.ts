@@ -1,5 +1,6 @@
 /** Options of an MCP server, and its tools. */
-import type { Tool } from '../tool';
+import type { ToolEffect } from '../../../workflows/core/tools/ports';
+import type { Tool, ToolSource } from '../tool';
 
 /** A server that runs as a program on this machine, over standard input and output. */
 export interface StdioServer {
@@ -15,25 +16,44 @@ export interface StdioServer {
 export interface HttpServer {
   readonly type: 'http';
   readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Sent with every request. A function is asked with each new session, and again once the server refuses what it gave (401):
+   * the way for tokens that expire. It has 30 s.
+   */
+  readonly headers?:
+    | Readonly<Record<string, string>>
+    | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 }
+
+/** Effects that a tool of a server can have: a probe is code, which a server cannot give. */
+export type McpEffect = Exclude<ToolEffect, 'reconcilable'>;
 
 /** Which server, and how its tools are used. */
 export interface McpOptions {
   /** Prefix of the tools' names. */
   readonly name: string;
   readonly transport: StdioServer | HttpServer;
+  /**
+   * Whether the server's own word counts for what its tools do (`readOnlyHint`, `idempotentHint`). Default false: a call of any
+   * tool that `effects` does not name has effects and never runs twice.
+   */
+  readonly trustHints?: boolean;
+  /** Effects by the server's own name of a tool. They win over its hints. */
+  readonly effects?: Readonly<Record<string, McpEffect>>;
   /** Milliseconds that a call may take. Default 60,000. */
   readonly callTimeoutMs?: number;
+  /** Milliseconds that `connectMcp` waits for the server. Default 10,000. Its tools come later if it is later. */
+  readonly startTimeoutMs?: number;
+  /** Whether `connectMcp` rejects if the server is not there in that time. Default false. */
+  readonly required?: boolean;
   /** Approval of all its tools. Default `never`. */
   readonly approval?: 'never' | 'always';
-  /** Who decides when the server is lost during a call that must not be repeated. Default `tell-model`. */
+  /** Who decides when it is unknown whether a call took effect. Default `tell-model`. */
   readonly onUnknown?: Tool['onUnknown'];
 }
 
-/** The tools that a server had when it was connected. */
-export interface McpTools {
-  readonly tools: readonly Tool[];
+/** The tools of a server: as they were when it listed them last. Give the whole to an agent, so that it gets those that come later. */
+export interface McpTools extends ToolSource {
   /** Which tools were left out, and why: each is also a warning of the process. */
   readonly dropped: readonly string[];
   /** Closes the connection, and ends the server if it was started here. */

@@ -1,313 +1,223 @@
-/** Makes tools of the tools of an MCP server. */
+/** Makes tools of the tools of an MCP server, and keeps them up to date. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
-import { StreamableHTTPError } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/sdk/types.js';
-import {
-  CallToolResultSchema,
-  ErrorCode,
-  ListToolsResultSchema,
-  McpError,
-} from '@modelcontextprotocol/sdk/types.js';
+import { PaginatedResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { JsonObject } from '../../../workflows/core/json';
-import type { ToolEffect } from '../../../workflows/core/tools/ports';
 import { InfraException } from '../../lifecycle/infra-exception';
 import { UserError } from '../../lifecycle/user-error';
-import { sanitizeText } from '../../untrusted/sanitizer';
-import { defaultCallCaps } from '../default-call-caps';
-import { inputNamesOf } from '../define-tool';
-import { editedFileField } from '../edits-file';
-import type { InputCheck } from '../input-problems';
-import { inputCheck, parametersHint, problemTexts } from '../input-problems';
-import {
-  hasReferences,
-  inputSchemaFromJson,
-  isJsonObject,
-  withoutReferences,
-} from '../input-schema';
-import type { ParsedInput, Tool, ToolContext } from '../tool';
-import { ToolError } from '../tool-error';
-import type { McpOptions, McpTools } from './mcp-options';
-import type { McpDefinition } from './mcp-definitions';
-import { mcpDefinitions } from './mcp-definitions';
+import { maxFrameBytes } from './mcp-frame';
 import type { McpConnection } from './mcp-connection';
-import { mcpConnection } from './mcp-connection';
-import { privilegedFinder } from '../privileged-parameters';
+import { mcpConnection, wordsOf } from './mcp-connection';
+import { mcpDefinitions } from './mcp-definitions';
+import type { McpOptions, McpTools } from './mcp-options';
+import type { KnownDefinitions } from './mcp-tool';
+import { absentTool, toolFrom } from './mcp-tool';
 import { mcpToolNames } from './mcp-tool-names';
+import type { Tool } from '../tool';
 
-const defaultCallTimeoutMs = 60_000;
+/** Milliseconds that a worker's start waits for a server. */
+const defaultStartTimeoutMs = 10_000;
 /** Pages of a server's tool list that are read, in case it never ends. */
 const maxToolPages = 50;
-
-interface ServerUse {
-  readonly options: McpOptions;
-  readonly connection: McpConnection;
-  readonly timeoutMs: number;
-}
-
-/** By the server's own annotations, whose truth is the server owner's responsibility. */
-function effectOf({ annotations }: McpTool): ToolEffect {
-  if (annotations?.readOnlyHint === true) {
-    return 'read';
-  }
-  return annotations?.idempotentHint === true ? 'keyed' : 'irreversible';
-}
-
-function parseBy(modelSchema: JsonObject, check: InputCheck, input: unknown): ParsedInput {
-  const texts = problemTexts(check(input), []);
-  if (texts.length === 0 && isJsonObject(input)) return { ok: true, value: input };
-  return {
-    ok: false,
-    problems: texts.length === 0 ? ['The input must be a JSON object'] : texts,
-    hint: parametersHint(modelSchema),
-  };
-}
-
-const fieldOf = (thrown: unknown, key: string): unknown =>
-  typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, key) : undefined;
-
-const requestTimeout: number = ErrorCode.RequestTimeout;
-const connectionClosed: number = ErrorCode.ConnectionClosed;
-
-/** Whether the server cannot have seen the call: nobody listened, or (404) it was restarted and the session is gone. */
-function isNeverSent(thrown: unknown): boolean {
-  const causeCode = fieldOf(fieldOf(thrown, 'cause'), 'code');
-  return (
-    fieldOf(thrown, 'code') === 404 ||
-    fieldOf(thrown, 'message') === 'Not connected' ||
-    causeCode === 'ECONNREFUSED' ||
-    causeCode === 'ENOTFOUND'
-  );
-}
-
-function isConnectionError(thrown: unknown): boolean {
-  const code = fieldOf(thrown, 'code');
-  return (
-    thrown instanceof StreamableHTTPError ||
-    fieldOf(thrown, 'message') === 'fetch failed' ||
-    [connectionClosed, 'EPIPE', 'ECONNRESET'].some((known) => known === code)
-  );
-}
-
-/** What a failed call says about the connection. */
-function sortFailure(
-  thrown: unknown,
-): 'timeout' | 'unauthorized' | 'never-sent' | 'lost' | 'answered' {
-  const code = fieldOf(thrown, 'code');
-  if (thrown instanceof UnauthorizedError || code === 401 || code === 403) {
-    return 'unauthorized';
-  }
-  if (thrown instanceof McpError && code !== connectionClosed) {
-    return code === requestTimeout ? 'timeout' : 'answered';
-  }
-  if (isNeverSent(thrown)) {
-    return 'never-sent';
-  }
-  return isConnectionError(thrown) ? 'lost' : 'answered';
-}
-
-function failed(use: ServerUse, tool: McpTool, thrown: unknown): unknown {
-  const { name } = use.options;
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  const message = `${tool.name} of MCP server "${name}": ${sanitizeText(reason, { maxChars: 400 })}`;
-  const kind = sortFailure(thrown);
-  if (kind === 'unauthorized')
-    return new ToolError(message, { code: 'auth_failed', recoverable: false, cause: thrown });
-  if (kind === 'answered') return new ToolError(message, { cause: thrown });
-  if (effectOf(tool) !== 'irreversible')
-    return new ToolError(message, {
-      code: kind === 'timeout' ? 'tool_timeout' : 'tool_execution_failed',
-      cause: thrown,
-    });
-  const why = kind === 'timeout' ? '' : 'the server was lost during the call, and ';
-  return new ToolError(`${message}; ${why}whether it took effect is unknown`, {
-    code: 'outcome_unknown',
-    cause: thrown,
-  });
-}
-
-async function callOnce(
-  use: ServerUse,
-  client: Client,
-  tool: McpTool,
-  input: JsonObject,
-  context: ToolContext,
-): Promise<CallToolResult> {
-  const answer = await client.callTool(
-    { name: tool.name, arguments: input, _meta: { idempotencyKey: context.idempotencyKey } },
-    CallToolResultSchema,
-    {
-      signal: context.signal,
-      timeout: use.timeoutMs,
-      maxTotalTimeout: use.timeoutMs,
-      onprogress: ({ message }) => {
-        context.progress(message ?? '');
-      },
-    },
-  );
-  return CallToolResultSchema.parse(answer);
-}
-
-/**
- * Calls the tool. After a lost connection, calls once more on a new one if the first call was never sent or may be repeated.
- */
-async function call(
-  use: ServerUse,
-  tool: McpTool,
-  input: JsonObject,
-  context: ToolContext,
-): Promise<CallToolResult> {
-  for (let isSecond = false; ; isSecond = true) {
-    const client = await use.connection.client();
-    try {
-      return await callOnce(use, client, tool, input, context);
-    } catch (thrown) {
-      context.signal.throwIfAborted();
-      const kind = sortFailure(thrown);
-      const isLost = kind === 'lost';
-      if (isLost || kind === 'never-sent') await client.close().catch(() => undefined);
-      const mayRepeat = isLost ? effectOf(tool) !== 'irreversible' : kind === 'never-sent';
-      if (isSecond || !mayRepeat) throw failed(use, tool, thrown);
-    }
-  }
-}
-
-type Content = CallToolResult['content'][number];
-
-/** Bytes that base64 text encodes. */
-const bytesOf = (base64: string): number => Math.floor((base64.length * 3) / 4);
-
-function contentText(content: Content): string {
-  switch (content.type) {
-    case 'text':
-      return content.text;
-    case 'image':
-    case 'audio':
-      return `[${content.type} ${content.mimeType}, ${bytesOf(content.data)} bytes, not shown]`;
-    case 'resource_link':
-      return `[resource ${content.name}: ${content.uri}]`;
-    case 'resource':
-      return 'text' in content.resource
-        ? `[resource ${content.resource.uri}]\n${content.resource.text}`
-        : `[resource ${content.resource.uri}, ${bytesOf(content.resource.blob)} bytes, not shown]`;
-  }
-}
-
-/** All content in order; structured content where there is no other. */
-function resultText(result: CallToolResult): string {
-  const text = result.content.map(contentText).join('\n');
-  return text === '' && result.structuredContent !== undefined
-    ? JSON.stringify(result.structuredContent)
-    : text;
-}
-
-async function execute(
-  use: ServerUse,
-  tool: McpTool,
-  input: unknown,
-  context: ToolContext,
-): Promise<string> {
-  const result = await call(use, tool, isJsonObject(input) ? input : {}, context);
-  const text = resultText(result);
-  if (result.isError === true) {
-    throw new ToolError(
-      sanitizeText(text, { maxChars: 500 }) || `${tool.name} failed without a message`,
-      {
-        output: text,
-      },
-    );
-  }
-  return text;
-}
-
-function toolFrom(use: ServerUse, name: string, definition: McpDefinition): Tool {
-  const { tool, description, schema, shownSchema } = definition;
-  const modelSchema = inputSchemaFromJson(shownSchema);
-  // By the server's own schema; if it cannot be compiled or refers to itself, only the server checks.
-  const check: InputCheck = hasReferences(schema)
-    ? () => []
-    : inputCheck(withoutReferences(schema));
-  const approval = use.options.approval ?? 'never';
-  return {
-    name,
-    description: description || `Tool ${tool.name} of the MCP server ${use.options.name}.`,
-    inputSchema: modelSchema,
-    effect: effectOf(tool),
-    timeoutMs: use.timeoutMs + connectAllowanceMs,
-    approval,
-    approvals: undefined,
-    editsFile: editedFileField(tool.name, effectOf(tool), inputNamesOf(modelSchema)),
-    cosmetic: [],
-    maxCalls: defaultCallCaps.get(name),
-    onUnknown: use.options.onUnknown ?? 'tell-model',
-    label: undefined,
-    parse: (input) => parseBy(modelSchema, check, input),
-    needsApproval: () => approval === 'always',
-    privilegedIn: privilegedFinder(schema, hasReferences),
-    hintFor: () => undefined,
-    execute: (input, context) => execute(use, tool, input, context),
-    probe: undefined,
-  };
-}
-
-/** Milliseconds for a new connection beside the call itself. */
-const connectAllowanceMs = 30_000;
+/** Milliseconds until a server that was not there at the start is tried again, doubled each time. */
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+/** Milliseconds between two readings of a list that keeps changing. */
+const refreshMs = 10_000;
 
 /** A page of a list, whose tools are read one by one: the SDK's own reading refuses all of them for the sake of one. */
-const toolPage = ListToolsResultSchema.extend({ tools: z.array(z.unknown()) });
+const toolPage = PaginatedResultSchema.extend({
+  tools: z.array(z.unknown()),
+  nextCursor: z.string().nullish().catch(undefined),
+});
 
 /** Not by the client's `listTools`: that compiles output schemas, whose patterns then run over every result. */
 async function listTools(client: Client): Promise<readonly unknown[]> {
   const tools: unknown[] = [];
-  let cursor: string | undefined;
+  const seen = new Set<string>();
+  let cursor: string | null | undefined;
+  let bytes = 0;
   for (let page = 0; page < maxToolPages; page++) {
-    const params = cursor === undefined ? {} : { cursor };
-    const answer = await client.request({ method: 'tools/list', params }, toolPage);
+    const params: { cursor?: string } = typeof cursor === 'string' ? { cursor } : {};
+    const answer: z.infer<typeof toolPage> = await client.request(
+      { method: 'tools/list', params },
+      toolPage,
+    );
+    bytes += JSON.stringify(answer.tools).length;
+    if (bytes > maxFrameBytes)
+      throw new Error(`its list of tools has more than ${maxFrameBytes} characters`);
     tools.push(...answer.tools);
     cursor = answer.nextCursor;
-    if (cursor === undefined) {
-      break;
-    }
+    if (typeof cursor !== 'string' || cursor === '' || seen.has(cursor)) break;
+    seen.add(cursor);
   }
   return tools;
 }
 
-/** Connects and makes the tools, with the contract and the errors of `connectMcp`. */
-export async function mcpServerTools(options: McpOptions): Promise<McpTools> {
-  if (!/^[a-zA-Z0-9_-]{1,32}$/.test(options.name)) {
+const effects: readonly unknown[] = ['read', 'keyed', 'irreversible'];
+
+function checkOptions({ name, transport, effects: given = {} }: McpOptions): void {
+  if (!/^[a-zA-Z0-9_-]{1,32}$/.test(name))
     throw new UserError(
-      `MCP server name ${JSON.stringify(options.name)} cannot begin tool names; use 1 to 32 letters, digits, "_" or "-".`,
+      `MCP server name ${JSON.stringify(name)} cannot begin tool names; use 1 to 32 letters, digits, "_" or "-".`,
     );
-  }
-  const { type }: { readonly type: string } = options.transport;
+  const where = `MCP server "${name}"`;
+  const { type }: { readonly type: string } = transport;
   if (type !== 'stdio' && type !== 'http')
     throw new UserError(
-      `MCP server "${options.name}": there is no transport "${type}"; use "http" (streamable HTTP, which replaced "sse") or "stdio".`,
+      `${where}: there is no transport "${type}"; use "http" (streamable HTTP, which replaced "sse") or "stdio".`,
     );
-  if (options.transport.type === 'http' && !URL.canParse(options.transport.url)) {
-    throw new UserError(
-      `MCP server "${options.name}": its URL cannot be parsed; give http(s)://host/path.`,
-    );
-  }
-  const connection = mcpConnection(options.name, options.transport);
-  const use = { options, connection, timeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs };
-  const listed = await listTools(await connection.client()).catch(async (thrown: unknown) => {
-    await connection.close().catch(() => undefined);
-    throw new InfraException(
-      {
-        code: 'tool_infrastructure',
-        message: `MCP server "${options.name}" did not list its tools; check that it is an MCP server with tools.`,
+  if (transport.type === 'http' && !URL.canParse(transport.url))
+    throw new UserError(`${where}: its URL cannot be parsed; give http(s)://host/path.`);
+  for (const [tool, effect] of Object.entries(given))
+    if (!effects.includes(effect))
+      throw new UserError(
+        `${where}: effects.${tool} is ${JSON.stringify(effect)}; give "read", "keyed" or "irreversible".`,
+      );
+}
+
+function warn(message: string): void {
+  process.emitWarning(message, 'HoldfastWarning');
+}
+
+/** What is known of one server, over all its sessions. */
+class McpServerTools implements McpTools {
+  readonly name: string;
+  tools: readonly Tool[] = [];
+  dropped: readonly string[] = [];
+  problem: string | undefined = 'it has not answered yet';
+  readonly #options: McpOptions;
+  readonly #connection: McpConnection;
+  readonly #definitions: KnownDefinitions = new Map();
+  /** All that were ever listed: runs that know one may still call it. */
+  readonly #everListed = new Map<string, Tool>();
+  readonly #stopped = new AbortController();
+  #isReading = false;
+
+  constructor(options: McpOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#connection = mcpConnection(options, {
+      onSession: (client) => this.#read(client),
+      onListChanged: (client) => {
+        this.#readSoon(client);
       },
-      { cause: thrown },
+    });
+  }
+
+  /** A tool of this server by the name that runs have; one that is not known now answers that its server is not there. */
+  readonly toolNamed = (name: string): Tool =>
+    this.#everListed.get(name) ??
+    absentTool(this.#options, name, async () => {
+      await this.#connection.session();
+      return this.#everListed.get(name);
+    });
+
+  /** Connects, and waits as long as a worker's start may. Errors: `InfraException` if the server is required. */
+  async start(): Promise<void> {
+    const { startTimeoutMs = defaultStartTimeoutMs, required = false } = this.#options;
+    const first = this.#connection.session();
+    const late = `MCP server "${this.name}" did not list its tools within ${startTimeoutMs} ms.`;
+    try {
+      const waited = delay(startTimeoutMs, late, { ref: false });
+      if ((await Promise.race([first, waited])) !== late) return;
+      this.problem = late;
+    } catch (thrown) {
+      this.problem = wordsOf(thrown);
+    }
+    if (required) {
+      await this.close();
+      throw new InfraException({ code: 'tool_infrastructure', message: this.problem });
+    }
+    warn(
+      `${this.problem} Runs that start now have none of its tools; it is tried until it answers.`,
     );
-  });
-  const { definitions, dropped } = mcpDefinitions(options.name, listed);
-  for (const message of dropped) process.emitWarning(message, 'HoldfastWarning');
-  const names = mcpToolNames(
-    options.name,
-    definitions.map(({ tool }) => tool.name),
-  );
-  const tools = definitions.map((each, index) => toolFrom(use, names[index] ?? '', each));
-  return { tools, dropped, close: () => connection.close() };
+    void this.#keepTrying(first);
+  }
+
+  async close(): Promise<void> {
+    this.#stopped.abort();
+    await this.#connection.close();
+  }
+
+  async #keepTrying(first: Promise<unknown>): Promise<void> {
+    const { signal } = this.#stopped;
+    try {
+      for (let [next, pauseMs] = [first, firstPauseMs]; ; pauseMs *= 2) {
+        const isThere = await next.then(
+          () => true,
+          () => false,
+        );
+        if (isThere) break;
+        const pause = Math.min(pauseMs, longestPauseMs);
+        await delay(pause, undefined, { ref: false, signal });
+        next = this.#connection.session();
+      }
+      warn(`MCP server "${this.name}" is there now, with ${this.tools.length} tools.`);
+    } catch {
+      // Closed.
+    }
+  }
+
+  /** Reads the list: what it says now counts for runs that start, and for approvals. */
+  async #read(client: Client): Promise<void> {
+    let listed: readonly unknown[];
+    try {
+      listed = await listTools(client);
+    } catch (thrown) {
+      throw new Error(`it did not list its tools: ${wordsOf(thrown)}`, { cause: thrown });
+    }
+    const { definitions, dropped } = mcpDefinitions(this.name, listed);
+    const named = new Set(definitions.map(({ name }) => name));
+    const unknown = Object.keys(this.#options.effects ?? {}).filter((name) => !named.has(name));
+    const all = [
+      ...dropped,
+      ...unknown.map(
+        (tool) =>
+          `MCP server "${this.name}" lists no tool "${tool}", which its option effects names.`,
+      ),
+    ];
+    for (const message of all) if (!this.dropped.includes(message)) warn(message);
+    this.dropped = all;
+    this.#definitions.clear();
+    for (const each of definitions) this.#definitions.set(each.name, each.digest);
+    const names = mcpToolNames(this.name, [...named]);
+    const place = {
+      options: this.#options,
+      connection: this.#connection,
+      definitions: this.#definitions,
+      readAgain: () => this.#readAgain(),
+    };
+    this.tools = definitions.map((each, index) => toolFrom(place, names[index] ?? '', each));
+    for (const tool of this.tools) this.#everListed.set(tool.name, tool);
+    this.problem = undefined;
+  }
+
+  /** Reads the list again in the session that lasts, or in a new one. */
+  async #readAgain(): Promise<void> {
+    const session = await this.#connection.session();
+    await session.use(() => this.#read(session.client));
+  }
+
+  /** A list that keeps changing is read once in a while. */
+  #readSoon(client: Client): void {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const read = async (): Promise<void> => {
+      await delay(firstPauseMs, undefined, { ref: false });
+      // A session that is gone: the next one reads the list anew.
+      await this.#read(client).catch(() => undefined);
+      await delay(refreshMs, undefined, { ref: false });
+      this.#isReading = false;
+    };
+    void read();
+  }
+}
+
+/** Connects and makes the tools, with the contract and the errors of `connectMcp`. */
+export async function mcpServerTools(options: McpOptions): Promise<McpTools> {
+  checkOptions(options);
+  const server = new McpServerTools(options);
+  await server.start();
+  return server;
 }

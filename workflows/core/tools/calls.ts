@@ -74,6 +74,7 @@ function startCall<State extends CallingState>(
       toolCallId,
       name,
       ...defined({ input, inputBlob, answer }),
+      ...defined({ approvedDigest: call.approvalDigest ?? call.privileged?.digest }),
       idempotencyKey: `${state.runKey}/${toolCallId}`,
       lineage: lineageOf(state),
     },

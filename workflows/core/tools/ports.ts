@@ -167,6 +167,8 @@ export interface RunToolInput
     Pick<ProposedToolCall, 'toolCallId' | 'name' | 'input' | 'inputBlob' | 'answer'> {
   /** Stable over attempts, workers and segments. */
   readonly idempotencyKey: string;
+  /** Digest of the action that a person may have approved: the call runs only if it still is that action. */
+  readonly approvedDigest?: ContentHash;
   readonly lineage?: Lineage;
 }
 
