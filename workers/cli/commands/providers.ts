@@ -2,7 +2,7 @@
 import type { SharedHealth } from '../../../activities/stores/store';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { withStore } from '../environment-store';
-import { duration, printable, table } from '../display/terminal-text';
+import { duration, printable, printableJson, table } from '../display/terminal-text';
 
 function ago(atMs: number | undefined, nowMs: number): string {
   return atMs === undefined ? 'never' : `${duration(nowMs - atMs)} ago`;
@@ -27,7 +27,7 @@ export async function providers(context: CommandContext, { json }: CommonOptions
   const { output } = context;
   const found = await withStore(context, (store) => store.listHealth());
   const nowMs = Date.now();
-  if (json === true) for (const health of found) output.write(`${JSON.stringify(health)}\n`);
+  if (json === true) for (const health of found) output.write(`${printableJson(health)}\n`);
   else if (found.length === 0) output.note('No provider has been used with this store.');
   else {
     const title = ['PROVIDER', 'STATUS', 'ERRORS', 'COOLS', 'LAST ANSWER', 'LAST ERROR'];

@@ -1,7 +1,7 @@
 /** A transcript for people: every line is safe for a terminal, whatever a model or tool wrote. */
 import { defined } from '../../../workflows/core/json';
 import type { Message } from '../../../workflows/core/message';
-import type { DisplayLine } from './timeline-lines';
+import type { DisplayLine } from './terminal-text';
 import { printableLines } from './terminal-text';
 
 function textLines(prefix: string, text: string, color?: DisplayLine['color']): DisplayLine[] {
