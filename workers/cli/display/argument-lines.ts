@@ -16,9 +16,10 @@ function linesOf(value: string): readonly string[] {
 
 /** A line for each value, in `isWhole` for each line of a value; then how many there are besides. */
 export function argumentLines(
-  { fields, more }: ShownArguments,
+  { fields, more, isPart }: ShownArguments,
   isWhole = false,
 ): readonly DisplayLine[] {
+  if (fields.length === 0 && isPart !== true) return [{ text: '  no arguments' }];
   const lines = fields.flatMap(({ name, value }) => {
     const [first = '', ...others] = isWhole ? linesOf(value) : [value];
     return [

@@ -179,7 +179,8 @@ export function pendingLines(
     ...(proposal === undefined
       ? []
       : [line('  proposed:', 'yellow'), barredLine(decisionText(proposalText(proposal)))]),
-    line(`  yes: ${item.ifApproved} no: ${item.ifRejected}`),
+    line(`  yes: ${item.ifApproved}`),
+    line(`  no: ${item.ifRejected}`),
     line(`  holdfast approve ${runId} ${item.approvalId}`),
     line(`  holdfast reject ${runId} ${item.approvalId} --reason TEXT`),
   ];

@@ -87,7 +87,7 @@ function* piecesOf(text: string, isQuoted: boolean): Generator<Piece, void> {
 
 /**
  * The text with escapes also for characters that pass for others: of a second script in a word, look-alikes of ASCII, spaces of
- * other kinds, loose marks (R-SAFE-8). For what a person decides on. Contract: pure; one line.
+ * other kinds, loose marks (R-PEOPLE-9). For what a person decides on. Contract: pure; one line.
  */
 export function decisionText(text: string): string {
   return Array.from(piecesOf(text, false), ({ shown }) => shown).join('');
