@@ -116,12 +116,16 @@ describe('a secret', () => {
     ['parted by what nobody sees', { note: `gh\u200bp_${token.slice(4)}` }],
     ['as a key', { [token]: 1 }],
     ['behind much text', { note: `${'x '.repeat(495)}${token}` }],
+    // Too long to be searched as a whole.
+    ['where the shown part ends', { note: `${'x '.repeat(496)}${token} ${'y '.repeat(40_000)}` }],
+    ['in long arguments', { filler: 'x '.repeat(40_000), login: { password: 'hunter2' } }],
     [
       'of many lines',
       { key: `-----BEGIN PRIVATE KEY-----\n${'aB3d'.repeat(60)}\n-----END PRIVATE KEY-----` },
     ],
   ])('is known %s', (_how, input) => {
     const text = JSON.stringify(shown(input));
+    expect(text).not.toContain(token.slice(0, 8));
     expect(text).not.toContain(token.slice(4, 20));
     expect(text).not.toContain('hunter2');
     expect(text).not.toContain('aB3daB3d');
@@ -159,6 +163,7 @@ describe('no argument pushes another out', () => {
     const filler = Array.from({ length: 1_000 }, () => 'x');
     const result = shown({ filler, order: { filler, euros: 5 }, to: 'z' });
     expect(names(result)).toEqual(expect.arrayContaining(['order.euros', 'to']));
+    expect(result.fields.length).toBeLessThanOrEqual(82);
     expect(result.fields).toContainEqual({
       name: 'filler',
       value: expect.stringMatching(/^\+\d+ more values$/) as string,

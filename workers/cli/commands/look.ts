@@ -7,7 +7,7 @@ import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
 import { createLiveDisplay } from '../display/live-display';
 import { runText } from '../display/run-text';
-import { duration, printable, printableJson, table } from '../display/terminal-text';
+import { duration, printableJson, table } from '../display/terminal-text';
 import { exitCodeOf, exitCodes } from '../exit-codes';
 import { withWholeArguments } from './whole-arguments';
 
@@ -32,7 +32,7 @@ export function runTable(runs: readonly RunSummary[], columns: number): readonly
     run.agent,
     run.iteration === undefined ? '' : String(run.iteration),
     duration((run.closedAtMs ?? nowMs) - run.startedAtMs),
-    printable(run.reason ?? run.route ?? ''),
+    run.reason ?? run.route ?? '',
   ]);
   return table([['RUN', 'STATUS', 'AGENT', 'ITER', 'TIME', 'DETAIL'], ...rows], columns);
 }

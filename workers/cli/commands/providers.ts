@@ -2,7 +2,7 @@
 import type { SharedHealth } from '../../../activities/stores/store';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { withStore } from '../environment-store';
-import { duration, printable, printableJson, table } from '../display/terminal-text';
+import { duration, printableJson, table } from '../display/terminal-text';
 
 function ago(atMs: number | undefined, nowMs: number): string {
   return atMs === undefined ? 'never' : `${duration(nowMs - atMs)} ago`;
@@ -12,14 +12,7 @@ function row(health: SharedHealth, nowMs: number): readonly string[] {
   const { route, status, errorCount, cooldownUntilMs, lastErrorReason, lastError } = health;
   const cooling = cooldownUntilMs > nowMs ? duration(cooldownUntilMs - nowMs) : '-';
   const error = lastErrorReason === undefined ? '' : `${lastErrorReason}: ${lastError ?? ''}`;
-  return [
-    route,
-    status,
-    String(errorCount),
-    cooling,
-    ago(health.lastSuccessAtMs, nowMs),
-    printable(error),
-  ];
+  return [route, status, String(errorCount), cooling, ago(health.lastSuccessAtMs, nowMs), error];
 }
 
 /** Prints one row per route. */

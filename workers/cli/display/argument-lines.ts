@@ -22,10 +22,7 @@ export function argumentLines(
   if (fields.length === 0 && isPart !== true) return [{ text: '  no arguments' }];
   const lines = fields.flatMap(({ name, value }) => {
     const [first = '', ...others] = isWhole ? linesOf(value) : [value];
-    return [
-      barredLine(`${name}: ${first}`),
-      ...others.map((other) => barredLine(other, '  ')),
-    ];
+    return [barredLine(`${name}: ${first}`), ...others.map((other) => barredLine(other, '  '))];
   });
   return more === undefined ? lines : [...lines, { text: `  +${more} more values` }];
 }

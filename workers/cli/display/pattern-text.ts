@@ -37,7 +37,7 @@ export function patternTable(
       evidence,
       pattern.tenant,
       pattern.tool === '' ? '(reply)' : pattern.tool,
-      printable(what),
+      what,
     ];
   });
   return table(

@@ -15,9 +15,7 @@ export function printable(text: string): string {
 
 /** As `printable`, but lines stay lines, with the space in them. */
 export function printableLines(text: string): readonly string[] {
-  return text
-    .split(/\r\n|[\r\n]/)
-    .map((line) => visibleText(line.replace(/\t/g, '    ')));
+  return text.split(/\r\n|[\r\n]/).map((line) => visibleText(line.replace(/\t/g, '    ')));
 }
 
 /** The value as JSON, where the same characters are escapes of JSON: what reads it gets the value unchanged. */
@@ -76,9 +74,10 @@ export function wrapTo(text: string, columns: number, indent = 0): readonly stri
 
 /**
  * Rows in columns. Columns that do not fit on one line go to a further line, in every row alike, so a narrow terminal loses no
- * column. Lines are cut to the width, except for the first cell, which people copy.
+ * column. Lines are cut to the width, except for the first cell, which people copy. Cells are made printable.
  */
-export function table(rows: readonly (readonly string[])[], columns: number): readonly string[] {
+export function table(cells: readonly (readonly string[])[], columns: number): readonly string[] {
+  const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_cell, column) =>
     Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
   );
