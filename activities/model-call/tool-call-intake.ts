@@ -195,8 +195,7 @@ async function carried(
   const isCore = coreTools.some((tool) => tool.name === name);
   const inlineBytes = Math.min(isCore ? coreInputBytes : inlineInputBytes, roomBytes);
   const isShort = Buffer.byteLength(json) <= inlineBytes;
-  if (!isShort || (!isCore && holdsSecret(json)))
-    return { inputBlob: await store.putBlob(json) };
+  if (!isShort || (!isCore && holdsSecret(json))) return { inputBlob: await store.putBlob(json) };
   return { input: isCore ? redactedInput(json) : objectOf(json) };
 }
 

@@ -201,7 +201,10 @@ describe('a run', () => {
         tool: 'pay',
         shown: {
           fields: [
-            { name: 'to', value: '"somebody with a name that is longer than the terminal is wide"' },
+            {
+              name: 'to',
+              value: '"somebody with a name that is longer than the terminal is wide"',
+            },
           ],
           isPart: true,
         },

@@ -132,6 +132,20 @@ describe('a secret', () => {
     expect(text).toContain('"secret":true');
   });
 
+  test('that only the worker knows stays hidden where the whole is shown', () => {
+    const word = 'only the worker knows this';
+    const note = `use ${word} and password=Abc12345xyz ${'n'.repeat(3_000)}`;
+    const whole = (value: string): string | undefined =>
+      argumentsForPeople({ note }, { maxChars: Infinity, shownBefore: new Map([['note', value]]) })
+        .fields[0]?.value;
+    const marks = 'characters (secret hidden; length 3063, sha256 00000000)';
+    expect(whole(`"use [redacted] and password=[redacted] nnn" +2990 ${marks}`)).not.toContain(
+      word,
+    );
+    const told = whole(`"use ${word} and password=[redacted] nnn" +2990 ${marks}`);
+    expect(told).toContain(`"use ${word} and password=[redacted] ${'n'.repeat(3_000)}" (secret`);
+  });
+
   test('cannot be claimed by a value', () => {
     const forged = '[redacted] (secret hidden; length 9, sha256 00000000)';
     expect(shown({ to: forged }).fields).toEqual([{ name: 'to', value: `"${forged}"` }]);

@@ -41,7 +41,8 @@ export async function runCommandLine(
     if (failed !== exitCodes.completed && args.includes('--json'))
       output.write(`${printableJson({ error: { exitCode: failed, message } })}\n`);
     // Commander has printed its own message, with the help that goes with it.
-    if (!(thrown instanceof CommanderError)) output.note(printableLines(`holdfast: ${message}`).join('\n'));
+    if (!(thrown instanceof CommanderError))
+      output.note(printableLines(`holdfast: ${message}`).join('\n'));
     return failed;
   }
 }

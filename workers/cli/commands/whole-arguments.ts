@@ -18,12 +18,14 @@ interface WaitingRun {
   readonly pending: readonly PendingItem[];
 }
 
-/** All values, but for those that the approval hides as secret: the worker may know secrets that this process does not. */
+/** All values; of one that holds a secret nothing that the approval hides, since the worker may know secrets that this process does not. */
 function whole(item: Approval, input: JsonObject): Approval {
   const { fields } = item.shown;
-  const hidden = new Set(fields.flatMap(({ name, secret }) => (secret === true ? [name] : [])));
+  const shownBefore = new Map(
+    fields.flatMap(({ name, value, secret }) => (secret === true ? [[name, value]] : [])),
+  );
   const first = fields.map(({ name }) => name.split(/[.[]/)[0] ?? name);
-  return { ...item, shown: argumentsForPeople(input, { first, hidden, maxChars: Infinity }) };
+  return { ...item, shown: argumentsForPeople(input, { first, shownBefore, maxChars: Infinity }) };
 }
 
 /** Reads an input from its store. Content is stored by its hash, so this is what the approval is bound to. */

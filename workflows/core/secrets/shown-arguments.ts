@@ -16,8 +16,8 @@ export interface ShowOptions {
   readonly identify?: (text: string) => string;
   /** Names of the arguments that come first. */
   readonly first?: readonly string[];
-  /** Names of fields whose values are not shown at all. */
-  readonly hidden?: ReadonlySet<string>;
+  /** Values with hidden secrets, by name, as somebody showed them who may know more secrets: no more of them is shown. */
+  readonly shownBefore?: ReadonlyMap<string, string>;
   /** Characters of all values together; Infinity shows everything. */
   readonly maxChars: number;
 }
@@ -162,8 +162,13 @@ function isNamedSecret({ key, value }: Leaf, redact: Redact): boolean {
 
 type CutArgument = ShownArgument & { readonly isCut: boolean };
 
+/** The beginning of a shown value, without what is noted behind it. */
+function withoutNotes(value: string): string {
+  return /^(.*?)"?(?: \+\d+ characters)? \(secret hidden; /.exec(value)?.[1] ?? value;
+}
+
 function shownLeaf(leaf: Leaf, chars: number, options: ShowOptions): CutArgument {
-  const { redact, identify, hidden } = options;
+  const { redact, identify, shownBefore } = options;
   const { value } = leaf;
   const name = startOf(leaf.path, pathChars);
   const raw = typeof value === 'string' ? value : JSON.stringify(value);
@@ -172,14 +177,17 @@ function shownLeaf(leaf: Leaf, chars: number, options: ShowOptions): CutArgument
     const note = `(secret hidden; length ${raw.length}${digest})`;
     return { name, value: `${shown} ${note}`, secret: true, isCut: false };
   };
-  if (hidden?.has(name) === true) return secret(redactionMark);
   if (typeof value !== 'string')
-    return isNamedSecret(leaf, redact) ? secret(redactionMark) : { name, value: raw, isCut: false };
+    return shownBefore?.has(name) === true || isNamedSecret(leaf, redact)
+      ? secret(redactionMark)
+      : { name, value: raw, isCut: false };
   const head = value.slice(0, chars + marginChars);
   const text = redactedHead(leaf, head, redact);
   const { quoted, leftOut } = quotedStart(text, chars);
   const rest = leftOut + value.length - head.length;
   const shown = noted(quoted, rest);
+  const before = shownBefore?.get(name);
+  if (before !== undefined && !shown.startsWith(withoutNotes(before))) return secret(redactionMark);
   return text === head
     ? { name, value: shown, isCut: rest > 0 }
     : { ...secret(shown), isCut: rest > 0 };
