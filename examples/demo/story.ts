@@ -1,7 +1,7 @@
 /** Prints a run as it happens: a label and a text per line, at most 80 columns wide. */
 import { styleText } from 'node:util';
 import type { Failure } from '../../workflows/core/failure';
-import { printable } from '../../workers/cli/display/terminal-text';
+import { printable } from '../../workers/cli/display/printable';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 
 const labelColumns = 9;

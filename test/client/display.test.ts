@@ -1,6 +1,6 @@
 /** What people see: lines, frames and tables, safe and within the terminal's width. */
+import { printable } from '../../workers/cli/display/printable';
 import {
-  printable,
   cutTo,
   widthOf,
   wrapTo,

@@ -9,7 +9,8 @@ import { statusMarkdown } from '../../workflows/core/view/markdown';
 import { statusView } from '../../workflows/core/view/status';
 import { barredLine } from '../../workers/cli/display/argument-lines';
 import { runText } from '../../workers/cli/display/run-text';
-import { foldTo, printableJson, widthOf } from '../../workers/cli/display/terminal-text';
+import { printableJson } from '../../workers/cli/display/printable';
+import { foldTo, widthOf } from '../../workers/cli/display/terminal-text';
 import { aPreparedRun } from '../support/builders';
 import { fc } from '../support/properties';
 

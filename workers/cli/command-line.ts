@@ -5,7 +5,7 @@ import { UserError } from '../../activities/lifecycle/user-error';
 import { ClientError } from '../../client/client-error';
 import type { CommandContext, CommandOutput, Surroundings } from './command-context';
 import type { CommandSpec } from './commands';
-import { printableJson, printableLines } from './display/terminal-text';
+import { printableJson, printableLines } from './display/printable';
 import { commandGroups } from './commands';
 import { exitCodeHelp, exitCodes } from './exit-codes';
 import { NotReadyError } from './wait-until-ready';

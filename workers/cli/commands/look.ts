@@ -7,9 +7,9 @@ import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
 import { createLiveDisplay } from '../display/live-display';
 import { runText } from '../display/run-text';
-import { duration, printableJson, table } from '../display/terminal-text';
+import { printableJson } from '../display/printable';
+import { duration, table } from '../display/terminal-text';
 import { exitCodeOf, exitCodes } from '../exit-codes';
-import { withWholeArguments } from './whole-arguments';
 
 /** Lists the runs. */
 export async function list(
@@ -58,8 +58,10 @@ export async function show(
   const { status, entries, outcome } = shown;
   const { arguments: wanted } = options;
   const isWhole = wanted !== undefined;
+  const approvalId = wanted === true ? undefined : wanted;
+  // A store loads late: most looks need only a client.
   const pending = isWhole
-    ? await withWholeArguments(context, shown, wanted === true ? undefined : wanted)
+    ? await (await import('./whole-arguments.ts')).withWholeArguments(context, shown, approvalId)
     : shown.pending;
   const events = options.events === true ? { events: entries } : {};
   const value = { runId, ...status, pending, outcome, ...events };

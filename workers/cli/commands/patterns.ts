@@ -6,7 +6,7 @@ import type { CommandContext, CommonOptions } from '../command-context';
 import { print } from '../command-context';
 import { withStore } from '../environment-store';
 import { patternTable, patternText, shownPattern } from '../display/pattern-text';
-import { printableJson } from '../display/terminal-text';
+import { printableJson } from '../display/printable';
 
 type OnePattern = (context: CommandContext, id: string, options: CommonOptions) => Promise<void>;
 

@@ -2,7 +2,8 @@
 import type { SharedHealth } from '../../../activities/stores/store';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { withStore } from '../environment-store';
-import { duration, printableJson, table } from '../display/terminal-text';
+import { printableJson } from '../display/printable';
+import { duration, table } from '../display/terminal-text';
 
 function ago(atMs: number | undefined, nowMs: number): string {
   return atMs === undefined ? 'never' : `${duration(nowMs - atMs)} ago`;

@@ -6,7 +6,7 @@ import type { History } from '@temporalio/common/lib/proto-utils';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import type { CommandContext, CommonOptions } from '../command-context';
-import { printable, printableJson } from '../display/terminal-text';
+import { printable, printableJson } from '../display/printable';
 import { exitCodes } from '../exit-codes';
 import { defined } from '../../../workflows/core/json';
 import { asClientError } from '../../../client/temporal-failure';

@@ -2,7 +2,8 @@
 import { SetupError } from '../../setup-error';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { withClient } from '../command-context';
-import { painter, printableJson } from '../display/terminal-text';
+import { printableJson } from '../display/printable';
+import { painter } from '../display/terminal-text';
 import { transcriptLines } from '../display/transcript-lines';
 import { withStore } from '../environment-store';
 

@@ -7,16 +7,8 @@ import type { RunMoment } from '../../../client/run-handle';
 import type { CommandOutput } from '../command-context';
 import { outcomeText } from './outcome-text';
 import type { DisplayLine, Paint } from './terminal-text';
-import {
-  cutTo,
-  duration,
-  foldTo,
-  painter,
-  printable,
-  printableJson,
-  shortNumber,
-  wrapTo,
-} from './terminal-text';
+import { printable, printableJson } from './printable';
+import { cutTo, duration, foldTo, painter, shortNumber, wrapTo } from './terminal-text';
 import { createTimedLines, pendingKey, pendingLines, timeIndent } from './timeline-lines';
 
 /** A display of one run. */

@@ -2,7 +2,8 @@
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import { cachedText, costText } from '../../../workflows/core/budget/spend';
 import type { Paint } from './terminal-text';
-import { duration, printable, printableJson, printableLines, shortNumber } from './terminal-text';
+import { printable, printableJson, printableLines } from './printable';
+import { duration, shortNumber } from './terminal-text';
 
 function headline(outcome: RunOutcome, paint: Paint): string {
   switch (outcome.status) {

@@ -7,7 +7,8 @@ import type { RunStatusView } from '../../../workflows/core/view/status';
 import type { CommandOutput } from '../command-context';
 import { endText } from './outcome-text';
 import type { Color, DisplayLine } from './terminal-text';
-import { foldTo, painter, printable, wrapTo } from './terminal-text';
+import { printable } from './printable';
+import { foldTo, painter, wrapTo } from './terminal-text';
 import { createTimedLines, pendingLines, timeIndent } from './timeline-lines';
 
 /** What is shown of a run. */

@@ -10,7 +10,8 @@ import type { ExpiryAction } from '../../../workflows/core/tools/ports';
 import type { RecoveryExpiry } from '../../../workflows/core/recovery/action';
 import type { Color, DisplayLine } from './terminal-text';
 import { argumentLines, barredLine } from './argument-lines';
-import { duration, printable } from './terminal-text';
+import { printable } from './printable';
+import { duration } from './terminal-text';
 
 /** A line, its indentation kept. */
 const line = (text: string, color?: Color): DisplayLine => ({

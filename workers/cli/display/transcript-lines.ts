@@ -2,7 +2,7 @@
 import { defined } from '../../../workflows/core/json';
 import type { Message } from '../../../workflows/core/message';
 import type { DisplayLine } from './terminal-text';
-import { printableLines } from './terminal-text';
+import { printableLines } from './printable';
 
 function textLines(prefix: string, text: string, color?: DisplayLine['color']): DisplayLine[] {
   return printableLines(text).map((line, index) => ({

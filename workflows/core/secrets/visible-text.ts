@@ -45,6 +45,7 @@ function isHidden(chars: readonly string[], index: number): boolean {
 
 /** The text with every hidden, control and bidirectional character as an escape; for prose. Contract: pure; one line. */
 export function visibleText(text: string): string {
+  if (/^[ -~]*$/.test(text)) return text;
   const chars = Array.from(text);
   return chars.map((char, index) => (isHidden(chars, index) ? escaped(char) : char)).join('');
 }
