@@ -46,6 +46,14 @@ const hostile: readonly (readonly [string, string, string])[] = [
   ['a Greek symbol in a host', 'www.faϲebook.com', 'fa\\u{3f2}ebook'],
   // Unicode UTS #39: whole words, marks, digits, delimiters, and styles.
   ['a word of look-alikes', 'аррӏе.com', '\\u{430}\\u{440}\\u{440}\\u{4cf}\\u{435}.com'],
+  [
+    'a word of look-alikes in an address',
+    'Привет: аррӏе.com',
+    ': \\u{430}\\u{440}\\u{440}\\u{4cf}',
+  ],
+  ['a letter between digits', '1З00', '1\\u{417}00'],
+  ['styled letters beside Japanese', '日本 \u{1d5ba}dmin', '日本 \\u{1d5ba}dmin'],
+  ['a wide letter beside Japanese', '日本 \uff50ay', '日本 \\u{ff50}ay'],
   ['a look-alike alone', 'раураӏ', '"раураӏ" (not Latin letters'],
   ['a letter struck through', 'so\u0337s', 'so\\u{337}s'],
   ['piled up marks', `x${'\u0311'.repeat(9)}`, `x${'\u0311'.repeat(4)}\\u{311}\\u{311}`],
@@ -79,6 +87,7 @@ test.each(hostile)('%s is seen', (_what, value, seen) => {
 test.each([
   'Zażółć gęślą jaźń, déjà vu, Straße, smørrebrød',
   'Перевод Ивану в Москву, МОСКВА и Сочи',
+  'кабель USB-кабель 12м³, сайт пример.com',
   'Ελληνικά και English',
   '日本語テキストとABC、全角ＡＢＣ',
   '한국어 KBS뉴스',

@@ -69,15 +69,38 @@ function foreignLetters({ scriptAt }: ReadText, word: Word): Word {
   return word.filter((index) => scriptAt[index] !== undefined && scriptAt[index] !== main);
 }
 
-/** Digits of another kind beside those of ASCII. */
-function foreignDigits({ chars }: ReadText, word: Word): Word {
-  const digits = word.filter((index) => /\p{Nd}/u.test(chars[index] ?? ''));
-  const foreign = digits.filter((index) => (chars[index] ?? '') > '9');
-  return foreign.length < digits.length ? foreign : [];
+/** Letters and digits of full width, usual in East Asian texts. */
+const wide = /[\uff01-\uff5e]/;
+
+/** Beside digits of ASCII: digits of another kind, letters between two of them; and wide characters in a word of ASCII. */
+function foreignForms({ chars }: ReadText, word: Word): Word {
+  const isDigit = (index: number): boolean => /[0-9]/.test(chars[index] ?? '');
+  const hasAscii = word.some((index) => /[A-Za-z0-9]/.test(chars[index] ?? ''));
+  const hasDigit = word.some(isDigit);
+  return word.filter((index) => {
+    const char = chars[index] ?? '';
+    if (char <= '\u007f') return false;
+    if (wide.test(char)) return hasAscii;
+    return hasDigit && (/\p{Nd}/u.test(char) || (isDigit(index - 1) && isDigit(index + 1)));
+  });
 }
 
-/** Words of one script all of whose letters look Latin, where no other word shows that its language is meant. */
-function lookAlikeWords({ chars, scriptAt, words }: ReadText): readonly Word[] {
+/** Whether a word is joined to a Latin one, as in an address or a path. */
+function isJoinedToLatin({ chars, scriptAt }: ReadText, word: Word): boolean {
+  const [first = 0] = word;
+  const last = word.at(-1) ?? 0;
+  return [
+    [first - 1, first - 2],
+    [last + 1, last + 2],
+  ].some(
+    ([between = 0, beyond = 0]) =>
+      /[-._@/:\\]/.test(chars[between] ?? '') && scriptAt[beyond] === 'Latin',
+  );
+}
+
+/** Words of one script all of whose letters look Latin, where no other word shows that its language is meant, or in an address. */
+function lookAlikeWords(text: ReadText): readonly Word[] {
+  const { chars, scriptAt, words } = text;
   const isLike = (index: number): boolean => looksLatin(chars[index] ?? '', scriptAt[index] ?? '');
   const isAmbiguous = (script: string | undefined): boolean =>
     script !== undefined && (script in latinLike || latinLikeScripts.includes(script));
@@ -86,9 +109,8 @@ function lookAlikeWords({ chars, scriptAt, words }: ReadText): readonly Word[] {
   );
   return words.filter((word) => {
     const letters = word.filter((index) => scriptAt[index] !== undefined);
-    return (
-      letters.length > 0 && letters.every((index) => isLike(index) && !genuine.has(scriptAt[index]))
-    );
+    if (letters.length === 0 || !letters.every(isLike)) return false;
+    return isJoinedToLatin(text, word) || !letters.some((index) => genuine.has(scriptAt[index]));
   });
 }
 
@@ -101,9 +123,9 @@ function isVariant(char: string, hasEastAsian: boolean): boolean {
   if (likeDelimiters.test(char)) return true;
   const composed = char.normalize('NFC');
   if (composed !== char && Array.from(composed).length === 1) return true;
-  // Wide letters are usual beside East Asian ones; ordinals are seen as such.
+  if (hasEastAsian && wide.test(char)) return false;
+  // Ordinals are seen as such.
   return (
-    !hasEastAsian &&
     /[\p{L}\p{Nl}\p{Nd}\p{P}\p{S}]/u.test(char) &&
     !/[ªº]/.test(char) &&
     /^[!-~]$/.test(char.normalize('NFKC'))
@@ -140,7 +162,7 @@ export function suspectsOf(chars: readonly string[]): ReadonlySet<number> {
   );
   return new Set([
     ...single,
-    ...text.words.flatMap((word) => [...foreignLetters(text, word), ...foreignDigits(text, word)]),
+    ...text.words.flatMap((word) => [...foreignLetters(text, word), ...foreignForms(text, word)]),
     ...(hasLatin ? lookAlikeWords(text).flat() : []),
   ]);
 }
