@@ -13,6 +13,7 @@ import type { Receiver } from '../notifiers/receiver';
 import { startReceiver } from '../notifiers/receiver';
 import type { AgentWorld } from '../support/agent-world';
 import { eventually, startAgentWorld, testModel } from '../support/agent-world';
+import { original } from '../untrusted/shown-values';
 
 type Approval = Extract<PendingItem, { type: 'approval' }>;
 
@@ -55,21 +56,6 @@ afterAll(async () => {
   await world.dispose();
   await receiver.stop();
 });
-
-/** A value as it was before it was shown. */
-function original(value: string): unknown {
-  const json = value
-    .replace(
-      /((?:^|[^\\])(?:\\\\)*)\\u\{20\}\{(\d+)\}/g,
-      (_all, before: string, count: string) => before + ' '.repeat(Number(count)),
-    )
-    .replace(/\\\\|\\u\{([0-9a-f]+)\}/g, (all, code: string | undefined) =>
-      code === undefined
-        ? all
-        : JSON.stringify(String.fromCodePoint(parseInt(code, 16))).slice(1, -1),
-    );
-  return JSON.parse(json);
-}
 
 const originalOf = ({ fields }: ShownArguments): JsonObject =>
   Object.fromEntries(fields.map(({ name, value }) => [name, original(value)])) as JsonObject;

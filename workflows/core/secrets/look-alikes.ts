@@ -138,12 +138,15 @@ const mostMarks = 4;
 /** A mark that is on no letter, on too many others, strikes a letter through, or makes a letter that exists as one character. */
 function isLooseMark(chars: readonly string[], index: number): boolean {
   const char = chars[index] ?? '';
+  const before = chars[index - 1] ?? '';
+  const composes = (): boolean => Array.from((before + char).normalize('NFC')).length === 1;
+  // Vowels of Korean syllables that are written letter by letter.
+  if (/[\u1160-\u11ff]/.test(char)) return composes();
   // Selectors of emoji are marks too, and hidden unless an emoji needs them.
   if (!/\p{M}/u.test(char) || /[\ufe00-\ufe0f]/.test(char)) return false;
-  const before = chars[index - 1] ?? '';
   if (char === '\u20e3') return before !== '\ufe0f' && !/[0-9#*]/.test(before);
   if (/[\u0335-\u0338]|\p{Me}/u.test(char) || !/[\p{L}\p{M}]/u.test(before)) return true;
-  if (Array.from((before + char).normalize('NFC')).length === 1) return true;
+  if (composes()) return true;
   const marks = chars.slice(Math.max(index - mostMarks, 0), index);
   return marks.length === mostMarks && marks.every((mark) => /\p{M}/u.test(mark));
 }
