@@ -2,6 +2,7 @@
 import { Context } from '@temporalio/activity';
 import type { NotifyInput, NotifyResult } from '../workflows/core/notifications/ports';
 import { defined } from '../workflows/core/json';
+import type { ShownArguments } from '../workflows/core/secrets/ports';
 import type { ActivitiesConfig } from './definitions/activities-config';
 import type { ActivityDeps } from './definitions/activity-deps';
 import { storeOf } from './definitions/activity-deps';
@@ -9,6 +10,7 @@ import { interruption, withHeartbeat } from './lifecycle/activity-lifecycle';
 import { applicationFailure } from './lifecycle/error-mapping';
 import type { Notification, Notifier } from './definitions/notifier';
 import { NotifierError } from './definitions/notifier';
+import { withoutSecrets } from './untrusted/known-secrets';
 import { sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
 import { contentHash } from './stores/content-hash';
@@ -46,6 +48,12 @@ function linkTo(base: string | undefined, namespace: string, runId: string): { l
   return { link: `${base.replace(/(?<!\/)\/+$/, '')}/${path}` };
 }
 
+/** The arguments without what only this process knows to be secret. They are not cut here: each field is bounded by itself. */
+function withKnownSecretsHidden(shown: ShownArguments): ShownArguments {
+  const fields = shown.fields.map((field) => ({ ...field, value: withoutSecrets(field.value) }));
+  return { ...shown, fields };
+}
+
 /** What is delivered: the notice, sanitized, with how to answer. */
 function notificationOf(
   { notice, idempotencyKey }: Pick<NotifyInput, 'notice' | 'idempotencyKey'>,
@@ -55,8 +63,10 @@ function notificationOf(
   const clean = (text: string): string => sanitizeText(text, { maxChars: textChars });
   const lines = (texts: readonly string[]): readonly string[] =>
     texts.map((text) => sanitizeText(text, { maxChars: lineChars }));
+  const { arguments: shown, ...told } = notice;
   return {
-    ...notice,
+    ...told,
+    ...(shown === undefined ? {} : { arguments: withKnownSecretsHidden(shown) }),
     id: `msg_${contentHash(idempotencyKey).slice(0, 27)}`,
     goal: clean(notice.goal),
     asked: clean(notice.asked),
@@ -66,6 +76,9 @@ function notificationOf(
     runId,
     namespace,
     answerWith: answerCommand(runId, notice),
+    ...(shown?.isPart === true
+      ? { showWith: `holdfast show ${quoted(runId)} --arguments ${quoted(notice.itemId)}` }
+      : {}),
     ...linkTo(webUiUrl, namespace, runId),
   };
 }

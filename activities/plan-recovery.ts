@@ -75,7 +75,7 @@ async function check(
     store,
     definition,
     [{ vendorId: '', name: toolName, argumentsText }],
-    { idPrefix: input.callIdPrefix, iteration: input.iteration },
+    { idPrefix: input.callIdPrefix, iteration: input.iteration, isAsked: true },
   );
   if (taken === undefined) return 'its call could not be read';
   const { error } = taken.proposed;

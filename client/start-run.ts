@@ -10,7 +10,7 @@ import { agentRunWorkflow, defaultTaskQueue, searchAttributes } from '../workflo
 import type { RunRequest } from '../workflows/core/run/ports';
 import { defined } from '../workflows/core/json';
 import { shownText } from '../workflows/core/secrets/shown-text';
-import { escapeMarkdown } from '../workflows/core/view/markdown';
+import { codeSpan } from '../workflows/core/view/markdown';
 import { check, startSchema } from './check-input';
 
 /** What starts a run. */
@@ -100,15 +100,11 @@ export function summaryOf({ agent, goal }: RunRequest): string {
 export function detailsOf({ agent, goal, workspace, head }: RunRequest): string {
   const shown = shownText(goal, detailGoalChars);
   const rows = [
-    `- **Agent:** ${code(agent)}`,
-    ...(workspace === undefined ? [] : [`- **Workspace:** ${code(workspace)}`]),
-    ...(head === undefined ? [] : [`- **Continues transcript:** ${code(head)}`]),
+    `- **Agent:** ${codeSpan(agent)}`,
+    ...(workspace === undefined ? [] : [`- **Workspace:** ${codeSpan(workspace)}`]),
+    ...(head === undefined ? [] : [`- **Continues transcript:** ${codeSpan(head)}`]),
   ];
-  const goalLines = shown.split(/\r\n|[\r\n]/).map((line) => `> ${escapeMarkdown(line)}`);
+  const goalLines = shown.split(/\r\n|[\r\n]/).map((line) => `> ${codeSpan(line)}`);
   const more = goal.length > detailGoalChars ? ['', `(${goal.length} characters in all)`] : [];
   return ['### Goal', '', ...goalLines, ...more, '', ...rows].join('\n');
-}
-
-function code(text: string): string {
-  return `\`${text.replace(/[`\r\n]/g, "'")}\``;
 }

@@ -15,7 +15,8 @@ import { agentRunWorkflow } from './contract';
 import type { RunOutcome } from './core/run/outcome';
 import type { RunCommand, UnstampedEvent } from './core/run/protocol';
 import { shownText } from './core/secrets/shown-text';
-import { escapeMarkdown } from './core/view/markdown';
+import { visibleText } from './core/secrets/visible-text';
+import { codeSpan } from './core/view/markdown';
 import { inheritedSearchAttributes } from './run-visibility';
 
 /** Characters of the task that a page shows. */
@@ -39,8 +40,8 @@ function runSubagent({
     args: [{ request }],
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-    staticSummary: `${request.agent}: ${task}`.slice(0, summaryChars),
-    staticDetails: `### Subagent of ${escapeMarkdown(request.parent?.runId ?? '')}\n\n> ${escapeMarkdown(task)}`,
+    staticSummary: `${request.agent}: ${visibleText(task)}`.slice(0, summaryChars),
+    staticDetails: `### Subagent of ${codeSpan(request.parent?.runId ?? '')}\n\n> ${codeSpan(task)}`,
     ...inheritedSearchAttributes(request.agent),
   });
 }

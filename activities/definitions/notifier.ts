@@ -10,6 +10,8 @@ export type Notification = PersonNotice & {
   readonly namespace: string;
   /** Command line that answers. */
   readonly answerWith: string;
+  /** Command line that shows the arguments whole, where `arguments` has a part of them. */
+  readonly showWith?: string;
   /** The run in Temporal's Web UI, where its address is configured. */
   readonly link?: string;
 };

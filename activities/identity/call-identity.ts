@@ -2,8 +2,11 @@
 import { normalizeText, shortHash } from '../../workflows/core/errors/fingerprint';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
+import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { decisionText } from '../../workflows/core/secrets/visible-text';
 import type { PrivilegedUse, ProposedToolCall } from '../../workflows/core/tools/ports';
 import { callLikeness } from './call-likeness';
+import { withoutSecrets } from '../untrusted/known-secrets';
 import { boundText, sanitizeText } from '../untrusted/sanitizer';
 import { canonicalJson, contentHash } from '../stores/content-hash';
 import type { Tool } from '../tools/tool';
@@ -31,10 +34,12 @@ const seenChars = 8_192;
 function callLabel(tool: Tool | undefined, input: JsonObject): string | undefined {
   const value = tool?.label === undefined ? undefined : input[tool.label];
   if (typeof value !== 'string' || value === '') return undefined;
-  return boundText(
-    sanitizeText(value.slice(0, seenChars), { maxChars: seenChars }).replace(/\s+/g, ' '),
-    labelChars,
-  );
+  const seen = value.slice(0, seenChars);
+  const visible = stripHidden(seen);
+  // Hidden characters are shown, but a secret that they part must be recognized.
+  const text = withoutSecrets(visible) === visible ? decisionText(seen.replace(/\s+/g, ' ')) : seen;
+  const clean = sanitizeText(text, { maxChars: seenChars }).replace(/\s+/g, ' ');
+  return boundText(clean, labelChars);
 }
 
 /** Normalized identity of a call to a tool that does not exist. */

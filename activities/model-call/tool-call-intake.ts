@@ -11,7 +11,9 @@ import { actionDigest, callIdentity } from '../identity/call-identity';
 import type { RawToolCall } from '../providers/provider';
 import { withoutSecrets } from '../untrusted/known-secrets';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import { shownArgumentsChars } from '../../workflows/core/secrets/shown-arguments';
 import { agentError } from '../untrusted/agent-error';
+import { argumentsForPeople } from '../untrusted/arguments-for-people';
 import { sanitizeText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { canonicalJson } from '../stores/content-hash';
@@ -34,6 +36,9 @@ const replyInlineBytes = 64 * 1024;
 
 /** Characters that the errors of one reply share, so that many of them stay far below what a payload may have (ADR 0003). */
 const replyErrorChars = 10_000;
+
+/** Characters of the arguments that people may be asked about in one reply, shared by its calls (ADR 0041). */
+const replyShownChars = 40_000;
 
 /** A call as the core gets it, and as the transcript keeps it. */
 export interface TakenCall {
@@ -96,6 +101,8 @@ interface PlacedCall {
   readonly index: number;
   /** Calls that the reply asks for. */
   readonly total: number;
+  /** A person may be asked about any call. */
+  readonly isAsked: boolean;
 }
 
 interface CheckedCall {
@@ -161,6 +168,12 @@ function withoutNamedSecrets(json: string): string {
   }
 }
 
+/** Whether a text holds a secret, also one that hidden characters part. */
+function holdsSecret(text: string): boolean {
+  const visible = stripHidden(text);
+  return withoutSecrets(text) !== text || withoutSecrets(visible) !== visible;
+}
+
 /** Input as people see it: without secrets and hidden characters. */
 export function redactedInput(json: string): JsonObject {
   return objectOf(withoutNamedSecrets(json), (_key, part) =>
@@ -182,8 +195,7 @@ async function carried(
   const isCore = coreTools.some((tool) => tool.name === name);
   const inlineBytes = Math.min(isCore ? coreInputBytes : inlineInputBytes, roomBytes);
   const isShort = Buffer.byteLength(json) <= inlineBytes;
-  if (!isShort || (!isCore && withoutSecrets(json) !== json))
-    return { inputBlob: await store.putBlob(json) };
+  if (!isShort || (!isCore && holdsSecret(json))) return { inputBlob: await store.putBlob(json) };
   return { input: isCore ? redactedInput(json) : objectOf(json) };
 }
 
@@ -205,6 +217,23 @@ async function storedForLearning(
   return learns && json !== '{}' ? { inputBlob: await store.putBlob(json) } : {};
 }
 
+/** The input as whoever decides about the call sees it: first what is privileged, then what the tool declares. */
+function shownInput(
+  { inputSchema }: Tool,
+  input: JsonObject,
+  privileged: ProposedToolCall['privileged'],
+  total: number,
+): ProposedToolCall['shown'] {
+  const properties = inputSchema['properties'];
+  const declared = isJsonObject(properties) ? Object.keys(properties) : [];
+  const marked = privileged?.parameters.map(({ name }) => name.split(/[.[]/)[0] ?? name) ?? [];
+  const room = Math.floor(replyShownChars / Math.min(total, maxCallsPerReply));
+  return argumentsForPeople(input, {
+    first: [...marked, ...declared],
+    maxChars: Math.min(room, shownArgumentsChars),
+  });
+}
+
 async function takeCall(
   store: Store,
   definition: ToolsOfRun,
@@ -212,7 +241,7 @@ async function takeCall(
   context: ApprovalContext,
   inlineRoomBytes: number,
 ): Promise<TakenCall> {
-  const { raw, total } = placed;
+  const { raw, total, isAsked } = placed;
   const { toolCallId } = context;
   const { tool, input, error, needsApproval } = checkCall(definition, placed, context);
   const { agent } = definition;
@@ -220,10 +249,13 @@ async function takeCall(
   const name = tool?.name ?? wireName(raw.name);
   const call = { toolCallId, name, input };
   const { privileged, ...identity } = callIdentity(tool, call);
+  const mayAsk = isAsked || needsApproval === true || privileged !== undefined;
+  const shown =
+    tool !== undefined && mayAsk ? shownInput(tool, input, privileged, total) : undefined;
   const use =
     error === undefined
       ? {
-          ...defined({ privileged }),
+          ...defined({ privileged, shown }),
           ...(await editedFileOf(tool, input, context.workspace)),
           ...(await carried(store, agent, raw.name, json, inlineRoomBytes)),
           ...(needsApproval === true ? { approvalDigest: actionDigest(call, tool) } : {}),
@@ -249,7 +281,7 @@ export async function takeToolCalls(
   store: Store,
   definition: ToolsOfRun,
   calls: readonly RawToolCall[],
-  ids: { readonly idPrefix: string; readonly iteration: number },
+  ids: { readonly idPrefix: string; readonly iteration: number; readonly isAsked?: boolean },
 ): Promise<readonly TakenCall[]> {
   const taken: TakenCall[] = [];
   let roomBytes = replyInlineBytes;
@@ -261,7 +293,7 @@ export async function takeToolCalls(
       iteration: ids.iteration,
       workspace: definition.config.workspace,
     };
-    const placed = { raw, index, total: calls.length };
+    const placed = { raw, index, total: calls.length, isAsked: ids.isAsked === true };
     const call = await takeCall(store, definition, placed, context, roomBytes);
     const { input } = call.proposed;
     if (input !== undefined) roomBytes -= Buffer.byteLength(canonicalJson(input));

@@ -1,6 +1,7 @@
 /** Writes notifications to the worker's log, for development and for people who watch it. */
 import { log } from '@temporalio/activity';
 import type { Notifier } from '../definitions/notifier';
+import { argumentLines } from './argument-lines';
 
 /** A notifier that needs no receiver. */
 export function logNotifier(name = 'log'): Notifier {
@@ -8,7 +9,8 @@ export function logNotifier(name = 'log'): Notifier {
     name,
     notify(notification) {
       const { runId, kind, asked, answerWith, id } = notification;
-      log.warn(`run ${runId} waits for a person (${kind}): ${asked}. Answer with: ${answerWith}`, {
+      const what = [asked.replace(/\s+/g, ' '), ...argumentLines(notification)].join('; ');
+      log.warn(`run ${runId} waits for a person (${kind}): ${what}. Answer with: ${answerWith}`, {
         notificationId: id,
       });
       return Promise.resolve();

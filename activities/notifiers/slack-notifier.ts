@@ -1,5 +1,6 @@
 /** Posts notifications to an incoming webhook of Slack, or of anything that takes Slack's blocks (Mattermost, Rocket.Chat). */
 import type { Notification, Notifier } from '../definitions/notifier';
+import { argumentLines } from './argument-lines';
 import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
 
 /** An incoming webhook. */
@@ -15,17 +16,39 @@ export interface SlackOptions {
 /** Characters of a section's text and of a header that Slack takes (3,000 and 150, its Block Kit reference). */
 const sectionChars = 2_900;
 const headerChars = 150;
+/** A line is folded after so many characters, so that it fits even if each becomes an entity. */
+const foldedLine = /[^]{1,500}/gu;
 
-/** Nothing in a text is markup: no link, no mention of a channel. Source: Slack, Formatting text for app surfaces. */
+/** No link, no mention of a channel, and no entity. Source: Slack, Formatting text for app surfaces. */
 function plain(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
 
-function section(title: string, text: string): object[] {
-  if (text === '') return [];
-  const body = `*${title}*\n${plain(text)}`.slice(0, sectionChars);
-  return [{ type: 'section', text: { type: 'mrkdwn', text: body } }];
+/** Lines of others' text, each with a bar in front, in pieces that a section takes. */
+function pieces(lines: readonly string[]): readonly string[] {
+  const filled: string[] = [];
+  for (const line of lines.flatMap((each) => each.match(foldedLine) ?? [''])) {
+    const last = filled.at(-1);
+    const text = `| ${plain(line)}`;
+    if (last === undefined || last.length + 1 + text.length > sectionChars) filled.push(text);
+    else filled[filled.length - 1] = `${last}\n${text}`;
+  }
+  return filled;
 }
+
+/** Texts of others below our own title: plain text has no markup, and the bar before each line tells it from our lines. */
+function section(title: string, lines: readonly string[]): readonly object[] {
+  if (lines.join('') === '') return [];
+  return [
+    { type: 'section', text: { type: 'mrkdwn', text: `*${title}*` } },
+    ...pieces(lines).map((text) => ({
+      type: 'section',
+      text: { type: 'plain_text', emoji: false, text },
+    })),
+  ];
+}
+
+const linesOf = (text: string): readonly string[] => text.split('\n');
 
 const heads: { readonly [Kind in Notification['kind']]: string } = {
   escalation: 'waits for a person',
@@ -36,6 +59,9 @@ const heads: { readonly [Kind in Notification['kind']]: string } = {
 /** The message as Slack takes it: blocks, and text for notifications that show no blocks. */
 function slackMessage(notification: Notification): {
   readonly text: string;
+  readonly mrkdwn: false;
+  readonly unfurl_links: false;
+  readonly unfurl_media: false;
   readonly blocks: readonly object[];
 } {
   const { kind, agent, runId, asked, goal, worked, didNotWork, lastError, link } = notification;
@@ -43,14 +69,18 @@ function slackMessage(notification: Notification): {
   const how = `\`${plain(notification.answerWith)}\``;
   const where = link === undefined ? [] : [`<${link}|Open in Temporal>`];
   return {
-    text: plain(`${head}: ${asked}`).slice(0, sectionChars),
+    text: plain(`${head}: ${asked.replace(/\s+/g, ' ')}`).slice(0, sectionChars),
+    mrkdwn: false,
+    unfurl_links: false,
+    unfurl_media: false,
     blocks: [
       { type: 'header', text: { type: 'plain_text', text: head.slice(0, headerChars) } },
-      ...section('Asked', asked),
-      ...section('Goal', goal),
-      ...section('Last error', lastError ?? ''),
-      ...section('What did not work', didNotWork.join('\n')),
-      ...section('What worked', worked.join('\n')),
+      ...section('Asked', linesOf(asked)),
+      ...section('Arguments', argumentLines(notification)),
+      ...section('Goal', linesOf(goal)),
+      ...section('Last error', linesOf(lastError ?? '')),
+      ...section('What did not work', didNotWork.flatMap(linesOf)),
+      ...section('What worked', worked.flatMap(linesOf)),
       {
         type: 'section',
         text: { type: 'mrkdwn', text: [`*Answer with* ${how}`, ...where].join('\n') },

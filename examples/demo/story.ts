@@ -1,6 +1,7 @@
 /** Prints a run as it happens: a label and a text per line, at most 80 columns wide. */
 import { styleText } from 'node:util';
 import type { Failure } from '../../workflows/core/failure';
+import { printable } from '../../workers/cli/display/printable';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 
 const labelColumns = 9;
@@ -36,7 +37,7 @@ interface LabeledText {
 /** Cuts text into lines between words; the last one ends in an ellipsis if something is left over. */
 function wrapped(text: string): readonly string[] {
   const lines: string[] = [];
-  let rest = text.replace(/\s+/g, ' ').trim();
+  let rest = printable(text);
   while (rest.length > textColumns && lines.length < maxLines - 1) {
     const blank = rest.lastIndexOf(' ', textColumns);
     const end = blank > 0 ? blank : textColumns;

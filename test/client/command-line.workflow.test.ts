@@ -278,7 +278,7 @@ describe('people', () => {
     const [{ digest = '' } = {}] = pending as readonly Record<string, string>[];
     const shown = (await holdfast(['show', id])).out;
     expect(shown).toContain(
-      'wants approval of write_note {"text":"one"}\n  yes: The call runs, once, with exactly these arguments. no: ',
+      'wants approval of write_note\n  | text: "one"\n  yes: The call runs, once, with exactly these arguments.\n  no: ',
     );
     expect(shown).toContain(`\n  holdfast approve ${id} `);
     const refusals: readonly (readonly [readonly string[], string])[] = [

@@ -1,6 +1,6 @@
 /** What people see: lines, frames and tables, safe and within the terminal's width. */
+import { printable } from '../../workers/cli/display/printable';
 import {
-  printable,
   cutTo,
   widthOf,
   wrapTo,
@@ -56,14 +56,16 @@ it('shows iteration, time, tokens, tools, what was healed and the route', () => 
 });
 
 it('lets nothing through that a terminal would obey', () => {
-  expect(printable('\u001B[2Jgone\r\n\u202Eevil\u0007 \u009B31m')).toBe('[2Jgone evil 31m');
+  expect(printable('\u001B[2Jgone\r\n\u202Eevil\u0007 \u009B31m')).toBe(
+    '\\u{1b}[2Jgone \\u{202e}evil\\u{7} \\u{9b}31m',
+  );
   const entry = {
     atMs: 0,
     iteration: 1,
     type: 'MessageAddedEvent',
     text: '\u001B]0;title\u0007hi',
   } as const;
-  expect(timelineLine(entry)?.text).toBe('message: ]0;titlehi');
+  expect(timelineLine(entry)?.text).toBe('message: \\u{1b}]0;title\\u{7}hi');
 });
 
 it('cuts by columns, not by characters, and never inside a character', () => {
@@ -157,7 +159,7 @@ it('keeps the static summary within 400 bytes and whole characters', () => {
 
 it('keeps a goal from being read as markup in the static details', () => {
   const details = detailsOf({ agent: 'scout', goal: '# big\n[x](http://y)', workspace: '/w' });
-  expect(details).toContain('> \\# big\n> \\[x\\](http://y)');
+  expect(details).toContain('> `# big`\n> `[x](http://y)`');
   expect(details).toContain('- **Workspace:** `/w`');
 });
 
@@ -197,7 +199,15 @@ describe('a run', () => {
         approvalId: 'call_1',
         digest: 'd',
         tool: 'pay',
-        input: { to: 'somebody with a name that is longer than the terminal is wide' },
+        shown: {
+          fields: [
+            {
+              name: 'to',
+              value: '"somebody with a name that is longer than the terminal is wide"',
+            },
+          ],
+          isPart: true,
+        },
       },
       { type: 'question', questionId: 'q', question: 'Which?\nWhat was tried: both' },
     ],
@@ -208,11 +218,12 @@ describe('a run', () => {
   it('tells on a narrow terminal all of what waits, with the commands that end the wait', () => {
     const text = runText(shown, { hasColors: false, isTerminal: true, columns: () => 40 });
     for (const line of text.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(40);
-    expect(text.replace(/\n +/g, ' ')).toContain('longer than the terminal is wide"}');
+    expect(text.replace(/\n {2}\| {3}/g, '')).toContain('longer than the terminal is wide"');
+    expect(text).toContain('\n  whole: holdfast show run-1 --arguments\n');
     expect(text).toContain('\n  holdfast approve run-1 call_1\n');
     expect(text).toContain('\n  holdfast reject run-1 call_1 --reason\n');
     expect(text).toMatch(
-      /\nasks: Which\?\n {2}What was tried: both\n {2}holdfast answer run-1 TEXT$/,
+      /\nasks:\n {2}\| Which\?\n {2}\| What was tried: both\n {2}holdfast answer run-1 TEXT$/,
     );
     expect(text).not.toMatch(/^doing/m);
   });

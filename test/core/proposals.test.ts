@@ -41,8 +41,7 @@ const shown = (driver: RunDriver): readonly string[] => [
     .flatMap((item) => pendingLines('run-1', item, driver.nowMs))
     .map(({ text }) => text)
     .join('\n'),
-  // Markdown escapes what could be markup.
-  markdownOf(driver.state).replaceAll('\\', ''),
+  markdownOf(driver.state),
 ];
 
 test.each([0.5099506109098318, 0.62, 0.7999])('an approval at %d says all of it', (confidence) => {
@@ -58,7 +57,7 @@ test.each([0.5099506109098318, 0.62, 0.7999])('an approval at %d says all of it'
     },
   ]);
   for (const text of shown(driver)) {
-    expect(text).toContain('{"a":4,"b":5}');
+    expect(text).toMatch(/a: 4`?\n.*b: 5/);
     expect(text).toContain('The calculator knows the sum');
     expect(text).toContain(`confidence ${confidence.toFixed(2)})`);
     expect(text).toContain('Expected: a sum');

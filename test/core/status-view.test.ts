@@ -38,14 +38,14 @@ test('an approval that waits shows its arguments and the command that answers', 
   const [waiting] = aRunWithCalls([
     aCall('a', { approvalDigest: 'digest-a', input: { euros: 80 } }),
   ]);
-  const line = lineOf(markdownOf(waiting), 'Wants approval');
-  expect(line).toContain('"euros":80');
-  expect(line).toContain('holdfast approve run-1 a');
+  const shown = markdownOf(waiting);
+  expect(shown).toContain('- **Wants approval:** `search`\n  - `euros: 80`\n');
+  expect(lineOf(shown, 'Decide with')).toContain('`holdfast approve run-1 a`');
 });
 
 test('amounts of money are no formulas of the Web UI', () => {
   const run = aPreparedRun(aSnapshot({ budget: { nanoUsd: 1_000_000_000 } }));
-  expect(lineOf(markdownOf(run), 'Cost')).toMatch(/\\\$.* of \\\$1/);
+  expect(lineOf(markdownOf(run), 'Cost')).toMatch(/`\$.* of \$1/);
 });
 
 test('a run that ended shows its answer, or in words what it failed of', () => {

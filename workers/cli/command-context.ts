@@ -1,5 +1,6 @@
 /** What every command works with: where it runs, where it prints, and how it reaches Temporal. */
 import type { AgentClient } from '../../client/agent-client';
+import { printableJson } from './display/printable';
 
 /** Where a command prints. Results go to standard output, notes about them to standard error. */
 export interface CommandOutput {
@@ -55,5 +56,5 @@ export function print(
   value: object,
   text: string,
 ): void {
-  output.write(`${json === true ? JSON.stringify(value) : text}\n`);
+  output.write(`${json === true ? printableJson(value) : text}\n`);
 }

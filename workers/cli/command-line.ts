@@ -5,6 +5,7 @@ import { UserError } from '../../activities/lifecycle/user-error';
 import { ClientError } from '../../client/client-error';
 import type { CommandContext, CommandOutput, Surroundings } from './command-context';
 import type { CommandSpec } from './commands';
+import { printableJson, printableLines } from './display/printable';
 import { commandGroups } from './commands';
 import { exitCodeHelp, exitCodes } from './exit-codes';
 import { NotReadyError } from './wait-until-ready';
@@ -38,9 +39,10 @@ export async function runCommandLine(
   } catch (thrown) {
     const { code: failed, message } = explain(thrown);
     if (failed !== exitCodes.completed && args.includes('--json'))
-      output.write(`${JSON.stringify({ error: { exitCode: failed, message } })}\n`);
+      output.write(`${printableJson({ error: { exitCode: failed, message } })}\n`);
     // Commander has printed its own message, with the help that goes with it.
-    if (!(thrown instanceof CommanderError)) output.note(`holdfast: ${message}`);
+    if (!(thrown instanceof CommanderError))
+      output.note(printableLines(`holdfast: ${message}`).join('\n'));
     return failed;
   }
 }

@@ -165,7 +165,13 @@ const looking: readonly CommandSpec[] = [
     name: 'show',
     about: 'show where a run is, what it waits for, and its result',
     args: runId,
-    options: [option('--events', 'with the whole timeline')],
+    options: [
+      option('--events', 'with the whole timeline'),
+      option(
+        '--arguments [approval]',
+        'with all the arguments of what waits for approval, some of them from its store',
+      ),
+    ],
     action: async () => (await import('./commands/look.ts')).show,
   },
   {

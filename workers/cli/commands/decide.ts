@@ -9,6 +9,7 @@ import { defined } from '../../../workflows/core/json';
 import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
+import { argumentLines } from '../display/argument-lines';
 
 type Options = CommonOptions & Actor;
 type DecisionOptions = Options & { readonly digest?: string };
@@ -26,8 +27,14 @@ export async function approve(
   await withClient(context, async (client) => {
     const run = client.run(runId);
     const approvalId = await chooseItem(run, 'approval', given);
+    const asked = (await run.pending()).find(
+      (item) => item.type === 'approval' && item.approvalId === approvalId,
+    );
     await run.approve(approvalId, { ...options, ...edited });
-    const text = `approved ${approvalId}${input === undefined ? '' : ' with changed arguments'}`;
+    const how = input === undefined ? '' : ' with changed arguments';
+    const shown = asked?.type === 'approval' && input === undefined ? asked.shown : undefined;
+    const lines = shown === undefined ? [] : argumentLines(shown).map(({ text }) => text);
+    const text = [`approved ${approvalId}${how}`, ...lines].join('\n');
     print(context, options, { runId, approvalId, decision: 'approve', ...edited }, text);
   });
 }

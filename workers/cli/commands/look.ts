@@ -7,7 +7,8 @@ import type { CommandContext, CommonOptions } from '../command-context';
 import { print, withClient } from '../command-context';
 import { createLiveDisplay } from '../display/live-display';
 import { runText } from '../display/run-text';
-import { duration, printable, table } from '../display/terminal-text';
+import { printableJson } from '../display/printable';
+import { duration, table } from '../display/terminal-text';
 import { exitCodeOf, exitCodes } from '../exit-codes';
 
 /** Lists the runs. */
@@ -17,7 +18,7 @@ export async function list(
 ): Promise<void> {
   const runs = await withClient(context, (client) => client.list(filter));
   const { output } = context;
-  if (json === true) for (const run of runs) output.write(`${JSON.stringify(run)}\n`);
+  if (json === true) for (const run of runs) output.write(`${printableJson(run)}\n`);
   else if (runs.length === 0) output.note('No runs.');
   else output.write(`${runTable(runs, output.columns()).join('\n')}\n`);
 }
@@ -31,7 +32,7 @@ export function runTable(runs: readonly RunSummary[], columns: number): readonly
     run.agent,
     run.iteration === undefined ? '' : String(run.iteration),
     duration((run.closedAtMs ?? nowMs) - run.startedAtMs),
-    printable(run.reason ?? run.route ?? ''),
+    run.reason ?? run.route ?? '',
   ]);
   return table([['RUN', 'STATUS', 'AGENT', 'ITER', 'TIME', 'DETAIL'], ...rows], columns);
 }
@@ -40,7 +41,7 @@ export function runTable(runs: readonly RunSummary[], columns: number): readonly
 export async function show(
   context: CommandContext,
   runId: string,
-  options: CommonOptions & { readonly events?: boolean },
+  options: CommonOptions & { readonly events?: boolean; readonly arguments?: string | true },
 ): Promise<void> {
   const shown = await withClient(context, async (client) => {
     const run = client.run(runId);
@@ -54,10 +55,17 @@ export async function show(
     const outcome = isOver ? await run.outcome() : undefined;
     return { runId, status, pending, entries, outcome };
   });
-  const { status, pending, entries, outcome } = shown;
+  const { status, entries, outcome } = shown;
+  const { arguments: wanted } = options;
+  const isWhole = wanted !== undefined;
+  const approvalId = wanted === true ? undefined : wanted;
+  // A store loads late: most looks need only a client.
+  const pending = isWhole
+    ? await (await import('./whole-arguments.ts')).withWholeArguments(context, shown, approvalId)
+    : shown.pending;
   const events = options.events === true ? { events: entries } : {};
   const value = { runId, ...status, pending, outcome, ...events };
-  print(context, options, value, runText(shown, context.output));
+  print(context, options, value, runText({ ...shown, pending, isWhole }, context.output));
 }
 
 /** Follows the run until it ends, or a signal ends the watching. */

@@ -6,6 +6,7 @@ import type { CommandContext, CommonOptions } from '../command-context';
 import { print } from '../command-context';
 import { withStore } from '../environment-store';
 import { patternTable, patternText, shownPattern } from '../display/pattern-text';
+import { printableJson } from '../display/printable';
 
 type OnePattern = (context: CommandContext, id: string, options: CommonOptions) => Promise<void>;
 
@@ -26,7 +27,7 @@ export async function listPatterns(
   const found = await withStore(context, ({ patterns }) => patterns.patterns(tenant));
   const nowMs = Date.now();
   if (json === true)
-    for (const pattern of found) output.write(`${JSON.stringify(shownPattern(pattern, nowMs))}\n`);
+    for (const pattern of found) output.write(`${printableJson(shownPattern(pattern, nowMs))}\n`);
   else if (found.length === 0) output.note('No patterns.');
   else output.write(`${patternTable(found, output.columns(), nowMs).join('\n')}\n`);
 }
@@ -37,7 +38,7 @@ export async function exportPatterns(
   { tenant, observations = false }: { readonly tenant?: string; readonly observations?: boolean },
 ): Promise<void> {
   const write = (type: string, exported: object): void => {
-    context.output.write(`${JSON.stringify({ type, ...exported })}\n`);
+    context.output.write(`${printableJson({ type, ...exported })}\n`);
   };
   const nowMs = Date.now();
   await withStore(context, async ({ patterns }) => {

@@ -2,7 +2,8 @@
 import type { SharedHealth } from '../../../activities/stores/store';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { withStore } from '../environment-store';
-import { duration, printable, table } from '../display/terminal-text';
+import { printableJson } from '../display/printable';
+import { duration, table } from '../display/terminal-text';
 
 function ago(atMs: number | undefined, nowMs: number): string {
   return atMs === undefined ? 'never' : `${duration(nowMs - atMs)} ago`;
@@ -12,14 +13,7 @@ function row(health: SharedHealth, nowMs: number): readonly string[] {
   const { route, status, errorCount, cooldownUntilMs, lastErrorReason, lastError } = health;
   const cooling = cooldownUntilMs > nowMs ? duration(cooldownUntilMs - nowMs) : '-';
   const error = lastErrorReason === undefined ? '' : `${lastErrorReason}: ${lastError ?? ''}`;
-  return [
-    route,
-    status,
-    String(errorCount),
-    cooling,
-    ago(health.lastSuccessAtMs, nowMs),
-    printable(error),
-  ];
+  return [route, status, String(errorCount), cooling, ago(health.lastSuccessAtMs, nowMs), error];
 }
 
 /** Prints one row per route. */
@@ -27,7 +21,7 @@ export async function providers(context: CommandContext, { json }: CommonOptions
   const { output } = context;
   const found = await withStore(context, (store) => store.listHealth());
   const nowMs = Date.now();
-  if (json === true) for (const health of found) output.write(`${JSON.stringify(health)}\n`);
+  if (json === true) for (const health of found) output.write(`${printableJson(health)}\n`);
   else if (found.length === 0) output.note('No provider has been used with this store.');
   else {
     const title = ['PROVIDER', 'STATUS', 'ERRORS', 'COOLS', 'LAST ANSWER', 'LAST ERROR'];

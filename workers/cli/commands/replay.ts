@@ -6,6 +6,7 @@ import type { History } from '@temporalio/common/lib/proto-utils';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import type { CommandContext, CommonOptions } from '../command-context';
+import { printable, printableJson } from '../display/printable';
 import { exitCodes } from '../exit-codes';
 import { defined } from '../../../workflows/core/json';
 import { asClientError } from '../../../client/temporal-failure';
@@ -51,8 +52,11 @@ export async function replay(
     const mismatch = await replayOne(code, name, history);
     if (mismatch !== undefined) failed += 1;
     if (options.json === true)
-      output.write(`${JSON.stringify({ history: name, ok: mismatch === undefined, mismatch })}\n`);
-    else output.write(mismatch === undefined ? `ok    ${name}\n` : `FAIL  ${name}: ${mismatch}\n`);
+      output.write(`${printableJson({ history: name, ok: mismatch === undefined, mismatch })}\n`);
+    else
+      output.write(
+        mismatch === undefined ? `ok    ${name}\n` : `FAIL  ${printable(`${name}: ${mismatch}`)}\n`,
+      );
   }
   const summary = { histories: histories.length, failed };
   output.write(

@@ -2,6 +2,7 @@
 import { SetupError } from '../../setup-error';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { withClient } from '../command-context';
+import { printableJson } from '../display/printable';
 import { painter } from '../display/terminal-text';
 import { transcriptLines } from '../display/transcript-lines';
 import { withStore } from '../environment-store';
@@ -23,7 +24,7 @@ export async function transcript(
       );
     const messages = await store.loadTranscript(point.head);
     if (options.json === true) {
-      for (const message of messages) output.write(`${JSON.stringify(message)}\n`);
+      for (const message of messages) output.write(`${printableJson(message)}\n`);
       return;
     }
     const paint = painter(output.hasColors);

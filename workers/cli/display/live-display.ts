@@ -1,13 +1,14 @@
 /** Shows a run in progress: redrawn in place on a terminal, plain lines in a pipe, JSON lines for programs. */
+import { defined } from '../../../workflows/core/json';
 import { cachedText, costText } from '../../../workflows/core/budget/spend';
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import type { RunStatusView } from '../../../workflows/core/view/status';
 import type { RunMoment } from '../../../client/run-handle';
 import type { CommandOutput } from '../command-context';
 import { outcomeText } from './outcome-text';
-import type { Paint } from './terminal-text';
-import { cutTo, duration, painter, printable, shortNumber, wrapTo } from './terminal-text';
-import type { DisplayLine } from './timeline-lines';
+import type { DisplayLine, Paint } from './terminal-text';
+import { printable, printableJson } from './printable';
+import { cutTo, duration, foldTo, painter, shortNumber, wrapTo } from './terminal-text';
 import { createTimedLines, pendingKey, pendingLines, timeIndent } from './timeline-lines';
 
 /** A display of one run. */
@@ -39,10 +40,10 @@ export function createLiveDisplay(
 function jsonDisplay({ write }: CommandOutput): LiveDisplay {
   return {
     show({ entries }) {
-      for (const entry of entries) write(`${JSON.stringify(entry)}\n`);
+      for (const entry of entries) write(`${printableJson(entry)}\n`);
     },
     end(outcome) {
-      write(`${JSON.stringify({ type: 'RunOutcome', ...outcome })}\n`);
+      write(`${printableJson({ type: 'RunOutcome', ...outcome })}\n`);
     },
     close: () => undefined,
   };
@@ -61,7 +62,12 @@ function createLinePrinter(runId: string): (moment: RunMoment) => readonly Displ
     const indent = ' '.repeat(timeIndent);
     return [
       ...lines,
-      ...asked.map((line) => ({ ...line, isWhole: true as const, text: `${indent}${line.text}` })),
+      ...asked.map((line) => ({
+        ...line,
+        isWhole: true as const,
+        text: `${indent}${line.text}`,
+        ...defined({ gutter: line.gutter === undefined ? undefined : `${indent}${line.gutter}` }),
+      })),
     ];
   };
 }
@@ -116,8 +122,10 @@ function terminalDisplay(output: CommandOutput, runId: string): LiveDisplay {
       if (first?.type === 'RunStartedEvent') startedAtMs = first.atMs;
       status = moment.status ?? status;
       const width = Math.max(columns() - 1, 20);
-      const lines = tell(moment).flatMap(({ text, color, isWhole = false }) => {
-        const shown = isWhole ? wrapTo(text, width, timeIndent) : [cutTo(text, width)];
+      const lines = tell(moment).flatMap(({ text, color, gutter, isWhole = false }) => {
+        const wrapped = (): readonly string[] =>
+          gutter === undefined ? wrapTo(text, width, timeIndent) : foldTo(text, width, gutter);
+        const shown = isWhole ? wrapped() : [cutTo(text, width)];
         return shown.map((line) => (color === undefined ? line : paint(color, line)));
       });
       draw(lines.map((line) => `${line}\n`).join(''));

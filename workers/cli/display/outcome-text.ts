@@ -2,7 +2,8 @@
 import type { RunOutcome } from '../../../workflows/core/run/outcome';
 import { cachedText, costText } from '../../../workflows/core/budget/spend';
 import type { Paint } from './terminal-text';
-import { duration, printable, printableLines, shortNumber } from './terminal-text';
+import { printable, printableJson, printableLines } from './printable';
+import { duration, shortNumber } from './terminal-text';
 
 function headline(outcome: RunOutcome, paint: Paint): string {
   switch (outcome.status) {
@@ -72,7 +73,7 @@ function leftBehind(outcome: RunOutcome): readonly string[] {
     return [...listed('what worked', worked), ...listed('what did not', didNotWork), ...last];
   const { output } = outcome;
   return [
-    ...(output === undefined ? [] : ['', JSON.stringify(output, undefined, 2)]),
+    ...(output === undefined ? [] : ['', printableJson(output, 2)]),
     ...listed('what failed on the way', didNotWork),
     ...last,
   ];

@@ -2,7 +2,8 @@
 import { trustIn } from '../../../activities/learning/evidence';
 import { describeFix } from '../../../activities/learning/fix-template';
 import type { Pattern } from '../../../activities/stores/patterns/pattern-shape';
-import { printable, table } from './terminal-text';
+import { printable } from './printable';
+import { table } from './terminal-text';
 
 /** A pattern with what it is worth now, as programs read it. */
 export function shownPattern(pattern: Pattern, nowMs: number): object {
@@ -37,7 +38,7 @@ export function patternTable(
       evidence,
       pattern.tenant,
       pattern.tool === '' ? '(reply)' : pattern.tool,
-      printable(what),
+      what,
     ];
   });
   return table(

@@ -6,9 +6,9 @@ import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { RunStatusView } from '../../../workflows/core/view/status';
 import type { CommandOutput } from '../command-context';
 import { endText } from './outcome-text';
-import type { Color } from './terminal-text';
-import { painter, printable, wrapTo } from './terminal-text';
-import type { DisplayLine } from './timeline-lines';
+import type { Color, DisplayLine } from './terminal-text';
+import { printable } from './printable';
+import { foldTo, painter, wrapTo } from './terminal-text';
 import { createTimedLines, pendingLines, timeIndent } from './timeline-lines';
 
 /** What is shown of a run. */
@@ -20,6 +20,8 @@ export interface ShownRun {
   readonly entries: readonly TimelineEntry[];
   /** Of a run that has ended. */
   readonly outcome: RunOutcome | undefined;
+  /** What waits has its arguments whole. */
+  readonly isWhole?: boolean;
 }
 
 /** Columns of a label and the space behind it. */
@@ -38,13 +40,15 @@ const colors: { readonly [Status in RunStatusView['status']]: Color } = {
 
 /** The text of `holdfast show`: on a terminal in lines of its width, in a pipe each thing on one line. */
 export function runText(
-  { runId, status, pending, entries, outcome }: ShownRun,
+  { runId, status, pending, entries, outcome, isWhole }: ShownRun,
   output: Pick<CommandOutput, 'hasColors' | 'isTerminal' | 'columns'>,
 ): string {
   const paint = painter(output.hasColors);
   const columns = output.isTerminal ? output.columns() : Infinity;
-  const shown = ({ text, color }: DisplayLine, indent: number): readonly string[] =>
-    wrapTo(text, columns, indent).map((line) => (color === undefined ? line : paint(color, line)));
+  const shown = ({ text, color, gutter }: DisplayLine, indent: number): readonly string[] =>
+    (gutter === undefined ? wrapTo(text, columns, indent) : foldTo(text, columns, gutter)).map(
+      (line) => (color === undefined ? line : paint(color, line)),
+    );
   const row = (label: string, value: string, color?: Color): readonly string[] => {
     const name = label.toLowerCase().padEnd(labelColumns);
     const [first = '', ...more] = wrapTo(`${name}${printable(value)}`, columns, labelColumns);
@@ -69,7 +73,7 @@ export function runText(
     ...rows.flatMap(([label, value]) => row(label, value)),
     ...section(
       pending
-        .flatMap((item) => pendingLines(runId, item))
+        .flatMap((item) => pendingLines(runId, item, Date.now(), isWhole))
         .flatMap((line) => shown(line, commandIndent)),
     ),
     ...section(timeline.flatMap((line) => shown(line, timeIndent))),

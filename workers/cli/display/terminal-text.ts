@@ -1,25 +1,12 @@
 /** Text for terminals: safe against what a model or tool wrote, cut to the width, colored only if colors are wanted. */
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
+import { printable } from './printable';
 
-/** Control characters, which could move the cursor or change the terminal, and characters that hide or reverse text. */
-const unprintable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\u2028\u2029]+/gu;
 const segmenter = new Intl.Segmenter();
 /** Least width of a table's last column, which holds texts; and the indent of a row's further lines. */
 const leastLastColumns = 30;
 const indentColumns = 2;
-
-/** One line without anything that a terminal would obey. */
-export function printable(text: string): string {
-  return text.normalize().replace(/\s+/g, ' ').replace(unprintable, '').trim();
-}
-
-/** As `printable`, but lines stay lines, with the space in them. */
-export function printableLines(text: string): readonly string[] {
-  return text
-    .split(/\r\n|[\r\n]/)
-    .map((line) => line.replace(/\t/g, '    ').replace(unprintable, ''));
-}
 
 /** Columns that a printable text takes. */
 export const widthOf: (text: string) => number = stringWidth;
@@ -33,6 +20,21 @@ export function cutTo(text: string, columns: number): string {
     kept += segment;
   }
   return `${kept}…`;
+}
+
+/** A text in lines of at most so many columns, broken where they are full, so that no blank is lost; all but the first begin with `gutter`. */
+export function foldTo(text: string, columns: number, gutter: string): readonly string[] {
+  if (columns === Infinity) return [text];
+  const lines: string[] = [];
+  let line = '';
+  for (const { segment } of segmenter.segment(text)) {
+    if (widthOf(line + segment) > columns && line !== gutter && line !== '') {
+      lines.push(line);
+      line = gutter;
+    }
+    line += segment;
+  }
+  return [...lines, line];
 }
 
 /** A printable text in lines of at most so many columns, broken at blanks if possible; all but the first are indented. */
@@ -49,9 +51,10 @@ export function wrapTo(text: string, columns: number, indent = 0): readonly stri
 
 /**
  * Rows in columns. Columns that do not fit on one line go to a further line, in every row alike, so a narrow terminal loses no
- * column. Lines are cut to the width, except for the first cell, which people copy.
+ * column. Lines are cut to the width, except for the first cell, which people copy. Cells are made printable.
  */
-export function table(rows: readonly (readonly string[])[], columns: number): readonly string[] {
+export function table(cells: readonly (readonly string[])[], columns: number): readonly string[] {
+  const rows = cells.map((row) => row.map(printable));
   const widths = (rows[0] ?? []).map((_cell, column) =>
     Math.max(...rows.map((row) => widthOf(row[column] ?? ''))),
   );
@@ -96,6 +99,16 @@ const codes = { red: 31, green: 32, yellow: 33, cyan: 36, dim: 2, bold: 1 } as c
 
 /** Names of the colors in use. */
 export type Color = keyof typeof codes;
+
+/** A line for people, with its color. */
+export interface DisplayLine {
+  readonly color?: Color;
+  /** Must not be cut: a person has to read all of it. */
+  readonly isWhole?: true;
+  /** Of text that others wrote: it is folded where a line is full, and this begins the lines that follow. */
+  readonly gutter?: string;
+  readonly text: string;
+}
 
 /** Colors a text. */
 export type Paint = (color: Color, text: string) => string;

@@ -1,5 +1,6 @@
 /** One line per entry of a run's timeline, and what a person can do about what waits. */
 import { proposalText } from '../../../workflows/core/recovery/text';
+import { decisionText } from '../../../workflows/core/secrets/visible-text';
 import type { Failure } from '../../../workflows/core/failure';
 import { defined } from '../../../workflows/core/json';
 import { nanoUsdOf, usdText } from '../../../workflows/core/budget/spend';
@@ -7,16 +8,10 @@ import type { TimelineEntry } from '../../../workflows/core/run/protocol';
 import type { PendingItem } from '../../../workflows/core/view/pending';
 import type { ExpiryAction } from '../../../workflows/core/tools/ports';
 import type { RecoveryExpiry } from '../../../workflows/core/recovery/action';
-import type { Color } from './terminal-text';
-import { duration, printable } from './terminal-text';
-
-/** A line for people, with its color. */
-export interface DisplayLine {
-  readonly color?: Color;
-  /** Must not be cut: a person has to read all of it. */
-  readonly isWhole?: true;
-  readonly text: string;
-}
+import type { Color, DisplayLine } from './terminal-text';
+import { argumentLines, barredLine } from './argument-lines';
+import { printable } from './printable';
+import { duration } from './terminal-text';
 
 /** A line, its indentation kept. */
 const line = (text: string, color?: Color): DisplayLine => ({
@@ -152,17 +147,10 @@ function limitText({ expiresAtMs, onExpiry, escalated }: PendingItem, nowMs: num
 
 /** What is asked for, in words. */
 function wish(item: Extract<PendingItem, { type: 'approval' }>): string {
-  const label = item.label === undefined ? '' : ` ${item.label}`;
-  const input =
-    item.input === undefined
-      ? item.inputBlob === undefined
-        ? ''
-        : ` (arguments in the store: ${item.inputBlob})`
-      : ` ${JSON.stringify(item.input)}`;
   const privileged =
     item.privileged === undefined ? '' : ` (privileged: ${item.privileged.join(', ')})`;
   const checking = item.checkingEdit === true ? ' (changed arguments are being checked)' : '';
-  return `wants approval of ${item.tool}${label}${input}${privileged}${checking}`;
+  return `wants approval of ${item.tool}${privileged}${checking}`;
 }
 
 /** What waits and how long, then the commands that end the wait, each on a line of its own. */
@@ -170,22 +158,30 @@ export function pendingLines(
   runId: string,
   item: PendingItem,
   nowMs = Date.now(),
+  isWhole = false,
 ): readonly DisplayLine[] {
   const limit = limitText(item, nowMs);
   if (item.type === 'question') {
-    const asked = `asks: ${item.question.trim()}${limit}`.split(/(?:\r\n|[\r\n])+/);
+    const asked = item.question.trim().split(/(?:\r\n|[\r\n])+/);
     return [
       // What was planned is in the question.
-      ...asked.map((part, index) => line(index === 0 ? part : `  ${part.trim()}`, 'yellow')),
+      line(`asks${limit}:`, 'yellow'),
+      ...asked.map((part) => barredLine(decisionText(part.trim()))),
       line(`  holdfast answer ${runId} TEXT`),
     ];
   }
+  const { proposal, shown } = item;
   return [
-    line(`${wish(item)}${limit}`, 'yellow'),
-    ...(item.proposal === undefined
+    line(`${decisionText(wish(item))}${limit}`, 'yellow'),
+    ...argumentLines(shown, isWhole),
+    ...(shown.isPart === true
+      ? [line(`  whole: holdfast show ${runId} --arguments ${item.approvalId}`)]
+      : []),
+    ...(proposal === undefined
       ? []
-      : [line(`  proposed: ${proposalText(item.proposal)}`, 'yellow')]),
-    line(`  yes: ${item.ifApproved} no: ${item.ifRejected}`),
+      : [line('  proposed:', 'yellow'), barredLine(decisionText(proposalText(proposal)))]),
+    line(`  yes: ${item.ifApproved}`),
+    line(`  no: ${item.ifRejected}`),
     line(`  holdfast approve ${runId} ${item.approvalId}`),
     line(`  holdfast reject ${runId} ${item.approvalId} --reason TEXT`),
   ];

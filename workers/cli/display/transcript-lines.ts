@@ -1,8 +1,8 @@
 /** A transcript for people: every line is safe for a terminal, whatever a model or tool wrote. */
 import { defined } from '../../../workflows/core/json';
 import type { Message } from '../../../workflows/core/message';
-import type { DisplayLine } from './timeline-lines';
-import { printableLines } from './terminal-text';
+import type { DisplayLine } from './terminal-text';
+import { printableLines } from './printable';
 
 function textLines(prefix: string, text: string, color?: DisplayLine['color']): DisplayLine[] {
   return printableLines(text).map((line, index) => ({

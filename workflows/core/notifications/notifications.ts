@@ -11,6 +11,7 @@ import { proposalText } from '../recovery/text';
 import { waitingPhase } from '../run/waiting';
 import type { GoalSlice } from '../secrets/shown-text';
 import { goalForPeople } from '../secrets/shown-text';
+import { decisionText, startOf } from '../secrets/visible-text';
 import { runningTools } from '../tools/state';
 import type { PendingItem, PendingState } from '../view/pending';
 import { pendingItems } from '../view/pending';
@@ -20,7 +21,7 @@ import type { NotificationInFlight, NotificationsSlice } from './state';
 type NotifyingState = NotificationsSlice & AccountSlice & FailoverSlice & GoalSlice & PendingState;
 
 /** Characters of what is asked, of the goal, and of one line of what was tried; lines of each kind (ADR 0027). */
-const askedChars = 1_000;
+const askedChars = 950;
 const goalChars = 300;
 const lineChars = 200;
 const triedLines = 5;
@@ -41,9 +42,14 @@ function kindOf(item: PendingItem, state: PendingState): PersonNotice['kind'] {
 }
 
 function askedText(item: PendingItem): string {
-  if (item.type === 'question') return item.question;
-  const asked = `Approve or reject: ${item.tool}${item.label === undefined ? '' : ` ${item.label}`}`;
-  return item.proposal === undefined ? asked : `${asked}\n${proposalText(item.proposal)}`;
+  const lines =
+    item.type === 'question'
+      ? item.question.split(/\r\n|[\r\n]/)
+      : [
+          `Approve or reject: ${item.tool}`,
+          ...(item.proposal === undefined ? [] : [proposalText(item.proposal)]),
+        ];
+  return lines.map(decisionText).join('\n');
 }
 
 function noticeOf(state: NotifyingState, item: PendingItem, atMs: number): PersonNotice {
@@ -55,7 +61,8 @@ function noticeOf(state: NotifyingState, item: PendingItem, atMs: number): Perso
     itemId: item.type === 'approval' ? item.approvalId : item.questionId,
     agent: state.request.agent,
     goal: goalForPeople(state, goalChars),
-    asked: askedText(item).slice(0, askedChars),
+    asked: startOf(askedText(item), askedChars),
+    ...(item.type === 'approval' ? { arguments: item.shown } : {}),
     worked: lines(state.worked),
     didNotWork: lines(state.didNotWork),
     iteration: state.counters.iterations,

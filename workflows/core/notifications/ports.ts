@@ -1,5 +1,6 @@
 /** The activity `notify` as the core sees it. */
 import type { DefinitionReference } from '../message';
+import type { ShownArguments } from '../secrets/ports';
 
 /** The notice that a run waits for a person. All of it is bounded and sanitized. */
 export interface PersonNotice {
@@ -10,6 +11,8 @@ export interface PersonNotice {
   readonly goal: string;
   /** What is asked. */
   readonly asked: string;
+  /** Of an approval: the arguments of the call, on which the person decides. */
+  readonly arguments?: ShownArguments;
   readonly lastError?: string;
   /** What was tried, newest last. */
   readonly worked: readonly string[];

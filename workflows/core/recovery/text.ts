@@ -2,6 +2,7 @@
 import { nthTime } from '../errors/recovery-message';
 import { noteProvenance } from '../model-call/next-request';
 import { shortened } from '../secrets/shown-text';
+import { decisionText } from '../secrets/visible-text';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
 /** Characters of an action's texts, as they are shown. */
@@ -23,7 +24,7 @@ function parameterText({ parameters }: RecoveryAction['action']): string | undef
 export function actionSummary({ strategy, action }: RecoveryAction): string {
   const parameters = parameterText(action);
   return oneLine(
-    [strategy, action.toolName, parameters]
+    [strategy, action.toolName, parameters && decisionText(parameters)]
       .filter((part) => part !== undefined && part !== '')
       .join(' '),
     200,

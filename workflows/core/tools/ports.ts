@@ -5,6 +5,7 @@ import type { JsonObject } from '../json';
 import type { Allowance } from '../budget/spend';
 import type { Limits } from '../limits';
 import type { ContentHash, DefinitionReference, Head } from '../message';
+import type { ShownArguments } from '../secrets/ports';
 
 /** What a repeat of a tool call does to the world. */
 export type ToolEffect = 'read' | 'keyed' | 'reconcilable' | 'irreversible';
@@ -98,6 +99,8 @@ export interface ProposedToolCall {
   readonly said?: string;
   /** Set when a person must approve: the digest of the exact action. */
   readonly approvalDigest?: ContentHash;
+  /** Set when a person may be asked: the input as people see it. */
+  readonly shown?: ShownArguments;
   /** Parameters in use that the tool's schema marks `privileged`. */
   readonly privileged?: PrivilegedUse;
   /** A person changed the arguments: what the model reads with the result. */

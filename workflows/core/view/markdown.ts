@@ -1,5 +1,6 @@
 /** A run's status as Markdown, for the Web UI's current details. */
 import { proposalText } from '../recovery/text';
+import { decisionText, startOf, visibleText } from '../secrets/visible-text';
 import type { PendingItem } from './pending';
 import type { StatusRow } from './rows';
 import { statusRows } from './rows';
@@ -8,34 +9,51 @@ import type { RunStatusView } from './status';
 /** Longest value of one line of the Web UI's details, in characters. */
 const detailChars = 500;
 
-/** Characters of what a person is asked: the command that answers must stay on the line. */
-const wantedChars = 350;
-
-/** Text as one line of Markdown in which nothing of it is markup. */
-export function escapeMarkdown(text: string): string {
-  const line = text.slice(0, detailChars).replace(/\s+/g, ' ');
-  return line.replace(/[\\`*_<>[\]|#~$]/g, (character) => `\\${character}`);
+/** Text as one line of Markdown that is shown as it is: in code nothing is markup, a link or a formula, and no space is lost. */
+export function codeSpan(text: string): string {
+  const line = visibleText(text.replace(/[\r\n]+/g, ' ')).replaceAll('`', '\\u{60}');
+  return line === '' ? '' : `\`${line}\``;
 }
 
-/** What a person is asked, why, what follows, and the command that answers. */
-function wantedRows(runId: string, item: PendingItem): readonly StatusRow[] {
-  const { proposal } = item;
-  const because: readonly StatusRow[] =
-    proposal === undefined ? [] : [['Proposal', proposalText(proposal)]];
-  if (item.type === 'question')
-    return [
-      ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer ${runId} TEXT`],
-      ...because,
-    ];
-  const input = JSON.stringify(item.input ?? 'arguments in the store').slice(0, wantedChars);
+function row([name, value]: StatusRow): string {
+  return `- **${name}:** ${codeSpan(startOf(value, detailChars))}`;
+}
+
+/** The arguments that are asked about, one line each, below their item. */
+function argumentLines({ shown }: Extract<PendingItem, { type: 'approval' }>): readonly string[] {
+  const { fields, more } = shown;
   return [
-    [
-      'Wants approval',
-      `${item.tool} ${input} -- holdfast approve ${runId} ${item.approvalId}, or reject`,
-    ],
+    ...fields.map(({ name, value }) => `  - ${codeSpan(`${name}: ${value}`)}`),
+    ...(more === undefined ? [] : [`  - +${more} more values`]),
+  ];
+}
+
+/** What a person is asked, why, what follows, and the commands that show the whole and answer. */
+function wantedLines(runId: string, item: PendingItem): readonly string[] {
+  const { proposal } = item;
+  const because =
+    proposal === undefined ? [] : [row(['Proposal', decisionText(proposalText(proposal))])];
+  if (item.type === 'question') {
+    const question = decisionText(item.question.replace(/\s+/g, ' '));
+    return [
+      row(['Asks', question]),
+      ...(question.length > detailChars ? [row(['Whole', `holdfast show ${runId}`])] : []),
+      ...because,
+      row(['Answer with', `holdfast answer ${runId} TEXT`]),
+    ];
+  }
+  const { tool, approvalId, shown, ifApproved, ifRejected } = item;
+  return [
+    row(['Wants approval', decisionText(tool)]),
+    ...argumentLines(item),
+    ...(shown.isPart === true
+      ? [row(['Whole', `holdfast show ${runId} --arguments ${approvalId}`])]
+      : []),
     ...because,
-    ['If approved', item.ifApproved],
-    ['If rejected', item.ifRejected],
+    row(['If approved', ifApproved]),
+    row(['If rejected', ifRejected]),
+    row(['Decide with', `holdfast approve ${runId} ${approvalId}`]),
+    row(['Or', `holdfast reject ${runId} ${approvalId} --reason TEXT`]),
   ];
 }
 
@@ -50,8 +68,7 @@ export function statusMarkdown(
   view: RunStatusView,
   pending: readonly PendingItem[],
 ): string {
-  const wanted = pending.flatMap((item) => wantedRows(runId, item));
-  const rows = [...statusRows(view), ...endingRow(view), ...wanted];
-  const lines = rows.map(([name, value]) => `- **${name}:** ${escapeMarkdown(value)}`);
-  return [`### ${view.status}`, ...lines].join('\n');
+  const lines = [...statusRows(view), ...endingRow(view)].map(row);
+  const wanted = pending.flatMap((item) => wantedLines(runId, item));
+  return [`### ${view.status}`, ...lines, ...wanted].join('\n');
 }

@@ -1,4 +1,5 @@
 /** What waits for a person: the answer of the query `pending`. */
+import type { JsonObject } from '../json';
 import { defined } from '../json';
 import { digestOf, policyOf } from '../people/decision-wait';
 import { escalationQuestionId } from '../people/state';
@@ -6,7 +7,10 @@ import type { RecoveryAction, RecoveryExpiry, RecoveryPolicy } from '../recovery
 import type { RecoveryStage } from '../recovery/state';
 import { currentStage } from '../recovery/state';
 import { actionSummary } from '../recovery/text';
-import { shownText } from '../secrets/shown-text';
+import type { ShownArguments } from '../secrets/ports';
+import { shownArguments, shownArgumentsChars } from '../secrets/shown-arguments';
+import { redactShown, shownText } from '../secrets/shown-text';
+import { startOf } from '../secrets/visible-text';
 import type { SnapshotSlice } from '../run/ports';
 import { waitingPhase } from '../run/waiting';
 import type { ExpiryAction } from '../tools/ports';
@@ -22,8 +26,11 @@ export type PendingItem =
       readonly digest: string;
       readonly tool: string;
       readonly label?: string;
+      /** The arguments as people read them: what to show to whoever decides. */
+      readonly shown: ShownArguments;
+      /** The input for programs, as it runs; absent if it is long or holds a secret. */
       readonly input?: unknown;
-      /** Blob with the input, if it is too long to travel. */
+      /** Blob with the input, if it does not travel. */
       readonly inputBlob?: string;
       /** Parameters that the tool's schema marks privileged. */
       readonly privileged?: readonly string[];
@@ -66,6 +73,16 @@ function limitOf(state: SnapshotSlice, progress: ToolCallProgress, wait: Decisio
   });
 }
 
+/** The arguments as the activity rendered them; a call of an earlier version has only its input. */
+function shownInput(
+  shown: ShownArguments | undefined,
+  input: JsonObject | undefined,
+): ShownArguments {
+  if (shown !== undefined) return shown;
+  if (input === undefined) return { fields: [], isPart: true };
+  return shownArguments(input, { redact: redactShown, maxChars: shownArgumentsChars });
+}
+
 function callItem(state: SnapshotSlice, progress: ToolCallProgress): PendingItem[] {
   const { call, status } = progress;
   switch (status.type) {
@@ -77,6 +94,7 @@ function callItem(state: SnapshotSlice, progress: ToolCallProgress): PendingItem
           approvalId: call.toolCallId,
           digest: digestOf(call),
           tool: call.name,
+          shown: shownInput(call.shown, call.input),
           ...defined({
             label: call.label,
             input: call.input,
@@ -106,6 +124,9 @@ function callItem(state: SnapshotSlice, progress: ToolCallProgress): PendingItem
       return [];
   }
 }
+
+/** Characters of the label of what recovery proposes, as of a call's. */
+const labelChars = 80;
 
 /** Characters of a proposal's texts, as people see them. */
 const proposalChars = 400;
@@ -158,8 +179,9 @@ function recoveryItems(
           approvalId: stage.approvalId,
           digest,
           tool: toolName === '' ? action.strategy : toolName,
-          label: `recovery: ${actionSummary(action)}`.slice(0, 80),
-          ...defined({ input: call && parameters }),
+          label: startOf(`recovery: ${actionSummary(action)}`, labelChars),
+          shown: shownInput(call?.shown, parameters ?? {}),
+          ...defined({ input: call?.input, inputBlob: call?.inputBlob }),
           proposal: shownAction(action),
           ifApproved: afterYes(action.strategy, call !== undefined),
           ifRejected: 'It is not done; the model reads the reason and looks for another way.',
