@@ -25,6 +25,11 @@ const shapes: Readonly<Record<number, Shape>> = {
     code: 'unsupported_country_region_territory',
     message: 'Country, region, or territory not supported',
   },
+  404: {
+    type: 'invalid_request_error',
+    code: 'model_not_found',
+    message: 'The model `gpt-unknown` does not exist or you do not have access to it.',
+  },
   413: {
     type: 'invalid_request_error',
     code: null,
