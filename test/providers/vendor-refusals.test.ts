@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { withoutAccountIds } from '../../activities/providers/failure/account-ids';
 import { providerFailure } from '../../activities/providers/failure/provider-failure';
 import type { FailoverReason } from '../../workflows/core/limits';
+import { defaultLimits } from '../../workflows/core/limits';
 import { sortAnswer, type Answer } from './support/vendor-answers';
 
 interface RefusalRow extends Answer {
@@ -50,9 +51,19 @@ describe('an answer', () => {
     },
   );
 
-  it('of which no address knows the model is not retried, and rests for 30 s', () => {
+  it('of an address where nothing is costs one request, and a rest of 30 s', () => {
     const failure = sortAnswer({ status: 404, body: { detail: 'Not Found' } });
     expect(failure).toMatchObject({ code: 'network', refusesRetry: true, status: 404 });
+    expect(defaultLimits.cooldownMs[failure.code as FailoverReason]).toBe(30_000);
+  });
+
+  it('names the model if it has nothing but its name', () => {
+    const thrown = Object.assign(new Error("'llama9' not found, try pulling it first"), {
+      status: 404,
+    });
+    const codeFor = (route: string): string => providerFailure(thrown, { route, nowMs: 0 }).code;
+    expect(codeFor('ollama/llama9')).toBe('model_not_found');
+    expect(codeFor('ollama/other')).toBe('network');
   });
 });
 

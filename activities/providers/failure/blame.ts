@@ -73,9 +73,9 @@ const knownBlames: readonly KnownBlame[] = [
     fits: ({ isHtml }) => isHtml,
   },
   {
-    headline: 'does not serve the country or region of this worker',
+    headline: 'is not available in this country or region',
     remedy:
-      'Neither the key nor the model is wrong: run the worker where the vendor serves, or use another provider.',
+      'Neither the key nor the model is wrong: use a worker or an address in a region that the vendor serves, or another provider.',
     reasons: ['auth', 'model_not_found', 'format'],
     fits: ({ bodies }, says) =>
       bodies.some(({ codes }) => codes.includes('unsupported_country_region_territory')) ||

@@ -20,7 +20,7 @@ export const moneyWords = words(
   `insufficient_quota billing_error billing_not_active billing_hard_limit_reached insufficient_balance insufficient_credits
    insufficient_funds payment_required payment_required_error arrearage allocationquota.freetieronly credits_exhausted
    budget_exceeded exceeded_current_quota_error credit_balance_exhausted billing_disabled access_terminated_error`,
-  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|requires more credits|can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit|specified (?:workspace )?api usage limits|(?:monthly )?spend(?:ing)? limit|budget has been exceeded|extra usage is required|(?:no|any|all available|enough) credits\b|credit limit exceeded|(?:balance|credits?) (?:is|are) (?:insufficient|not enough|too low|exhausted)|余额不足|欠费|payment[ _]instrument|credit card on file|positive balance|(?:past|unpaid) invoices?|requires billing to be enabled|usage limit for this billing|monthly (?:included credits|budget|cap)\b|you have no quota|account is not active.{0,40}billing|free (?:tier|quota) of the model has been exhausted/i,
+  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|requires more credits|can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit|specified (?:workspace )?api usage limits|(?:monthly )?spend(?:ing)? limit|budget (?:limit )?(?:has been |was |is )?(?:exceeded|exhausted|reached)|exceeded (?:your|the|its) budget|over budget\b|extra usage is required|(?:no|any|all available|enough) credits\b|credit limit exceeded|(?:balance|credits?) (?:is|are) (?:insufficient|not enough|too low|exhausted)|余额不足|欠费|payment[ _]instrument|credit card on file|positive balance|(?:past|unpaid) invoices?|requires billing to be enabled|usage limit for this billing|monthly (?:included credits|budget|cap)\b|you have no quota|account is not active.{0,40}billing|free (?:tier|quota) of the model has been exhausted/i,
 );
 
 /** The prompt, or the prompt with its reply, is too long. Source: bodies of vendors and local servers; case context_overflow-01. */
@@ -81,7 +81,7 @@ export const codeWords: readonly ReasonWords[] = [
 
 /** Sentences about a limit that a request met, where the status does not say so. */
 export const limitSentence =
-  /rate[- ]?limit(?:s|ed|ing)? (?:was |has been |is )?(?:reached|exceeded|hit)|(?:reached|exceed\w{0,6}|hit).{0,40}rate[- ]?limit|too many (?:concurrent )?requests|quota (?:has been |was |is )?(?:exceeded|exhausted|reached)|exceed\w{0,6}.{0,40}quota|(?:out of|insufficient) quota|(?:request|token|usage) limit (?:has been |was )?(?:reached|exceeded)/i;
+  /rate[- ]?limit(?:s|ed|ing)? (?:was |has been |is )?(?:reached|exceeded|hit)|(?:reached|exceed\w{0,6}|hit).{0,40}rate[- ]?limit|too many (?:concurrent )?requests|\bquota\b.{0,40}\b(?:exceeded|exhausted|reached|depleted|used up)|exceed\w{0,6}.{0,40}quota|(?:out of|insufficient|no) quota|(?:request|token|usage) limit (?:has been |was )?(?:reached|exceeded)/i;
 
 /** Where the worker is: the vendor does not serve the country, region or data center. Source: OpenAI, Gemini, Bedrock, Anthropic ("Request not allowed"). */
 export const regionText =
@@ -98,6 +98,24 @@ export const disabledText =
 /** Codes that name one field or value of the request: no sentence beside them is about the vendor. */
 export const fieldCode =
   /^(?:invalid_(?!request|argument|parameter|api)|unsupported_(?!country)|missing_|string_|array_|integer_|decimal_|extra_|duplicate_)/;
+
+/** Codes that only repeat a 403: the text may say more. */
+export const forbiddenCodes: ReadonlySet<string> = new Set([
+  ...[
+    'forbidden',
+    'permission_denied',
+    'permissiondenied',
+    'permission-denied',
+    'permission_error',
+  ],
+  ...[
+    'permissions_error',
+    'permissiondeniederror',
+    'access_denied',
+    'accessdenied',
+    'accessdeniedexception',
+  ],
+]);
 
 /** Codes that say only that something is missing; the text says whether it is the model. */
 export const missingCodes: ReadonlySet<string> = new Set([

@@ -8,6 +8,7 @@ import {
   disabledText,
   fieldCode,
   filterWords,
+  forbiddenCodes,
   formatWords,
   limitSentence,
   missingCodes,
@@ -34,7 +35,7 @@ import {
 export function failureReason(evidence: ErrorEvidence, model?: string): FailoverReason {
   return (
     explicitReason(evidence) ??
-    reasonByCode(evidence.bodies) ??
+    reasonByCode(evidence) ??
     reasonBySentence(evidence) ??
     reasonOfMissing(evidence, model) ??
     reasonByStatus(evidence.status) ??
@@ -86,12 +87,21 @@ function exceedsLimitAlone(message: string): boolean {
   return numbers !== null && Number(numbers[2]) > Number(numbers[1]);
 }
 
-function reasonByCode(bodies: readonly VendorErrorBody[]): FailoverReason | undefined {
-  for (const body of bodies) {
+function reasonByCode(evidence: ErrorEvidence): FailoverReason | undefined {
+  for (const body of evidence.bodies) {
     const found = codeWords.find((known) => hasCode([body], known));
-    if (found !== undefined) return found.reason;
+    if (found !== undefined) return saysMore(body, found) ? undefined : found.reason;
   }
   return undefined;
+}
+
+/** A code that only repeats the 403, beside a sentence about capacity or a quota. */
+function saysMore({ codes, message }: VendorErrorBody, found: ReasonWords): boolean {
+  const overloaded = codeWords.find(({ reason }) => reason === 'overloaded')?.text;
+  return (
+    codes.every((code) => forbiddenCodes.has(code) || !found.codes.has(code)) &&
+    (limitSentence.test(message) || overloaded?.test(message) === true)
+  );
 }
 
 /** Sentences that are believed under a status that says something else, or nothing. */
