@@ -22,8 +22,8 @@ const shapes: Readonly<Record<number, Shape>> = {
   },
   403: {
     type: 'invalid_request_error',
-    code: 'unsupported_country_region_territory',
-    message: 'Country, region, or territory not supported',
+    code: 'missing_scope',
+    message: 'You have insufficient permissions for this operation. Missing scopes: model.request.',
   },
   404: {
     type: 'invalid_request_error',
