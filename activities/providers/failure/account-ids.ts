@@ -18,6 +18,7 @@ const patterns: readonly RegExp[] = [
   new RegExp(`(\\b(?:${customers})(?:[ _-]?(?:id|number))?[\\s:=<('"\`]{1,4})${madeId}`, 'gi'),
   // Fireworks: "Account acme is suspended".
   /(\b(?:account|organi[sz]ation|team) )[\w.-]{1,100}(?= is (?:suspended|disabled|restricted|not active))/gi,
+  /(\bmember of (?:the )?(?:organi[sz]ation|team|workspace|project) )[^\s,;]{1,100}/gi,
   // A UUID, unless it is the request's: people need that one for the vendor's support.
   /((?<!(?:request|trace|correlation|req)[ _-]?(?:id)?["':=\s(]{1,4}))(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![\w-])/gi,
   // AWS: an ARN from the account's number on.

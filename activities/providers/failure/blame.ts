@@ -77,7 +77,8 @@ const knownBlames: readonly KnownBlame[] = [
     remedy:
       'Neither the key nor the model is wrong: use a worker or an address in a region that the vendor serves, or another provider.',
     reasons: ['auth', 'model_not_found', 'format'],
-    fits: ({ bodies }, says) =>
+    fits: ({ status, bodies }, says) =>
+      status === 451 ||
       bodies.some(({ codes }) => codes.includes('unsupported_country_region_territory')) ||
       says(regionText),
   },
@@ -113,7 +114,7 @@ const knownBlames: readonly KnownBlame[] = [
     reasons: ['auth', 'model_not_found'],
     fits: (_evidence, says) =>
       says(
-        /organization must be verified|access to (?:the )?model|is blocked at the|terms acceptance|model access is denied/i,
+        /organization must be verified|access to (?:the )?model|is blocked at the (?:organi[sz]ation|project) level|terms acceptance|model access is denied/i,
       ),
   },
   {
