@@ -133,6 +133,7 @@ function resolveRoute(
     toolProtocol: route.toolProtocol ?? 'native',
     maxOutputTokens: route.maxOutputTokens ?? defaultMaxOutputTokens,
     windowTokens,
+    ...(route.onRefusal === 'end-run' ? { onRefusal: 'end-run' } : {}),
     ...defined({ temperature: route.temperature, price }),
   };
 }

@@ -372,7 +372,8 @@ describe('replies', () => {
       undefined,
       undefined,
     ]);
-    expect(drive([anInfraError('format')]).outcome).toMatchObject({ reason: 'infra' });
+    const refused = [anInfraError('format'), anInfraError('format')];
+    expect(drive(refused).outcome).toMatchObject({ reason: 'infra' });
   });
 
   test('that pause for ever end at the last iteration, side by side with none', () => {
@@ -382,14 +383,16 @@ describe('replies', () => {
   });
 
   test.each([
-    ['refusal', 'refusal'],
-    ['filtered', 'content_filter'],
+    ['refusal', 'refusal', 1],
+    ['filtered', 'content_filter', 2],
   ] as const)(
-    'of stop reason %s end the run as %s, never round the chain',
-    (stopReason, reason) => {
-      const run = drive([{ stopReason, text: 'no' }]);
+    'of stop reason %s end the run as %s after %i, never round the chain',
+    (stopReason, reason, calls) => {
+      const no = { stopReason, text: 'no' } as const;
+      const chain = ['alpha', 'beta', 'gamma'].map((provider) => aRoute({ provider }));
+      const run = drive([no, no], { prepare: () => aSnapshot({ chain }) });
       expect(run.outcome).toMatchObject({ status: 'failed', reason });
-      expect(run.requests).toHaveLength(1);
+      expect(run.requests).toHaveLength(calls);
     },
   );
 

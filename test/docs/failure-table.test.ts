@@ -9,6 +9,7 @@ const architecture = { file: 'docs/architecture.md', text: sourceText('docs/arch
 
 const actionText: Record<InfraPolicy['action'], string> = {
   'fail-over': 'cools the route down, asks the next one',
+  'ask-next-provider': 'asks another provider once, else ends the run',
   'wait-for-store': 'waits durably, then tries again',
   shrink: 'shortens the request, compacts, or uses a larger window',
   'fail-run': 'ends the run with the cause',

@@ -59,6 +59,11 @@ const cases: readonly (readonly [what: string, attempt: Attempt, words: readonly
   ['a schema of another kind', untyped({ input: { type: 'object' } }), ['input', 'zod 4']],
   ['an empty chain', untypedAgent({ chain: [] }), ['"looker"', 'chain', 'at least one']],
   ['a chain of texts', untypedAgent({ chain: ['anthropic/x'] }), ['chain.0']],
+  [
+    'a way to refuse that there is not',
+    untypedAgent({ chain: [{ provider: 'anthropic', model: 'x', onRefusal: 'stop' }] }),
+    ['chain.0.onRefusal', "'ask-next-provider' or 'end-run'"],
+  ],
   ['no instructions', untypedAgent({ instructions: undefined }), ['instructions', 'a text']],
   ['a tool that nobody made', untypedAgent({ tools: [{ name: 'x' }] }), ['tools.0', 'defineTool']],
   ['a completion that there is not', untypedAgent({ completion: true }), ["'text' or 'tool'"]],

@@ -21,7 +21,7 @@ const look = defineTool({
 });
 
 /** One set of routes for each test, since all runs share a route's health. */
-const sets = 6;
+const sets = 9;
 let set = 0;
 const nameOf = (place: number): string => {
   const { provider, model } = wireRoutesOf(set)[place] ?? { provider: '', model: '' };
@@ -34,7 +34,7 @@ function chainedAgent(_: unknown, index: number): AgentDefinition {
   return {
     name: `chained-${index}`,
     instructions: 'You look at things.',
-    chain: [first, ...others],
+    chain: [index === sets - 1 ? { ...first, onRefusal: 'end-run' } : first, ...others],
     tools: [look],
     limits: { streamRetries: 0, streamRetryBaseMs: 1 },
   };
@@ -173,6 +173,47 @@ test("fails with every provider's reason where waiting cannot cure it", async ()
   expect(message).toContain(`${nameOf(1)}: model_not_found (`);
   expect(message).toContain(`${nameOf(2)}: billing (`);
   expect(requests()).toHaveLength(3);
+  world.emulator.assertDrained();
+});
+
+const refused = fault.http(400, {
+  error: { message: 'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum' },
+});
+const kept = sets - 1;
+
+test('puts what one vendor refuses to the next one, and gives the first no cooldown, in this run and in others', async () => {
+  script({
+    anthropic: [refused, refused, reply.text('taken')],
+    responses: [calls('a'), calls('b'), reply.text('done')],
+  });
+  const request = chained();
+  const outcome = await world.run(request);
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    answer: 'done',
+    report: { failovers: 2, healed: { format: 2 }, modelCalls: 5 },
+  });
+  // Refused twice in a row, so this run asks no third time; the next run does.
+  const wires = ['anthropic', 'responses', 'anthropic', 'responses', 'responses'];
+  expect(requests().map(({ wire }) => wire)).toEqual(wires);
+  expect(await world.run(request)).toMatchObject({ answer: 'taken', report: { failovers: 0 } });
+  expect(await world.stored.store.readHealth([nameOf(0)])).toEqual([
+    expect.objectContaining({ cooldownUntilMs: 0 }),
+  ]);
+  world.emulator.assertDrained();
+});
+
+test('ends with both messages if the next vendor refuses too, and asks nobody if the route forbids it', async () => {
+  script({ anthropic: [refused, refused], responses: [refused] });
+  const outcome = await world.run(chained());
+  const message = outcome.status === 'failed' ? outcome.message : '';
+  expect(outcome).toMatchObject({ status: 'failed', reason: 'infra', failure: { code: 'format' } });
+  expect(message).toContain(`${nameOf(1)} refused the request`);
+  expect(message).toContain(`no more are asked: ${nameOf(0)} refused the request`);
+  expect(requests().map(({ wire }) => wire)).toEqual(['anthropic', 'responses']);
+  const alone = await world.run({ agent: `chained-${kept}`, goal: 'Look.' });
+  expect(alone).toMatchObject({ status: 'failed', report: { modelCalls: 1, failovers: 0 } });
+  expect(alone.status === 'failed' && alone.message).toContain("onRefusal is 'end-run'");
   world.emulator.assertDrained();
 });
 

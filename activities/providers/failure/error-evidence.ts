@@ -29,6 +29,8 @@ export interface ErrorEvidence {
   readonly chain: readonly ChainLink[];
   /** The body was a web page. */
   readonly isHtml: boolean;
+  /** Its title, or an empty text. */
+  readonly pageTitle: string;
   /** A proxy refused the request; the vendor never saw it. */
   readonly isFromProxy: boolean;
   /** A failure that was classified before. */
@@ -60,18 +62,21 @@ export function gatherEvidence(thrown: unknown, seen: SeenAnswer = {}): ErrorEvi
     ]),
   ];
   const chain = links.map(chainLink);
+  const header = headerReader(links, seen.headers);
   const proxyStatus = statusFromProxy(chain);
   const status =
     seen.status ??
     proxyStatus ??
     links.map((link) => asNumber(property(link, 'status'))).find((value) => value !== undefined);
+  const page = webPage(seen.bodyText, links);
   return {
     status: status === 200 ? innerStatus(bodies) : (status ?? innerStatus(bodies)),
-    header: headerReader(links, seen.headers),
+    header,
     bodies,
     chain,
-    isHtml: isWebPage(seen.bodyText, links),
-    isFromProxy: proxyStatus !== undefined,
+    isHtml: page !== undefined,
+    pageTitle: /<title[^>]{0,100}>([^<]{1,200})/i.exec(page ?? '')?.[1] ?? '',
+    isFromProxy: proxyStatus !== undefined || isProxyLogin(status, header, bodies),
     known: links.find((link): link is InfraException => link instanceof InfraException),
   };
 }
@@ -123,14 +128,31 @@ function headerReader(links: readonly unknown[], headers: Headers | undefined): 
   };
 }
 
-function isWebPage(bodyText: string | undefined, links: readonly unknown[]): boolean {
+function webPage(bodyText: string | undefined, links: readonly unknown[]): string | undefined {
   const texts = [bodyText ?? '', ...links.map((link) => asText(property(link, 'message')))];
-  return texts.some((text) => /<!doctype html|<html[\s>]|<head>|<title>/i.test(text));
+  return texts.find((text) => /<!doctype html|<html[\s>]|<head>|<title>/i.test(text));
+}
+
+/** A login that no vendor asks for: a proxy's, also if it answers as if it were the vendor. Vendors take keys and bearer tokens. */
+function isProxyLogin(
+  status: number | undefined,
+  header: HeaderReader,
+  bodies: readonly VendorErrorBody[],
+): boolean {
+  if (status === 407) return true;
+  if (status !== 401 && status !== 403) return false;
+  const asksLogin = /^\s*(?:basic|digest|negotiate|ntlm|kerberos)\b/i;
+  return (
+    header('proxy-authenticate') !== undefined ||
+    (bodies.length === 0 && asksLogin.test(header('www-authenticate') ?? ''))
+  );
 }
 
 function bodyValue(text: string | undefined): unknown {
   if (text === undefined) return undefined;
-  return parsedJson(text) ?? embeddedJson(text);
+  const value = parsedJson(text) ?? embeddedJson(text);
+  // xAI: the body is one JSON string.
+  return typeof value === 'string' ? { message: value } : value;
 }
 
 /** JSON that begins somewhere in a text: after a status, a gateway's text, or `data: `. */

@@ -2,14 +2,21 @@
 import type { FailoverReason } from '../../../workflows/core/limits';
 import type { ErrorEvidence, VendorErrorBody } from './error-evidence';
 import {
+  addressText,
   codeWords,
   connectionCodesIn,
+  disabledText,
+  fieldCode,
   filterWords,
+  forbiddenCodes,
   formatWords,
+  limitSentence,
+  missingCodes,
   moneyWords,
   networkCodes,
   networkText,
   overflowWords,
+  regionText,
   spentQuota,
   statusesIn,
   timeoutCodes,
@@ -20,16 +27,17 @@ import {
 /**
  * Why the provider could not answer. Order of trust: what the vendor says about money, length, and filters; the innermost
  * vendor code; a sentence that only one failure uses; the status; the cause chain's codes, as fields or in its texts; general
- * words; a status in a text.
+ * words; a status in a text. `model` is the one that was asked for.
  *
- * Contract: pure and total. Source: R-FAIL-1, R-FAIL-2. Money counts under any status, and a request that alone exceeds a
- * limit is not a rate limit.
+ * Contract: pure and total. Source: R-FAIL-1, R-FAIL-2. Money and capacity count under any status, and a request that alone
+ * exceeds a limit is not a rate limit.
  */
-export function failureReason(evidence: ErrorEvidence): FailoverReason {
+export function failureReason(evidence: ErrorEvidence, model?: string): FailoverReason {
   return (
     explicitReason(evidence) ??
-    reasonByCode(evidence.bodies) ??
+    reasonByCode(evidence) ??
     reasonBySentence(evidence) ??
+    reasonOfMissing(evidence, model) ??
     reasonByStatus(evidence.status) ??
     reasonByCause(evidence) ??
     reasonByWords(evidence) ??
@@ -38,7 +46,8 @@ export function failureReason(evidence: ErrorEvidence): FailoverReason {
   );
 }
 
-function messagesOf(evidence: ErrorEvidence): readonly string[] {
+/** What the vendor, and the error itself, say. */
+export function messagesOf(evidence: ErrorEvidence): readonly string[] {
   const vendor = evidence.bodies.map((body) => body.message);
   return evidence.isHtml ? vendor : [...vendor, ...evidence.chain.map((link) => link.message)];
 }
@@ -78,36 +87,80 @@ function exceedsLimitAlone(message: string): boolean {
   return numbers !== null && Number(numbers[2]) > Number(numbers[1]);
 }
 
-function reasonByCode(bodies: readonly VendorErrorBody[]): FailoverReason | undefined {
-  for (const body of bodies) {
+function reasonByCode(evidence: ErrorEvidence): FailoverReason | undefined {
+  for (const body of evidence.bodies) {
     const found = codeWords.find((known) => hasCode([body], known));
-    if (found !== undefined) return found.reason;
+    if (found !== undefined) return saysMore(body, found) ? undefined : found.reason;
   }
   return undefined;
 }
 
-/** Statuses under which vendors also report a missing model, a bad key or an overload. */
-function reasonBySentence(evidence: ErrorEvidence): FailoverReason | undefined {
-  const messages = messagesOf(evidence);
-  if (messages.some((message) => formatWords.text.test(message))) return 'format';
-  const believable = codeWords.filter(({ reason }) => isBelievable(reason, evidence.status));
-  return believable.find((known) => messages.some((message) => known.text.test(message)))?.reason;
+/** A code that only repeats the 403, beside a sentence about capacity or a quota. */
+function saysMore({ codes, message }: VendorErrorBody, found: ReasonWords): boolean {
+  const overloaded = codeWords.find(({ reason }) => reason === 'overloaded')?.text;
+  return (
+    codes.every((code) => forbiddenCodes.has(code) || !found.codes.has(code)) &&
+    (limitSentence.test(message) || overloaded?.test(message) === true)
+  );
 }
 
-function isBelievable(reason: FailoverReason, status: number | undefined): boolean {
-  if (status === undefined) return false;
-  if (reason === 'overloaded') return status === 429 || status >= 500;
+/** Sentences that are believed under a status that says something else, or nothing. */
+function reasonBySentence(evidence: ErrorEvidence): FailoverReason | undefined {
+  const messages = messagesOf(evidence);
+  const says = (text: RegExp): boolean => messages.some((message) => text.test(message));
+  if (says(formatWords.text)) return 'format';
+  const { status } = evidence;
+  if (status === undefined) return undefined;
+  const found = codeWords.find(({ reason, text }) => isBelievable(reason, status) && says(text));
+  if (found !== undefined && !(isAboutField(evidence) && found.reason === 'overloaded'))
+    return found.reason;
+  if (status >= 500 || status === 429) return undefined;
+  if ([regionText, addressText, disabledText].some(says)) return 'auth';
+  return says(limitSentence) && !isAboutField(evidence) ? 'rate_limit' : undefined;
+}
+
+/** A vendor reports its capacity under any status; a missing model or a bad key is the vendor's word only below 500. */
+function isBelievable(reason: FailoverReason, status: number): boolean {
+  if (reason === 'overloaded') return true;
   return (reason === 'model_not_found' || reason === 'auth') && status < 500 && status !== 429;
 }
 
+function isAboutField({ bodies }: ErrorEvidence): boolean {
+  return bodies.some(({ codes }) => codes.some((code) => fieldCode.test(code)));
+}
+
+/** Statuses that say that an address leads nowhere, or takes no POST. */
+export const missingStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
+
+/**
+ * What is missing: the model if the answer names it, else the address, which a wrong base URL or a proxy explains better and
+ * which is asked again soon. Source: R-FAIL-1, ADR 0045.
+ */
+function reasonOfMissing(
+  evidence: ErrorEvidence,
+  model: string | undefined,
+): FailoverReason | undefined {
+  const { status, bodies } = evidence;
+  const isMissing =
+    status === undefined
+      ? bodies.some(({ codes }) => codes.some((code) => missingCodes.has(code)))
+      : missingStatuses.has(status);
+  if (!isMissing) return undefined;
+  const named = messagesOf(evidence).some(
+    (message) =>
+      /\b(?:models?|deployment|engine)\b/i.test(message) ||
+      (model !== undefined && model !== '' && message.includes(model)),
+  );
+  return named ? 'model_not_found' : 'network';
+}
+
 const statusReasons: readonly (readonly [FailoverReason, ReadonlySet<number>])[] = [
-  ['auth', new Set([401, 403, 407])],
-  ['format', new Set([400, 405, 415, 422])],
-  ['model_not_found', new Set([404, 410])],
+  ['auth', new Set([401, 403, 407, 451])],
+  ['format', new Set([400, 415, 422])],
   ['timeout', new Set([408, 504, 522, 524, 598])],
   ['overloaded', new Set([409])],
   ['rate_limit', new Set([429])],
-  ['network', new Set([499, 521, 523, 525, 526, 530])],
+  ['network', new Set([499, 511, 521, 523, 525, 526, 530])],
 ];
 
 /**
@@ -135,7 +188,7 @@ function reasonByCause(evidence: ErrorEvidence): FailoverReason | undefined {
   const isBroken = evidence.chain.some(
     (link) => brokenNames.has(link.name) || networkText.test(link.message),
   );
-  return isBroken ? 'network' : undefined;
+  return isBroken || evidence.isHtml ? 'network' : undefined;
 }
 
 /** The status in a text, or at its beginning, if no response was seen. */

@@ -7,8 +7,16 @@ import { InfraException } from '../../lifecycle/infra-exception';
 import { withoutSecrets } from '../../untrusted/known-secrets';
 import { stripHidden } from '../../../workflows/core/secrets/hidden-characters';
 import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
+import { withoutAccountIds } from './account-ids';
+import { blameOf, blames } from './blame';
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
-import { failureReason, hasDailyQuotaId, hasSpentQuota, isDailyQuota } from './failure-reason';
+import {
+  failureReason,
+  hasDailyQuotaId,
+  hasSpentQuota,
+  isDailyQuota,
+  missingStatuses,
+} from './failure-reason';
 import { overflowNumbers } from './overflow-numbers';
 import { retryDelayMs } from './retry-after';
 import { shortened } from '../request/well-formed';
@@ -26,37 +34,11 @@ export interface FailureContext {
 /** Characters of the vendor's own text in a message. */
 const vendorWordsChars = 240;
 
+/** Characters of a web page's title in a message. */
+const pageTitleChars = 60;
+
 /** Least cooldown of a daily quota, in milliseconds: no vendor refills one sooner, and an hourly try is cheap (ADR 0004). */
 const dailyQuotaCooldownMs = 3_600_000;
-
-const headline: Readonly<Record<FailoverReason, string>> = {
-  auth: 'refused the credentials',
-  rate_limit: 'is at its rate limit',
-  billing: 'has no credit left on this account',
-  timeout: 'did not answer in time',
-  overloaded: 'is overloaded or failing',
-  model_not_found: 'does not have this model',
-  format: 'refused the request as malformed',
-  network: 'could not be reached, or the connection broke',
-  context_overflow: 'says that the request is too long',
-  content_filter: 'blocked the content',
-  unknown: 'failed for an unknown reason',
-};
-
-const remedy: Readonly<Record<FailoverReason, string>> = {
-  auth: 'Check the API key and its permissions for this provider.',
-  rate_limit: 'It clears with time; raise the limit at the vendor if it happens often.',
-  billing: 'Add credit or raise the spending limit at the vendor.',
-  timeout:
-    'It often clears by itself; raise firstByteMs, betweenBytesMs or thinkingMs if the model thinks longer.',
-  overloaded: 'It clears with time; more routes in the chain make waits rarer.',
-  model_not_found: 'Check the model name in the chain and the base URL.',
-  format: 'The request must change; report it with the request id if the transcript is sound.',
-  network: 'Check the base URL, DNS and proxy if it does not clear by itself.',
-  context_overflow: 'The transcript must shrink, or maxOutputTokens.',
-  content_filter: 'The content must change, or another vendor must answer.',
-  unknown: 'See the vendor status page.',
-};
 
 const waitingHelps: ReadonlySet<FailoverReason> = new Set<FailoverReason>([
   'rate_limit',
@@ -80,7 +62,7 @@ export function providerFailure(
 ): InfraError {
   const evidence = gatherEvidence(thrown, seen);
   if (evidence.known !== undefined) return evidence.known.failure;
-  const reason = failureReason(evidence);
+  const reason = failureReason(evidence, modelOf(context));
   const isTooLong = reason === 'context_overflow';
   return {
     kind: 'infra',
@@ -112,14 +94,22 @@ export function adapterException(
   found: string,
   context: FailureContext,
 ): InfraException {
-  const message = `${context.route} ${headline[reason]}: ${found}. ${remedy[reason]}`;
+  const { headline, remedy } = blames[reason];
+  const message = `${context.route} ${headline}: ${found}. ${remedy}`;
   return new InfraException({ code: reason, message: bounded(message), route: context.route });
 }
 
-/** A vendor says so, or its quota is used up. Source: R-STREAM-1. */
+/** The model of a route; a provider's name alone has none. */
+function modelOf({ route }: FailureContext): string | undefined {
+  const end = route.indexOf('/');
+  return end < 0 ? undefined : route.slice(end + 1);
+}
+
+/** A vendor says so, its quota is used up, or the address is wrong. Source: R-STREAM-1. */
 function refusesRetry(evidence: ErrorEvidence, reason: FailoverReason): boolean {
   const isSpent = reason === 'rate_limit' && hasSpentQuota(evidence);
-  return isSpent || evidence.header('x-should-retry') === 'false';
+  const isAddress = reason === 'network' && missingStatuses.has(evidence.status ?? 0);
+  return isSpent || isAddress || evidence.header('x-should-retry') === 'false';
 }
 
 function textsOf({ bodies, chain }: ErrorEvidence): readonly string[] {
@@ -153,27 +143,34 @@ function failureMessage(
   const inBrackets = facts.length === 0 ? '' : ` (${facts.join(', ')})`;
   const said = vendorWords(evidence, context.apiKey);
   const quoted = said === '' ? '' : `: ${said}`;
-  const text = clean(`${context.route} ${headline[reason]}${inBrackets}`, context.apiKey);
-  return bounded(`${text}${quoted}${/[.!?]$/.test(quoted) ? '' : '.'} ${remedy[reason]}`);
+  const { headline, remedy } = blameOf(reason, evidence);
+  const text = clean(`${context.route} ${headline}${inBrackets}`, context.apiKey);
+  return bounded(`${text}${quoted}${/[.!?]$/.test(quoted) ? '' : '.'} ${remedy}`);
 }
 
 /** The proxy refused credentials, not the vendor. */
 function proxyMessage({ route }: FailureContext, status = 407): string {
-  const why = status === 407 ? 'requires a login' : 'does not let the request pass';
+  const why = status === 403 ? 'does not let the request pass' : 'requires a login';
   return bounded(
     `The proxy for ${route} ${why} (HTTP ${status}); the vendor never saw the request. Give this worker the proxy's login, or exclude the provider's host from the proxy.`,
   );
 }
 
 function vendorWords(evidence: ErrorEvidence, apiKey: string | undefined): string {
-  if (evidence.isHtml) return 'the response was a web page, not the API';
+  const shown = (text: string, chars: number): string =>
+    shortened(withoutAccountIds(clean(text, apiKey)), chars);
+  if (evidence.isHtml) {
+    const title = shown(evidence.pageTitle, pageTitleChars);
+    const named = title === '' ? '' : `, titled "${title}"`;
+    return `the response was a web page, not the API${named}`;
+  }
   const bodyWords = evidence.bodies.map((body) => body.message).find((message) => message !== '');
-  if (bodyWords !== undefined) return shortened(clean(bodyWords, apiKey), vendorWordsChars);
+  if (bodyWords !== undefined) return shown(bodyWords, vendorWordsChars);
   if (evidence.chain.some((link) => link.name === 'SyntaxError')) {
     return 'a piece of the stream was not readable';
   }
   const messages = evidence.chain.map((link) => link.message).filter((message) => message !== '');
-  return shortened(clean([...new Set(messages)].join(': '), apiKey), vendorWordsChars);
+  return shown([...new Set(messages)].join(': '), vendorWordsChars);
 }
 
 /** Vendors echo keys: complete, truncated, masked, and anything else that was sent in their place. */

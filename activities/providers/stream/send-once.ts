@@ -2,6 +2,7 @@
 import { noUsage } from '../../../workflows/core/budget/spend';
 import { defined } from '../../../workflows/core/json';
 import { InfraException } from '../../lifecycle/infra-exception';
+import { withoutAccountIds } from '../failure/account-ids';
 import { gatherEvidence } from '../failure/error-evidence';
 import { unsentCodes } from '../failure/failure-codes';
 import { observedFetch, type ObservedFetch } from './observed-fetch';
@@ -47,7 +48,7 @@ function malformedCall(thrown: unknown, seen: ObservedFetch | undefined): ModelR
   const body = bodies.find(({ codes }) => codes.includes('tool_use_failed'));
   if (body === undefined) return undefined;
   const said = asText(property(body.raw, 'failed_generation')).slice(0, shownCallChars);
-  const message = `The provider could not read the tool call of your reply: ${body.message}`;
+  const message = `The provider could not read the tool call of your reply: ${withoutAccountIds(body.message)}`;
   return { code: 'invalid_json', message: said === '' ? message : `${message} It began: ${said}` };
 }
 

@@ -18,6 +18,8 @@ export interface RowOptions {
   readonly asksTool?: string;
   readonly gapMs?: number;
   readonly forbids?: readonly string[];
+  /** What the end says of the cause; default the reason's remedy. */
+  readonly says?: RegExp;
   readonly address?: FaultyAddress;
   readonly landedWords?: RegExp;
 }
@@ -57,7 +59,7 @@ interface RowParts {
 
 function row(id: string, wire: WireName, options: RowOptions, parts: RowParts): ProviderFault {
   const { faults, after = [], second, right } = parts;
-  const { limits = {}, afterTool, asksTool, address = 'emulator', ...proof } = options;
+  const { limits = {}, afterTool, asksTool, address = 'emulator', says: _, ...proof } = options;
   const before = afterTool === undefined ? [] : [asking(afterTool)];
   const recovers = right.type === 'recovers';
   const scripted = {
@@ -149,36 +151,93 @@ export function corrected(
   });
 }
 
-function exhausted(code: FailoverReason): RightEnd {
+function exhausted(code: FailoverReason, says = remedies[code]): RightEnd {
   return {
     type: 'stops',
     reason: 'chain_exhausted',
-    says: [new RegExp(`row\\d+-faulty/\\S+: ${code} \\(`), remedies[code]],
+    says: [new RegExp(`row\\d+-faulty/\\S+: ${code} \\(`), says],
   };
 }
 
 /** A fault that no retry cures, on the only route: exactly one request, then a readable end. */
 export const stoppedAtOnce: RowBuilder = (id, wire, fault, code, options = {}) =>
-  row(id, wire, options, { faults: [fault], right: exhausted(code) });
+  row(id, wire, options, { faults: [fault], right: exhausted(code, options.says) });
 
 /** A transient fault that stays, on the only route: all tries, then a readable end. */
 export const stoppedWhenSpent: RowBuilder = (id, wire, fault, code, options = {}) =>
   row(id, wire, options, { faults: repeated(fault, allTries), right: exhausted(code) });
 
-/** What a request itself causes: exactly one request, a readable end, and not one to the second route. */
+/** Too long for every route, in the vendor's own numbers: exactly one request, a readable end, and not one to the second route. */
 export function stoppedForAll(
   id: string,
   wire: WireName,
   fault: Step,
-  code: 'format' | 'context_overflow' | 'content_filter',
+  code: 'context_overflow',
   options: RowOptions = {},
 ): ProviderFault {
-  const reason: FailureReason = code === 'format' ? 'infra' : code;
   return row(id, wire, options, {
     faults: [fault],
     second: [done],
-    right: { type: 'stops', reason, says: [/row\d+-faulty\/\S+ /, remedies[code]] },
+    right: { type: 'stops', reason: code, says: [/row\d+-faulty\/\S+ /, remedies[code]] },
   });
+}
+
+/** A refusal of the request itself. */
+type RefusalCode = 'format' | 'content_filter';
+
+const endOfRefusal = (code: RefusalCode): FailureReason => (code === 'format' ? 'infra' : code);
+
+/** Both providers refuse the request itself: one request to each, and an end with both messages. */
+export function refusedByBoth(
+  id: string,
+  wire: WireName,
+  [first, firstCode]: readonly [Step, RefusalCode],
+  [second, secondCode]: readonly [Step, RefusalCode],
+): ProviderFault {
+  return row(
+    id,
+    wire,
+    {},
+    {
+      faults: [first],
+      second: [second],
+      right: {
+        type: 'stops',
+        reason: endOfRefusal(secondCode),
+        says: [
+          /row\d+-second\/\S+ /,
+          remedies[secondCode],
+          /no more are asked: row\d+-faulty\/\S+ /,
+          remedies[firstCode],
+        ],
+      },
+      needed: { faulty: 1, second: 1 },
+    },
+  );
+}
+
+/** A refusal on a route that keeps what it refuses to itself: exactly one request, and none to the second route. */
+export function keptFromOthers(
+  id: string,
+  wire: WireName,
+  fault: Step,
+  code: RefusalCode,
+): ProviderFault {
+  const kept = row(
+    id,
+    wire,
+    {},
+    {
+      faults: [fault],
+      second: [done],
+      right: {
+        type: 'stops',
+        reason: endOfRefusal(code),
+        says: [/row\d+-faulty\/\S+ /, remedies[code], /onRefusal is 'end-run'/],
+      },
+    },
+  );
+  return { ...kept, onRefusal: 'end-run' };
 }
 
 /** The model's own end: exactly one request, and nobody else is asked in its place. */
@@ -186,7 +245,7 @@ export function declined(
   id: string,
   wire: WireName,
   fault: Step,
-  reason: 'refusal' | 'content_filter',
+  reason: 'refusal',
   says: readonly RegExp[],
   options: RowOptions = {},
 ): ProviderFault {

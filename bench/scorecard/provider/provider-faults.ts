@@ -4,6 +4,7 @@ import { loadFaults } from './load-faults';
 import type { ProviderFault } from './provider-fault';
 import { mixedFaults } from './mixed-faults';
 import { publicCases } from './public-cases';
+import { refusalFaults } from './refusal-faults';
 import { replyFaults } from './reply-faults';
 import { requestFaults } from './request-faults';
 import { silenceFaults } from './silence-faults';
@@ -14,6 +15,7 @@ export function providerFaults(): readonly ProviderFault[] {
   return [
     ...accountFaults(),
     ...requestFaults(),
+    ...refusalFaults(),
     ...loadFaults(),
     ...streamFaults(),
     ...silenceFaults(),

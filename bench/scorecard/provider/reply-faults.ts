@@ -1,7 +1,7 @@
 /** Replies that arrive whole and are no success: cut at the token limit, refused, filtered, paused, empty, broken calls. */
 import { fault, reply } from '../../../testing/emulator/script';
 import type { WireName } from '../../../testing/emulator/wire';
-import { corrected, declined } from './fault-builders';
+import { corrected, declined, failedOver } from './fault-builders';
 import type { ProviderFault } from './provider-fault';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
@@ -62,8 +62,6 @@ function brokenCalls(): readonly ProviderFault[] {
   ]);
 }
 
-const filterWords = [/content filter/i, /another provider/];
-
 function particular(): readonly ProviderFault[] {
   return [
     corrected('pause_turn', 'anthropic', reply.text('So far', { stop: 'pause' }), {}),
@@ -74,19 +72,17 @@ function particular(): readonly ProviderFault[] {
       { output_truncated: 1 },
       tool,
     ),
-    declined(
+    failedOver(
       'content_filter in mid-text',
       'chat',
       reply.text('It begins', { stop: 'content-filter' }),
       'content_filter',
-      filterWords,
     ),
-    declined(
+    failedOver(
       'incomplete by content_filter',
       'responses',
       reply.text('It begins', { stop: 'content-filter' }),
       'content_filter',
-      filterWords,
     ),
     declined(
       'refusal in mid-text',
@@ -95,12 +91,11 @@ function particular(): readonly ProviderFault[] {
       'refusal',
       [/declined to answer/, /It begins/],
     ),
-    declined(
+    failedOver(
       'content_filter in mid-arguments',
       'chat',
       reply.rawToolArguments('note', cutArguments, { stop: 'content-filter' }),
       'content_filter',
-      filterWords,
     ),
     declined('refusal without a word', 'anthropic', fault.crlf(reply.refusal('')), 'refusal', [
       /declined to answer/,

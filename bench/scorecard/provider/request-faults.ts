@@ -186,7 +186,7 @@ export function requestFaults(): readonly ProviderFault[] {
   return [
     ...rowsOf(stoppedForAll, 'context_overflow', overflowEverywhere),
     ...rowsOf(failedOver, 'context_overflow', overflowHere),
-    ...rowsOf(stoppedForAll, 'content_filter', filtered),
-    ...rowsOf(stoppedForAll, 'format', malformed),
+    ...rowsOf(failedOver, 'content_filter', filtered),
+    ...rowsOf(failedOver, 'format', malformed),
   ];
 }

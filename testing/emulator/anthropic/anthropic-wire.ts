@@ -36,6 +36,7 @@ const errorMessages: Readonly<Record<number, string>> = {
   401: 'invalid x-api-key',
   402: 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.',
   403: 'Your API key does not have permission to use the specified resource.',
+  404: 'model: claude-unknown',
   413: 'Request exceeds the maximum size',
   429: "This request would exceed your account's rate limit. Please try again later.",
   500: 'Internal server error',

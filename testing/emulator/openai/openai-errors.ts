@@ -22,8 +22,13 @@ const shapes: Readonly<Record<number, Shape>> = {
   },
   403: {
     type: 'invalid_request_error',
-    code: 'unsupported_country_region_territory',
-    message: 'Country, region, or territory not supported',
+    code: 'missing_scope',
+    message: 'You have insufficient permissions for this operation. Missing scopes: model.request.',
+  },
+  404: {
+    type: 'invalid_request_error',
+    code: 'model_not_found',
+    message: 'The model `gpt-unknown` does not exist or you do not have access to it.',
   },
   413: {
     type: 'invalid_request_error',

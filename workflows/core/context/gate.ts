@@ -3,10 +3,11 @@ import { reserve } from '../budget/budget';
 import type { BudgetSlice } from '../budget/state';
 import { decideRoute, routeName } from '../failover/provider-health';
 import type { FailoverSlice, RouteConfig } from '../failover/state';
+import { hasRefused } from '../failover/state';
 import { defined, without } from '../json';
 import type { Head } from '../message';
 import type { PeopleSlice } from '../people/state';
-import type { AccountSlice } from '../run/account';
+import type { AccountSlice, CountersSlice } from '../run/account';
 import { count } from '../run/account';
 import type { AgentSnapshot, RequestSlice } from '../run/ports';
 import type { Move } from '../run/move';
@@ -36,16 +37,19 @@ export type GateDecision<State> =
   /** The call does not start now: the move says what happens instead. */
   | { readonly type: 'instead'; readonly move: Move<State> };
 
-/** A test of whether the conversation has outgrown a route. */
+/** A test of whether a route cannot take the conversation: its provider refused it, or it has outgrown the route while others are left. */
 export function skipsRoute(
-  state: Sized & Pick<PeopleSlice, 'inbox'>,
+  state: Sized & CountersSlice & FailoverSlice & Pick<PeopleSlice, 'inbox'>,
 ): (route: RouteConfig) => boolean {
-  return (route) => {
+  const refused = hasRefused(state);
+  const isTooSmall = (route: RouteConfig): boolean => {
     const name = routeName(route);
     if (!state.context.tooSmall.includes(name)) return false;
     const tokens = state.context.due?.tokens ?? probableTokens(state, name);
     return tokens === undefined || tokens > contextBounds(state, route).compactTokens;
   };
+  const left = (state.snapshot?.chain ?? []).filter((route) => !refused(route));
+  return left.every(isTooSmall) ? refused : (route) => refused(route) || isTooSmall(route);
 }
 
 /**
@@ -121,8 +125,10 @@ function largerRoute(
   { snapshot: { chain }, routeIndex, measure }: Candidate,
   atMs: number,
 ): number | undefined {
+  const refused = hasRefused(state);
   const takes = (route: RouteConfig, index: number): boolean =>
     index !== routeIndex &&
+    !refused(route) &&
     !state.context.tooSmall.includes(routeName(route)) &&
     fitsBounds(measure, contextBounds(state, route, 'least'));
   if (!chain.some(takes)) return undefined;
@@ -138,7 +144,9 @@ function summaryRoute(
   { snapshot: { chain }, routeIndex }: Candidate,
   atMs: number,
 ): number | undefined {
+  const refused = hasRefused(state);
   const isOut = (route: RouteConfig): boolean =>
+    refused(route) ||
     state.context.noSummary.includes(routeName(route)) ||
     (state.health.routes[routeName(route)]?.probeFromMs ?? 0) > atMs;
   const own = chain[routeIndex];

@@ -10,6 +10,8 @@ import type { FailoverReason } from '../limits';
 type InfraAction =
   /** Cool the route down and use the next one of the chain. */
   | 'fail-over'
+  /** Ask another provider once, without a cooldown; else end the run with the cause. */
+  | 'ask-next-provider'
   /** Wait for the store, then do the same again. */
   | 'wait-for-store'
   /** Ask for less: a shorter reply, a smaller conversation, a larger window. */
@@ -31,6 +33,11 @@ const failOver = (transient: boolean, healsByWaiting: boolean): InfraPolicy => (
   transient,
   healsByWaiting,
 });
+const refusal: InfraPolicy = {
+  action: 'ask-next-provider',
+  transient: false,
+  healsByWaiting: false,
+};
 const failRun: InfraPolicy = { action: 'fail-run', transient: false, healsByWaiting: false };
 
 /** Policy of each infra error (R-STREAM-1, R-FAIL-1, R-TOOL-6). */
@@ -43,9 +50,9 @@ export const infraPolicies = {
   timeout: failOver(true, true),
   network: failOver(true, true),
   unknown: failOver(false, true),
-  format: failRun,
+  format: refusal,
   context_overflow: { action: 'shrink', transient: false, healsByWaiting: false },
-  content_filter: failRun,
+  content_filter: refusal,
   store_unavailable: { action: 'wait-for-store', transient: true, healsByWaiting: true },
   store_corrupt: failRun,
   store_mismatch: failRun,

@@ -1,6 +1,7 @@
 /** The slice of the routes that a run calls: their health, and what failover has done. */
 import type { ModelPrice } from '../budget/spend';
 import type { FailoverReason } from '../limits';
+import type { CountersSlice } from '../run/account';
 
 /** One model at one provider: what fails over, cools down and is probed. */
 export interface RouteConfig {
@@ -12,6 +13,8 @@ export interface RouteConfig {
   readonly maxOutputTokens: number;
   readonly windowTokens: number;
   readonly temperature?: number;
+  /** Only with `end-run`: what this route refuses goes to no other provider. */
+  readonly onRefusal?: 'end-run';
   /** Absent if nobody knows what the model costs. */
   readonly price?: ModelPrice;
 }
@@ -34,11 +37,23 @@ export interface ProviderHealthState {
   readonly routes: { readonly [route: string]: RouteHealth };
 }
 
+/** A provider's refusal of the request itself, which says nothing about what another provider would do with it. */
+export interface Refusal {
+  readonly provider: string;
+  readonly iteration: number;
+  /** Iterations in a row in which it refused. */
+  readonly times: number;
+  /** Of the failure, at most 500 characters. */
+  readonly message: string;
+}
+
 /** The slice that failover owns. */
 export interface FailoverSlice {
   readonly health: ProviderHealthState;
   /** Reasons for which this iteration moved to another route, bounded. */
   readonly failedOver: readonly string[];
+  /** The latest refusal of each provider that refused a request of this run. */
+  readonly refusals?: readonly Refusal[];
   /** Milliseconds that the run has waited for cooling routes. */
   readonly providerWaitMs: number;
   /** Place of the last called route in the chain. */
@@ -51,6 +66,20 @@ export const initialFailover: FailoverSlice = {
   failedOver: [],
   providerWaitMs: 0,
 };
+
+/** Iterations in a row in which a provider refuses before the run asks it no more: it refuses something that stays in the conversation (ADR 0045). */
+const lastingRefusals = 2;
+
+/** Tells the routes whose provider refused this iteration's request, or is not asked again in this run. */
+export function hasRefused({
+  refusals = [],
+  counters,
+}: FailoverSlice & CountersSlice): (route: RouteConfig) => boolean {
+  const out = refusals.filter(
+    ({ iteration, times }) => iteration === counters.iterations || times >= lastingRefusals,
+  );
+  return (route) => out.some(({ provider }) => provider === route.provider);
+}
 
 /** Reasons that are kept of one iteration. */
 const keptReasons = 8;

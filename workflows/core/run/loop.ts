@@ -13,7 +13,7 @@ import { onContextOverflow } from '../context/overflow';
 import { breakerStop, takeAgentErrors } from '../errors/agent-errors';
 import { healErrors } from '../errors/healing';
 import { decideRoute, routeName } from '../failover/provider-health';
-import { failInfra, recordInfraError } from '../failover/provider-failure';
+import { failInfra, onFilteredReply, recordInfraError } from '../failover/provider-failure';
 import { waitForProviders } from '../failover/provider-wait';
 import { countReply, countToolRuns, stopBeforeTools } from '../guard/call-and-edit-caps';
 import { guardBeforeCall } from '../guard/hard-limits';
@@ -146,10 +146,10 @@ export function reply(
   atMs: number,
 ): Move<RunState> {
   const sent = without(state, 'unread');
-  return andThen(takeReply(sent, calling, result, atMs), (taken) => readReply(taken, result));
+  return andThen(takeReply(sent, calling, result, atMs), (taken) => readReply(taken, result, atMs));
 }
 
-function readReply(state: RunState, result: CallModelResult): Move<RunState> {
+function readReply(state: RunState, result: CallModelResult, atMs: number): Move<RunState> {
   const { stopReason, textPreview } = result;
   switch (stopReason) {
     case 'context-full':
@@ -165,11 +165,7 @@ function readReply(state: RunState, result: CallModelResult): Move<RunState> {
       return fail(state, { reason: 'refusal', message: `The model declined to answer${why}` });
     }
     case 'filtered':
-      return fail(state, {
-        reason: 'content_filter',
-        message:
-          "The provider's content filter stopped the reply. Change the request, or use another provider.",
-      });
+      return onFilteredReply(state, skipsRoute, atMs);
     case 'pause':
       return result.toolCalls.length > 0
         ? readCalls(state, result)

@@ -7,7 +7,12 @@ import { skipsRoute } from '../context/gate';
 import { onContextOverflow } from '../context/overflow';
 import { withContext } from '../context/size';
 import { infraPolicy } from '../errors/failure-policy';
-import { failInfra, failOver, recordInfraError } from '../failover/provider-failure';
+import {
+  askNextProvider,
+  failInfra,
+  failOver,
+  recordInfraError,
+} from '../failover/provider-failure';
 import type { InfraError } from '../failure';
 import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '../guard/clock';
 import { without } from '../json';
@@ -304,6 +309,8 @@ function onModelCallFailed(
         return waitForStore(noted, failure.message, 'call-model', atMs);
       case 'fail-over':
         return failOver(noted, routeIndex, failure, skipsRoute(noted), atMs);
+      case 'ask-next-provider':
+        return askNextProvider(noted, routeIndex, failure, skipsRoute, atMs);
     }
   });
 }
