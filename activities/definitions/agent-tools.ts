@@ -66,7 +66,7 @@ export interface AgentTools {
  * looks like it: the name is the author's, whoever comes first.
  *
  * Errors: `UserError` for what the author gave: a duplicate or reserved name, a name that vendors refuse, or more tools than they
- * accept. What a server lists is no error of the author.
+ * accept. What a server lists is never the author's error.
  */
 export function toolsByName(tools: readonly Tool[]): AgentTools {
   const own = tools.filter(({ source }) => source === undefined);

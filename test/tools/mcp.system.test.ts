@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { InfraException } from '../../activities/lifecycle/infra-exception';
 import { connectMcp } from '../../activities/tools/mcp/connect-mcp';
-import type { McpTools } from '../../activities/tools/mcp/connect-mcp';
+import type { McpOptions, McpTools } from '../../activities/tools/mcp/connect-mcp';
 import { mcpToolNames } from '../../activities/tools/mcp/mcp-tool-names';
 import { toolsByName } from '../../activities/definitions/agent-tools';
 import type { Tool, ToolContext } from '../../activities/tools/tool';
@@ -55,6 +55,26 @@ describe('over stdio', () => {
     expect(rows.filter((row) => row.startsWith('fix_odd_name__'))).toHaveLength(2);
     expect(toolsByName(mcp.tools).registry.size).toBe(13);
     expect(named(mcp, 'fix_put').description).toBe('Tool put of the MCP server fix.');
+  });
+
+  test('believes no hint that is not trusted, and takes the author’s word before both', async () => {
+    const effectsWith = async (options: Partial<McpOptions>): Promise<Record<string, string>> => {
+      const other = await connectMcp({ name: 'fix', transport: stdio, ...options });
+      await other.close();
+      return Object.fromEntries(other.tools.map(({ name, effect }) => [name, effect]));
+    };
+    const unset = await effectsWith({});
+    expect(new Set(Object.values(unset))).toEqual(new Set(['irreversible']));
+    expect(await effectsWith({ effects: { put: 'read' } })).toMatchObject({
+      fix_put: 'read',
+      fix_add: 'irreversible',
+    });
+    const trusted = await effectsWith({ trustHints: true, effects: { add: 'irreversible' } });
+    expect(trusted).toMatchObject({
+      fix_add: 'irreversible',
+      fix_put: 'keyed',
+      fix_fail: 'irreversible',
+    });
   });
 
   test('calls, and passes the idempotency key', async () => {

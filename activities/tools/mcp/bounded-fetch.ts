@@ -53,15 +53,24 @@ function requestIdIn(init: RequestInit | undefined): RequestId | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
-/** An event of a stream with its message in order; as it is where it has none. */
+/** A message as text; the text that came where it is nested too deeply to be written again. */
+function writtenFrame(message: unknown, text: string): string {
+  try {
+    return JSON.stringify(message);
+  } catch {
+    return text;
+  }
+}
+
+/** An event of a stream with its message in order, and without the time after which to connect again: a server could say 0. */
 function repairedEvent(event: string, answeredId: RequestId | undefined): [string, unknown] {
-  const lines = event.split(/\r\n|\r|\n/);
+  const lines = event.split(/\r\n|\r|\n/).filter((line) => !line.startsWith('retry'));
   const data = lines.flatMap((line) => /^data: ?(.*)$/s.exec(line)?.[1] ?? []).join('\n');
-  if (data === '') return [event, undefined];
+  if (data === '') return [lines.join('\n'), undefined];
   try {
     const message = repairedFrame(JSON.parse(data), answeredId);
     const others = lines.filter((line) => line !== '' && !line.startsWith('data'));
-    return [[...others, `data: ${JSON.stringify(message)}`, '', ''].join('\n'), message];
+    return [[...others, `data: ${writtenFrame(message, data)}`, '', ''].join('\n'), message];
   } catch {
     return [event, undefined];
   }
@@ -123,9 +132,8 @@ export function boundedFetch({ headers, abort }: BoundedFetchOptions): FetchLike
 
   async function repairedBody(body: Body, requestId: RequestId): Promise<string> {
     const text = (await bytesOf(body)).toString('utf8');
-    meter.expectAnswer();
     try {
-      return JSON.stringify(repairedFrame(JSON.parse(text), requestId));
+      return writtenFrame(repairedFrame(JSON.parse(text), requestId), text);
     } catch (thrown) {
       throw new UnreadableAnswer('the server answered with something that is no JSON', {
         cause: thrown,

@@ -1,4 +1,4 @@
-/** The connection to an MCP server: connects when needed, and anew after the server is gone. */
+/** The connection to an MCP server: connects when needed, and again after the server is gone. */
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
@@ -12,7 +12,7 @@ import { credentialHeaders } from './credential-headers';
 import type { HttpServer, McpOptions, StdioServer } from './mcp-options';
 import { StdioTransport } from './stdio-transport';
 
-/** Milliseconds to connect and to list the tools. */
+/** Milliseconds to connect. */
 const connectTimeoutMs = 30_000;
 /** Characters of a server's words that are cleaned, from their end. */
 const seenChars = 8_192;

@@ -17,7 +17,7 @@ const maxServerChars = 512 * 1024;
 const maxKeyChars = 1_000;
 
 /** What a server says about what a tool does; believed only if the server's hints are trusted. */
-export interface McpHints {
+interface McpHints {
   readonly isReadOnly: boolean;
   readonly isIdempotent: boolean;
 }

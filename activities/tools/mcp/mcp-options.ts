@@ -26,7 +26,7 @@ export interface HttpServer {
 }
 
 /** Effects that a tool of a server can have: a probe is code, which a server cannot give. */
-export type McpEffect = Exclude<ToolEffect, 'reconcilable'>;
+type McpEffect = Exclude<ToolEffect, 'reconcilable'>;
 
 /** Which server, and how its tools are used. */
 export interface McpOptions {

@@ -17,6 +17,8 @@ import type { Tool } from '../tool';
 
 /** Milliseconds that a worker's start waits for a server. */
 const defaultStartTimeoutMs = 10_000;
+/** Milliseconds to list the tools. */
+const listTimeoutMs = 15_000;
 /** Pages of a server's tool list that are read, in case it never ends. */
 const maxToolPages = 50;
 /** Milliseconds until a server that was not there at the start is tried again, doubled each time. */
@@ -31,20 +33,28 @@ const toolPage = PaginatedResultSchema.extend({
   nextCursor: z.string().nullish().catch(undefined),
 });
 
+/** Characters of what a page lists; 0 where it is nested too deeply to be written: such a tool is left out by itself. */
+function charsOf(listed: readonly unknown[]): number {
+  try {
+    return JSON.stringify(listed).length;
+  } catch {
+    return 0;
+  }
+}
+
 /** Not by the client's `listTools`: that compiles output schemas, whose patterns then run over every result. */
 async function listTools(client: Client): Promise<readonly unknown[]> {
+  const signal = AbortSignal.timeout(listTimeoutMs);
   const tools: unknown[] = [];
   const seen = new Set<string>();
   let cursor: string | null | undefined;
-  let bytes = 0;
+  let chars = 0;
   for (let page = 0; page < maxToolPages; page++) {
     const params: { cursor?: string } = typeof cursor === 'string' ? { cursor } : {};
-    const answer: z.infer<typeof toolPage> = await client.request(
-      { method: 'tools/list', params },
-      toolPage,
-    );
-    bytes += JSON.stringify(answer.tools).length;
-    if (bytes > maxFrameBytes)
+    const request = { method: 'tools/list', params } as const;
+    const answer: z.infer<typeof toolPage> = await client.request(request, toolPage, { signal });
+    chars += charsOf(answer.tools);
+    if (chars > maxFrameBytes)
       throw new Error(`its list of tools has more than ${maxFrameBytes} characters`);
     tools.push(...answer.tools);
     cursor = answer.nextCursor;
@@ -205,7 +215,7 @@ class McpServerTools implements McpTools {
     this.#isReading = true;
     const read = async (): Promise<void> => {
       await delay(firstPauseMs, undefined, { ref: false });
-      // A session that is gone: the next one reads the list anew.
+      // A session that is gone: the next one reads the list again.
       await this.#read(client).catch(() => undefined);
       await delay(refreshMs, undefined, { ref: false });
       this.#isReading = false;

@@ -26,8 +26,8 @@ import type { McpOptions } from './mcp-options';
 import { readMcpResult } from './mcp-result';
 
 const defaultCallTimeoutMs = 60_000;
-/** Milliseconds for a new connection beside the call itself. */
-const connectAllowanceMs = 30_000;
+/** Milliseconds for a new connection and its list of tools, beside the call itself. */
+const connectAllowanceMs = 45_000;
 /** Characters of an error's text that are cleaned for its message; the whole is its output. */
 const seenChars = 8_192;
 
@@ -146,6 +146,8 @@ export function absentTool(
   find: () => Promise<Tool | undefined>,
 ): Tool {
   const approval = options.approval ?? 'never';
+  let found: Tool | undefined;
+  const look = async (): Promise<Tool | undefined> => (found = await find());
   return {
     name,
     source: options.name,
@@ -167,7 +169,7 @@ export function absentTool(
     execute: async (input, context) => {
       const hint =
         'Its server does not offer it at the moment; your parameters are not the cause. Go on without it, or try it again later.';
-      const tool = await find().catch((thrown: unknown) => {
+      const tool = await look().catch((thrown: unknown) => {
         if (!(thrown instanceof NotReached)) throw thrown;
         throw new ToolError(`${name} was not called: ${thrown.message}`, { hint });
       });
@@ -185,6 +187,9 @@ export function absentTool(
       return tool.execute(parsed.value, context);
     },
     probe: undefined,
-    definitionDigest: () => 'not listed',
+    definitionDigest: () => found?.definitionDigest?.() ?? 'not listed',
+    readDefinition: async () => {
+      await look();
+    },
   };
 }

@@ -192,4 +192,31 @@ describe('over HTTP', () => {
     expect(error.code).toBe('tool_execution_failed');
     expect(error.message.length).toBeLessThan(1_000);
   });
+
+  test('a stream that asks to be read again at once is read again after a second', async () => {
+    let reads = 0;
+    server = await rawServer(() => false);
+    server.stream = (response) => {
+      reads += 1;
+      response.writeHead(200, stream).end('retry: 0\ndata: \n\n');
+    };
+    mcp = await connectTo(server);
+    await delay(1_500);
+    expect(reads).toBeGreaterThan(0);
+    expect(reads).toBeLessThan(4);
+  });
+
+  test('a schema that is nested without end costs its own tool only', async () => {
+    const deep = `${'{"items":'.repeat(60_000)}{}${'}'.repeat(60_000)}`;
+    const tools = `[{"name":"good","inputSchema":{}},{"name":"deep","inputSchema":${deep}}]`;
+    server = await rawServer((request, response) => {
+      if (request.method !== 'tools/list') return false;
+      const text = `{"jsonrpc":"2.0","id":${request.id},"result":{"tools":${tools}}}`;
+      response.writeHead(200, json).end(text);
+      return true;
+    });
+    mcp = await connectTo(server);
+    expect(mcp.tools.map(({ name }) => name)).toEqual(['pay_good']);
+    expect(mcp.dropped[0]).toContain('nested too deeply');
+  });
 });

@@ -35,6 +35,8 @@ export interface RawServer {
   readonly methods: string[];
   /** Answers from now on. */
   answer: Answer;
+  /** Answers GET, by which clients ask for a stream; absent: there is none. */
+  stream?: (response: ServerResponse) => void;
   /** What `tools/list` says. */
   tools: readonly unknown[];
   close(): Promise<void>;
@@ -66,7 +68,8 @@ export async function rawServer(answer: Answer, port = 0): Promise<RawServer> {
   const respond = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await bodyOf(incoming);
     if (incoming.method !== 'POST') {
-      response.writeHead(405).end();
+      if (incoming.method === 'GET' && server.stream) server.stream(response);
+      else response.writeHead(405).end();
       return;
     }
     const request = JSON.parse(body) as RpcRequest;
