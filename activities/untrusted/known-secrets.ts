@@ -2,6 +2,7 @@
 import { literalPattern } from '../../workflows/core/literal-pattern';
 import { redactionMark } from '../../workflows/core/secrets/own-secret-rules';
 import { redactText } from '../../workflows/core/secrets/redact';
+import { isSecret } from './secret-names';
 
 /** Characters of a value; a shorter one could be a word of any text. Keys of vendors have at least 20. */
 const minChars = 16;
@@ -41,15 +42,25 @@ export function rememberSecret(value: string | undefined): void {
     known.set(value, patternOf(value));
 }
 
-const secretName = /auth|key|token|secret|password|passwd|cookie|credential/i;
-
-/**
- * Remembers the values of headers or variables whose names say that they are secret, without a scheme such as `Bearer`. A path
- * only leads to one.
- */
+/** Remembers the secrets among headers or variables: values without a scheme such as `Bearer`, and passwords of addresses. */
 export function rememberSecretsOf(named: Readonly<Record<string, string | undefined>> = {}): void {
-  for (const [name, value = '/'] of Object.entries(named))
-    if (secretName.test(name) && !value.startsWith('/')) rememberSecret(value.split(' ').at(-1));
+  for (const [name, value = ''] of Object.entries(named)) {
+    if (!isSecret(name, value)) continue;
+    rememberSecret(value.split(' ').at(-1));
+    rememberPasswordOf(value);
+  }
+}
+
+/** Remembers the password of an address, as it is written there and without percent escapes. */
+export function rememberPasswordOf(address: string): void {
+  const { password = '' } = URL.parse(address) ?? {};
+  rememberSecret(password);
+  // A `%` that escapes nothing stands for itself.
+  rememberSecret(password.replace(/(%[0-9a-f]{2})+/gi, unescapedBytes));
+}
+
+function unescapedBytes(escapes: string): string {
+  return Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8');
 }
 
 /**

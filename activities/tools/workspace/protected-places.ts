@@ -1,12 +1,14 @@
 /** Places of a workspace that no file tool touches, and files whose change a person sees first. */
-import { lstat } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isProtectedPath, protectPath } from '../../lifecycle/protected-paths';
 import { ToolError } from '../tool-error';
-import { foldedName, pathInside, refuseGitFolder } from '../workspace-path';
+import { foldedName, isGitFolder, pathInside, refuseGitFolder } from '../workspace-path';
 
-// The code that runs: an agent that rewrites it has no guard at all.
-protectPath(join(__dirname, '../../..'));
+/** The code that runs: an agent that rewrites it has no guard at all. */
+export const ownCode = realpathSync(join(__dirname, '../../..'));
+protectPath(ownCode);
 
 /**
  * Refuses a place that belongs to git or to Holdfast itself.
@@ -42,6 +44,38 @@ async function isRepository(folder: string): Promise<boolean> {
 export async function refuseRepository(root: string, folder: string): Promise<void> {
   for (let path = folder; path !== '' && path !== '.'; path = dirname(path))
     if (await isRepository(join(root, path))) refuseGitFolder(`${path}/.git`);
+}
+
+/**
+ * Real paths of git's own folders and files below a root, and of repositories under other names. Installed packages are left out:
+ * package managers install none.
+ *
+ * Errors: the signal's reason; a folder that cannot be read has none.
+ */
+export async function gitPlaces(root: string, signal: AbortSignal): Promise<readonly string[]> {
+  const found: string[] = [];
+  const foldersIn = async (folder: string): Promise<readonly string[]> => {
+    const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+    const names = new Set(entries.map(({ name }) => name));
+    if (folder !== root && repositoryParts.every((part) => names.has(part))) {
+      found.push(folder);
+      return [];
+    }
+    const own = entries.filter(({ name }) => isGitFolder(name));
+    found.push(
+      ...own.filter((entry) => !entry.isSymbolicLink()).map(({ name }) => join(folder, name)),
+    );
+    return entries
+      .filter(
+        (entry) => entry.isDirectory() && !own.includes(entry) && entry.name !== 'node_modules',
+      )
+      .map(({ name }) => join(folder, name));
+  };
+  for (let level: readonly string[] = [root]; level.length > 0;) {
+    signal.throwIfAborted();
+    level = (await Promise.all(level.map(foldersIn))).flat();
+  }
+  return found;
 }
 
 /** What git takes for the head of a repository: a name of a branch, or a commit. */
