@@ -218,7 +218,7 @@ async function execute(given: CommandInput, setup: Setup, context: ToolContext):
 }
 
 /** What the model must know of the sandbox. */
-function whereOf({ sandbox = false }: RunCommandOptions): string {
+function sandboxText({ sandbox = false }: RunCommandOptions): string {
   if (sandbox === false) return '';
   const network = sandbox !== true && sandbox.network === true;
   return ` It can change only the workspace, and not .git${network ? '' : '; there is no network'}.`;
@@ -240,7 +240,7 @@ export function runCommand(options: RunCommandOptions = {}): Tool {
       : 'There is no shell: one program per call, no pipes, no redirection, no variables.';
   return defineTool({
     name: 'run_command',
-    description: `Runs a program in the workspace and returns its exit code and output. ${how}${whereOf(options)} The program and all that it started are stopped after ${Math.round(timeLimitMs / 1_000)} s.`,
+    description: `Runs a program in the workspace and returns its exit code and output. ${how}${sandboxText(options)} The program and all that it started are stopped after ${Math.round(timeLimitMs / 1_000)} s.`,
     input,
     effect: options.effect ?? 'irreversible',
     timeoutMs: timeLimitMs + endingMs,

@@ -136,7 +136,7 @@ function realPathOf(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
-/** The folder of the Node.js that runs this process, with npm, where it is none of the system's and none that holds homes. */
+/** The folder of the Node.js that runs this process, with npm, unless it is in the system's folders or holds homes. */
 function nodeFolder(): string | undefined {
   const folder = dirname(dirname(realPathOf(process.execPath)));
   const isOwn = existsSync(join(folder, 'lib/node_modules/npm')) && !isIn(homedir(), folder);
