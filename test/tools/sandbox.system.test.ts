@@ -1,5 +1,5 @@
 /** Commands in the sandbox: what attacks the worker or the system from within finds nothing, and ordinary work goes on. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -170,12 +170,19 @@ describe('the rest of the machine', () => {
 
 describe('other processes', () => {
   test('are not seen, so neither their variables nor their memory, and get no signals', async () => {
-    const text = await sh(
-      `ls -d /proc/[0-9]*; tr "\\0" "\\n" < /proc/$PPID/environ; for s in 0 STOP KILL; do kill -$s ${process.pid}; done; ls /proc/${process.pid}`,
-    );
-    expect(text.match(/^\/proc\/\d+$/gm)?.length).toBeLessThan(6);
-    expect(text.match(/No such process/g)).toHaveLength(3);
-    expect(text).not.toContain('HOLDFAST_TEST_RUN_PID');
+    const victim = spawn('sleep', ['60'], { env: { SECRET: 'PRECIOUS' }, stdio: 'ignore' });
+    const { pid = 0 } = victim;
+    try {
+      const text = await sh(
+        `ls -d /proc/[0-9]*; cat /proc/*/environ; for s in 0 STOP KILL; do kill -$s ${pid}; done; ls /proc/${pid}`,
+      );
+      expect(text.match(/^\/proc\/\d+$/gm)?.length).toBeLessThan(6);
+      expect(text.match(/No such process/g)).toHaveLength(3);
+      expect(text).not.toMatch(/PRECIOUS|HOLDFAST_TEST_RUN_PID/);
+      expect(readFileSync(`/proc/${pid}/stat`, 'latin1')).toContain(') S ');
+    } finally {
+      victim.kill('SIGKILL');
+    }
   });
 
   test('none is left behind, whatever it leaves', async () => {
@@ -280,6 +287,7 @@ describe('protected places in the workspace', () => {
     execFileSync('git', ['init', '--quiet', '--bare', at('mirrors/own.git')]);
     execFileSync('git', ['init', '--quiet', '--separate-git-dir', at('elsewhere'), at('apart')]);
     symlinkSync(at('.git'), at('innocent'));
+    mkdirSync(at('app/.husky/_'), { recursive: true });
     const before = readFileSync(at('.git/config'), 'utf8');
     expect(await sh('git status --short; git config core.bare')).toMatch(/\?\? src\/[^]*false/);
     const attempts = [
@@ -295,6 +303,8 @@ describe('protected places in the workspace', () => {
       'echo "gitdir: ../planted" > apart/.git',
       'echo x > elsewhere/config',
       'chmod u+x .git/hooks/update.sample',
+      'echo x > app/.husky/pre-commit',
+      'echo x > app/.husky/_/h',
     ];
     for (const attempt of attempts) expect(await sh(attempt)).not.toMatch(/^Exit code 0 /);
     expect(readFileSync(at('.git/config'), 'utf8')).toBe(before);
