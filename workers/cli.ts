@@ -2,6 +2,7 @@
 /** The command `holdfast`. */
 import { runCommandLine } from './cli/command-line';
 import type { CommandOutput } from './cli/command-context';
+import { hideEnvironment } from './cli/own-environment';
 
 /** Columns of a pipe, for tables. */
 const pipeColumns = 120;
@@ -34,9 +35,12 @@ function processOutput(): CommandOutput {
   };
 }
 
-const surroundings = { variables: process.env, directory: process.cwd() };
+const surroundings = { variables: { ...process.env }, directory: process.cwd() };
+const output = processOutput();
+const readable = hideEnvironment();
+if (readable !== undefined) output.note(`holdfast: ${readable}`);
 
-void runCommandLine(process.argv.slice(2), processOutput(), surroundings).then((code) => {
+void runCommandLine(process.argv.slice(2), output, surroundings).then((code) => {
   // The SDK's native runtime and half-open connections would keep the process; output is flushed first.
   process.stdout.write('', () => {
     process.exit(code);

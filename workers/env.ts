@@ -34,6 +34,14 @@ const name = (example: string): z.ZodString =>
 const flag = z
   .enum(['true', 'false', '1', '0'], { error: 'set it to true or false' })
   .transform((value) => value === 'true' || value === '1');
+/** As `RunCommandOptions` has it. */
+const sandbox = z
+  .enum(['true', 'network', 'false', '1', '0'], {
+    error: 'set it to true (commands have no network), network or false',
+  })
+  .transform((value): false | { readonly network: boolean } =>
+    value === 'false' || value === '0' ? false : { network: value === 'network' },
+  );
 /** `provider/model`, further ones after a comma. */
 export const modelsSchema = z
   .string()
@@ -72,6 +80,8 @@ const schema = z.object({
   HOLDFAST_STATE_DIR: z.string().optional(),
   HOLDFAST_CACHE_DIR: z.string().optional(),
   HOLDFAST_MODEL: modelsSchema.optional(),
+  HOLDFAST_SANDBOX: sandbox.optional(),
+  HOLDFAST_SECRETS_FILE: z.string().optional(),
   HOLDFAST_LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).optional(),
   HOLDFAST_BUILD_ID: name('2026-11-28.1').optional(),
   ANTHROPIC_API_KEY: secret.optional(),
@@ -85,6 +95,11 @@ const schema = z.object({
 });
 
 type Variables = z.infer<typeof schema>;
+
+/** Whether a variable is a setting of Holdfast that is no secret. */
+export function isSettingName(name: string): boolean {
+  return name in schema.shape && !secretNames.has(name);
+}
 
 /** All that Holdfast takes from the environment. */
 export type Environment = Readonly<ReturnType<typeof environmentFrom>>;
@@ -128,6 +143,8 @@ function environmentFrom(variables: Variables, directory: string) {
     /** First is the primary; empty when no model was named. */
     models: variables.HOLDFAST_MODEL ?? [],
     logLevel: variables.HOLDFAST_LOG_LEVEL ?? 'info',
+    /** How the built-in agent's commands run; false: with the rights of the worker. */
+    sandbox: variables.HOLDFAST_SANDBOX ?? false,
     ci: variables.CI !== undefined && variables.CI !== 'false',
     ...defined({ buildId: variables.HOLDFAST_BUILD_ID }),
   };

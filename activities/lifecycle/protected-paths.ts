@@ -25,11 +25,17 @@ function realPathOf(path: string): string {
   }
 }
 
+const isIn = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(folder + sep);
+
 /**
- * Whether a real path below a real root is protected or lies in a protected folder. A folder that holds the whole root protects
- * nothing in it but what is named by itself, such as the store's files.
+ * The protected real paths for a real root. A folder that holds the whole root protects nothing in it but what is named by itself,
+ * such as the store's files.
  */
+export function protectedPathsFor(root: string): readonly string[] {
+  return [...protectedPaths].filter((path) => !isIn(root, path));
+}
+
+/** Whether a real path below a real root is protected or lies in a protected folder. */
 export function isProtectedPath(root: string, realPath: string): boolean {
-  const isIn = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(folder + sep);
-  return [...protectedPaths].some((path) => isIn(realPath, path) && !isIn(root, path));
+  return protectedPathsFor(root).some((path) => isIn(realPath, path));
 }

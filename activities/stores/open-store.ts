@@ -1,7 +1,7 @@
 /** Opens the store that an address names. */
 import { ContentAddressedStore } from './content/content-addressed-store';
 import type { SqlDatabase } from './sql/sql-database';
-import { rememberSecret } from '../untrusted/known-secrets';
+import { rememberPasswordOf } from '../untrusted/known-secrets';
 import type { Store } from './store';
 import { storeConfigInvalid } from './store-errors';
 import { defaultStoreLimits, type StoreLimits } from './store-limits';
@@ -12,7 +12,7 @@ import { defaultStoreLimits, type StoreLimits } from './store-limits';
  * Errors: `config_invalid` for an address that names no store; else as `Store`.
  */
 export async function openStore(url: string, limits: Partial<StoreLimits> = {}): Promise<Store> {
-  rememberSecret(URL.parse(url)?.password);
+  rememberPasswordOf(url);
   const all: StoreLimits = { ...defaultStoreLimits, ...limits };
   return new ContentAddressedStore(await openDatabase(url, all), all);
 }

@@ -26,7 +26,7 @@ export function foldedName(name: string): string {
 }
 
 /** True for git's own folder, in any spelling: its hooks and config run programs. */
-function isGitFolder(name: string): boolean {
+export function isGitFolder(name: string): boolean {
   // On NTFS, text after a colon names a stream of the same folder.
   const folded = foldedName(name.split(':')[0] ?? '');
   return folded === '.git' || /^git~\d+$/.test(folded);

@@ -2,6 +2,7 @@
 import { literalPattern } from '../../workflows/core/literal-pattern';
 import { redactionMark } from '../../workflows/core/secrets/own-secret-rules';
 import { redactText } from '../../workflows/core/secrets/redact';
+import { isSecret } from './secret-names';
 
 /** Characters of a value; a shorter one could be a word of any text. Keys of vendors have at least 20. */
 const minChars = 16;
@@ -41,14 +42,12 @@ export function rememberSecret(value: string | undefined): void {
     known.set(value, patternOf(value));
 }
 
-const secretName = /auth|key|token|secret|password|passwd|cookie|credential/i;
-
 type NamedValues = Readonly<Record<string, string | undefined>>;
 
-/** The values whose names say that they are secret, without a scheme such as `Bearer`. A path only leads to one. */
+/** Secrets among headers or variables: values without a scheme such as `Bearer`, and passwords of addresses. */
 function secretsIn(named: NamedValues): readonly string[] {
-  return Object.entries(named).flatMap(([name, value = '/']) =>
-    secretName.test(name) && !value.startsWith('/') ? [value.split(' ').at(-1) ?? ''] : [],
+  return Object.entries(named).flatMap(([name, value = '']) =>
+    isSecret(name, value) ? [value.split(' ').at(-1) ?? '', ...passwordsOf(value)] : [],
   );
 }
 
@@ -60,6 +59,22 @@ export function rememberSecretsOf(named: NamedValues = {}): void {
 /** Forgets them: they have expired, and each costs time in every text. */
 export function forgetSecretsOf(named: NamedValues = {}): void {
   for (const value of secretsIn(named)) known.delete(value);
+}
+
+/** Remembers the password of an address, as it is written there and without percent escapes. */
+export function rememberPasswordOf(address: string): void {
+  passwordsOf(address).forEach(rememberSecret);
+}
+
+/** The password of an address, as it is written there and without percent escapes. */
+function passwordsOf(address: string): readonly string[] {
+  const { password = '' } = URL.parse(address) ?? {};
+  // A `%` that escapes nothing stands for itself.
+  return [password, password.replace(/(%[0-9a-f]{2})+/gi, unescapedBytes)];
+}
+
+function unescapedBytes(escapes: string): string {
+  return Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8');
 }
 
 /**

@@ -54,6 +54,8 @@ interface SpawnOptions {
   readonly variables?: Variables;
   /** Arguments of node itself. */
   readonly node?: readonly string[];
+  /** What the process reads from its standard input. Default: nothing. */
+  readonly input?: string;
 }
 
 /** The built command. */
@@ -130,12 +132,16 @@ export async function startCommandWorld(): Promise<CommandWorld> {
     }),
   });
   const working = worker.run();
-  const spawnCommand: CommandWorld['spawn'] = (args, { variables: more = {}, node = [] } = {}) =>
-    spawn(process.execPath, [...node, program, ...args], {
+  const spawnCommand: CommandWorld['spawn'] = (args, options = {}) => {
+    const { variables: more = {}, node = [], input } = options;
+    const child = spawn(process.execPath, [...node, program, ...args], {
       cwd: folder,
       env: { ...variables, ...more },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
     });
+    child.stdin?.end(input);
+    return child;
+  };
   return {
     address: server.address,
     namespace,

@@ -1,6 +1,7 @@
 /** Commands run without a shell, within their time, without the worker's secrets, and leave no process behind. */
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandWords } from '../../activities/tools/workspace/commands/command-line';
 import { runCommand } from '../../activities/tools/workspace/commands/run-command';
@@ -120,6 +121,27 @@ describe('run_command', () => {
     } finally {
       delete process.env['HOLDFAST_TEST_API_KEY'];
     }
+  });
+
+  test("gets none of the worker's files, and the umask that the worker has", async () => {
+    const script = join(__dirname, 'fixtures', 'open-files.ts');
+    const secret = join(ws.outside, 'secret.txt');
+    // As a shell's `40< secret.txt` does. Node closes those up to 15, and up to the first gap.
+    const opened = openSync(secret, 'r');
+    const stdio = Array.from({ length: 64 }, (_, number) =>
+      [3, 9, 40, 63].includes(number) ? opened : 'ignore',
+    );
+    const preload = join(__dirname, '../support/run-typescript.cjs');
+    const child = spawn(process.execPath, ['--require', preload, script, ws.root], {
+      stdio: ['pipe', 'pipe', 'inherit', ...stdio.slice(3)],
+    });
+    let said = '';
+    child.stdout?.on('data', (data: Buffer) => (said += data.toString('utf8')));
+    await once(child, 'close');
+    closeSync(opened);
+    expect(said).toContain('own: secret.txt');
+    expect(said).toContain('command: none, umask 0027');
+    expect(said).toContain('sandboxed: none, umask 0027');
   });
 
   test('ends the whole process group at the time limit, also what ignores SIGTERM', async () => {

@@ -2,6 +2,7 @@
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
 import { providerFailure } from '../../activities/providers/failure/provider-failure';
 import { redactedInput } from '../../activities/model-call/tool-call-intake';
+import { isSecret } from '../../activities/untrusted/secret-names';
 import { sanitizeText } from '../../activities/untrusted/sanitizer';
 import {
   rememberSecret,
@@ -108,4 +109,37 @@ test('takes time in proportion to the text, for hostile texts too', () => {
     withoutSecrets(filler.repeat(20_000));
   // Generous: it takes less than 200 ms.
   expect(performance.now() - startedAt).toBeLessThan(20_000);
+});
+
+test('the passwords of addresses, as they are written and as they are', () => {
+  const password = 'p@ssword/of a%database';
+  const written = encodeURIComponent(password);
+  rememberSecretsOf({
+    DATABASE_URL: `postgres://me:${written}@db.example.com/x`,
+    PAGE: 'https://example.com/a',
+  });
+  for (const text of [password, written, Buffer.from(password).toString('base64')])
+    expect(withoutSecrets(`login with ${text} failed`)).not.toMatch(/ssword|c3N3b3Jk/);
+  expect(withoutSecrets('see https://example.com/a')).toBe('see https://example.com/a');
+});
+
+test.each<[string, string, boolean]>([
+  ['ANTHROPIC_API_KEY', 'x', true],
+  ['authorization', 'Bearer x', true],
+  ['npm_config__authToken', 'x', true],
+  ['GH_PAT', 'x', true],
+  ['MYSQL_PWD', 'x', true],
+  ['SENTRY_DSN', 'https://x@sentry.example.com/1', true],
+  ['SLACK_WEBHOOK_URL', 'https://hooks.example.com/x', true],
+  ['HTTPS_PROXY', 'http://me:x@proxy:3128', true],
+  ['AMQP', 'amqp://me:x@queue', true],
+  ['HTTPS_PROXY', 'http://proxy:3128', false],
+  ['GIT_AUTHOR_NAME', 'Ann', false],
+  ['SSH_AUTH_SOCK', '/run/agent', false],
+  ['PATH', '/bin', false],
+  ['OLDPWD', '/home', false],
+  ['PATTERN', 'x', false],
+  ['TEMPORAL_ADDRESS', 'localhost:7233', false],
+])('%s=%s is a secret: %s', (name, value, expected) => {
+  expect(isSecret(name, value)).toBe(expected);
 });

@@ -28,6 +28,7 @@ describe('readEnvironment', () => {
       openai: {},
       models: [],
       logLevel: 'info',
+      sandbox: false,
       ci: false,
     });
   });
@@ -47,6 +48,7 @@ describe('readEnvironment', () => {
         HOLDFAST_STATE_DIR: '/var/lib/agents',
         HOLDFAST_CACHE_DIR: 'tmp/cache',
         HOLDFAST_MODEL: 'anthropic/claude-x, openrouter/meta/llama-3',
+        HOLDFAST_SANDBOX: 'network',
         HOLDFAST_LOG_LEVEL: 'debug',
         HOLDFAST_BUILD_ID: 'v7',
         ANTHROPIC_API_KEY: 'a',
@@ -80,6 +82,7 @@ describe('readEnvironment', () => {
         { provider: 'anthropic', model: 'claude-x' },
         { provider: 'openrouter', model: 'meta/llama-3' },
       ],
+      sandbox: { network: true },
       logLevel: 'debug',
       buildId: 'v7',
       ci: true,
@@ -112,6 +115,7 @@ describe('readEnvironment', () => {
     ['TEMPORAL_ADDRESS', 'localhost', 'host:port'],
     ['TEMPORAL_NAMESPACE', 'two words', 'without spaces'],
     ['TEMPORAL_TLS', 'perhaps', 'true or false'],
+    ['HOLDFAST_SANDBOX', 'yes', 'true (commands have no network), network or false'],
     ['HOLDFAST_LOG_LEVEL', 'loud', 'trace, debug, info'],
     ['HOLDFAST_MODEL', 'claude', 'provider/model'],
     ['ANTHROPIC_BASE_URL', 'localhost:1234', 'http://'],

@@ -5,6 +5,8 @@ import { z } from 'zod';
 import type { ActivitiesConfig } from '../../activities/index';
 import { protectPath } from '../../activities/lifecycle/protected-paths';
 import { reasonOf, SetupError } from '../setup-error';
+import type { Surroundings } from './command-context';
+import { withSecretsInEnvironment } from './own-environment';
 
 /** What an agents' file may export: a worker's configuration but for its store. */
 export type AgentsFile = Pick<ActivitiesConfig, 'agents'> &
@@ -58,13 +60,16 @@ const examples: { readonly [Name in keyof AgentsFile]-?: string } = {
 };
 
 /**
- * Loads the file.
+ * Loads the file. While it loads, it finds every variable in `process.env`, afterwards all but secrets.
  *
  * Errors: `SetupError` for a file that cannot be loaded, and as `checkAgentsFile`.
  */
-export async function loadAgentsFile(file: string): Promise<AgentsFile> {
+export async function loadAgentsFile(
+  file: string,
+  variables: Surroundings['variables'],
+): Promise<AgentsFile> {
   protectPath(file);
-  return checkAgentsFile(file, await load(file));
+  return checkAgentsFile(file, await withSecretsInEnvironment(variables, () => load(file)));
 }
 
 /**

@@ -22,19 +22,22 @@ export async function runCommandLine(
   surroundings: Surroundings,
 ): Promise<number> {
   let code: number = exitCodes.completed;
-  const context: CommandContext = {
-    ...surroundings,
-    output,
-    connect: async () => {
-      const { connectAgentClient } = await import('./reach-temporal.ts');
-      return connectAgentClient(surroundings);
-    },
-    exitWith: (wanted) => {
-      code = wanted;
-    },
+  const contextOf = async (): Promise<CommandContext> => {
+    const all = await withSecretsFile(surroundings);
+    return {
+      ...all,
+      output,
+      connect: async () => {
+        const { connectAgentClient } = await import('./reach-temporal.ts');
+        return connectAgentClient(all);
+      },
+      exitWith: (wanted) => {
+        code = wanted;
+      },
+    };
   };
   try {
-    await createProgram(context).parseAsync([...args], { from: 'user' });
+    await createProgram(output, contextOf).parseAsync([...args], { from: 'user' });
     return code;
   } catch (thrown) {
     const { code: failed, message } = explain(thrown);
@@ -47,8 +50,16 @@ export async function runCommandLine(
   }
 }
 
-function createProgram(context: CommandContext): Command {
-  const { output } = context;
+/** With the variables of the file that `HOLDFAST_SECRETS_FILE` names; read only for a command that runs. */
+async function withSecretsFile(surroundings: Surroundings): Promise<Surroundings> {
+  const { variables, directory } = surroundings;
+  const file = variables['HOLDFAST_SECRETS_FILE']?.trim() ?? '';
+  if (file === '') return surroundings;
+  const { readSecretsFile } = await import('./secrets-file.ts');
+  return { directory, variables: { ...variables, ...readSecretsFile(file, directory) } };
+}
+
+function createProgram(output: CommandOutput, contextOf: () => Promise<CommandContext>): Command {
   const program = new Command('holdfast')
     .description('Durable, self-healing agent runs on Temporal.')
     .version(packageVersion(), '--version')
@@ -67,7 +78,7 @@ function createProgram(context: CommandContext): Command {
     });
   for (const [heading, specs] of Object.entries(commandGroups)) {
     program.commandsGroup(heading);
-    for (const spec of specs) addCommand(program, spec, context, 'holdfast');
+    for (const spec of specs) addCommand(program, spec, contextOf, 'holdfast');
   }
   return program;
 }
@@ -75,7 +86,7 @@ function createProgram(context: CommandContext): Command {
 function addCommand(
   parent: Command,
   spec: CommandSpec,
-  context: CommandContext,
+  contextOf: () => Promise<CommandContext>,
   path: string,
 ): void {
   const { name, about, args = {}, options = [], action, subcommands = [] } = spec;
@@ -85,13 +96,14 @@ function addCommand(
     .showHelpAfterError(`(see ${path} ${name} --help)`);
   for (const [syntax, meaning] of Object.entries(args)) command.argument(syntax, meaning);
   for (const option of options) command.addOption(option);
-  for (const subcommand of subcommands) addCommand(command, subcommand, context, `${path} ${name}`);
+  for (const subcommand of subcommands)
+    addCommand(command, subcommand, contextOf, `${path} ${name}`);
   if (action === undefined) return;
   command.option('--json', 'print JSON, or JSON lines where there are several results');
   command.action(async (...given: unknown[]) => {
     const perform = await action();
     // Commander parsed the arguments by this spec, and adds the command itself as the last one.
-    await perform(context, ...(given.slice(0, -1) as never[]));
+    await perform(await contextOf(), ...(given.slice(0, -1) as never[]));
   });
 }
 

@@ -13,6 +13,7 @@ import { SetupError } from '../setup-error';
 import { builtInAgentName } from './built-in-agent-name';
 import type { AgentsFile } from './agents-file';
 import { loadAgentsFile } from './agents-file';
+import type { Surroundings } from './command-context';
 
 const instructions = `You work on the files of one project with the tools that you have.
 Look before you change something, change as little as the task needs, and check your work by running the project's own
@@ -32,14 +33,19 @@ export async function localAgents(
     agents: file,
     model,
     directory,
-  }: { readonly agents?: string; readonly model?: string; readonly directory: string },
+    variables,
+  }: Surroundings & { readonly agents?: string; readonly model?: string },
 ): Promise<WorkerOffer> {
   if (file !== undefined) {
     if (model !== undefined)
       throw new SetupError(
         '--model is for the built-in agent; the agents of --agents FILE name their models themselves. Give one of the two.',
       );
-    const offer = await loadAgentsFile(path.resolve(directory, file));
+    if (environment.sandbox !== false)
+      throw new SetupError(
+        'HOLDFAST_SANDBOX is for the built-in agent; the agents of --agents FILE choose it themselves, with workspaceTools({ commands: { sandbox: true } }). Unset it, or leave out --agents.',
+      );
+    const offer = await loadAgentsFile(path.resolve(directory, file), variables);
     return { ...offer, providers: offer.providers ?? providersOf(environment, offer.agents) };
   }
   const chain = chainFrom(environment, model);
@@ -47,7 +53,7 @@ export async function localAgents(
     name: builtInAgentName,
     instructions,
     chain,
-    tools: workspaceTools(),
+    tools: workspaceTools({ commands: { sandbox: environment.sandbox } }),
   };
   return { agents: [agent], providers: providersOf(environment, [agent]) };
 }

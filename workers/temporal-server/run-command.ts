@@ -2,6 +2,7 @@
 import type { ExecFileException } from 'node:child_process';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { isSecret } from '../../activities/untrusted/secret-names';
 import { reasonOf } from '../setup-error';
 
 const execFileAsync = promisify(execFile);
@@ -22,6 +23,10 @@ export async function runCommand(
       timeout: timeoutMs,
       killSignal: 'SIGKILL',
       maxBuffer: 4_194_304,
+      // Whoever reads `/proc` would find the secrets in this program's environment.
+      env: Object.fromEntries(
+        Object.entries(process.env).filter(([name, value = '']) => !isSecret(name, value)),
+      ),
     });
     return stdout;
   } catch (thrown) {

@@ -1,12 +1,15 @@
 /** Places of a workspace that no file tool touches, and files whose change a person sees first. */
-import { lstat } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isProtectedPath, protectPath } from '../../lifecycle/protected-paths';
 import { ToolError } from '../tool-error';
-import { foldedName, pathInside, refuseGitFolder } from '../workspace-path';
+import { foldedName, isGitFolder, pathInside, refuseGitFolder } from '../workspace-path';
 
-// The code that runs: an agent that rewrites it has no guard at all.
-protectPath(join(__dirname, '../../..'));
+/** The code that runs: an agent that rewrites it has no guard at all. */
+export const ownCode = realpathSync(join(__dirname, '../../..'));
+protectPath(ownCode);
 
 /**
  * Refuses a place that belongs to git or to Holdfast itself.
@@ -42,6 +45,49 @@ async function isRepository(folder: string): Promise<boolean> {
 export async function refuseRepository(root: string, folder: string): Promise<void> {
   for (let path = folder; path !== '' && path !== '.'; path = dirname(path))
     if (await isRepository(join(root, path))) refuseGitFolder(`${path}/.git`);
+}
+
+/** Where projects keep hooks that git runs, besides `.git`. */
+const hookFolders: ReadonlySet<string> = new Set(['.husky', '.githooks']);
+
+/**
+ * Real paths below a root by which git runs programs: its own folders and files, repositories under other names, hooks. A folder
+ * that cannot be read is one of them, since it may hold some. Installed packages are left out: package managers install none.
+ *
+ * Errors: the signal's reason.
+ */
+export async function gitPlaces(root: string, signal: AbortSignal): Promise<readonly string[]> {
+  const found: string[] = [];
+  const foldersIn = async (folder: string): Promise<readonly string[]> => {
+    const entries = await entriesOf(folder);
+    const names = entries?.map(({ name }) => name) ?? repositoryParts;
+    if (folder !== root && repositoryParts.every((part) => names.includes(part))) {
+      found.push(folder);
+      return [];
+    }
+    const below: string[] = [];
+    for (const entry of entries ?? []) {
+      const path = join(folder, entry.name);
+      const isGits = isGitFolder(entry.name) || hookFolders.has(foldedName(entry.name));
+      if (isGits && !entry.isSymbolicLink()) found.push(path);
+      else if (entry.isDirectory() && entry.name !== 'node_modules') below.push(path);
+    }
+    return below;
+  };
+  for (let level: readonly string[] = [root]; level.length > 0;) {
+    signal.throwIfAborted();
+    level = (await Promise.all(level.map(foldersIn))).flat();
+  }
+  return found;
+}
+
+/** None of a folder that is gone; undefined for one that cannot be read. */
+async function entriesOf(folder: string): Promise<readonly Dirent[] | undefined> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch {
+    return (await lstat(folder).catch(() => undefined)) === undefined ? [] : undefined;
+  }
 }
 
 /** What git takes for the head of a repository: a name of a branch, or a commit. */

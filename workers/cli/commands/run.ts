@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { AgentClient } from '../../../client/agent-client';
 import { connect } from '../../../client/connect';
-import type { CommandContext, CommonOptions } from '../command-context';
+import type { CommandContext, CommonOptions, Surroundings } from '../command-context';
 import { withClient } from '../command-context';
 import { exitCodes } from '../exit-codes';
 import { watchRun } from './look';
@@ -78,7 +78,7 @@ async function checkWorkspace(workspace: string): Promise<void> {
 }
 
 async function detach(
-  { output, directory }: CommandContext,
+  { output, directory, variables }: CommandContext,
   environment: Environment,
   start: StartOptions,
   options: RunOptions,
@@ -88,7 +88,7 @@ async function detach(
   const isNamed = agents === undefined || agent !== undefined;
   const request = isNamed
     ? start
-    : withAgent(start, options, await offerOf(environment, { agents, directory }));
+    : withAgent(start, options, await offerOf(environment, { agents, directory, variables }));
   const server = await reachTemporal(environment);
   const { runId } = await withClient(clientOf(environment, server), (client) =>
     client.start(request),
@@ -109,7 +109,7 @@ function clientOf(
 /** The agents that this machine offers: loaded late, because a detached run needs none (ADR 0029). */
 async function offerOf(
   environment: Environment,
-  options: Pick<RunOptions, 'agents' | 'model'> & { readonly directory: string },
+  options: Pick<RunOptions, 'agents' | 'model'> & Surroundings,
 ): Promise<WorkerOffer> {
   const { localAgents } = await import('../local-agents.ts');
   return localAgents(environment, options);
@@ -137,9 +137,9 @@ async function workHere(
   start: StartOptions,
   options: RunOptions,
 ): Promise<void> {
-  const { directory } = context;
+  const { directory, variables } = context;
   const { createLocalWorker } = await import('../local-worker.ts');
-  const offer = await offerOf(environment, { ...options, directory });
+  const offer = await offerOf(environment, { ...options, directory, variables });
   const request = withAgent(start, options, offer);
   const quiet: Environment = { ...environment, logLevel: 'error' };
   const local = await createLocalWorker(quiet, offer, { shutdownGraceMs: interruptGraceMs });

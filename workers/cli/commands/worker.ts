@@ -18,7 +18,7 @@ export async function worker(
 ): Promise<void> {
   const environment = readEnvironment(variables, directory);
   const taskQueue = options.taskQueue ?? environment.taskQueue;
-  const offer = await localAgents(environment, { ...options, directory });
+  const offer = await localAgents(environment, { ...options, directory, variables });
   const local = await waitUntilReady(
     () => createLocalWorker(environment, offer, { taskQueue }),
     options.wait,

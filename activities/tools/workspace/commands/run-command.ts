@@ -1,4 +1,5 @@
 /** Tool `run_command`: runs a program in the workspace, without a shell unless configured. */
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { defined } from '../../../../workflows/core/json';
@@ -11,6 +12,8 @@ import { explainingPath } from '../path-errors';
 import { OutputSpool } from './output-spool';
 import { runProgram } from './process-group';
 import type { ProgramEnd } from './process-group';
+import { prepareSandbox } from './sandbox';
+import type { CommandUser, Sandbox, SandboxOptions } from './sandbox';
 import { errorCode, withFolder, workspaceOf } from '../workspace-root';
 
 /** How commands run; set by people, never by the model. */
@@ -21,6 +24,13 @@ export interface RunCommandOptions extends Pick<ToolDefinition, 'approval' | 'ma
   readonly timeLimitMs?: number;
   /** Variables added to the allowed ones of the worker; do not put secrets here. */
   readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Run commands in a sandbox of bubblewrap (Linux): they write only the workspace, and read only it and the system; there is no
+   * other process, no home folder, and no network. Default false: they can do what the worker's user can.
+   */
+  readonly sandbox?: boolean | SandboxOptions;
+  /** Run commands as another user, which needs a worker that runs as root. The workspace must be that user's. */
+  readonly user?: CommandUser;
   /** `read` only if all commands may be repeated freely, such as tests. Default `irreversible`. */
   readonly effect?: 'read' | 'irreversible';
 }
@@ -40,9 +50,46 @@ const fixedEnvironment = {
   GIT_CONFIG_VALUE_0: 'explicit',
 };
 
-function commandEnvironment(added: Readonly<Record<string, string>>): Record<string, string> {
-  const passed = passedNames.map((name) => [name, process.env[name]]);
-  return defined({ ...Object.fromEntries(passed), ...fixedEnvironment, ...added });
+/** Of those, what is the worker's user's own. */
+const userNames: ReadonlySet<string> = new Set(['HOME', 'USER', 'LOGNAME', 'TMPDIR']);
+
+function commandEnvironment({ environment: added, user, sandbox }: Setup): Record<string, string> {
+  const passed = passedNames
+    .filter((name) => user === undefined || !userNames.has(name))
+    .map((name) => [name, process.env[name]]);
+  const inSandbox = sandbox && {
+    PATH: [process.env['PATH'], sandbox.programs].filter((part) => part !== undefined).join(':'),
+    HOME: '/tmp',
+    TMPDIR: undefined,
+  };
+  return defined({ ...Object.fromEntries(passed), ...fixedEnvironment, ...inSandbox, ...added });
+}
+
+/** The options, checked on this machine. */
+interface Setup extends Omit<RunCommandOptions, 'sandbox'> {
+  readonly timeLimitMs: number;
+  readonly sandbox: Sandbox | undefined;
+}
+
+function setupOf(options: RunCommandOptions): Setup {
+  const { sandbox = false, user, timeLimitMs = defaultTimeLimitMs } = options;
+  if (!Number.isInteger(timeLimitMs) || timeLimitMs < 1)
+    throw new UserError(`run_command: timeLimitMs is ${timeLimitMs}; give a whole number above 0.`);
+  if (user !== undefined) checkUser(user);
+  const prepared =
+    sandbox === false ? undefined : prepareSandbox(sandbox === true ? {} : sandbox, user);
+  return { ...options, timeLimitMs, sandbox: prepared };
+}
+
+function checkUser({ uid, gid }: CommandUser): void {
+  for (const [name, id] of Object.entries({ uid, gid }))
+    if (!Number.isInteger(id) || id < 1)
+      throw new UserError(`run_command: user.${name} is ${id}; give a whole number above 0.`);
+  const own = process.getuid?.();
+  if (own !== 0)
+    throw new UserError(
+      `run_command: user needs a worker that runs as root on Linux or macOS; this one ${own === undefined ? 'has no user ids' : `has user id ${own}`}. Run the worker as root, or leave out the option user.`,
+    );
 }
 
 const defaultTimeLimitMs = 120_000;
@@ -76,12 +123,12 @@ function programOf({ command }: CommandInput, usesShell: boolean): readonly stri
   return words;
 }
 
-function notStarted(program: string, thrown: unknown): unknown {
+function notStarted(program: string, thrown: unknown, { sandbox }: Setup): unknown {
   const code = errorCode(thrown);
   if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOEXEC') {
     const why = code === 'ENOENT' ? 'was not found' : 'is not executable';
     return new ToolError(`The program "${program.slice(0, 100)}" ${why}`, {
-      hint: 'Check the name. Name a program of the project by its path, such as ./node_modules/.bin/tsc.',
+      hint: `Check the name. Name a program of the project by its path, such as ./node_modules/.bin/tsc.${sandbox === undefined ? '' : ' There are only programs of the system and of the workspace.'}`,
       cause: thrown,
     });
   }
@@ -122,20 +169,29 @@ function report(
 
 async function runIn(
   folder: string,
+  root: string,
   words: readonly string[],
-  options: RunCommandOptions,
+  setup: Setup,
   context: ToolContext,
 ): Promise<string> {
   const [program = '', ...programArguments] = words;
   const spool = new OutputSpool(maxOutputBytes);
   const startedAt = performance.now();
   let progressAt = 0;
+  const { sandbox, user, timeLimitMs } = setup;
   const end = await runProgram({
     program,
     programArguments,
     folder,
-    environment: commandEnvironment(options.environment ?? {}),
-    timeLimitMs: options.timeLimitMs ?? defaultTimeLimitMs,
+    environment: commandEnvironment(setup),
+    timeLimitMs,
+    ...defined({ user }),
+    ...(sandbox && {
+      sandbox: {
+        words: await sandbox.wordsFor(root, folder, context.signal),
+        sees: (path: string) => sandbox.sees(root, path),
+      },
+    }),
     signal: context.signal,
     onOutput: (bytes) => {
       spool.write(bytes);
@@ -144,48 +200,52 @@ async function runIn(
       context.progress(spool.tail(progressChars).trim().split('\n').at(-1) ?? '');
     },
   }).catch((thrown: unknown) => {
-    throw notStarted(program, thrown);
+    throw notStarted(program, thrown, setup);
   });
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
   return report(end, seconds, spool, context);
 }
 
-async function execute(
-  given: CommandInput,
-  options: RunCommandOptions,
-  context: ToolContext,
-): Promise<string> {
+async function execute(given: CommandInput, setup: Setup, context: ToolContext): Promise<string> {
   const root = workspaceOf(context);
-  const words = programOf(given, options.shell === true);
+  const words = programOf(given, setup.shell === true);
   const folder = await explainingPath(given.folder, context, () =>
-    withFolder(root, given.folder, ({ path }) => Promise.resolve(join(root, path))),
+    withFolder(root, given.folder, ({ path }) => Promise.resolve(path)),
   );
+  const realRoot = await realpath(root);
   context.signal.throwIfAborted();
-  return runIn(folder, words, options, context);
+  return runIn(join(realRoot, folder), realRoot, words, setup, context);
+}
+
+/** What the model must know of the sandbox. */
+function sandboxText({ sandbox = false }: RunCommandOptions): string {
+  if (sandbox === false) return '';
+  const network = sandbox !== true && sandbox.network === true;
+  return ` It can change only the workspace, and not .git${network ? '' : '; there is no network'}.`;
 }
 
 /**
  * Makes `run_command`.
  *
- * Contract: commands do not outlive their call and do not see the worker's environment. It is not a sandbox: a program can do
- * what the worker's user can. Run the worker in a container for that.
- * Errors: `UserError` for a time limit that is no whole number.
+ * Contract: commands do not outlive their call and get neither the worker's environment nor its open files. Without `sandbox` or
+ * `user`, a program can do what the worker's user can, which includes reading the worker's memory.
+ * Errors: `UserError` for a time limit or user that is no whole number, and for a sandbox or user that this machine cannot give.
  */
 export function runCommand(options: RunCommandOptions = {}): Tool {
-  const { shell: usesShell = false, timeLimitMs = defaultTimeLimitMs } = options;
-  if (!Number.isInteger(timeLimitMs) || timeLimitMs < 1)
-    throw new UserError(`run_command: timeLimitMs is ${timeLimitMs}; give a whole number above 0.`);
-  const how = usesShell
-    ? '/bin/sh runs the command.'
-    : 'There is no shell: one program per call, no pipes, no redirection, no variables.';
+  const setup = setupOf(options);
+  const { timeLimitMs } = setup;
+  const how =
+    setup.shell === true
+      ? '/bin/sh runs the command.'
+      : 'There is no shell: one program per call, no pipes, no redirection, no variables.';
   return defineTool({
     name: 'run_command',
-    description: `Runs a program in the workspace and returns its exit code and output. ${how} The program and all that it started are stopped after ${Math.round(timeLimitMs / 1_000)} s.`,
+    description: `Runs a program in the workspace and returns its exit code and output. ${how}${sandboxText(options)} The program and all that it started are stopped after ${Math.round(timeLimitMs / 1_000)} s.`,
     input,
     effect: options.effect ?? 'irreversible',
     timeoutMs: timeLimitMs + endingMs,
     label: 'command',
     ...defined({ approval: options.approval, maxCalls: options.maxCalls }),
-    execute: (given, context) => execute(given, options, context),
+    execute: (given, context) => execute(given, setup, context),
   });
 }
