@@ -1,4 +1,5 @@
 /** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
+import { isNativeError } from 'node:util/types';
 import { parsedJson } from '../providers/untrusted-json';
 import { connectionCodesIn } from '../providers/failure/failure-codes';
 import { failureMessageChars } from '../../workflows/core/limits';
@@ -74,7 +75,8 @@ function answerOf(thrown: Fields): string {
 }
 
 function causesOf(thrown: Error): readonly unknown[] {
-  const errors: unknown = thrown instanceof AggregateError ? thrown.errors : [];
+  const errors: unknown =
+    thrown.name === 'AggregateError' && 'errors' in thrown ? thrown.errors : [];
   const { cause } = thrown;
   const listed: readonly unknown[] = Array.isArray(errors) ? errors : [];
   return [...listed.slice(0, mostErrors), ...(cause === undefined ? [] : [cause])];
@@ -86,8 +88,13 @@ function endOf(text: string): string {
   return sanitizeText(text.slice(-maxChars), { maxChars }).slice(-stderrChars);
 }
 
+/** Whether it is an error, also of another realm: a thread's, a test runner's, or Node's own. */
+export function isError(value: unknown): value is Error {
+  return isNativeError(value) || value instanceof Error;
+}
+
 function textOf(thrown: unknown, depth: number): string {
-  if (!(thrown instanceof Error)) {
+  if (!isError(thrown)) {
     const words = wordsIn(thrown);
     return words === '' && typeof thrown === 'object' ? 'an object without a message' : words;
   }

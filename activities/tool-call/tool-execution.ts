@@ -238,8 +238,11 @@ export async function executeTool(
   limitMs = tool.timeoutMs,
 ): Promise<Execution> {
   try {
-    const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
-    return { type: 'output', text: outputText(output) };
+    // Within the tool's time, since a stream is read.
+    const text = await withToolContext(limitMs, place, async (context) =>
+      outputText(await tool.execute(value, context), context.signal),
+    );
+    return { type: 'output', text };
   } catch (caught) {
     if (place.stopped.aborted) throw interruption() ?? place.stopped.reason;
     const thrown = readable(caught);
@@ -249,7 +252,7 @@ export async function executeTool(
     return {
       type: 'error',
       error,
-      ...defined({ output: given && outputText(given) }),
+      ...defined({ output: given && (await outputText(given)) }),
       ...(tool.effect !== 'read' && leavesOutcomeUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
     };
   }

@@ -1,6 +1,7 @@
 /** Tool `edit_file`: replaces a text that occurs exactly once in a file. */
 import { z } from 'zod';
 import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
+import { encodeText } from '../../untrusted/decode-text';
 import { defineTool } from '../define-tool';
 import type { ProbeAnswer, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
@@ -135,7 +136,7 @@ function editOnce(edit: EditInput, context: ToolContext): Promise<string | undef
     const file = await readTextFile(place);
     const { text, line } = edited(place.path, file, edit);
     const isWritten = await writeAtomically(place, {
-      bytes: Buffer.from(`${file.hasBom ? '\ufeff' : ''}${text}`),
+      bytes: encodeText(text, file),
       mode: file.mode,
       key: context.idempotencyKey,
       version: file.version,

@@ -50,7 +50,7 @@ function linesFrom(
 export const readFile: Tool = defineTool({
   name: 'read_file',
   description:
-    'Reads a UTF-8 text file of the workspace. Needs the full relative path as list_files and search_files print it (packages/a/src/file.ts), not the file name alone.',
+    'Reads a text file of the workspace. Needs the full relative path as list_files and search_files print it (packages/a/src/file.ts), not the file name alone.',
   input: z.object({
     path: pathInput,
     start_line: z.int().min(1).default(1).describe('First line to read. Default: 1.'),

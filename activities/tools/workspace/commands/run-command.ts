@@ -90,13 +90,13 @@ function notStarted(program: string, thrown: unknown): unknown {
     : thrown;
 }
 
-function report(
+async function report(
   end: ProgramEnd,
   seconds: string,
   spool: OutputSpool,
   context: ToolContext,
-): string {
-  const output = spool.text();
+): Promise<string> {
+  const output = await spool.text();
   switch (end.type) {
     case 'exited':
       return `Exit code ${end.exitCode} after ${seconds} s.\n${output === '' ? '(no output)' : output}`;
