@@ -10,8 +10,8 @@ import type { LineMatcher } from './line-matcher';
 import { explainingPath } from './path-errors';
 import { readTextFile } from './text-file';
 import { walkFiles } from './walk-files';
-import { foldedName, pathParts } from '../workspace-path';
-import { errorCode, withPlace, workspaceOf } from './workspace-root';
+import { foldedName } from '../workspace-path';
+import { errorCode, pathAsStored, withPlace, workspaceOf } from './workspace-root';
 
 /** Lines in one answer. */
 const maxMatches = 100;
@@ -114,7 +114,7 @@ export const searchFiles: Tool = defineTool({
   effect: 'read',
   label: 'query',
   execute: async (input, context) => {
-    const from = pathParts(workspaceOf(context), input.path).join('/');
+    const from = await pathAsStored(workspaceOf(context), input.path);
     const pattern = input.regex ? input.query : literalPattern(input.query);
     const matcher = lineMatcher(pattern, input.ignore_case);
     const findings: Findings = { lines: [], names: [], skipped: 0, isCut: false };
