@@ -53,7 +53,8 @@ function noticeOf(given: CheckEditInput, original: JsonObject): string | undefin
       return value === undefined ? [] : [[each, value] as const];
     }),
   );
-  const bound = (text: string, maxChars: number): string => sanitizeText(text, { maxChars });
+  const bound = (text: string, maxChars: number): string =>
+    sanitizeText(text, { maxChars, keepsPaths: true });
   const removed = changed.filter((each) => !Object.hasOwn(input, each));
   return [
     `[Agent runtime: a person changed these arguments of the call before approving it: ${bound(changed.join(', '), shownNamesChars)}. It ran with the values below, not with yours.]`,

@@ -151,12 +151,15 @@ function shownProblem(problem: string): string {
 
 /** Whether a path that a rule took from an earlier call is no longer in that call's result, or no longer the only one that fits. */
 async function isOutdated(
-  { store, messages }: Place,
+  { store, messages, definition }: Place,
   { origin, action }: RecoveryAction,
 ): Promise<boolean> {
   if (origin === undefined) return false;
   const value = action.parameters?.[origin.parameter];
-  return typeof value !== 'string' || !(await stillNames(store, messages, origin, value));
+  const { workspace } = definition.config;
+  return (
+    typeof value !== 'string' || !(await stillNames(store, messages, origin, value, workspace))
+  );
 }
 
 /** The action without the path that was not found again. */

@@ -231,7 +231,10 @@ async function takeCall(
       : {
           ...(await storedForLearning(store, agent, json)),
           error: shortened(error, total),
-          said: sanitizeText(`${raw.name} ${raw.argumentsText}`, { maxChars: saidChars }),
+          said: sanitizeText(`${raw.name} ${raw.argumentsText}`, {
+            maxChars: saidChars,
+            keepsPaths: true,
+          }),
         };
   const proposed: ProposedToolCall = { toolCallId, name, ...identity, ...use };
   return { proposed, block: { type: 'tool-call', ...call } };

@@ -1,5 +1,6 @@
 /** A tool's output as the model gets it: sanitized, fenced, bounded, with a ref to read on. */
 import type { RunToolInput } from '../../workflows/core/tools/ports';
+import type { HiddenPaths } from '../untrusted/sanitizer';
 import { cutMiddle, sanitizeText, sanitizeWhole } from '../untrusted/sanitizer';
 import { fenceToolOutput } from '../untrusted/fence';
 import { withoutRedraws } from '../untrusted/redraws';
@@ -58,16 +59,17 @@ export async function outputText(
 /**
  * Prepares an output for the model.
  *
- * Contract: deterministic in its arguments; the stored whole is sanitized like the part that is shown.
+ * Contract: deterministic in its arguments; the stored whole is sanitized like the part that is shown. Paths stay as the tool
+ * gave them, so that they work in the next call, unless the tool hides them.
  */
 export async function showOutput(
   store: Store,
   call: Pick<RunToolInput, 'name' | 'toolCallId'>,
-  workspace: string | undefined,
+  paths: HiddenPaths,
   text: string,
 ): Promise<ShownOutput> {
   const bytes = Buffer.byteLength(text);
-  const plain = sanitizeText(text, { maxChars: modelOutputChars, root: workspace });
+  const plain = sanitizeText(text, { maxChars: modelOutputChars, ...paths });
   if (text.length <= modelOutputChars)
     return {
       content: fenceToolOutput(call.name, plain, call.toolCallId),
@@ -75,7 +77,7 @@ export async function showOutput(
       plain,
       whole: plain,
     };
-  const whole = await sanitizeWhole(text, workspace);
+  const whole = await sanitizeWhole(text, paths);
   const blob = await store.putBlob(whole);
   const readOn = `\n[The stored output has ${bytes} bytes. Read on with read_output, ref "${blob}".]`;
   return {

@@ -384,7 +384,7 @@ test('an output that is too long to be kept whole keeps head and tail, and says 
 test('the model hears how to read the rest of a long output', async () => {
   const call = { name: 'blow', toolCallId: 'call' };
   const text = 'some lines\n'.repeat(3_000);
-  expect((await showOutput(stored.store, call, undefined, text)).content).toMatch(
+  expect((await showOutput(stored.store, call, {}, text)).content).toMatch(
     /The stored output has 33000 bytes\. Read on with read_output, ref "/,
   );
 });
