@@ -10,6 +10,7 @@ import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import type { NextRequestSlice } from '../model-call/next-request';
+import { inertLine } from '../secrets/inert-tags';
 import { shortened } from '../secrets/shown-text';
 import type { SettledStatus, ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
@@ -87,7 +88,7 @@ function loopText({ period, repeats, description }: DetectedLoop): string {
 function warning(loop: DetectedLoop): string {
   return [
     noteProvenance,
-    `You are repeating yourself, ${loopText(loop)}.`,
+    `You are repeating yourself, ${inertLine(loopText(loop))}.`,
     'A further round brings nothing new and will end the run. Use what you already know, or do something different.',
   ].join('\n');
 }

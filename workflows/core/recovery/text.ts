@@ -1,6 +1,7 @@
 /** What the model and people read about a recovery. */
 import { nthTime } from '../errors/recovery-message';
 import { noteProvenance } from '../model-call/next-request';
+import { inertTags } from '../secrets/inert-tags';
 import { shortened } from '../secrets/shown-text';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
@@ -10,13 +11,13 @@ const shownChars = 600;
 const parameterChars = 1_000;
 
 function oneLine(text: string, chars = shownChars): string {
-  return shortened(text.replace(/\s+/g, ' ').trim(), chars);
+  return shortened(inertTags(text).replace(/\s+/g, ' ').trim(), chars);
 }
 
 function parameterText({ parameters }: RecoveryAction['action']): string | undefined {
   return parameters === undefined
     ? undefined
-    : shortened(JSON.stringify(parameters), parameterChars);
+    : shortened(inertTags(JSON.stringify(parameters)), parameterChars);
 }
 
 /** An action in one line. */
