@@ -55,7 +55,7 @@ function noticeOf(given: CheckEditInput, original: JsonObject): string | undefin
     }),
   );
   const bound = (text: string, maxChars: number): string =>
-    sanitizeText(text, { maxChars, keepsPaths: true });
+    sanitizeText(text, { maxChars, asGiven: true });
   const listed = (keys: readonly string[]): string =>
     inertLine(bound(keys.join(', '), shownNamesChars));
   const removed = changed.filter((each) => !Object.hasOwn(input, each));

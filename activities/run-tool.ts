@@ -280,7 +280,7 @@ async function runAttempt(
   const definition = await loadDefinition(deps, input.definition);
   const tool = requireTool(definition, input.name);
   const { workspace } = definition.config;
-  const paths = { root: workspace, keepsPaths: tool.hidesPaths !== true };
+  const paths = { root: workspace, asGiven: tool.hidesPaths !== true };
   const place: ResultPlace = { store, input, workspace, paths };
   if (input.answer !== undefined) {
     const text = (await deps.subagents?.readAnswer(store, input.answer)) ?? '';

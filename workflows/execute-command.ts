@@ -17,6 +17,7 @@ import type { RunCommand, UnstampedEvent } from './core/run/protocol';
 import { shownText } from './core/secrets/shown-text';
 import { escapeMarkdown } from './core/view/markdown';
 import { inheritedSearchAttributes } from './run-visibility';
+import { shortened } from './core/shortened';
 
 /** Characters of the task that a page shows. */
 const taskChars = 500;
@@ -39,7 +40,7 @@ function runSubagent({
     args: [{ request }],
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-    staticSummary: `${request.agent}: ${task}`.slice(0, summaryChars),
+    staticSummary: shortened(`${request.agent}: ${task}`, summaryChars),
     staticDetails: `### Subagent of ${escapeMarkdown(request.parent?.runId ?? '')}\n\n> ${escapeMarkdown(task)}`,
     ...inheritedSearchAttributes(request.agent),
   });

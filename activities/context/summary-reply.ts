@@ -52,9 +52,7 @@ function textList(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: unknown) => {
     if (typeof entry !== 'string') return [];
-    const text = sanitizeText(entry, { maxChars: 400, keepsPaths: true })
-      .replace(/\s+/g, ' ')
-      .trim();
+    const text = sanitizeText(entry, { maxChars: 400, asGiven: true }).replace(/\s+/g, ' ').trim();
     return text === '' ? [] : [text];
   });
 }
@@ -69,7 +67,7 @@ export function readPartSummary({ blocks }: Pick<ModelReply, 'blocks'>): PartSum
   const value = objectInText(text);
   if (value === undefined)
     return {
-      progress: sanitizeText(text, { maxChars: 2_000, keepsPaths: true }),
+      progress: sanitizeText(text, { maxChars: 2_000, asGiven: true }),
       facts: [],
       decisions: [],
     };
@@ -77,7 +75,7 @@ export function readPartSummary({ blocks }: Pick<ModelReply, 'blocks'>): PartSum
   return {
     progress:
       typeof progress === 'string'
-        ? sanitizeText(progress, { maxChars: 1_500, keepsPaths: true })
+        ? sanitizeText(progress, { maxChars: 1_500, asGiven: true })
         : '',
     facts: textList(value['facts']).slice(0, 50),
     decisions: textList(value['decisions']).slice(0, 25),

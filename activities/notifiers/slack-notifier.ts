@@ -1,6 +1,7 @@
 /** Posts notifications to an incoming webhook of Slack, or of anything that takes Slack's blocks (Mattermost, Rocket.Chat). */
 import type { Notification, Notifier } from '../definitions/notifier';
 import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
+import { shortened } from '../../workflows/core/shortened';
 
 /** An incoming webhook. */
 export interface SlackOptions {
@@ -23,7 +24,7 @@ function plain(text: string): string {
 
 function section(title: string, text: string): object[] {
   if (text === '') return [];
-  const body = `*${title}*\n${plain(text)}`.slice(0, sectionChars);
+  const body = shortened(`*${title}*\n${plain(text)}`, sectionChars);
   return [{ type: 'section', text: { type: 'mrkdwn', text: body } }];
 }
 
@@ -43,9 +44,9 @@ function slackMessage(notification: Notification): {
   const how = `\`${plain(notification.answerWith)}\``;
   const where = link === undefined ? [] : [`<${link}|Open in Temporal>`];
   return {
-    text: plain(`${head}: ${asked}`).slice(0, sectionChars),
+    text: shortened(plain(`${head}: ${asked}`), sectionChars),
     blocks: [
-      { type: 'header', text: { type: 'plain_text', text: head.slice(0, headerChars) } },
+      { type: 'header', text: { type: 'plain_text', text: shortened(head, headerChars) } },
       ...section('Asked', asked),
       ...section('Goal', goal),
       ...section('Last error', lastError ?? ''),

@@ -13,7 +13,7 @@ const textChars = 500;
 
 const text = z
   .string()
-  .transform((value) => sanitizeText(value, { maxChars: textChars, keepsPaths: true }));
+  .transform((value) => sanitizeText(value, { maxChars: textChars, asGiven: true }));
 const parameters = z.record(z.string(), z.json());
 
 /** Most blockers that an estimate may name; the others are dropped (ADR 0026). */

@@ -5,7 +5,7 @@ import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { withoutSecrets } from './known-secrets';
 
 /** Which paths of a text are hidden. */
-export type HiddenPaths = Pick<SanitizeOptions, 'root' | 'keepsPaths'>;
+export type HiddenPaths = Pick<SanitizeOptions, 'root' | 'asGiven'>;
 
 /** How a text is bounded and which paths in it are made relative. */
 export interface SanitizeOptions {
@@ -13,8 +13,8 @@ export interface SanitizeOptions {
   readonly maxChars: number;
   /** Absolute path of the workspace: paths below it become relative to it. */
   readonly root?: string | undefined;
-  /** Paths stay as they are: those of an output must work in the next call. Default: the machine's paths are hidden. */
-  readonly keepsPaths?: boolean | undefined;
+  /** Paths and stack traces stay as they are, as in an output. Default: the machine's paths are hidden, and stacks shortened. */
+  readonly asGiven?: boolean | undefined;
 }
 
 /** Roots whose paths reveal a person or a machine; those of the system itself (`/usr`, `/etc`) reveal nothing and stay. */
@@ -189,15 +189,15 @@ export function cutMiddle(text: string, maxChars: number): string {
   return `${head}\n[… ${leftOut} characters left out: too long to be kept whole …]\n${tail}`;
 }
 
-function clean(visible: string, { root, keepsPaths = false }: HiddenPaths): string {
-  const safe = trimStacks(withoutSecrets(visible));
-  return keepsPaths ? safe : relativePaths(safe, root);
+function clean(visible: string, { root, asGiven = false }: HiddenPaths): string {
+  const safe = withoutSecrets(visible);
+  return asGiven ? safe : relativePaths(trimStacks(safe), root);
 }
 
 /**
- * Makes text fit for every sink: hidden characters and terminal sequences removed, secrets redacted, stack traces trimmed,
- * absolute paths made relative (below `root`) or cut to their last part (personal and temporary places) unless they are kept,
- * length bounded with head and tail kept.
+ * Makes text fit for every sink: hidden characters and terminal sequences removed, secrets redacted, length bounded with head and
+ * tail kept. Unless it stays as given, stack traces are trimmed, and absolute paths become relative (below `root`) or lose all but
+ * their last part (personal and temporary places).
  *
  * Contract: pure; never throws; of a text of any length only `maxChars` and a margin at both ends is worked on; the result is
  * well-formed Unicode without NUL.
@@ -268,6 +268,16 @@ export function sanitizeWhole(text: string, paths: HiddenPaths): Promise<string>
   return inPieces(text, (piece) => sanitizeText(piece, { maxChars: 2 * pieceChars, ...paths }));
 }
 
+/** A whole text without secrets, such as JSON, whose characters must stay. Contract: that of `sanitizeWhole`. */
+export function withoutSecretsInPieces(text: string): Promise<string> {
+  return inPieces(text, withoutSecrets);
+}
+
+/** A whole text without secrets and hidden characters, as a person or a caller gets it. Contract: that of `sanitizeWhole`. */
+export function visibleText(text: string): Promise<string> {
+  return inPieces(text, visible);
+}
+
 /**
  * The lines of a file without secrets and hidden characters, to take some of them: a secret is recognized by all of its lines.
  *
@@ -275,5 +285,5 @@ export function sanitizeWhole(text: string, paths: HiddenPaths): Promise<string>
  */
 export async function visibleLines(text: string): Promise<readonly string[]> {
   const plain = text.replace(/\r\n/g, '\n').replace(/[\r\u2028\u2029\u0085\v\f]/g, ' ');
-  return (await inPieces(plain, visible)).split('\n');
+  return (await visibleText(plain)).split('\n');
 }

@@ -9,7 +9,13 @@ import { pathAsStored, workspaceOf } from './workspace-root';
 /** Paths in one answer; breadth first, so that the upper levels are whole. */
 const maxListed = 500;
 
-const marks = { file: '', folder: '/', link: ' (link)', 'ignored-folder': '/ (contents left out)' };
+const marks = {
+  file: '',
+  folder: '/',
+  link: ' (link)',
+  'ignored-folder': '/ (contents left out)',
+  rest: '',
+};
 
 /** Lists files below a folder of the workspace. */
 export const listFiles: Tool = defineTool({

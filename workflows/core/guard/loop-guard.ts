@@ -11,7 +11,7 @@ import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import type { NextRequestSlice } from '../model-call/next-request';
 import { inertLine } from '../secrets/inert-tags';
-import { shortened } from '../secrets/shown-text';
+import { shortened } from '../shortened';
 import type { SettledStatus, ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
 import { forcedStop } from './hard-limits';

@@ -2,7 +2,7 @@
 import { nthTime } from '../errors/recovery-message';
 import { noteProvenance } from '../model-call/next-request';
 import { inertTags } from '../secrets/inert-tags';
-import { shortened } from '../secrets/shown-text';
+import { shortened } from '../shortened';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
 /** Characters of an action's texts, as they are shown. */

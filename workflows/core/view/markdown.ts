@@ -4,6 +4,7 @@ import type { PendingItem } from './pending';
 import type { StatusRow } from './rows';
 import { statusRows } from './rows';
 import type { RunStatusView } from './status';
+import { shortened } from '../shortened';
 
 /** Longest value of one line of the Web UI's details, in characters. */
 const detailChars = 500;
@@ -13,7 +14,7 @@ const wantedChars = 350;
 
 /** Text as one line of Markdown in which nothing of it is markup. */
 export function escapeMarkdown(text: string): string {
-  const line = text.slice(0, detailChars).replace(/\s+/g, ' ');
+  const line = shortened(text, detailChars).replace(/\s+/g, ' ');
   return line.replace(/[\\`*_<>[\]|#~$]/g, (character) => `\\${character}`);
 }
 
@@ -24,10 +25,10 @@ function wantedRows(runId: string, item: PendingItem): readonly StatusRow[] {
     proposal === undefined ? [] : [['Proposal', proposalText(proposal)]];
   if (item.type === 'question')
     return [
-      ['Asks', `${item.question.slice(0, wantedChars)} -- holdfast answer ${runId} TEXT`],
+      ['Asks', `${shortened(item.question, wantedChars)} -- holdfast answer ${runId} TEXT`],
       ...because,
     ];
-  const input = JSON.stringify(item.input ?? 'arguments in the store').slice(0, wantedChars);
+  const input = shortened(JSON.stringify(item.input ?? 'arguments in the store'), wantedChars);
   return [
     [
       'Wants approval',

@@ -13,6 +13,7 @@ import type { ExpiryAction } from '../tools/ports';
 import type { DecisionWait, ToolCallProgress } from '../tools/state';
 import type { PhaseSlice } from '../run/phases';
 import { callsOf } from '../tools/state';
+import { shortened } from '../shortened';
 
 /** One thing that waits for a person: an entry of the query `pending`. */
 export type PendingItem =
@@ -158,7 +159,7 @@ function recoveryItems(
           approvalId: stage.approvalId,
           digest,
           tool: toolName === '' ? action.strategy : toolName,
-          label: `recovery: ${actionSummary(action)}`.slice(0, 80),
+          label: shortened(`recovery: ${actionSummary(action)}`, 80),
           ...defined({ input: call && parameters }),
           proposal: shownAction(action),
           ifApproved: afterYes(action.strategy, call !== undefined),

@@ -49,6 +49,7 @@ export class OutputSpool {
     const bytes = this.#tail.subarray(-(chars + marginBytes));
     const first = this.#kept.subarray(0, this.#keptBytes);
     const end = withoutRedraws(decodeLike(first, bytes, this.#totalBytes - bytes.length));
-    return sanitizeText(end, { maxChars: end.length }).slice(-chars);
+    const clean = sanitizeText(end, { maxChars: end.length });
+    return clean.length <= chars ? clean : `…${clean.slice(-chars)}`;
   }
 }
