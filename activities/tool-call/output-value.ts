@@ -64,26 +64,31 @@ function bytesNote(value: object): string | undefined {
   return isPlain ? binaryNote(value.byteLength) : `${binaryNote(value.byteLength)} (${name})`;
 }
 
+/** Whether a value is still to be read. */
+function isStream(value: object): boolean {
+  return (
+    isFunctionOf(value, 'getReader') || isFunctionOf(value, 'pipe') || Symbol.asyncIterator in value
+  );
+}
+
+/** Whether it is a part of the process: a socket, a server, a child process. */
+function isMachinery(value: object): boolean {
+  const emits = isFunctionOf(value, 'on') && isFunctionOf(value, 'emit');
+  return emits || isFunctionOf(value, 'getWriter');
+}
+
 /** What cannot be written as it is: work to be done, and things of the machine. */
 function thingNote(value: object): string | undefined {
   const name = classOf(value);
   if (isFunctionOf(value, 'then')) return promiseNote(value);
-  if (/^(?:Response|Request)$/.test(name))
+  if (/^(?:Response|Request|Blob|File)$/.test(name))
     return `[${aNamed(name)}${shortFacts(value)}: return its text]`;
-  if (/^(?:Blob|File)$/.test(name)) return `[${aNamed(name)}${shortFacts(value)}: return its text]`;
   if (/^Weak(?:Map|Set|Ref)$/.test(name)) return `[${aNamed(name)}, which cannot be read]`;
-  if (
-    isFunctionOf(value, 'getReader') ||
-    isFunctionOf(value, 'pipe') ||
-    Symbol.asyncIterator in value
-  )
-    return `[${aNamed(name === '' || name === 'Object' ? 'stream' : name)}: read it and return its text]`;
-  if (
-    isFunctionOf(value, 'getWriter') ||
-    (isFunctionOf(value, 'on') && isFunctionOf(value, 'emit'))
-  )
-    return `[${aNamed(name || 'thing')} of the process, which is no data]`;
-  return undefined;
+  if (isStream(value))
+    return `[${aNamed(/^(?:|Object)$/.test(name) ? 'stream' : name)}: read it and return its text]`;
+  return isMachinery(value)
+    ? `[${aNamed(name === '' ? 'thing' : name)} of the process, which is no data]`
+    : undefined;
 }
 
 /** Status and address of a response, name and size of a file. */
@@ -256,7 +261,8 @@ function textForm(value: object): string | undefined {
   if (isDate(value))
     return Number.isNaN(value.getTime()) ? '[an invalid Date]' : value.toISOString();
   if (isError(value)) return errorText(value);
-  if (isRegExp(value) || /^(?:URL|URLSearchParams)$/.test(classOf(value))) return String(value);
+  if (isRegExp(value)) return String(value);
+  if (/^(?:URL|URLSearchParams)$/.test(classOf(value))) return (value as URL).toString();
   return bytesNote(value) ?? thingNote(value);
 }
 

@@ -1,4 +1,5 @@
 /** Folds what programs draw again and again, such as a progress bar, to its last state, as a terminal shows it (ADR 0044). */
+/* eslint-disable no-control-regex -- what terminals obey */
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** Lines that can still be drawn over: more than terminals have. */
@@ -9,12 +10,10 @@ const maxColumn = 500;
 const sliceChars = 1024 * 1024;
 
 /** A cursor movement or an erasure, the start of a line, a backspace, a line end, other sequences, or text. */
-// eslint-disable-next-line no-control-regex -- what terminals obey
 const piece =
   /\r{0,4}\n|\r|\u0008|(?:\u001b\[|\u009b)([0-?]{0,16})[ -/]{0,4}([@-~])|[^\r\n\u0008\u001b\u009b]+|[\u001b\u009b]/g;
 
 /** What redraws a line: anything else needs no folding. */
-// eslint-disable-next-line no-control-regex -- what terminals obey
 const drawing = /\r(?!\n)|\u0008|(?:\u001b\[|\u009b)[0-9;]{0,16}[A-GJK]/;
 
 /** A screen that remembers its last lines. */
@@ -108,6 +107,8 @@ class Screen {
           this.#lines.length = this.#row + 1;
         }
         return;
+      default:
+        return;
     }
   }
 }
@@ -146,7 +147,6 @@ const stem = (state: string): string => state.replace(/[^\p{L}]/gu, '').slice(0,
 
 /** Whether a line was drawn several times: its states begin alike. Otherwise carriage returns may be line ends of old. */
 function isProgress(line: string): boolean {
-  // eslint-disable-next-line no-control-regex -- what terminals obey
   if (/\u0008|(?:\u001b\[|\u009b)[0-9;]{0,16}[A-FJK]/.test(line)) return true;
   const states = line.split('\r').filter((state) => state.trim() !== '');
   const [first = ''] = states;

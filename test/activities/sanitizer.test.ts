@@ -91,10 +91,9 @@ describe('a text of many megabytes', () => {
   test('is not cut inside a token where it has no lines', async () => {
     const secret = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9';
     for (const before of [131_040, 131_060, 131_071]) {
-      const cleaned = await sanitizeWhole(
-        `${'x'.repeat(before - 1)} ${secret} ${'y'.repeat(99)}`,
-        { root },
-      );
+      const cleaned = await sanitizeWhole(`${'x'.repeat(before - 1)} ${secret} ${'y'.repeat(99)}`, {
+        root,
+      });
       expect(cleaned).toBe(`${'x'.repeat(before - 1)} [redacted] ${'y'.repeat(99)}`);
     }
   });

@@ -77,7 +77,7 @@ test('result() gives the whole structured output', async () => {
 
 test('runAgent gives the whole answer', async () => {
   world.emulator.script([longText]);
-  const got = await world.server.client.execute('asksWriter', {
+  const got: unknown = await world.server.client.execute('asksWriter', {
     taskQueue: world.taskQueue,
     workflowId: `asks-${world.taskQueue}`,
   });
@@ -108,9 +108,9 @@ test('a longer answer says what is left out and where it is', async () => {
   const outcome = await outcomeOf(await world.start({ agent: 'writer', goal: 'Write.' }));
   const answer = outcome.status === 'completed' ? outcome.answer : '';
   expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThanOrEqual(answerBytes);
-  expect(answer).toMatch(/characters left out/);
-  expect(answer).toMatch(
-    /\[The answer has 2\d+ characters\. The run's transcript has the whole: holdfast transcript RUN\.\]$/,
+  expect(answer.includes('characters left out')).toBe(true);
+  expect(answer.slice(-120)).toMatch(
+    /\[The answer has \d+ characters\. The run's transcript has the whole: holdfast transcript RUN\.\]$/,
   );
 });
 
