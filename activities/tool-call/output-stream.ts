@@ -85,15 +85,13 @@ function release(stream: object, iterator: AsyncIterator<unknown> | undefined): 
 /** Reads a stream up to a bound and to the end of the tool's time, and then lets go of it. */
 async function readPieces(stream: AsyncIterable<unknown>, signal: AbortSignal): Promise<Arrived> {
   const pieces = new Pieces();
+  const done = new AbortController();
   const over = new Promise<'over'>((resolve) => {
-    if (signal.aborted) resolve('over');
-    signal.addEventListener(
-      'abort',
-      () => {
-        resolve('over');
-      },
-      { once: true },
-    );
+    const end = (): void => {
+      resolve('over');
+    };
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true, signal: done.signal });
   });
   const stop = (problem: string): Arrived => ({ text: pieces.text(), problem });
   let iterator: AsyncIterator<unknown> | undefined;
@@ -115,6 +113,7 @@ async function readPieces(stream: AsyncIterable<unknown>, signal: AbortSignal): 
   } catch (thrown) {
     return stop(`it broke: ${errorText(thrown)}`);
   } finally {
+    done.abort();
     release(stream, iterator);
   }
 }

@@ -28,8 +28,8 @@ export interface ShownOutput {
   readonly whole: string;
 }
 
-/** A signal that is never aborted. */
-const unlimited = new AbortController().signal;
+/** Milliseconds for a stream that a probe gave, as for the probe (ADR 0023). */
+const streamLimitMs = 20_000;
 
 /** A value as text, but for its length. */
 async function textOfValue(output: unknown, signal: AbortSignal): Promise<string> {
@@ -43,11 +43,11 @@ async function textOfValue(output: unknown, signal: AbortSignal): Promise<string
  * JSON; of a very long one, head and tail, because cleaning, comparing and storing it take time and memory.
  *
  * Contract: never rejects: the call is done and must not look failed. What cannot be carried says in its place what it was
- * (ADR 0044). A stream is read until `signal` aborts, at most.
+ * (ADR 0044). A stream is read until `signal` aborts, at most; by default for 20 s.
  */
 export async function outputText(
   output: unknown,
-  signal: ToolContext['signal'] = unlimited,
+  signal: ToolContext['signal'] = AbortSignal.timeout(streamLimitMs),
 ): Promise<string> {
   try {
     return cutMiddle(await textOfValue(output, signal), keptOutputChars);

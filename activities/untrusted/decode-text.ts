@@ -1,7 +1,7 @@
 /** Reads bytes as text in the encoding that they are in, and writes text back in it. */
 
 /** An encoding that is told from the bytes alone. */
-export type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be';
+type TextEncoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be';
 
 /** Bytes as text. */
 export interface DecodedText {

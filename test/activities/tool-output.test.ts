@@ -7,7 +7,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Server } from 'node:net';
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
+import { runInNewContext } from 'node:vm';
 import { outputText } from '../../activities/tool-call/tool-output';
+import { recordedCase } from '../support/recorded-case';
 
 const textOf = (value: unknown): Promise<string> => outputText(value);
 const json = async (value: unknown): Promise<unknown> => JSON.parse(await textOf(value));
@@ -180,6 +182,29 @@ test.each<readonly [string, unknown, string]>([
   ['binary data in a stream', new Blob([Buffer.from([0, 1, 2, 0, 0])]), '[5 bytes of binary data]'],
 ])('%s as the whole output', async (_what, value, seen) => {
   expect(await textOf(value)).toBe(seen);
+});
+
+describe('t2-tooloutput-01', () => {
+  const { input, expect: expected } = recordedCase('t2-tooloutput-01');
+  const named: Readonly<Record<string, () => unknown>> = {
+    Buffer: () => Buffer.from('data'),
+    Uint8Array: () => new Uint8Array(4),
+    'a fetch Response': () => new Response('quota used up'),
+    'an async generator': async function* () {
+      yield await Promise.resolve('quota used up');
+    },
+    'a ReadableStream': () => new Response('quota used up').body,
+    'a cycle': () => cyclic,
+  };
+
+  // Of another realm, as a value of a thread or a test runner is.
+  test.each(input.values)('%s', async (expression) => {
+    const value: unknown = named[expression]?.() ?? runInNewContext(`(${expression})`);
+    const shown = await textOf(value);
+    expect(shown).not.toMatch(/\{\}|\[\d+,\d+,\d+/);
+    if (/quota|Response|generator|Stream/.test(expression))
+      expect(expected.checks.model_sees_any.some((seen) => shown.includes(seen))).toBe(true);
+  });
 });
 
 test('a generator is read, up to where it breaks', async () => {

@@ -15,6 +15,7 @@ import { searchFiles } from '../../activities/tools/workspace/search-files';
 import { writeFile } from '../../activities/tools/workspace/write-file';
 import { fittingPaths } from '../../workflows/core/recovery/memory';
 import type { Tool } from '../../activities/tools/tool';
+import { recordedCase } from '../support/recorded-case';
 import { callTool, makeWorkspace, toolErrorOf } from './tool-context';
 import type { TestWorkspace } from './tool-context';
 
@@ -31,8 +32,10 @@ afterEach(() => {
   ws.remove();
 });
 
+const recorded = recordedCase('t2-files-01');
+
 describe.each([
-  'Büro/plan.md',
+  ...Object.keys(recorded.input.files),
   'grössen.md',
   'é/é/é.txt',
   '한글 폴더/문서.md',
@@ -52,6 +55,7 @@ describe.each([
     expect(readFileSync(join(ws.root, onDisk), 'utf8')).toBe('new');
     expect(readdirSync(ws.root)).toEqual(entries);
     expect(entries).toEqual([top]);
+    expect(entries).toHaveLength(recorded.expect.checks.folders ?? 0);
     expect(await fileIdentity(ws.root, given)).toBe(await fileIdentity(ws.root, onDisk));
     await call(deleteFile, { path: given });
     expect(existsSync(join(ws.root, onDisk))).toBe(false);
