@@ -6,6 +6,7 @@ import type { CheckEditInput, CheckEditResult } from '../workflows/core/people/p
 import type { ActivityDeps } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { actionDigest, callIdentity } from './identity/call-identity';
+import { inertLine } from '../workflows/core/secrets/inert-tags';
 import { fenceToolOutput } from './untrusted/fence';
 import { editedFileOf } from './tools/edits-file';
 import { sanitizeText } from './untrusted/sanitizer';
@@ -53,11 +54,14 @@ function noticeOf(given: CheckEditInput, original: JsonObject): string | undefin
       return value === undefined ? [] : [[each, value] as const];
     }),
   );
-  const bound = (text: string, maxChars: number): string => sanitizeText(text, { maxChars });
+  const bound = (text: string, maxChars: number): string =>
+    sanitizeText(text, { maxChars, asGiven: true });
+  const listed = (keys: readonly string[]): string =>
+    inertLine(bound(keys.join(', '), shownNamesChars));
   const removed = changed.filter((each) => !Object.hasOwn(input, each));
   return [
-    `[Agent runtime: a person changed these arguments of the call before approving it: ${bound(changed.join(', '), shownNamesChars)}. It ran with the values below, not with yours.]`,
-    ...(removed.length === 0 ? [] : [`Removed: ${bound(removed.join(', '), shownNamesChars)}`]),
+    `[Agent runtime: a person changed these arguments of the call before approving it: ${listed(changed)}. It ran with the values below, not with yours.]`,
+    ...(removed.length === 0 ? [] : [`Removed: ${listed(removed)}`]),
     fenceToolOutput(name, bound(JSON.stringify(values), shownChangeChars), `${toolCallId}/edit`),
   ].join('\n');
 }

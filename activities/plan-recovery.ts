@@ -80,17 +80,20 @@ async function check(
   if (taken === undefined) return 'its call could not be read';
   const { error } = taken.proposed;
   if (error !== undefined) return `its parameters do not fit ${toolName}: ${error.message}`;
-  return { action: shownAction(action, argumentsText, taken.proposed), call: taken.proposed };
+  return { action: await shownAction(action, argumentsText, taken.proposed), call: taken.proposed };
 }
 
 /** The action for history and people: if its call contains a secret and travels by reference, so do its parameters. */
-function shownAction(
+async function shownAction(
   action: RecoveryAction,
   argumentsText: string,
   { input }: ProposedToolCall,
-): RecoveryAction {
+): Promise<RecoveryAction> {
   if (input !== undefined) return action;
-  return { ...action, action: { ...action.action, parameters: redactedInput(argumentsText) } };
+  return {
+    ...action,
+    action: { ...action.action, parameters: await redactedInput(argumentsText) },
+  };
 }
 
 /** A learned fix that may be tried. */
@@ -151,12 +154,15 @@ function shownProblem(problem: string): string {
 
 /** Whether a path that a rule took from an earlier call is no longer in that call's result, or no longer the only one that fits. */
 async function isOutdated(
-  { store, messages }: Place,
+  { store, messages, definition }: Place,
   { origin, action }: RecoveryAction,
 ): Promise<boolean> {
   if (origin === undefined) return false;
   const value = action.parameters?.[origin.parameter];
-  return typeof value !== 'string' || !(await stillNames(store, messages, origin, value));
+  const { workspace } = definition.config;
+  return (
+    typeof value !== 'string' || !(await stillNames(store, messages, origin, value, workspace))
+  );
 }
 
 /** The action without the path that was not found again. */

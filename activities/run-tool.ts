@@ -20,6 +20,7 @@ import { fenceToolOutput } from './untrusted/fence';
 import { InfraException } from './lifecycle/infra-exception';
 import { withKnownHint } from './knowledge/hint-from-knowledge';
 import { resultIdentityOf } from './identity/result-identity';
+import type { HiddenPaths } from './untrusted/sanitizer';
 import { boundBytes, boundText, sanitizeText } from './untrusted/sanitizer';
 import { reportsFailure } from './tool-call/reported-failure';
 import type { Store } from './stores/store';
@@ -82,15 +83,17 @@ async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
 /** Milliseconds that a finished call waits for its store before its result is passed inline (ADR 0008). */
 const storePatienceMs = 20_000;
 
-/** Where a result is kept. */
-type ResultPlace = Pick<ExecutionPlace, 'store' | 'input' | 'workspace'>;
+/** Where a result is kept, and which paths it shows. */
+interface ResultPlace extends Pick<ExecutionPlace, 'store' | 'input' | 'workspace'> {
+  readonly paths: HiddenPaths;
+}
 
 /** What the model reads of an execution, and the whole if that is only a part. */
 async function contentOf(
-  { store, input, workspace }: ResultPlace,
+  { store, input, paths }: ResultPlace,
   execution: Execution,
 ): Promise<ShownOutput> {
-  if (execution.type === 'output') return showOutput(store, input, workspace, execution.text);
+  if (execution.type === 'output') return showOutput(store, input, paths, execution.text);
   const response = toToolResponse(execution.error);
   if (execution.output === undefined || execution.output.trim() === '')
     return {
@@ -99,7 +102,7 @@ async function contentOf(
       plain: execution.error.message,
       whole: '',
     };
-  const shown = await showOutput(store, input, workspace, execution.output);
+  const shown = await showOutput(store, input, paths, execution.output);
   return { ...shown, content: `${response}\n${shown.content}`, plain: execution.error.message };
 }
 
@@ -135,17 +138,14 @@ async function resultOf(
 
 /** The result of an execution whose store is down: inline, bounded and fenced. */
 function inlineResult(
-  { input, workspace }: ResultPlace,
+  { input, paths }: ResultPlace,
   execution: Execution,
   identity: ResultIdentity,
 ): RunToolResult {
   const isError = execution.type === 'error';
   const plain = isError
     ? execution.error.message
-    : boundBytes(
-        sanitizeText(execution.text, { maxChars: inlineChars, root: workspace }),
-        inlineBytes,
-      );
+    : boundBytes(sanitizeText(execution.text, { maxChars: inlineChars, ...paths }), inlineBytes);
   return {
     text: isError
       ? toToolResponse(execution.error)
@@ -283,7 +283,9 @@ async function runAttempt(
   const store = storeOf(deps, input.storeId);
   const definition = await loadDefinition(deps, input.definition);
   const tool = requireTool(definition, input.name);
-  const place: ResultPlace = { store, input, workspace: definition.config.workspace };
+  const { workspace } = definition.config;
+  const paths = { root: workspace, asGiven: tool.hidesPaths !== true };
+  const place: ResultPlace = { store, input, workspace, paths };
   if (input.answer !== undefined) {
     const text = (await deps.subagents?.readAnswer(store, input.answer)) ?? '';
     const answered: Execution = { type: 'output', text };

@@ -1,4 +1,5 @@
 /** The one error of the client: what went wrong, as a code to switch on and a sentence to show. */
+import { shortened } from '../workflows/core/shortened';
 
 /** What a caller can do something about. */
 export type ClientErrorCode =
@@ -38,5 +39,5 @@ export class ClientError extends Error {
 /** The message of anything that was thrown, on one line of at most 400 characters. */
 export function reasonOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return text.replace(/\s+/g, ' ').trim().slice(0, 400);
+  return shortened(text.replace(/\s+/g, ' ').trim(), 400);
 }

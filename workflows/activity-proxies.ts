@@ -11,6 +11,7 @@ import type { RecordObservationsInput } from './core/learning/ports';
 import type { ActivityCommand } from './core/run/protocol';
 import { activityTable } from './core/run/protocol';
 import { flagNames } from './flags';
+import { shortened } from './core/shortened';
 
 /**
  * Attempts of one activity. A worker's death uses one up without being a failure, so the cap is far above any retry policy of
@@ -75,7 +76,7 @@ function limitsOf(command: ActivityCommand): ActivityOptions {
 function summaryOf(command: ActivityCommand): string {
   const summary =
     command.type === 'prepare-run' ? `prepare ${command.input.agent}` : command.summary;
-  return summary.slice(0, summaryChars);
+  return shortened(summary, summaryChars);
 }
 
 /** Any activity. */

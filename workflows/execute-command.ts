@@ -18,6 +18,7 @@ import { shownText } from './core/secrets/shown-text';
 import { visibleText } from './core/secrets/visible-text';
 import { codeSpan } from './core/view/markdown';
 import { inheritedSearchAttributes } from './run-visibility';
+import { shortened } from './core/shortened';
 
 /** Characters of the task that a page shows. */
 const taskChars = 500;
@@ -40,7 +41,7 @@ function runSubagent({
     args: [{ request }],
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-    staticSummary: `${request.agent}: ${visibleText(task)}`.slice(0, summaryChars),
+    staticSummary: shortened(`${request.agent}: ${visibleText(task)}`, summaryChars),
     staticDetails: `### Subagent of ${codeSpan(request.parent?.runId ?? '')}\n\n> ${codeSpan(task)}`,
     ...inheritedSearchAttributes(request.agent),
   });

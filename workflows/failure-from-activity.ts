@@ -11,6 +11,7 @@ import type { InfraError } from './core/failure';
 import { defined } from './core/json';
 import { infraPolicies } from './core/errors/failure-policy';
 import { failureMessageChars } from './core/limits';
+import { shortened } from './core/shortened';
 
 function isInfraError(value: unknown): value is InfraError {
   if (typeof value !== 'object' || value === null) return false;
@@ -24,7 +25,7 @@ function isInfraError(value: unknown): value is InfraError {
 }
 
 function infra(code: InfraError['code'], message: string): InfraError {
-  return { kind: 'infra', code, message: message.slice(0, failureMessageChars) };
+  return { kind: 'infra', code, message: shortened(message, failureMessageChars) };
 }
 
 interface HeardSpend {

@@ -2,6 +2,7 @@
 import { signalNames, updateNames } from './contract';
 import type { JsonObject } from './core/json';
 import type { UnstampedEvent } from './core/run/protocol';
+import { shortened } from './core/shortened';
 
 /** Characters of a reason or a name that a person gives; the rest is cut. */
 const reasonChars = 1_000;
@@ -27,7 +28,7 @@ function optionalText<Name extends string>(
   argument: unknown,
   name: Name,
 ): { [Key in Name]?: string } {
-  const value = textField(argument, name).slice(0, reasonChars);
+  const value = shortened(textField(argument, name), reasonChars);
   return value === '' ? {} : ({ [name]: value } as { [Key in Name]?: string });
 }
 
@@ -54,7 +55,7 @@ export function eventOfSignal(name: string, argument: unknown): UnstampedEvent |
   const by = optionalText(argument, 'by');
   switch (name) {
     case signalNames.escalate: {
-      const reason = textField(argument, 'reason').slice(0, reasonChars);
+      const reason = shortened(textField(argument, 'reason'), reasonChars);
       return {
         type: 'escalation-requested',
         reason: reason || 'a person asked to take over',
@@ -62,7 +63,7 @@ export function eventOfSignal(name: string, argument: unknown): UnstampedEvent |
       };
     }
     case signalNames.stop: {
-      const reason = textField(argument, 'reason').slice(0, reasonChars);
+      const reason = shortened(textField(argument, 'reason'), reasonChars);
       return { type: 'stop-requested', reason: reason || 'a person stopped the run', ...by };
     }
     case signalNames.addMessage:

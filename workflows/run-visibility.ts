@@ -7,6 +7,7 @@ import type { RunState } from './core/run/state';
 import { statusMarkdown } from './core/view/markdown';
 import { pendingItems } from './core/view/pending';
 import { statusView } from './core/view/status';
+import { shortened } from './core/shortened';
 
 const keys = {
   agent: defineSearchAttributeKey(searchAttributes.agent, SearchAttributeType.KEYWORD),
@@ -55,7 +56,7 @@ export function createRunVisibility(): (state: RunState) => void {
     setCurrentDetails(statusMarkdown(workflowId, view, pendingItems(state)));
     if (!registered) return;
     const provider = view.route ?? '';
-    const reason = (view.reason ?? '').slice(0, attributeChars);
+    const reason = shortened(view.reason ?? '', attributeChars);
     const now = [view.status, provider, reason].join('\n');
     if (now === shown) return;
     shown = now;

@@ -52,7 +52,7 @@ function textList(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   return value.flatMap((entry: unknown) => {
     if (typeof entry !== 'string') return [];
-    const text = sanitizeText(entry, { maxChars: 400 }).replace(/\s+/g, ' ').trim();
+    const text = sanitizeText(entry, { maxChars: 400, asGiven: true }).replace(/\s+/g, ' ').trim();
     return text === '' ? [] : [text];
   });
 }
@@ -66,10 +66,17 @@ export function readPartSummary({ blocks }: Pick<ModelReply, 'blocks'>): PartSum
   const text = replyText({ blocks }).slice(0, replyChars);
   const value = objectInText(text);
   if (value === undefined)
-    return { progress: sanitizeText(text, { maxChars: 2_000 }), facts: [], decisions: [] };
+    return {
+      progress: sanitizeText(text, { maxChars: 2_000, asGiven: true }),
+      facts: [],
+      decisions: [],
+    };
   const { progress } = value;
   return {
-    progress: typeof progress === 'string' ? sanitizeText(progress, { maxChars: 1_500 }) : '',
+    progress:
+      typeof progress === 'string'
+        ? sanitizeText(progress, { maxChars: 1_500, asGiven: true })
+        : '',
     facts: textList(value['facts']).slice(0, 50),
     decisions: textList(value['decisions']).slice(0, 25),
   };

@@ -42,6 +42,7 @@ const toolShape = z.strictObject({
   maxCalls: anything,
   onUnknown: oneOf('tell-model', 'ask-person').optional(),
   label: text.optional(),
+  paths: oneOf('keep', 'hide').optional(),
   execute: fn('a function'),
   probe: fn('a function').optional(),
 });

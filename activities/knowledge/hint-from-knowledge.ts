@@ -6,6 +6,7 @@ import { shapeOf } from '../tools/value-shape';
 import { mentionsOutage, saysServiceFailed } from '../tool-call/outage';
 import { isJsonObject } from '../tools/input-schema';
 import type { ToolHint, ToolKnowledge } from '../definitions/tool-knowledge';
+import { shortened } from '../../workflows/core/shortened';
 
 /** How tools say that something was not found. */
 const notFound =
@@ -82,5 +83,5 @@ export function withKnownHint(
   if (error.hint !== undefined || error.toolName === undefined) return error;
   const known = knowledge && hintFromKnowledge(knowledge, error.toolName, error, input);
   const hint = known ?? (isServiceFailure(error) ? serviceHint : undefined);
-  return hint === undefined ? error : { ...error, hint: hint.slice(0, failureMessageChars) };
+  return hint === undefined ? error : { ...error, hint: shortened(hint, failureMessageChars) };
 }

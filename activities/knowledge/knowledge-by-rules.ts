@@ -5,6 +5,7 @@ import { hintChars, mostHints } from '../definitions/tool-knowledge';
 import { isJsonObject } from '../tools/input-schema';
 import { isList } from '../tools/value-shape';
 import { alternativesOf, finderOf } from './tool-purpose';
+import { shortened } from '../../workflows/core/shortened';
 
 /** Values of a list that a hint names. */
 const shownValues = 8;
@@ -90,7 +91,7 @@ export function knowledgeByRules(tools: readonly KnownTool[]): ToolKnowledge {
     if (others.length > 0) alternatives[tool.name] = others;
     const known = schemaHints(tool, tools).slice(0, mostHints);
     if (known.length > 0)
-      hints[tool.name] = known.map((hint) => ({ ...hint, hint: hint.hint.slice(0, hintChars) }));
+      hints[tool.name] = known.map((hint) => ({ ...hint, hint: shortened(hint.hint, hintChars) }));
   }
   return { alternatives, hints };
 }

@@ -1,5 +1,5 @@
 /** Turns a whole reply into what the core decides about, and stores what may be kept of it. */
-import { answerChars, previewChars } from '../../workflows/core/limits';
+import { answerBytes, previewChars } from '../../workflows/core/limits';
 import type { AgentError } from '../../workflows/core/failure';
 import type { AssistantMessage, Head, ToolCallBlock } from '../../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
@@ -7,12 +7,10 @@ import type { ModelReply } from '../providers/provider';
 import { parseTextProtocolReply } from '../providers/request/text-tool-protocol';
 import { writtenCall } from '../providers/request/written-call';
 import { wellFormedText } from '../providers/request/well-formed';
-import { withoutSecrets } from '../untrusted/known-secrets';
-import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { defined } from '../../workflows/core/json';
 import { shownToolName } from '../../workflows/core/errors/recovery-message';
 import { agentError } from '../untrusted/agent-error';
-import { sanitizeText } from '../untrusted/sanitizer';
+import { boundBytes, sanitizeText, visibleText } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { replyText } from './reply-text';
 import type { TakenCall } from './tool-call-intake';
@@ -126,6 +124,14 @@ function keptMessage(
   return { role: 'assistant', vendor, model: reply.model, blocks };
 }
 
+/** The text as the run's answer, cleaned: whole, unless it is longer than a result may be. */
+async function answerOf(text: string): Promise<string> {
+  const answer = await visibleText(text);
+  if (Buffer.byteLength(JSON.stringify(answer)) <= answerBytes) return answer;
+  const note = `\n[The answer has ${answer.length} characters. The run's transcript has the whole: holdfast transcript RUN.]`;
+  return boundBytes(answer, answerBytes - note.length) + note;
+}
+
 /**
  * Takes a complete reply.
  *
@@ -154,9 +160,7 @@ export async function takeReply(
     toolCalls: calls.map(({ proposed }) => proposed),
     ...defined({ error: reply.error, wroteCall: reply.wroteCall }),
     textPreview: sanitizeText(text, { maxChars: previewChars }),
-    ...(calls.length === 0 && text !== ''
-      ? { answer: withoutSecrets(stripHidden(text)).slice(0, answerChars) }
-      : {}),
+    ...(calls.length === 0 && text !== '' ? { answer: await answerOf(text) } : {}),
     usage,
     contextTokens: usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens,
   };

@@ -1,11 +1,12 @@
 /** Turns the raw tool calls of a reply into calls that can run, or into errors that the model can correct. */
+import { setImmediate as turn } from 'node:timers/promises';
 import type { AgentError } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
-import { inlineInputBytes, maxCallsPerReply } from '../../workflows/core/limits';
+import { answerBytes, inlineInputBytes, maxCallsPerReply } from '../../workflows/core/limits';
 import type { ToolCallBlock } from '../../workflows/core/message';
 import type { ProposedToolCall } from '../../workflows/core/tools/ports';
-import { readOutputTool } from '../../workflows/core/tools/ports';
+import { completeTaskTool, readOutputTool } from '../../workflows/core/tools/ports';
 import type { ResolvedAgent } from '../definitions/agent-catalog';
 import { actionDigest, callIdentity } from '../identity/call-identity';
 import type { RawToolCall } from '../providers/provider';
@@ -14,7 +15,7 @@ import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { shownArgumentsChars } from '../../workflows/core/secrets/shown-arguments';
 import { agentError } from '../untrusted/agent-error';
 import { argumentsForPeople } from '../untrusted/arguments-for-people';
-import { sanitizeText } from '../untrusted/sanitizer';
+import { sanitizeText, withoutSecretsInPieces } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { canonicalJson } from '../stores/content-hash';
 import { editedFileOf } from '../tools/edits-file';
@@ -28,7 +29,7 @@ import type { ApprovalContext, Tool } from '../tools/tool';
 /** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
 const wireNameChars = 64;
 
-/** Bytes of JSON up to which `complete_task` and `ask_user` carry their input inline: once a run (ADR 0003). */
+/** Bytes of JSON up to which `ask_user`, and `complete_task` beside other calls, carry their input inline (ADR 0003). */
 const coreInputBytes = 64 * 1024;
 
 /** Bytes of input that all calls of one reply together carry inline; the others travel by reference (ADR 0003). */
@@ -158,8 +159,8 @@ function objectOf(json: string, revive?: (key: string, part: unknown) => unknown
 }
 
 /** The JSON without secrets that are recognized only by their name; unchanged if that would break it. */
-function withoutNamedSecrets(json: string): string {
-  const redacted = withoutSecrets(json);
+async function withoutNamedSecrets(json: string): Promise<string> {
+  const redacted = await withoutSecretsInPieces(json);
   try {
     JSON.parse(redacted);
     return redacted;
@@ -174,10 +175,28 @@ function holdsSecret(text: string): boolean {
   return withoutSecrets(text) !== text || withoutSecrets(visible) !== visible;
 }
 
-/** Input as people see it: without secrets and hidden characters. */
-export function redactedInput(json: string): JsonObject {
-  return objectOf(withoutNamedSecrets(json), (_key, part) =>
-    typeof part === 'string' ? withoutSecrets(stripHidden(part)) : part,
+/** Characters that are cleaned without a break for other work of the process: some 20 ms. */
+const sliceChars = 16 * 1024;
+
+/** Input as people and callers see it: without secrets and hidden characters. Contract: yields to the event loop. */
+export async function redactedInput(json: string): Promise<JsonObject> {
+  const texts: string[] = [];
+  const value = objectOf(await withoutNamedSecrets(json), (_key, part) => {
+    if (typeof part === 'string') texts.push(part);
+    return part;
+  });
+  const clean = new Map<string, string>();
+  let chars = 0;
+  for (const text of texts) {
+    if (clean.has(text)) continue;
+    clean.set(text, withoutSecrets(stripHidden(text)));
+    // Each text costs as much as some hundred characters, however short it is.
+    chars += text.length + 500;
+    if (chars > sliceChars) await turn();
+    chars %= sliceChars;
+  }
+  return objectOf(JSON.stringify(value), (_key, part) =>
+    typeof part === 'string' ? (clean.get(part) ?? part) : part,
   );
 }
 
@@ -188,15 +207,19 @@ export function redactedInput(json: string): JsonObject {
 async function carried(
   store: Store,
   { coreTools }: ResolvedAgent,
-  name: string,
+  { raw: { name }, total }: PlacedCall,
   json: string,
   roomBytes: number,
 ): Promise<Pick<ProposedToolCall, 'input' | 'inputBlob'>> {
   const isCore = coreTools.some((tool) => tool.name === name);
-  const inlineBytes = Math.min(isCore ? coreInputBytes : inlineInputBytes, roomBytes);
+  // Alone, it ends the run: its input is the result.
+  const inlineBytes =
+    total === 1 && name === completeTaskTool
+      ? answerBytes
+      : Math.min(isCore ? coreInputBytes : inlineInputBytes, roomBytes);
   const isShort = Buffer.byteLength(json) <= inlineBytes;
   if (!isShort || (!isCore && holdsSecret(json))) return { inputBlob: await store.putBlob(json) };
-  return { input: isCore ? redactedInput(json) : objectOf(json) };
+  return { input: isCore ? await redactedInput(json) : objectOf(json) };
 }
 
 /** Bounds an error so that all errors of a reply fit. */
@@ -257,13 +280,16 @@ async function takeCall(
       ? {
           ...defined({ privileged, shown }),
           ...(await editedFileOf(tool, input, context.workspace)),
-          ...(await carried(store, agent, raw.name, json, inlineRoomBytes)),
+          ...(await carried(store, agent, placed, json, inlineRoomBytes)),
           ...(needsApproval === true ? { approvalDigest: actionDigest(call, tool) } : {}),
         }
       : {
           ...(await storedForLearning(store, agent, json)),
           error: shortened(error, total),
-          said: sanitizeText(`${raw.name} ${raw.argumentsText}`, { maxChars: saidChars }),
+          said: sanitizeText(`${raw.name} ${raw.argumentsText}`, {
+            maxChars: saidChars,
+            asGiven: true,
+          }),
         };
   const proposed: ProposedToolCall = { toolCallId, name, ...identity, ...use };
   return { proposed, block: { type: 'tool-call', ...call } };

@@ -2,6 +2,7 @@
 import type { Notification, Notifier } from '../definitions/notifier';
 import { argumentLines } from './argument-lines';
 import { checkedUrl, postJson, receiverTimeoutMs } from './post-json';
+import { shortened } from '../../workflows/core/shortened';
 
 /** An incoming webhook. */
 export interface SlackOptions {
@@ -69,12 +70,12 @@ function slackMessage(notification: Notification): {
   const how = `\`${plain(notification.answerWith)}\``;
   const where = link === undefined ? [] : [`<${link}|Open in Temporal>`];
   return {
-    text: plain(`${head}: ${asked.replace(/\s+/g, ' ')}`).slice(0, sectionChars),
+    text: shortened(plain(`${head}: ${asked.replace(/\s+/g, ' ')}`), sectionChars),
     mrkdwn: false,
     unfurl_links: false,
     unfurl_media: false,
     blocks: [
-      { type: 'header', text: { type: 'plain_text', text: head.slice(0, headerChars) } },
+      { type: 'header', text: { type: 'plain_text', text: shortened(head, headerChars) } },
       ...section('Asked', linesOf(asked)),
       ...section('Arguments', argumentLines(notification)),
       ...section('Goal', linesOf(goal)),

@@ -11,7 +11,9 @@ import { sanitizeText } from '../untrusted/sanitizer';
 /** Characters of each text that a plan may have (ADR 0026). */
 const textChars = 500;
 
-const text = z.string().transform((value) => sanitizeText(value, { maxChars: textChars }));
+const text = z
+  .string()
+  .transform((value) => sanitizeText(value, { maxChars: textChars, asGiven: true }));
 const parameters = z.record(z.string(), z.json());
 
 /** Most blockers that an estimate may name; the others are dropped (ADR 0026). */

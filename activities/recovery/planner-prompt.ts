@@ -60,7 +60,10 @@ function transcriptTail(messages: readonly Message[]): string {
   for (const message of messages.toReversed()) {
     const text = recordLines([message], entryChars).join('\n');
     chars += text.length + 1;
-    if (chars > tailChars) break;
+    if (chars > tailChars) {
+      lines.unshift('[… earlier messages are left out …]');
+      break;
+    }
     if (text !== '') lines.unshift(text);
   }
   return lines.join('\n');

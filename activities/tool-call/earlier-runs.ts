@@ -209,7 +209,7 @@ async function answerOpen(
   if (tool.effect === 'keyed') return again(call);
   const answer = await probed(call);
   if (answer?.type === 'applied')
-    return executed({ type: 'output', text: outputText(answer.output) });
+    return executed({ type: 'output', text: await outputText(answer.output) });
   const at = record.type === 'none' ? '' : ` at ${when(record.intent)}`;
   const what = `Run "${runOf(source)}", which this run builds on, began the same call${at}`;
   return executed(unknownOutcome(tool, what, [evidence, ...evidenceOf(answer)].join('; ')));

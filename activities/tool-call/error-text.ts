@@ -1,7 +1,7 @@
 /** What the model may read of an error that a tool threw: names, messages, status, and the text of a response; never the object. */
+import { isNativeError } from 'node:util/types';
 import { parsedJson } from '../providers/untrusted-json';
 import { connectionCodesIn } from '../providers/failure/failure-codes';
-import { failureMessageChars } from '../../workflows/core/limits';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { withoutSecrets } from '../untrusted/known-secrets';
 import { sanitizeText } from '../untrusted/sanitizer';
@@ -43,7 +43,7 @@ function wordsIn(value: unknown, depth = 0): string {
     const text = withoutSecrets(stripHidden(value.slice(0, answerBytes)));
     const json = /^\s*[{[]/.test(text) ? parsedJson(text) : undefined;
     return json === undefined
-      ? sanitizeText(text.trim(), { maxChars: failureMessageChars })
+      ? sanitizeText(text.trim(), { maxChars: answerBytes })
       : wordsIn(json, depth + 1);
   }
   if (value instanceof Uint8Array)
@@ -59,7 +59,8 @@ function wordsIn(value: unknown, depth = 0): string {
 
 function distinct(texts: readonly string[]): string {
   const unique = texts.filter((text, index) => text !== '' && texts.indexOf(text) === index);
-  return unique.slice(0, mostErrors).join('; ');
+  const more = unique.length > mostErrors ? [`and ${unique.length - mostErrors} more`] : [];
+  return [...unique.slice(0, mostErrors), ...more].join('; ');
 }
 
 function statusOf(fields: Fields): number | undefined {
@@ -74,7 +75,8 @@ function answerOf(thrown: Fields): string {
 }
 
 function causesOf(thrown: Error): readonly unknown[] {
-  const errors: unknown = thrown instanceof AggregateError ? thrown.errors : [];
+  const errors: unknown =
+    thrown.name === 'AggregateError' && 'errors' in thrown ? thrown.errors : [];
   const { cause } = thrown;
   const listed: readonly unknown[] = Array.isArray(errors) ? errors : [];
   return [...listed.slice(0, mostErrors), ...(cause === undefined ? [] : [cause])];
@@ -83,11 +85,17 @@ function causesOf(thrown: Error): readonly unknown[] {
 /** The end of a text, sanitized before it is cut. */
 function endOf(text: string): string {
   const maxChars = stderrChars + marginChars;
-  return sanitizeText(text.slice(-maxChars), { maxChars }).slice(-stderrChars);
+  const end = sanitizeText(text.slice(-maxChars), { maxChars });
+  return end.length <= stderrChars ? end : `…${end.slice(-stderrChars)}`;
+}
+
+/** Whether it is an error, also of another realm: a thread's, a test runner's, or Node's own. */
+export function isError(value: unknown): value is Error {
+  return isNativeError(value) || value instanceof Error;
 }
 
 function textOf(thrown: unknown, depth: number): string {
-  if (!(thrown instanceof Error)) {
+  if (!isError(thrown)) {
     const words = wordsIn(thrown);
     return words === '' && typeof thrown === 'object' ? 'an object without a message' : words;
   }

@@ -1,5 +1,6 @@
 /** Finds what a whole output says: the paths that it names, and lines that are facts. Nothing that was cut counts (ADR 0033). */
 import { withoutTerminalSequences } from '../../workflows/core/secrets/hidden-characters';
+import { relativeToRoot, withoutLastLine } from '../untrusted/sanitizer';
 import type { FoundPath, OutputFindings } from '../../workflows/core/tools/ports';
 import { isWholeLine, linesToRead, namedPaths, pathChars, readChars } from './named-paths';
 
@@ -91,6 +92,18 @@ function factsOf(
   return chosen.map(({ text }) => text);
 }
 
+/** The beginning of an output, with paths below the workspace relative to it, so that each file has one path. */
+function readHead(whole: string, root: string | undefined): string {
+  const isWhole = whole.length <= 2 * readChars;
+  const head = isWhole ? whole : withoutLastLine(whole.slice(0, 2 * readChars));
+  return relativeToRoot(head, root);
+}
+
+/** The paths that a whole output names, those below the workspace relative to it. */
+export function pathsIn(whole: string, root: string | undefined): readonly FoundPath[] {
+  return namedPaths(readHead(whole, root));
+}
+
 /**
  * The findings of a call that worked.
  *
@@ -103,9 +116,9 @@ export function findingsOf(
   root: string | undefined,
 ): OutputFindings | undefined {
   const head = withoutTerminalSequences(raw.slice(0, 2 * readChars));
-  const paths = bounded(namedPaths(whole), (path) =>
+  const paths = bounded(pathsIn(whole, root), (path) =>
     spellings(path).some((spelled) => isInOutput(head, spelled, root)),
   );
-  const facts = factsOf(whole, paths, writtenLines(head, root));
+  const facts = factsOf(readHead(whole, root), paths, writtenLines(head, root));
   return paths.length + facts.length === 0 ? undefined : { paths, facts };
 }

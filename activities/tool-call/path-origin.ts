@@ -5,7 +5,7 @@ import { fittingPaths } from '../../workflows/core/recovery/memory';
 import { resultBlock } from '../model-call/pending-results';
 import type { Store } from '../stores/store';
 import { isFenceStart } from '../untrusted/fence';
-import { namedPaths } from './named-paths';
+import { pathsIn } from './findings';
 
 /** Where whole outputs are. */
 export type OutputStore = Pick<Store, 'getBlob'>;
@@ -59,9 +59,10 @@ export async function stillNames(
   messages: readonly Message[],
   origin: ParameterOrigin,
   path: string,
+  root: string | undefined,
 ): Promise<boolean> {
   if (origin.result === undefined) return isInput(messages, origin.toolCallId, path);
-  const named = namedPaths(await outputOf(store, origin));
+  const named = pathsIn(await outputOf(store, origin), root);
   const fitting = fittingPaths(
     named.map((found) => found.path),
     origin.instead,

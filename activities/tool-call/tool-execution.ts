@@ -10,12 +10,14 @@ import type { RunToolInput } from '../../workflows/core/tools/ports';
 import { unknownEffect } from '../../workflows/core/tools/unknown-outcome';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
+import { failureMessageChars } from '../../workflows/core/limits';
 import type { AgentErrorParts } from '../untrusted/agent-error';
 import { agentError } from '../untrusted/agent-error';
+import { cutMiddle, sanitizeWhole } from '../untrusted/sanitizer';
 import type { Store } from '../stores/store';
 import { describeThrown } from './error-text';
 import type { StartWork } from './ownership';
-import { outputText } from './tool-output';
+import { keptOutputChars, outputText } from './tool-output';
 import { OutputWithImages } from '../tools/output-with-images';
 import type { Tool, ToolContext } from '../tools/tool';
 import { ToolError } from '../tools/tool-error';
@@ -115,6 +117,15 @@ function executionError(
       root,
     });
   return toolFailure(tool, 'tool_execution_failed', describeThrown(thrown), { hint, root });
+}
+
+/** The whole text of an error whose message is cut, so that the model can read on; its paths are hidden as in the message. */
+async function longText(thrown: unknown, root: string | undefined): Promise<string | undefined> {
+  if (thrown instanceof ToolDeadline) return undefined;
+  const text = thrown instanceof ToolError ? thrown.message : describeThrown(thrown);
+  return text.length <= failureMessageChars
+    ? undefined
+    : sanitizeWhole(cutMiddle(text, keptOutputChars), { root });
 }
 
 /** Whether the outcome is unknown after a failure. A `ToolError` is taken at its word. */
@@ -244,19 +255,30 @@ export async function executeTool(
   limitMs = tool.timeoutMs,
 ): Promise<Execution> {
   try {
-    const output = await withToolContext(limitMs, place, (context) => tool.execute(value, context));
-    if (!(output instanceof OutputWithImages)) return { type: 'output', text: outputText(output) };
-    return { type: 'output', text: outputText(output.text), images: output.images };
+    // Within the tool's time, since a stream is read.
+    return await withToolContext(limitMs, place, async (context) => {
+      const output = await tool.execute(value, context);
+      return output instanceof OutputWithImages
+        ? {
+            type: 'output',
+            text: await outputText(output.text, context.signal),
+            images: output.images,
+          }
+        : { type: 'output', text: await outputText(output, context.signal) };
+    });
   } catch (caught) {
     if (place.stopped.aborted) throw interruption() ?? place.stopped.reason;
     const thrown = readable(caught);
     if (thrown instanceof InfraException) throw thrown;
     const error = executionError(tool, place.workspace, thrown, value);
     const given = thrown instanceof ToolError ? thrown.output : undefined;
+    const output = await (given === undefined
+      ? longText(thrown, place.workspace)
+      : outputText(given));
     return {
       type: 'error',
       error,
-      ...defined({ output: given && outputText(given) }),
+      ...defined({ output }),
       ...(tool.effect !== 'read' && leavesOutcomeUnknown(thrown) ? { isOutcomeUnknown: true } : {}),
     };
   }

@@ -1,9 +1,14 @@
 /** A tool's output as the model gets it: sanitized, fenced, bounded, with a ref to read on. */
 import type { RunToolInput } from '../../workflows/core/tools/ports';
-import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
+import type { HiddenPaths } from '../untrusted/sanitizer';
 import { cutMiddle, sanitizeText, sanitizeWhole } from '../untrusted/sanitizer';
 import { fenceToolOutput } from '../untrusted/fence';
+import { withoutRedraws } from '../untrusted/redraws';
 import type { Store } from '../stores/store';
+import { describeThrown } from './error-text';
+import { streamText } from './output-stream';
+import { valueJson, valueText } from './output-value';
+import type { ToolContext } from '../tools/tool';
 
 /** Characters of one tool result that the model gets (ADR 0003); the whole is in the store. */
 const modelOutputChars = 16_000;
@@ -23,39 +28,48 @@ export interface ShownOutput {
   readonly whole: string;
 }
 
+/** Milliseconds for a stream that a probe gave, as for the probe (ADR 0023). */
+const streamLimitMs = 20_000;
+
+/** A value as text, but for its length. */
+async function textOfValue(output: unknown, signal: AbortSignal): Promise<string> {
+  if (output === undefined) return '';
+  if (typeof output === 'string') return withoutRedraws(output);
+  return (await streamText(output, signal)) ?? valueText(output) ?? valueJson(output);
+}
+
 /**
- * A tool's return value as text: a string unchanged, anything else as JSON; of a very long one, head and tail, because cleaning,
- * comparing and storing it take time and memory.
+ * A tool's return value as text: a string unchanged but for redrawn lines, what is to be read as what it holds, anything else as
+ * JSON; of a very long one, head and tail, because cleaning, comparing and storing it take time and memory.
  *
- * Contract: never throws. Hidden characters are removed before JSON escapes them, so that they cannot split a secret. If JSON
- * cannot hold the value (a cycle, a bigint), the text says so: the call is done and must not look failed.
+ * Contract: never rejects: the call is done and must not look failed. What cannot be carried says in its place what it was
+ * (ADR 0044). A stream is read until `signal` aborts, at most; by default for 20 s.
  */
-export function outputText(output: unknown): string {
-  if (typeof output === 'string') return cutMiddle(output, keptOutputChars);
+export async function outputText(
+  output: unknown,
+  signal: ToolContext['signal'] = AbortSignal.timeout(streamLimitMs),
+): Promise<string> {
   try {
-    const json: unknown = JSON.stringify(output, (_key, value: unknown) =>
-      typeof value === 'string' ? stripHidden(value) : value,
-    );
-    return typeof json === 'string' ? cutMiddle(json, keptOutputChars) : '';
+    return cutMiddle(await textOfValue(output, signal), keptOutputChars);
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : 'not JSON';
-    return `(the tool finished, but its output cannot be written as JSON: ${why})`;
+    return `(the tool finished, but its output cannot be read: ${describeThrown(thrown)})`;
   }
 }
 
 /**
  * Prepares an output for the model.
  *
- * Contract: deterministic in its arguments; the stored whole is sanitized like the part that is shown.
+ * Contract: deterministic in its arguments; the stored whole is sanitized like the part that is shown. Paths stay as the tool
+ * gave them, so that they work in the next call, unless the tool hides them.
  */
 export async function showOutput(
   store: Store,
   call: Pick<RunToolInput, 'name' | 'toolCallId'>,
-  workspace: string | undefined,
+  paths: HiddenPaths,
   text: string,
 ): Promise<ShownOutput> {
   const bytes = Buffer.byteLength(text);
-  const plain = sanitizeText(text, { maxChars: modelOutputChars, root: workspace });
+  const plain = sanitizeText(text, { maxChars: modelOutputChars, ...paths });
   if (text.length <= modelOutputChars)
     return {
       content: fenceToolOutput(call.name, plain, call.toolCallId),
@@ -63,7 +77,7 @@ export async function showOutput(
       plain,
       whole: plain,
     };
-  const whole = await sanitizeWhole(text, workspace);
+  const whole = await sanitizeWhole(text, paths);
   const blob = await store.putBlob(whole);
   const readOn = `\n[The stored output has ${bytes} bytes. Read on with read_output, ref "${blob}".]`;
   return {

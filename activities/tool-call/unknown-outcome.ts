@@ -81,7 +81,7 @@ async function reconcile(
   const { error, output } = failed;
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', text: outputText(answer.output) };
+      return { type: 'output', text: await outputText(answer.output) };
     case 'not-applied':
       return {
         type: 'error',
@@ -156,7 +156,7 @@ async function resume(
   const answer = await askProbe(tool, place, value, probe);
   switch (answer.type) {
     case 'applied':
-      return { type: 'output', text: outputText(answer.output) };
+      return { type: 'output', text: await outputText(answer.output) };
     case 'not-applied':
       return lost.count >= lost.max
         ? notRunAgain(tool, lost.count, 'its probe says that it did not take effect')

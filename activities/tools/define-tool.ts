@@ -182,6 +182,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),
     onUnknown: definition.onUnknown ?? 'tell-model',
     label: definition.label,
+    hidesPaths: definition.paths === 'hide',
     parse: (input) => parseWith(definition.input, inputSchema, check, input),
     needsApproval: isRule
       ? askWhere((input, context) => approval(own(input), context))

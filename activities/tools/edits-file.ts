@@ -5,7 +5,7 @@ import type { JsonObject } from '../../workflows/core/json';
 import type { ProposedToolCall, ToolEffect } from '../../workflows/core/tools/ports';
 import type { Tool } from './tool';
 import { verbGroupOf, wordsOf } from './tool-verbs';
-import { pathInside, realPathOf } from './workspace-path';
+import { pathInside, printedPath, realPathOf, storedPath } from './workspace-path';
 
 const fileNames: readonly string[] = [
   'file_path',
@@ -45,7 +45,11 @@ const pathChars = 200;
  */
 export async function fileIdentity(workspace: string | undefined, given: string): Promise<string> {
   const root = workspace === undefined ? sep : await realPathOf(workspace);
-  const real = await realPathOf(resolve(root, given.replaceAll('\0', '')));
+  const path = resolve(root, printedPath(given.replaceAll('\0', '')));
+  const below = pathInside(root, path);
+  const real = await realPathOf(
+    below === undefined ? path : await storedPath(root, below.split('/').filter(Boolean)),
+  );
   const inside = pathInside(root, real) ?? '';
   const identity = inside === '' ? `${basename(real)} (outside, ${shortHash(real)})` : inside;
   return identity.length <= pathChars

@@ -4,7 +4,11 @@ import { distance } from 'fastest-levenshtein';
 /** Characters of a name that are compared. */
 const comparedChars = 64;
 
-const bare = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+const bare = (name: string): string =>
+  name
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '');
 
 /** The known names that are nearest: equal but for case and separators, or a part of it, or few letters away. */
 function nearestNames(name: string, known: readonly string[]): readonly string[] {

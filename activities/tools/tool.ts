@@ -83,7 +83,13 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   /** Input property shown in the Web UI beside the tool's name. */
   readonly label?: string;
   /**
-   * Does the work. Returns what the model reads: a string unchanged, anything else as JSON.
+   * `keep` (default): paths in outputs stay as the tool gives them, so that the model can use them in its next call. `hide`: paths
+   * below the workspace become relative, and of personal and temporary places only the last part is shown, as in errors.
+   */
+  readonly paths?: 'keep' | 'hide';
+  /**
+   * Does the work. Returns what the model reads: a string unchanged, a response, stream, or generator as the text that it gives,
+   * anything else as JSON. What JSON cannot carry says in its place what it was (ADR 0044).
    *
    * Errors: throw `ToolError` for what the model can correct, `InfraException` for what only people can; any other throw is
    * an `AgentError` `tool_execution_failed`.
@@ -124,6 +130,8 @@ export interface Tool {
   readonly onUnknown: OnUnknown;
   /** @internal */
   readonly label: string | undefined;
+  /** Outputs hide the machine's paths, as errors do. @internal */
+  readonly hidesPaths?: boolean;
   /** The call is a run of another agent. @internal */
   readonly subagent?: Omit<SubagentPolicy, 'tools'>;
   /** Checks input: the parsed value, or the problems in words for the model. @internal */

@@ -1,5 +1,7 @@
 /** Resolves paths that a model wrote: relative to the workspace, and never outside it. */
-import { lstat, readlink, realpath } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
+import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { ToolError } from './tool-error';
 
@@ -47,6 +49,26 @@ export function refuseGitFolder(path: string): void {
   }
 }
 
+/** A path as a model repeats it from an output: also as an address of a file. */
+export function printedPath(given: string): string {
+  if (!/^file:\/\//i.test(given)) return given;
+  try {
+    return fileURLToPath(given);
+  } catch {
+    return given;
+  }
+}
+
+/** A path that a program printed, which knows the workspace by its real path, not by a link to it. */
+function insideRealRoot(root: string, path: string): string | undefined {
+  if (!isAbsolute(path)) return undefined;
+  try {
+    return pathInside(realpathSync(root), path);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Parts of a path inside the workspace; none for the workspace itself.
  *
@@ -62,10 +84,14 @@ export function pathParts(root: string, given: string): readonly string[] {
     return refuse(`is longer than ${maxPathBytes} bytes`);
   // Models repeat absolute paths that a program printed; inside the workspace they are unambiguous.
   const isDrive = /^[A-Za-z]:\//.test(given);
-  const inside = isDrive && !isAbsolute(given) ? undefined : pathInside(root, resolve(root, given));
+  const path = printedPath(given);
+  const inside =
+    isDrive && !isAbsolute(path)
+      ? undefined
+      : (pathInside(root, resolve(root, path)) ?? insideRealRoot(root, path));
   if (inside === undefined)
     return refuse(
-      isDrive || isAbsolute(given)
+      isDrive || isAbsolute(path)
         ? 'is absolute and outside of the workspace'
         : 'leads out of the workspace',
     );
@@ -78,6 +104,25 @@ export function pathInside(folder: string, path: string): string | undefined {
   const inside = relative(folder, path);
   const isOutside = inside.split(sep)[0] === '..' || isAbsolute(inside);
   return isOutside ? undefined : inside.replaceAll(sep, '/');
+}
+
+/** A name as its folder has it: if it is not there, the only one that differs by Unicode form alone. */
+async function storedName(folder: string, name: string): Promise<string> {
+  if (!/[^\0-\x7f]/.test(name)) return name;
+  if ((await lstat(join(folder, name)).catch(() => undefined)) !== undefined) return name;
+  const names = await readdir(folder).catch((): readonly string[] => []);
+  const [only, second] = names.filter((other) => other.normalize('NFC') === name.normalize('NFC'));
+  return only === undefined || second !== undefined ? name : only;
+}
+
+/**
+ * A path below a folder as the disk has it: of composed and decomposed letters, which look alike, what is there. With both
+ * there, it is the one that was given.
+ */
+export async function storedPath(folder: string, parts: readonly string[]): Promise<string> {
+  let path = folder;
+  for (const part of parts) path = join(path, await storedName(path, part));
+  return path;
 }
 
 /** Links followed if their target does not exist yet. */

@@ -4,12 +4,17 @@ import { literalPattern } from '../../workflows/core/literal-pattern';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import { withoutSecrets } from './known-secrets';
 
+/** Which paths of a text are hidden. */
+export type HiddenPaths = Pick<SanitizeOptions, 'root' | 'asGiven'>;
+
 /** How a text is bounded and which paths in it are made relative. */
 export interface SanitizeOptions {
   /** UTF-16 units of the result, at most. */
   readonly maxChars: number;
   /** Absolute path of the workspace: paths below it become relative to it. */
   readonly root?: string | undefined;
+  /** Paths and stack traces stay as they are, as in an output. Default: the machine's paths are hidden, and stacks shortened. */
+  readonly asGiven?: boolean | undefined;
 }
 
 /** Roots whose paths reveal a person or a machine; those of the system itself (`/usr`, `/etc`) reveal nothing and stay. */
@@ -33,19 +38,21 @@ const lastPart = (path: string): string =>
     .filter((part) => part !== '')
     .at(-1) ?? path;
 
-function relativePaths(text: string, root: string | undefined): string {
-  let clean = text;
+/** A text with the paths below a root relative to it. */
+export function relativeToRoot(text: string, root: string | undefined): string {
   const base = root?.replace(/(?<![\\/])[\\/]+$/, '') ?? '';
-  if (base.length > 1) {
-    const below = new RegExp(
-      `(?<![\\w.~/-])(?:file://)?(?:/private)?${literalPattern(base)}(?:(/)(?=([\\w.@~+-])?)|(?![\\w.-]))`,
-      'g',
-    );
-    clean = clean.replace(below, (_whole, _slash: unknown, next: unknown) =>
-      next === undefined ? '.' : '',
-    );
-  }
-  return clean
+  if (base.length <= 1) return text;
+  const below = new RegExp(
+    `(?<![\\w.~/-])(?:file://)?(?:/private)?${literalPattern(base)}(?:(/)(?=([\\w.@~+-])?)|(?![\\w.-]))`,
+    'g',
+  );
+  return text.replace(below, (_whole, _slash: unknown, next: unknown) =>
+    next === undefined ? '.' : '',
+  );
+}
+
+function relativePaths(text: string, root: string | undefined): string {
+  return relativeToRoot(text, root)
     .replace(filePath, lastPart)
     .replace(absolutePath, lastPart)
     .replace(windowsPath, lastPart);
@@ -182,25 +189,26 @@ export function cutMiddle(text: string, maxChars: number): string {
   return `${head}\n[… ${leftOut} characters left out: too long to be kept whole …]\n${tail}`;
 }
 
-function clean(visible: string, root: string | undefined): string {
-  return relativePaths(trimStacks(withoutSecrets(visible)), root);
+function clean(visible: string, { root, asGiven = false }: HiddenPaths): string {
+  const safe = withoutSecrets(visible);
+  return asGiven ? safe : relativePaths(trimStacks(safe), root);
 }
 
 /**
- * Makes text fit for every sink: hidden characters and terminal sequences removed, secrets redacted, stack traces trimmed,
- * absolute paths made relative (below `root`) or cut to their last part (personal and temporary places), length bounded with
- * head and tail kept.
+ * Makes text fit for every sink: hidden characters and terminal sequences removed, secrets redacted, length bounded with head and
+ * tail kept. Unless it stays as given, stack traces are trimmed, and absolute paths become relative (below `root`) or lose all but
+ * their last part (personal and temporary places).
  *
  * Contract: pure; never throws; of a text of any length only `maxChars` and a margin at both ends is worked on; the result is
  * well-formed Unicode without NUL.
  */
-export function sanitizeText(text: string, { maxChars, root }: SanitizeOptions): string {
+export function sanitizeText(text: string, { maxChars, ...paths }: SanitizeOptions): string {
   const window = maxChars + marginChars;
   if (text.length <= 2 * window) {
-    return boundText(clean(stripHidden(text), root), maxChars);
+    return boundText(clean(stripHidden(text), paths), maxChars);
   }
-  const head = clean(withoutLastLine(stripHidden(text.slice(0, window))), root);
-  const tail = clean(withoutFirstLine(stripHidden(text.slice(-window))), root);
+  const head = clean(withoutLastLine(stripHidden(text.slice(0, window))), paths);
+  const tail = clean(withoutFirstLine(stripHidden(text.slice(-window))), paths);
   return bound(head, tail, text.length, maxChars);
 }
 
@@ -256,8 +264,18 @@ async function inPieces(text: string, cleaned: (piece: string) => string): Promi
  * Contract: deterministic in its arguments. A secret that is longer than 32,768 characters, or has no line end, blank or
  * bracket in 16,384, may be cut in two and then keeps a part.
  */
-export function sanitizeWhole(text: string, root: string | undefined): Promise<string> {
-  return inPieces(text, (piece) => sanitizeText(piece, { maxChars: 2 * pieceChars, root }));
+export function sanitizeWhole(text: string, paths: HiddenPaths): Promise<string> {
+  return inPieces(text, (piece) => sanitizeText(piece, { maxChars: 2 * pieceChars, ...paths }));
+}
+
+/** A whole text without secrets, such as JSON, whose characters must stay. Contract: that of `sanitizeWhole`. */
+export function withoutSecretsInPieces(text: string): Promise<string> {
+  return inPieces(text, withoutSecrets);
+}
+
+/** A whole text without secrets and hidden characters, as a person or a caller gets it. Contract: that of `sanitizeWhole`. */
+export function visibleText(text: string): Promise<string> {
+  return inPieces(text, visible);
 }
 
 /**
@@ -267,5 +285,5 @@ export function sanitizeWhole(text: string, root: string | undefined): Promise<s
  */
 export async function visibleLines(text: string): Promise<readonly string[]> {
   const plain = text.replace(/\r\n/g, '\n').replace(/[\r\u2028\u2029\u0085\v\f]/g, ' ');
-  return (await inPieces(plain, visible)).split('\n');
+  return (await visibleText(plain)).split('\n');
 }

@@ -286,7 +286,7 @@ describe('a path that a rule took from an earlier call', () => {
 
   /** The rule's plan, checked: no planner is asked. */
   async function checked(output: string, action: RecoveryAction): Promise<PlanRecoveryResult> {
-    const shown = await showOutput(stored.store, { name: 'search', toolCallId: 'c' }, '', output);
+    const shown = await showOutput(stored.store, { name: 'search', toolCallId: 'c' }, {}, output);
     const { content, blob } = shown;
     const result = await stored.store.putBlob(
       canonicalJson({ content, isError: false, ...(blob === undefined ? {} : { blob }) }),

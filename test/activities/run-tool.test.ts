@@ -209,7 +209,7 @@ test('an output that JSON cannot carry is told as such, never as a failure of a 
     false,
   );
   expect(bigint.error).toBeUndefined();
-  expect(bigint.preview).toContain('finished');
+  expect(bigint.preview).toContain('{"cents":"1n"}');
 });
 
 test('an output whose toJSON gives nothing is an empty output', async () => {
@@ -365,10 +365,10 @@ describe('a call that has cost as many workers as it may', () => {
   });
 });
 
-test('an output that is too long to be kept whole keeps head and tail, and says what is lost', () => {
+test('an output that is too long to be kept whole keeps head and tail, and says what is lost', async () => {
   const line = 'one line of output\n';
   const text = line.repeat(Math.ceil(keptOutputChars / line.length) + 1_000_000);
-  const bounded = outputText(text);
+  const bounded = await outputText(text);
   expect(bounded.length).toBeLessThan(keptOutputChars + 100);
   const [, head = '', leftOut, tail = ''] =
     /^([^]*)\n\[… (\d+) characters left out: too long to be kept whole …\]\n([^]*)$/.exec(
@@ -378,13 +378,13 @@ test('an output that is too long to be kept whole keeps head and tail, and says 
   expect(head.endsWith(line.trimEnd())).toBe(true);
   expect(tail.startsWith(line)).toBe(true);
   const short = text.slice(0, keptOutputChars);
-  expect(outputText(short)).toBe(short);
+  expect(await outputText(short)).toBe(short);
 });
 
 test('the model hears how to read the rest of a long output', async () => {
   const call = { name: 'blow', toolCallId: 'call' };
   const text = 'some lines\n'.repeat(3_000);
-  expect((await showOutput(stored.store, call, undefined, text)).content).toMatch(
+  expect((await showOutput(stored.store, call, {}, text)).content).toMatch(
     /The stored output has 33000 bytes\. Read on with read_output, ref "/,
   );
 });

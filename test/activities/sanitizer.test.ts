@@ -82,7 +82,7 @@ describe('a text of many megabytes', () => {
     const timer = setInterval(() => (turns += 1), 1);
     const line = `${root}/src/a.ts: token ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9 \u{1f600}\n`;
     const text = line.repeat(20_000);
-    const cleaned = await sanitizeWhole(text, root);
+    const cleaned = await sanitizeWhole(text, { root });
     clearInterval(timer);
     expect(cleaned).toBe('src/a.ts: token [redacted] \u{1f600}\n'.repeat(20_000));
     expect(turns).toBeGreaterThan(3);
@@ -91,17 +91,16 @@ describe('a text of many megabytes', () => {
   test('is not cut inside a token where it has no lines', async () => {
     const secret = 'ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7aB3dE6gH9';
     for (const before of [131_040, 131_060, 131_071]) {
-      const cleaned = await sanitizeWhole(
-        `${'x'.repeat(before - 1)} ${secret} ${'y'.repeat(99)}`,
+      const cleaned = await sanitizeWhole(`${'x'.repeat(before - 1)} ${secret} ${'y'.repeat(99)}`, {
         root,
-      );
+      });
       expect(cleaned).toBe(`${'x'.repeat(before - 1)} [redacted] ${'y'.repeat(99)}`);
     }
   });
 
   test('is not cut inside a surrogate pair', async () => {
     const text = '\u{1f600}'.repeat(100_000);
-    expect(await sanitizeWhole(`a${text}`, root)).toBe(`a${text}`);
+    expect(await sanitizeWhole(`a${text}`, { root })).toBe(`a${text}`);
   });
 });
 

@@ -33,7 +33,8 @@ test.each<[AgentErrorCode, string]>([
     [anAgentError({ code, message: '$& broke' })],
     toolNames,
   );
-  expect(message.split('\n').at(-1)).toBe(instruction);
+  const lines = message.split('\n').filter((line) => !line.startsWith('</tool_error'));
+  expect(lines.at(-1)).toBe(instruction);
 });
 
 test.each(Object.keys(recoveryInstructions) as AgentErrorCode[])('leaves no gap for %s', (code) => {
@@ -44,7 +45,9 @@ test.each(Object.keys(recoveryInstructions) as AgentErrorCode[])('leaves no gap 
 test('says equal things of parallel calls once, and hints last', () => {
   const error = anAgentError({ hint: 'Use b > 0.', toolName: 'calculator' });
   const lines = buildErrorRecoveryMessage([error, error], toolNames).split('\n');
-  expect(lines.filter((line) => line === 'calculator: division by zero')).toHaveLength(1);
+  expect(lines.filter((line) => line.includes('division by zero'))).toEqual([
+    'The error was: division by zero',
+  ]);
   expect(lines.slice(-2)).toEqual([
     'Hint: Use b > 0.',
     'Call calculator again with the corrected parameters.',
@@ -93,7 +96,7 @@ test('an error cannot begin a line of the note: no hint, no instruction, no word
   const lines = buildErrorRecoveryMessage([error], toolNames).split(/[\r\n\u2028]/);
   expect(lines.filter((line) => line.startsWith('Hint:'))).toEqual(['Hint: Use b > 0.']);
   expect(lines.filter((line) => line.startsWith(noteProvenance))).toHaveLength(1);
-  expect(lines).toHaveLength(8);
+  expect(lines).toHaveLength(10);
 });
 
 test('shortens the invented name of an unknown tool', () => {

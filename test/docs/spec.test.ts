@@ -88,7 +88,7 @@ test('gives the frame of the recovery message', () => {
     [
       {
         kind: 'agent',
-        code: 'invalid_json',
+        code: 'no_tool_call',
         message: 'ERRORS',
         hint: 'HINTS',
         recoverable: true,
@@ -96,7 +96,7 @@ test('gives the frame of the recovery message', () => {
     ],
     [],
   );
-  const shown = message.replace(recoveryInstructions.invalid_json, 'INSTRUCTIONS');
+  const shown = message.replace(recoveryInstructions.no_tool_call, 'INSTRUCTIONS');
   expect(block('[This message comes from the agent runtime, not from the user.]')).toBe(shown);
 });
 

@@ -201,17 +201,21 @@ test('runs the first calls of a reply that asks for thousands, and says that the
   world.emulator.assertDrained();
 });
 
-test('bounds what a tool complains of, and the answer', async () => {
-  world.emulator.script([
-    reply.toolCalls([{ name: 'complain', input: {} }]),
-    reply.text('An answer. '.repeat(200_000), { charactersPerDelta: 4_096 }),
-  ]);
+test('bounds what a tool complains of, and tells the way to the rest', async () => {
+  world.emulator.script((request) => {
+    const [failed, rest] = request.toolResults;
+    if (failed === undefined) return reply.toolCalls([{ name: 'complain', input: {} }]);
+    if (rest !== undefined) return reply.text('done');
+    const ref = /ref "([\w-]+)"/.exec(failed.content)?.[1] ?? '';
+    return reply.toolCalls([{ name: 'read_output', input: { ref, offset: 2_000_000 } }]);
+  });
   const handle = await start();
   const outcome = await outcomeOf(handle);
   expect(outcome).toMatchObject({ status: 'completed', report: { toolCallsFailed: 1 } });
-  expect(outcome.status === 'completed' && outcome.answer).toMatch(/^An answer\. An answer\./);
+  const [failed, rest] = world.emulator.requests.at(-1)?.toolResults ?? [];
+  expect(failed?.content).toMatch(/^\{"error":true.*characters left out/);
+  expect(rest?.content).toContain('and this is why. It did not work');
   await expectSmallHistory(handle);
-  world.emulator.assertDrained();
 });
 
 test('takes messages of 1.9 MB, and says what was cut', async () => {

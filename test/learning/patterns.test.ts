@@ -282,7 +282,7 @@ describe('patterns in a store', () => {
     await store.patterns.recordObservations([healed(1), healed(2), healed(3)]);
     await extractPatterns(store.patterns, nowMs);
     const call = { name: 'search_files', toolCallId: 'run_1_0' };
-    const { content, blob } = await showOutput(store, call, undefined, output);
+    const { content, blob } = await showOutput(store, call, {}, output);
     const result = { type: 'tool-result', ...call, content, isError: false } as const;
     const results = [{ ...result, ...(blob === undefined ? {} : { blob }) }];
     const messages = [{ role: 'tool', results } as const];

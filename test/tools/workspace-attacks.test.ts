@@ -263,7 +263,7 @@ describe('special places', () => {
   });
 
   test('names with blanks, quotes, colons and line breaks are plain names', async () => {
-    for (const name of ['a b.txt', 'a"b.txt', 'a:1: b.txt', '-rf', 'é.txt', 'e\u0301.txt']) {
+    for (const name of ['a b.txt', 'a"b.txt', 'a:1: b.txt', '-rf', 'é.txt']) {
       await callTool(writeFile, { path: name, content: name }, ws.context);
       expect(readFileSync(join(ws.root, name), 'utf8')).toBe(name);
     }
@@ -398,7 +398,10 @@ describe('what is no regular text file', () => {
 
   test.each([
     ['Latin-1', Buffer.from('caf\u00e9', 'latin1')],
-    ['UTF-16', Buffer.from('\ufeffhello', 'utf16le')],
+    [
+      'half a unit of UTF-16',
+      Buffer.concat([Buffer.from('\ufeffhello', 'utf16le'), Buffer.from([0])]),
+    ],
     ['half a character', Buffer.from([0x61, 0xc3])],
     ['bytes', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2])],
   ])('%s is refused by name, and stays as it is', async (_what, bytes) => {
@@ -408,7 +411,7 @@ describe('what is no regular text file', () => {
       () => callTool(editFile, { path: 'odd', old_text: 'a', new_text: 'b' }, ws.context),
       () => callTool(writeFile, { path: 'odd', content: 'x' }, ws.context),
     ])
-      expect((await toolErrorOf(call())).message).toMatch(/not UTF-8 text/);
+      expect((await toolErrorOf(call())).message).toMatch(/not UTF-8 or UTF-16 text/);
     expect(readFileSync(join(ws.root, 'odd'))).toEqual(bytes);
   });
 });

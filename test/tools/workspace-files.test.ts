@@ -89,7 +89,7 @@ describe('read_file', () => {
   test.each<[string, Buffer, RegExp]>([
     ['a NUL', Buffer.from('ab\0cd'), /binary file/],
     ['invalid UTF-8', Buffer.from([0x61, 0xff, 0xfe, 0x62]), /not UTF-8/],
-    ['UTF-16', Buffer.from('\ufeffab', 'utf16le'), /UTF-16/],
+    ['Windows-1252', Buffer.from('caf\u00e9 cr\u00e8me', 'latin1'), /older encoding/],
   ])('refuses a file with %s', async (_what, bytes, message) => {
     use({ 'data.bin': bytes });
     expect((await failing(readFile, { path: 'data.bin' })).message).toMatch(message);

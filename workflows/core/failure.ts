@@ -3,6 +3,7 @@ import type { CallSpend } from './budget/spend';
 import type { FailoverReason } from './limits';
 import { failureMessageChars } from './limits';
 import type { ContextMeasure } from './context/measure';
+import { shortened } from './shortened';
 
 /**
  * What the recovery message tells the model to do about each agent error.
@@ -76,7 +77,7 @@ export function agentError(
   message: string,
   more: Partial<Pick<AgentError, 'hint' | 'recoverable' | 'toolName'>> = {},
 ): AgentError {
-  const bounded = message.slice(0, failureMessageChars);
+  const bounded = shortened(message, failureMessageChars);
   return { kind: 'agent', code, message: bounded, recoverable: true, ...more };
 }
 

@@ -126,8 +126,11 @@ export const personTextChars = 64_000;
 /** Names of tenants: the store takes no others. */
 export const tenantPattern = /^[\w.@:-]{1,100}$/;
 
-/** Characters of the final answer that the result carries inline; the whole is in the store (ADR 0003). */
-export const answerChars = 16_000;
+/**
+ * Bytes of JSON of the final answer, or of the input of `complete_task` with the structured output, that the result carries: 1 MB
+ * of text with its escapes, and far from the 2 MB that Temporal takes as one payload, also where a codec adds a third (ADR 0044).
+ */
+export const answerBytes = 1_400_000;
 
 /** Tool calls that one reply may ask for; more are refused as invalid (ADR 0003). */
 export const maxCallsPerReply = 64;

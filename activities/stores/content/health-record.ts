@@ -4,6 +4,7 @@ import { failureMessageChars } from '../../../workflows/core/limits';
 import { defined } from '../../../workflows/core/json';
 import { valueIn, type RecordRow } from '../sql/record-row';
 import type { ProbeRequest, RouteFailure, RouteSuccess, SharedHealth } from '../store';
+import { shortened } from '../../../workflows/core/shortened';
 
 /** Milliseconds by which `lastSuccessAtMs` of a healthy route may be late, as each model call of a fleet reports a success. */
 const successLagMs = 10_000;
@@ -20,7 +21,7 @@ export function afterFailure(known: SharedHealth, failure: RouteFailure): Shared
     status: failure.status,
     errorCount: known.errorCount + 1,
     lastErrorReason: failure.reason,
-    lastError: failure.message.slice(0, failureMessageChars),
+    lastError: shortened(failure.message, failureMessageChars),
     lastFailureAtMs: Math.max(known.lastFailureAtMs ?? failure.atMs, failure.atMs),
     cooldownUntilMs: Math.max(known.cooldownUntilMs, failure.cooldownUntilMs),
     probeFromMs: Math.max(known.probeFromMs, failure.probeFromMs),

@@ -1,10 +1,12 @@
 /** Tool `edit_file`: replaces a text that occurs exactly once in a file. */
 import { z } from 'zod';
 import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
+import { encodeText } from '../../untrusted/decode-text';
 import { defineTool } from '../define-tool';
 import type { ProbeAnswer, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
 import { changeFile, changesOneFile, pathInput, writeAtomically } from './change-file';
+import { matchesOf } from './match-text';
 import { readTextFile } from './text-file';
 import type { TextFile } from './text-file';
 import { withPlace, workspaceOf } from './workspace-root';
@@ -25,36 +27,6 @@ type EditInput = z.output<typeof input>;
 const maxRaces = 5;
 /** Line numbers that are listed if a text occurs too often. */
 const maxLinesListed = 20;
-
-/** Matches that are counted; more than one is already too many. */
-const maxMatches = 1_000;
-
-/** The text with `\n` at each line end. */
-const normalized = (text: string): string => text.replace(/\r\n/g, '\n');
-
-/** The offset in a text of an offset in its normalized form. */
-function offsetInFile(file: string, plainOffset: number): number {
-  let offset = plainOffset;
-  for (let at = file.indexOf('\r\n'); at >= 0 && at < offset; at = file.indexOf('\r\n', at + 2)) {
-    offset += 1;
-  }
-  return offset;
-}
-
-/** Where a text occurs in a file, regardless of both line ends. */
-function matchesOf(file: string, text: string): readonly { at: number; length: number }[] {
-  const plainFile = normalized(file);
-  const plain = normalized(text);
-  const found: { at: number; length: number }[] = [];
-  // Overlapping matches count too: "aa" occurs twice in "aaa".
-  let at = plain === '' ? -1 : plainFile.indexOf(plain);
-  while (at >= 0 && found.length < maxMatches) {
-    const start = offsetInFile(file, at);
-    found.push({ at: start, length: offsetInFile(file, at + plain.length) - start });
-    at = plainFile.indexOf(plain, at + 1);
-  }
-  return found;
-}
 
 const lineAt = (text: string, at: number): number => text.slice(0, at).split('\n').length;
 
@@ -135,7 +107,7 @@ function editOnce(edit: EditInput, context: ToolContext): Promise<string | undef
     const file = await readTextFile(place);
     const { text, line } = edited(place.path, file, edit);
     const isWritten = await writeAtomically(place, {
-      bytes: Buffer.from(`${file.hasBom ? '\ufeff' : ''}${text}`),
+      bytes: encodeText(text, file),
       mode: file.mode,
       key: context.idempotencyKey,
       version: file.version,

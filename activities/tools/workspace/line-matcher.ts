@@ -34,7 +34,8 @@ const { parentPort, workerData } = require('node:worker_threads');
 const pattern = new RegExp(workerData.source, workerData.flags);
 parentPort.on('message', ({ text, limit }) => {
   const found = [];
-  for (const [index, line] of text.split(/\\r?\\n/).entries()) {
+  for (const [index, given] of text.split(/\\r?\\n/).entries()) {
+    const line = given.normalize('NFC');
     const match = pattern.exec(line);
     if (match !== null) found.push([index + 1, line, match.index]);
     if (found.length >= limit) break;
@@ -54,11 +55,12 @@ function tooSlow(source: string): ToolError {
 }
 
 /**
- * Matches a regular expression, in a thread of its own.
+ * Matches a regular expression, in a thread of its own, whether letters are composed or decomposed.
  *
  * Errors: `ToolError` `invalid_params` for a pattern that is not valid or does not end in time.
  */
-export function lineMatcher(source: string, ignoresCase: boolean): LineMatcher {
+export function lineMatcher(given: string, ignoresCase: boolean): LineMatcher {
+  const source = given.normalize('NFC');
   const flags = ignoresCase ? 'iu' : 'u';
   try {
     new RegExp(source, flags);

@@ -4,13 +4,18 @@ import { defineTool } from '../define-tool';
 import type { Tool } from '../tool';
 import { explainingPath } from './path-errors';
 import { walkFiles } from './walk-files';
-import { pathParts } from '../workspace-path';
-import { workspaceOf } from './workspace-root';
+import { pathAsStored, workspaceOf } from './workspace-root';
 
 /** Paths in one answer; breadth first, so that the upper levels are whole. */
 const maxListed = 500;
 
-const marks = { file: '', folder: '/', link: ' (link)', 'ignored-folder': '/ (contents left out)' };
+const marks = {
+  file: '',
+  folder: '/',
+  link: ' (link)',
+  'ignored-folder': '/ (contents left out)',
+  rest: '',
+};
 
 /** Lists files below a folder of the workspace. */
 export const listFiles: Tool = defineTool({
@@ -34,7 +39,7 @@ export const listFiles: Tool = defineTool({
   effect: 'read',
   label: 'path',
   execute: async ({ path, recursive, include_ignored: includeIgnored }, context) => {
-    const from = pathParts(workspaceOf(context), path).join('/');
+    const from = await pathAsStored(workspaceOf(context), path);
     const lines: string[] = [];
     await explainingPath(path, context, async () => {
       const walk = walkFiles(context, from, { includeIgnored, isRecursive: recursive });

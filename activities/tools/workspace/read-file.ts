@@ -25,7 +25,7 @@ function lineFrom(lines: readonly string[], at: number, chars: number, step: 1 |
   return Math.max(0, index);
 }
 
-/** Lines from `start` (from 1) that fit the bounds; a single longer line is cut. `before` lines stand in front of all. */
+/** Lines from `start` (from 1) that fit the bounds; a single longer line comes whole. `before` lines stand in front of all. */
 function linesFrom(
   lines: readonly string[],
   start: number,
@@ -39,18 +39,14 @@ function linesFrom(
     if (chars > maxChars && last >= start) break;
     last += 1;
   }
-  const body = lines.slice(start - 1, last).join('\n');
-  return {
-    body: body.length > maxChars ? `${body.slice(0, maxChars)}…` : body,
-    last: last + before,
-  };
+  return { body: lines.slice(start - 1, last).join('\n'), last: last + before };
 }
 
 /** Reads a text file of the workspace. */
 export const readFile: Tool = defineTool({
   name: 'read_file',
   description:
-    'Reads a UTF-8 text file of the workspace. Needs the full relative path as list_files and search_files print it (packages/a/src/file.ts), not the file name alone.',
+    'Reads a text file of the workspace. Needs the full relative path as list_files and search_files print it (packages/a/src/file.ts), not the file name alone.',
   input: z.object({
     path: pathInput,
     start_line: z.int().min(1).default(1).describe('First line to read. Default: 1.'),

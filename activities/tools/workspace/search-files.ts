@@ -10,8 +10,8 @@ import type { LineMatcher } from './line-matcher';
 import { explainingPath } from './path-errors';
 import { readTextFile } from './text-file';
 import { walkFiles } from './walk-files';
-import { foldedName, pathParts } from '../workspace-path';
-import { errorCode, withPlace, workspaceOf } from './workspace-root';
+import { foldedName } from '../workspace-path';
+import { errorCode, pathAsStored, withPlace, workspaceOf } from './workspace-root';
 
 /** Lines in one answer. */
 const maxMatches = 100;
@@ -23,6 +23,8 @@ const maxSearchedBytes = 2 * 1024 * 1024;
 interface Findings {
   readonly lines: string[];
   readonly names: string[];
+  /** Notes about what was not looked at. */
+  readonly notes: Set<string>;
   skipped: number;
   isCut: boolean;
 }
@@ -63,14 +65,17 @@ async function searchAll(search: Search, from: string, includeIgnored: boolean):
   const { findings } = search;
   const wanted = foldedName(search.query);
   for await (const { path, type } of walkFiles(search.context, from, { includeIgnored })) {
+    if (type === 'rest') findings.notes.add(path);
     if (type !== 'file' && type !== 'link') continue;
     const isNamed = wanted !== '' && foldedName(path).includes(wanted);
     if (isNamed && findings.names.length < maxNames) findings.names.push(path);
+    else if (isNamed)
+      findings.notes.add(`[… more files match by path than ${maxNames}; narrow the search]`);
     if (!findings.isCut) await searchFile(search, path);
   }
 }
 
-function report({ lines, names, skipped, isCut }: Findings): string {
+function report({ lines, names, notes, skipped, isCut }: Findings): string {
   const parts: string[] = [];
   if (lines.length > 0) {
     parts.push(
@@ -81,6 +86,7 @@ function report({ lines, names, skipped, isCut }: Findings): string {
   }
   if (names.length > 0) parts.push('Files whose path contains the query:', ...names);
   if (parts.length === 0) parts.push('Nothing matches.');
+  parts.push(...notes);
   if (skipped > 0)
     parts.push(`(${skipped} files skipped: binary, not readable, or larger than 2 MB)`);
   return parts.join('\n');
@@ -114,10 +120,10 @@ export const searchFiles: Tool = defineTool({
   effect: 'read',
   label: 'query',
   execute: async (input, context) => {
-    const from = pathParts(workspaceOf(context), input.path).join('/');
+    const from = await pathAsStored(workspaceOf(context), input.path);
     const pattern = input.regex ? input.query : literalPattern(input.query);
     const matcher = lineMatcher(pattern, input.ignore_case);
-    const findings: Findings = { lines: [], names: [], skipped: 0, isCut: false };
+    const findings: Findings = { lines: [], names: [], notes: new Set(), skipped: 0, isCut: false };
     const search = { matcher, query: input.query, context, findings };
     try {
       await explainingPath(input.path, context, () =>

@@ -1,4 +1,6 @@
-/** Reads text files for the model, with what a later write must keep: BOM, line ends, permission bits. */
+/** Reads text files for the model, with what a later write must keep: encoding, BOM, line ends, permission bits. */
+import { decodeText, looksBinary } from '../../untrusted/decode-text';
+import type { DecodedText } from '../../untrusted/decode-text';
 import { ToolError } from '../tool-error';
 import { fileVersion, openFile } from './workspace-root';
 import type { Place } from './workspace-root';
@@ -6,11 +8,8 @@ import type { Place } from './workspace-root';
 /** Bytes of a file that tools read whole. */
 export const maxFileBytes = 10 * 1024 * 1024;
 
-/** A text file's content. */
-export interface TextFile {
-  /** Without BOM, line ends as in the file. */
-  readonly text: string;
-  readonly hasBom: boolean;
+/** A text file's content, without BOM, line ends as in the file. */
+export interface TextFile extends DecodedText {
   /** The line end that the file uses most. */
   readonly lineEnd: '\n' | '\r\n';
   /** Permission bits without setuid and setgid, which a plain write clears too. */
@@ -25,22 +24,15 @@ const keptBits = 0o777;
 /** Least bytes of one read: Node's own chunk size for files. */
 const minChunkBytes = 64 * 1024;
 
-/** Bytes that are searched for a NUL, which marks binary files, as in git. */
-const sniffedBytes = 8_000;
-
-function decode(path: string, bytes: Buffer): string {
-  const notText = (what: string): ToolError =>
-    new ToolError(`"${path}" is ${what}, not UTF-8 text (${bytes.length} bytes)`, {
-      hint: 'Only UTF-8 text files can be read and edited.',
-    });
-  if (bytes.length >= 2 && [0xfeff, 0xfffe].includes(bytes.readUInt16BE(0)))
-    throw notText('UTF-16 text');
-  if (bytes.subarray(0, sniffedBytes).includes(0)) throw notText('a binary file');
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw notText('in another encoding');
-  }
+function decode(path: string, bytes: Buffer): DecodedText {
+  const decoded = decodeText(bytes);
+  if (decoded !== undefined) return decoded;
+  const what = looksBinary(bytes)
+    ? 'a binary file'
+    : 'in an older encoding (such as Windows-1252, GBK or Shift_JIS)';
+  throw new ToolError(`"${path}" is ${what}, not UTF-8 or UTF-16 text (${bytes.length} bytes)`, {
+    hint: 'Only UTF-8 and UTF-16 text files can be read and edited. A program such as iconv can convert others.',
+  });
 }
 
 function mostUsedLineEnd(text: string): '\n' | '\r\n' {
@@ -52,7 +44,7 @@ function mostUsedLineEnd(text: string): '\n' | '\r\n' {
 /**
  * Reads a text file.
  *
- * Errors: `ToolError` for binary, not UTF-8, too large, and anything but regular files; system errors as they are.
+ * Errors: `ToolError` for binary, of another encoding, too large, and anything but regular files; system errors as they are.
  */
 export async function readTextFile(place: Place, limitBytes = maxFileBytes): Promise<TextFile> {
   const { handle, stats } = await openFile(place);
@@ -70,12 +62,9 @@ export async function readTextFile(place: Place, limitBytes = maxFileBytes): Pro
     const bytes = Buffer.concat((await reading.toArray()) as Buffer[]);
     if (bytes.length > limitBytes) throw tooLarge(bytes.length);
     const decoded = decode(place.path, bytes);
-    const hasBom = decoded.startsWith('\ufeff');
-    const text = hasBom ? decoded.slice(1) : decoded;
     return {
-      text,
-      hasBom,
-      lineEnd: mostUsedLineEnd(text),
+      ...decoded,
+      lineEnd: mostUsedLineEnd(decoded.text),
       mode: stats.mode & keptBits,
       version: fileVersion(stats),
     };

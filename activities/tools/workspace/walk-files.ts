@@ -28,7 +28,8 @@ const maxEntries = 50_000;
 export interface WalkedEntry {
   /** Full path relative to the root. */
   readonly path: string;
-  readonly type: 'file' | 'folder' | 'link' | 'ignored-folder';
+  /** `rest` stands for the entries beyond the bound. */
+  readonly type: 'file' | 'folder' | 'link' | 'ignored-folder' | 'rest';
 }
 
 /** Which entries a walk yields. */
@@ -63,7 +64,7 @@ function isSkippable(thrown: unknown): boolean {
 }
 
 /**
- * Yields entries below a folder of the workspace, breadth first, sorted within each folder; ends after 50,000 entries.
+ * Yields entries below a folder of the workspace, breadth first, sorted within each folder; after 50,000 entries one says that there are more.
  *
  * Errors: those of `withFolder` for the first folder; folders further down that cannot be opened are skipped. Rejects with the
  * signal's reason when it is aborted.
@@ -85,7 +86,13 @@ export async function* walkFiles(
     }
     for (const entry of entries) {
       seen += 1;
-      if (seen > maxEntries) return;
+      if (seen > maxEntries) {
+        yield {
+          path: `[… more than ${maxEntries} entries; name a folder further down]`,
+          type: 'rest',
+        };
+        return;
+      }
       yield entry;
       if (entry.type === 'folder' && isRecursive) open.push(entry.path);
     }

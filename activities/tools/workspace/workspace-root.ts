@@ -13,6 +13,7 @@ import {
   realPathOf,
   refuseGitFolder,
   relativePathHint,
+  storedPath,
 } from '../workspace-path';
 import { refuseProtectedPlace } from './protected-places';
 
@@ -136,6 +137,11 @@ async function createFolder(root: string, path: string): Promise<void> {
   }
 }
 
+/** A path relative to the root, with the names that the disk has, links not followed. Errors: as `pathParts`. */
+export async function pathAsStored(root: string, path: string): Promise<string> {
+  return pathInside(root, await storedPath(root, pathParts(root, path))) ?? '';
+}
+
 /** The root and an entry below it, both with all links resolved. */
 async function resolved(
   givenRoot: string,
@@ -143,7 +149,7 @@ async function resolved(
   followsLast = true,
 ): Promise<{ readonly root: string; readonly entry: string }> {
   const root = await realRoot(givenRoot);
-  const whole = join(root, ...pathParts(givenRoot, path));
+  const whole = await storedPath(root, pathParts(givenRoot, path));
   const entry = followsLast
     ? await realPathOf(whole)
     : join(await realPathOf(dirname(whole)), basename(whole));

@@ -1,6 +1,7 @@
 /** Tool `write_file`: writes a whole file, new or existing. */
 import { z } from 'zod';
 import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules';
+import { encodeText } from '../../untrusted/decode-text';
 import { defineTool } from '../define-tool';
 import type { ProbeAnswer, Tool, ToolContext } from '../tool';
 import { ToolError } from '../tool-error';
@@ -28,12 +29,13 @@ async function existing(place: Place): Promise<TextFile | undefined> {
   }
 }
 
-/** Bytes to write, with the BOM of the file, and its line ends if all are alike. */
+/** Bytes to write, in the encoding of the file, with its BOM, and its line ends if all are alike. */
 function bytesFor(content: string, before: TextFile | undefined): Buffer {
   const usesPairs = before?.lineEnd === '\r\n' && !/(^|[^\r])\n/.test(before.text);
   const text = usesPairs ? content.replace(/\r?\n/g, '\r\n') : content;
-  const needsBom = before?.hasBom === true && !text.startsWith('\ufeff');
-  return Buffer.from(`${needsBom ? '\ufeff' : ''}${text}`);
+  if (before === undefined) return Buffer.from(text);
+  const hasBom = before.hasBom || text.startsWith('\ufeff');
+  return encodeText(text.replace(/^\ufeff/, ''), { ...before, hasBom });
 }
 
 async function write(place: Place, { content }: WriteInput, key: string): Promise<string> {

@@ -21,6 +21,7 @@ import type { CompactInput, OpenMatters } from './ports';
 import type { Sized } from './size';
 import { compactionOf, contextBounds, countedNow, probableTokens, withContext } from './size';
 import type { Compacting, ContextSlice } from './state';
+import { shortened } from '../shortened';
 
 /** What the gate reads and changes. */
 export type GateState = Sized &
@@ -214,7 +215,7 @@ function stopTooLarge<State extends GateState>(
     {
       kind: 'infra',
       code: 'context_overflow',
-      message: message.slice(0, 500),
+      message: shortened(message, 500),
       route: routeName(route),
     },
   );

@@ -2,20 +2,7 @@
 import type { AgentError } from '../failure';
 import { recoveryInstructions } from '../failure';
 import { noteProvenance } from '../model-call/next-request';
-
-/**
- * A message that a tool, a vendor or the model wrote, as one line: so only the runtime can begin a line of the note, and no
- * error can add a hint or an instruction of its own.
- */
-function oneLine(message: string): string {
-  return message.trim().replace(/(?<!\s)\s*[\r\n\u2028\u2029]\s*/g, ' | ');
-}
-
-function instruction(error: AgentError, toolNames: readonly string[]): string {
-  return recoveryInstructions[error.code]
-    .replace('{tools}', () => toolNames.join(', '))
-    .replace('{message}', () => oneLine(error.message));
-}
+import { fencedError, inertLine, inertTags } from '../secrets/inert-tags';
 
 /** Characters of a tool's name: what vendors accept. The name of an unknown tool is the model's own invention. */
 const toolNameChars = 64;
@@ -25,10 +12,35 @@ export function shownToolName(name: string): string {
   return name.slice(0, toolNameChars);
 }
 
+/** Codes whose message is the runtime's own. */
+const ownWords: ReadonlySet<AgentError['code']> = new Set([
+  'no_tool_call',
+  'empty_reply',
+  'missing_tool_name',
+  'output_truncated',
+]);
+
+/** Whether the instruction of a code repeats its message. */
+function isInInstruction({ code }: AgentError): boolean {
+  return recoveryInstructions[code].includes('{message}');
+}
+
+/** An error where it is not told by its instruction: what others said is fenced, and stands once. */
 function detail(error: AgentError): string {
-  const { toolName } = error;
-  const message = oneLine(error.message);
-  return toolName === undefined ? message : `${oneLine(shownToolName(toolName))}: ${message}`;
+  const { toolName, code, message } = error;
+  const tool = toolName === undefined ? '' : `${inertLine(shownToolName(toolName))}: `;
+  if (isInInstruction(error)) return `${tool}${code}`;
+  return ownWords.has(code) ? `${tool}${inertLine(message)}` : fencedError(`${tool}${message}`);
+}
+
+function instruction(error: AgentError, toolNames: readonly string[]): string {
+  const { code, message, toolName } = error;
+  const text = recoveryInstructions[code]
+    .replace('{tools}', () => toolNames.join(', '))
+    .replace('{message}', () => message);
+  return isInInstruction(error)
+    ? fencedError(text, toolName === undefined ? undefined : shownToolName(toolName))
+    : text;
 }
 
 function unique(lines: readonly string[]): readonly string[] {
@@ -72,7 +84,7 @@ export interface Repetition {
 
 function repeated({ times, calls }: Repetition, what: 'call' | 'reply'): readonly string[] {
   if (times < 2) return [];
-  const quoted = calls.length === 0 ? '' : ` You called: ${calls.map(oneLine).join('; ')}`;
+  const quoted = calls.length === 0 ? '' : ` You called: ${calls.map(inertLine).join('; ')}`;
   return [
     `This error came for the ${nthTime(times)} in a row; the same ${what} will fail again.${quoted}`,
   ];
@@ -101,7 +113,7 @@ export function buildErrorRecoveryMessage(
     '',
     'Please analyze what went wrong and try a different approach.',
     ...instructions,
-    ...hints.map((hint) => `Hint: ${hint}`),
+    ...hints.map((hint) => `Hint: ${inertTags(hint)}`),
     ...repeated(repetition, isAboutCall ? 'call' : 'reply'),
     ...unique(errors.flatMap((error) => nextCall(error, toolNames))),
   ].join('\n');

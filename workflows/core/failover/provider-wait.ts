@@ -9,6 +9,7 @@ import { startWait } from '../run/waiting';
 import type { PhaseSlice } from '../run/phases';
 import { routeName } from './provider-health';
 import type { FailoverSlice } from './state';
+import { shortened } from '../shortened';
 
 type WaitingState = FailoverSlice & SnapshotSlice & PhaseSlice & CountersSlice;
 
@@ -39,7 +40,7 @@ export function waitForProviders<State extends WaitingState>(
   if (curable && providerWaitMs <= limits.maxProviderWaitMs)
     return startWait({ ...state, providerWaitMs }, atMs, {
       on: 'provider',
-      reason: reasons.slice(0, 400),
+      reason: shortened(reasons, 400),
       delayMs,
       then: 'call-model',
     });
@@ -50,6 +51,6 @@ export function waitForProviders<State extends WaitingState>(
   return fail(
     state,
     { reason: 'chain_exhausted', message },
-    { kind: 'infra', code: 'chain_exhausted', message: message.slice(0, 500) },
+    { kind: 'infra', code: 'chain_exhausted', message: shortened(message, 500) },
   );
 }

@@ -3,6 +3,7 @@ import { noteProvenance } from '../model-call/next-request';
 import type { InfraError } from '../failure';
 import { infraPolicy } from '../errors/failure-policy';
 import type { Limits } from '../limits';
+import { inertTags } from '../secrets/inert-tags';
 
 /** What is done about a failed attempt. */
 export type RetryDecision =
@@ -41,5 +42,5 @@ export function retryNudge(code: string, partialText: string): string {
   if (partialText === '')
     return `${noteProvenance}\nThe previous request got no complete reply (${code}). Nothing was run or kept. Reply to it now.`;
   const what = `Your previous reply did not arrive whole (${code}). Nothing of it was run or kept. Reply again.`;
-  return `${noteProvenance}\n${what}\nUntil then this had arrived:\n${partialText.slice(-partialChars)}`;
+  return `${noteProvenance}\n${what}\nUntil then this had arrived:\n${inertTags(partialText.slice(-partialChars))}`;
 }

@@ -8,6 +8,7 @@ import type { Stop } from '../run/outcome';
 import type { SnapshotSlice } from '../run/ports';
 import type { Move } from '../run/move';
 import { andThen, publish, stay } from '../run/move';
+import { inertLine } from '../secrets/inert-tags';
 import type { ProposedToolCall } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { PhaseSlice } from '../run/phases';
@@ -107,7 +108,7 @@ function tookEffect({ status }: ToolCallProgress): boolean {
 }
 
 function warn<State extends Guarded & NextRequestSlice>(state: State, what: string): Move<State> {
-  const text = `${noteProvenance}\n${what} A further one ends the run. Finish with what you have.`;
+  const text = `${noteProvenance}\n${inertLine(what)} A further one ends the run. Finish with what you have.`;
   return stay(addNote(state, text), publish({ type: 'GuardWarnedEvent', message: what }));
 }
 

@@ -10,7 +10,8 @@ import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import type { NextRequestSlice } from '../model-call/next-request';
-import { shortened } from '../secrets/shown-text';
+import { inertLine } from '../secrets/inert-tags';
+import { shortened } from '../shortened';
 import type { SettledStatus, ToolCallProgress } from '../tools/state';
 import { callSummary } from '../tools/state';
 import { forcedStop } from './hard-limits';
@@ -87,7 +88,7 @@ function loopText({ period, repeats, description }: DetectedLoop): string {
 function warning(loop: DetectedLoop): string {
   return [
     noteProvenance,
-    `You are repeating yourself, ${loopText(loop)}.`,
+    `You are repeating yourself, ${inertLine(loopText(loop))}.`,
     'A further round brings nothing new and will end the run. Use what you already know, or do something different.',
   ].join('\n');
 }

@@ -70,7 +70,7 @@ export interface CallModelResult extends ActivityTimes {
   readonly offersReadOutput?: true;
   /** Head of the reply's text. */
   readonly textPreview: string;
-  /** The reply's whole text up to `answerChars`, only if it called no tool. */
+  /** The reply's whole text up to `answerBytes`, only if it called no tool; what is cut says so. */
   readonly answer?: string;
   /** Of the reply alone. */
   readonly usage: Usage;

@@ -10,6 +10,7 @@ import { countHealed } from '../errors/state';
 import type { ErrorsSlice } from '../errors/state';
 import { recordRouteSuccess, routeName } from '../failover/provider-health';
 import type { InfraError } from '../failure';
+import { answerBytes } from '../limits';
 import { agentError } from '../failure';
 import { defined } from '../json';
 import type { AccountSlice, CountersSlice } from '../run/account';
@@ -192,7 +193,7 @@ export const noToolCall = agentError('no_tool_call', 'No tool call was found in 
 /** The result of a run travels in its history, so it is bounded. */
 export const resultTooLong = agentError(
   'invalid_params',
-  `The input of ${completeTaskTool} is too long, so the run did not end.`,
+  `The input of ${completeTaskTool} has more than ${answerBytes} bytes of JSON, so the run did not end.`,
   {
     hint: `Call ${completeTaskTool} again with a shorter summary; put long material into a file.`,
     toolName: completeTaskTool,

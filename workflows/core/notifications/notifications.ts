@@ -17,6 +17,7 @@ import type { PendingItem, PendingState } from '../view/pending';
 import { pendingItems } from '../view/pending';
 import type { PersonNotice } from './ports';
 import type { NotificationInFlight, NotificationsSlice } from './state';
+import { shortened } from '../shortened';
 
 type NotifyingState = NotificationsSlice & AccountSlice & FailoverSlice & GoalSlice & PendingState;
 
@@ -55,7 +56,7 @@ function askedText(item: PendingItem): string {
 function noticeOf(state: NotifyingState, item: PendingItem, atMs: number): PersonNotice {
   const route = state.snapshot?.chain[state.lastRouteIndex ?? 0];
   const lines = (from: readonly string[]): readonly string[] =>
-    from.slice(-triedLines).map((line) => line.slice(0, lineChars));
+    from.slice(-triedLines).map((line) => shortened(line, lineChars));
   return {
     kind: kindOf(item, state),
     itemId: item.type === 'approval' ? item.approvalId : item.questionId,
@@ -67,7 +68,7 @@ function noticeOf(state: NotifyingState, item: PendingItem, atMs: number): Perso
     didNotWork: lines(state.didNotWork),
     iteration: state.counters.iterations,
     ...defined({
-      lastError: state.lastError?.slice(0, lineChars),
+      lastError: state.lastError === undefined ? undefined : shortened(state.lastError, lineChars),
       route: route && routeName(route),
     }),
     sinceMs: atMs,
@@ -192,7 +193,7 @@ export function onNotified<State extends NotifyingState>(
       type: 'NotificationFailedEvent',
       about,
       notifiers: names,
-      message: message.slice(0, lineChars),
+      message: shortened(message, lineChars),
     });
   if (event.type === 'notification-failed')
     return stay(returned, failed(notifiers, event.failure.message));

@@ -40,6 +40,7 @@ import {
 import { startTrial } from './trial';
 import type { RecoveringState, WaitingStage } from './waits';
 import { personWaitMs, stageText, startEscalation, startWait } from './waits';
+import { shortened } from '../shortened';
 
 /** Milliseconds of the first pause before a retry, doubled for each earlier retry of the same tool (ADR 0026). */
 const firstBackoffMs = 2_000;
@@ -93,7 +94,7 @@ export function onRecoveryPlanFailed<State extends ActingState>(
     source: 'heuristic',
     // Nothing was checked, so nothing runs and nobody can approve it: it goes to the model or to a person in words.
     digest: '',
-    problem: `${failure.code}: ${failure.message}`.slice(0, 300),
+    problem: shortened(`${failure.code}: ${failure.message}`, 300),
   };
   return carryOut(state, plan, stage.trouble, atMs);
 }

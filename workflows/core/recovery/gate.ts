@@ -12,7 +12,7 @@ import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { andThen, precededBy, publish, stay } from '../run/move';
 import type { GoalSlice } from '../secrets/shown-text';
-import { shortened } from '../secrets/shown-text';
+import { shortened } from '../shortened';
 import type { NextRequestSlice } from '../model-call/next-request';
 import type { FailedCall, RecoveryPolicy, RecoveryTrouble, StuckContext } from './action';
 import { exhaustedTools } from './bounds';

@@ -12,6 +12,7 @@ import type { GoalSlice } from '../secrets/shown-text';
 import { goalForPeople } from '../secrets/shown-text';
 import { completeTaskTool } from '../tools/ports';
 import type { RecoverySlice } from './state';
+import { shortened } from '../shortened';
 
 /** Confidence of a correction that one known path fits, and of advice that only the model reads (ADR 0026). */
 const correctedConfidence = 0.85;
@@ -27,7 +28,7 @@ const passes: ReadonlySet<string> = new Set(['rate_limit', 'tool_timeout']);
 const goalChars = 1_000;
 
 function goalOf(state: GoalSlice): string {
-  return goalForPeople(state, goalChars).replace(/\s+/g, ' ').slice(0, 200);
+  return shortened(goalForPeople(state, goalChars).replace(/\s+/g, ' '), 200);
 }
 
 /** Whether a call failed, rather than the run only getting stuck. */

@@ -158,9 +158,10 @@ export function recount(memory: ExecutionMemory): ExecutionMemory {
   return { ...memory, failures: memory.failures.map((failure) => ({ ...failure, times: 0 })) };
 }
 
-/** A path without what may stand before it or behind it, with one kind of separator. */
+/** A path without what may stand before it or behind it, with one kind of separator and composed letters. */
 function plainPath(path: string): string {
   return path
+    .normalize('NFC')
     .replace(/:\d+(?::\d+)?$/, '')
     .replaceAll('\\', '/')
     .replace(/^(?:\.?\/)+/, '');

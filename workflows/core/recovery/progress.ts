@@ -9,6 +9,7 @@ import type { ProgressState } from './state';
 import { freshStep } from './state';
 import type { LoopSeen } from './stuck';
 import { blockerText, stuckReason } from './stuck';
+import { shortened } from '../shortened';
 
 /** Characters of the outcome in `latest`. */
 const outcomeChars = 200;
@@ -19,7 +20,7 @@ export function noteSuccess(state: ProgressState, success: Success): ProgressSta
   const last: LatestStep = {
     tool: success.tool,
     action: success.summary,
-    outcome: success.preview.slice(0, outcomeChars),
+    outcome: shortened(success.preview, outcomeChars),
     success: true,
   };
   return {
@@ -38,7 +39,7 @@ export function noteFailure(
   const last: LatestStep = {
     tool: error.toolName ?? '',
     action: error.toolName ?? 'a reply',
-    outcome: `${error.code}: ${error.message}`.slice(0, outcomeChars),
+    outcome: shortened(`${error.code}: ${error.message}`, outcomeChars),
     success: false,
   };
   return {

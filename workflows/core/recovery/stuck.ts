@@ -1,6 +1,7 @@
 /** Whether a run is stuck: a loop, steps without progress, a blocker, or low progress over many steps. */
 import type { FailedCall, StuckCode } from './action';
 import type { ProgressState } from './state';
+import { shortened } from '../shortened';
 
 /** Steps without progress after which a run is stuck (R-PROG-2). */
 export const stuckSteps = 3;
@@ -27,7 +28,7 @@ export interface StuckReason {
 
 /** A blocker in one line. */
 export function blockerText({ tool, code, message }: FailedCall): string {
-  return `${tool === '' ? '' : `${tool} failed: `}${code}: ${message}`.slice(0, 300);
+  return shortened(`${tool === '' ? '' : `${tool} failed: `}${code}: ${message}`, 300);
 }
 
 function lowProgress({ recentSteps, recentGains }: ProgressState): boolean {

@@ -1,8 +1,9 @@
 /** What the model and people read about a recovery. */
 import { nthTime } from '../errors/recovery-message';
 import { noteProvenance } from '../model-call/next-request';
-import { shortened } from '../secrets/shown-text';
+import { inertTags } from '../secrets/inert-tags';
 import { decisionText } from '../secrets/visible-text';
+import { shortened } from '../shortened';
 import type { RecoveryAction, RecoverySource, RecoveryTrouble } from './action';
 
 /** Characters of an action's texts, as they are shown. */
@@ -11,13 +12,13 @@ const shownChars = 600;
 const parameterChars = 1_000;
 
 function oneLine(text: string, chars = shownChars): string {
-  return shortened(text.replace(/\s+/g, ' ').trim(), chars);
+  return shortened(inertTags(text).replace(/\s+/g, ' ').trim(), chars);
 }
 
 function parameterText({ parameters }: RecoveryAction['action']): string | undefined {
   return parameters === undefined
     ? undefined
-    : shortened(JSON.stringify(parameters), parameterChars);
+    : shortened(inertTags(JSON.stringify(parameters)), parameterChars);
 }
 
 /** An action in one line. */

@@ -10,6 +10,7 @@ import type { SnapshotSlice } from '../run/ports';
 import { toolPolicy } from '../run/ports';
 import type { Move } from '../run/move';
 import { andThen, publish, stay } from '../run/move';
+import { inertLine } from '../secrets/inert-tags';
 import type { ProposedToolCall, RunToolResult, ToolPolicy } from '../tools/ports';
 import { askUserTool } from '../tools/ports';
 import type { NextRequestSlice } from '../model-call/next-request';
@@ -77,7 +78,7 @@ function hintPath<State extends StepState>(state: State): State {
   if (failure.hint?.includes(fitting.path) === true) return state;
   return addTroubleNote(
     state,
-    `${noteProvenance}\nHint: an earlier call names the full path ${fitting.path}; call ${failure.tool} with "${fitting.origin.parameter}" set to it.`,
+    `${noteProvenance}\nHint: an earlier call names the full path ${inertLine(fitting.path)}; call ${failure.tool} with "${fitting.origin.parameter}" set to it.`,
   );
 }
 

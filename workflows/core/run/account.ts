@@ -1,4 +1,5 @@
 /** What a run has done so far: counters, and the lines that its report shows. */
+import { shortened } from '../shortened';
 
 /** Counters of a run, carried over every roll-over. */
 export interface RunCounters {
@@ -83,7 +84,7 @@ export function countFailure<State extends CountersSlice>(state: State): State {
 
 /** Adds a line about a failure. */
 export function addFailureLine<State extends AccountSlice>(state: State, line: string): State {
-  const didNotWork = [...state.didNotWork, line.slice(0, failureLineChars)].slice(-reportLines);
+  const didNotWork = [...state.didNotWork, shortened(line, failureLineChars)].slice(-reportLines);
   return { ...state, didNotWork };
 }
 

@@ -5,8 +5,9 @@ import type { Failure } from '../failure';
 import { guardCounts } from '../guard/state';
 import type { JsonValue } from '../json';
 import { defined, without } from '../json';
-import { answerChars } from '../limits';
+import { previewChars } from '../limits';
 import { unreadTexts } from '../people/messages';
+import { shortened } from '../shortened';
 import { currentStage, recoveryStage } from '../recovery/state';
 import { stageText } from '../recovery/waits';
 import { closeTrial } from '../recovery/trial';
@@ -78,12 +79,12 @@ export function endCompleted(
 ): Move<RunState> {
   const how = {
     status: 'completed',
-    answer: answer.slice(0, answerChars),
+    answer,
     ...defined({ output }),
   } as const;
   // A run that reaches its goal is no longer stuck.
   return andThen(closeTrial(state, true), (closed) =>
-    endWith(closed, how, answer.slice(0, 200), atMs),
+    endWith(closed, how, shortened(answer, previewChars), atMs),
   );
 }
 

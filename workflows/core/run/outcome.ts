@@ -87,7 +87,7 @@ export interface RunReport
 export type RunOutcome =
   | {
       readonly status: 'completed';
-      /** Final text, or `summary` of `complete_task`; at most 16,000 characters. */
+      /** Final text, or `summary` of `complete_task`, whole up to 1.4 MB; of a longer one, head and tail, and where the rest is. */
       readonly answer: string;
       /** Value given to `complete_task` where the agent declares an output schema. */
       readonly output?: JsonValue;

@@ -2,6 +2,7 @@
 import type { RequestSlice } from '../run/ports';
 import { stripHidden } from './hidden-characters';
 import { redactText } from './redact';
+import { shortened } from '../shortened';
 
 /** Characters read beyond what is shown, so that no secret is cut in two before it is recognized: a private key has some 3,000. */
 const marginChars = 4_096;
@@ -14,23 +15,19 @@ const mayHoldSecret =
   /[\w+/=~.-]{16}|:\/\/|pass|pwd|secret|token|key|auth|bearer|cookie|credential|identified|sudo|login|seed|otp|2fa|mfa|psk/i;
 
 /**
- * The beginning of a text as it may be shown: without secrets and hidden characters.
+ * The beginning of a text as it may be shown: without secrets and hidden characters, with a mark if it was cut.
  *
  * Contract: pure and idempotent; for displays only (status, attributes, details, summaries, timeline, questions, notices), never
  * for what the model reads.
  */
 export function shownText(text: string, maxChars: number): string {
-  return redactShown(stripHidden(text.slice(0, maxChars + marginChars))).slice(0, maxChars);
+  const visible = stripHidden(text.slice(0, maxChars + marginChars));
+  return shortened(redactShown(visible), maxChars);
 }
 
 /** The text without secrets. Contract: as `redactText`, and cheap for most texts. */
 export function redactShown(text: string): string {
   return mayHoldSecret.test(text) ? redactText(text) : text;
-}
-
-/** The beginning of a text, with a mark if it was cut: a part of a name must not pass for a name (ADR 0033). */
-export function shortened(text: string, maxChars: number): string {
-  return text.length <= maxChars ? text : `${text.slice(0, maxChars - 1)}…`;
 }
 
 /** Characters of the goal that any display takes. */
@@ -44,12 +41,12 @@ export interface GoalSlice extends RequestSlice {
 
 /** The record of a goal that must not be shown as it is; nothing if it may. */
 export function shownGoalOf(goal: string): Pick<GoalSlice, 'shownGoal'> {
-  const head = goal.slice(0, goalChars);
+  const head = shortened(goal, goalChars);
   const shown = shownText(goal, goalChars);
   return shown === head ? {} : { shownGoal: shown };
 }
 
 /** The head of a run's goal, for people. */
 export function goalForPeople({ shownGoal, request }: GoalSlice, maxChars: number): string {
-  return (shownGoal ?? request.goal).slice(0, maxChars);
+  return shortened(shownGoal ?? request.goal, maxChars);
 }

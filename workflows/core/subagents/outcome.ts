@@ -6,6 +6,7 @@ import { failureMessageChars, previewChars } from '../limits';
 import { unknownEffect } from '../tools/unknown-outcome';
 import { nanoUsdOf, totalTokens } from '../budget/spend';
 import type { RunOutcome, RunReport, SubagentConsumption, SubagentEnd } from '../run/outcome';
+import { shortened } from '../shortened';
 
 /** Characters of an answer that a subagent's outcome carries; the parent run reads the whole from the store (ADR 0021). */
 const outcomeAnswerChars = 2_000;
@@ -25,9 +26,15 @@ function shortReport(report: RunReport): RunReport {
     ...report,
     worked: report.worked.slice(-outcomeLines),
     didNotWork: [...didNotWork.slice(-outcomeLines), ...unsettledOf(report)],
-    lastText: report.lastText.slice(0, previewChars),
+    lastText: shortened(report.lastText, previewChars),
     ...defined({ subagents: report.subagents?.slice(-outcomeLines) }),
   };
+}
+
+function answerForParent(answer: string): string {
+  if (answer.length <= outcomeAnswerChars) return answer;
+  const note = `\n[Cut here: the answer has ${answer.length} characters. The parent run read the whole; holdfast transcript shows it.]`;
+  return shortened(answer, outcomeAnswerChars - note.length) + note;
 }
 
 /** The outcome of a subagent for its parent run's history, bounded. */
@@ -35,7 +42,7 @@ export function outcomeForParent(outcome: RunOutcome): RunOutcome {
   const report = shortReport(outcome.report);
   if (outcome.status !== 'completed') return { ...outcome, report };
   const { output: _inTheStore, ...rest } = outcome;
-  return { ...rest, answer: outcome.answer.slice(0, outcomeAnswerChars), report };
+  return { ...rest, answer: answerForParent(outcome.answer), report };
 }
 
 function consumptionOf({ cost, ...report }: RunReport): SubagentConsumption {
@@ -65,7 +72,7 @@ function consumptionOf({ cost, ...report }: RunReport): SubagentConsumption {
 }
 
 function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim().slice(0, failureMessageChars);
+  return shortened(text.replace(/\s+/g, ' ').trim(), failureMessageChars);
 }
 
 /** Reads the outcome of a subagent. */
@@ -87,7 +94,7 @@ export function endOfSubagent(outcome: RunOutcome): SubagentEnd {
 function messageOf(outcome: RunOutcome): string {
   switch (outcome.status) {
     case 'completed':
-      return outcome.answer.slice(0, previewChars);
+      return shortened(outcome.answer, previewChars);
     case 'failed':
       return outcome.message;
     case 'stopped':
@@ -121,15 +128,15 @@ export function subagentError(
   end: Exclude<SubagentEnd, { status: 'completed' }>,
 ): AgentError {
   const why = end.type === 'ended' ? (end.reason ?? end.status) : end.type;
-  const worked = end.type === 'ended' ? oneLine(end.worked.join('; ')).slice(0, workedChars) : '';
+  const worked = end.type === 'ended' ? shortened(oneLine(end.worked.join('; ')), workedChars) : '';
   const open = end.type === 'ended' ? (end.unsettled ?? []) : [];
   const notSettled =
     open.length === 0
       ? ''
-      : ` ${open.length} not settled: ${oneLine(open.join('; ')).slice(0, workedChars)}.`;
+      : ` ${open.length} not settled: ${shortened(oneLine(open.join('; ')), workedChars)}.`;
   const done = (worked === '' ? '' : ` What it had done: ${worked}.`) + notSettled;
   const room = failureMessageChars - done.length;
-  const said = `The subagent gave no answer (${why}): ${end.message}`.slice(0, room);
+  const said = shortened(`The subagent gave no answer (${why}): ${end.message}`, room);
   const usual =
     hints[why] ?? 'The same task may fail again. Find another way, or do the work yourself.';
   const hint = open.length === 0 ? usual : unsettledHint;

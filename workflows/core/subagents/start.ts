@@ -18,6 +18,7 @@ import { callersBelow } from '../tools/lineage';
 import type { ProposedToolCall, SubagentPolicy } from '../tools/ports';
 import type { PhaseSlice } from '../run/phases';
 import { activityIdAt, callsOf, readyCalls, replaceCall, settleWithError } from '../tools/state';
+import { shortened } from '../shortened';
 
 type StartingState = BudgetSlice &
   CountersSlice &
@@ -167,7 +168,7 @@ function startSubagent<State extends StartingState>(
       toolCallId,
       runId,
       agent: policy.agent,
-      task: request.goal.slice(0, 200),
+      task: shortened(request.goal, 200),
     }),
     { type: 'run-subagent', toolCallId, callId, runId, request },
   );

@@ -35,7 +35,7 @@ function prematureEnd({ inbox, escalation }: PeopleSlice): AgentError {
 /** Without a question that fits into the run's state, nobody could answer. */
 const unreadableQuestion = agentError(
   'invalid_params',
-  'Nobody was asked, because the question is empty or longer than 4 KB.',
+  'Nobody was asked, because the question is empty or has more than 64 KB of JSON.',
   { hint: `Call ${askUserTool} with one short question.`, toolName: askUserTool },
 );
 

@@ -8,6 +8,7 @@ import { toolPolicy } from '../run/ports';
 import type { ProposedToolCall, RunToolResult } from './ports';
 import type { PhaseSlice } from '../run/phases';
 import { callSummary, endsSoon } from './state';
+import { shortened } from '../shortened';
 
 /**
  * The question to a person about a call's unknown outcome; undefined if the model reads of it instead: the tool does not
@@ -51,7 +52,7 @@ export function unsettledError(
     return error('tool_execution_failed', why, 'Call it again if you still need it.');
   return error(
     'outcome_unknown',
-    `${why.slice(0, failureMessageChars - unknownEffect.length)}${unknownEffect}`,
+    `${shortened(why, failureMessageChars - unknownEffect.length)}${unknownEffect}`,
     'Find out whether it took effect before you call it again.',
   );
 }

@@ -7,6 +7,7 @@ import type { RecoverySlice } from '../recovery/state';
 import type { RequestSlice } from '../run/ports';
 import type { PendingState } from './pending';
 import { pendingItems } from './pending';
+import { shortened } from '../shortened';
 
 /** Characters of the goal that every summary repeats (ADR 0024); the whole stays readable in the store. */
 const goalHeadChars = 4_000;
@@ -34,7 +35,7 @@ export function openMatters(
   );
   return {
     goal: state.request.goal.slice(0, goalHeadChars),
-    approvals: approvals.slice(0, mostErrors).map((text) => text.slice(0, matterChars)),
-    errors: errors.map((text) => text.slice(0, matterChars)),
+    approvals: approvals.slice(0, mostErrors).map((text) => shortened(text, matterChars)),
+    errors: errors.map((text) => shortened(text, matterChars)),
   };
 }

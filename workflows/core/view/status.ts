@@ -15,6 +15,7 @@ import { callSummary } from '../tools/state';
 import { pendingItems } from './pending';
 import type { RecoveryView } from './recovery-view';
 import { recoveryFields, recoveryReason, recoveryWork } from './recovery-view';
+import { shortened } from '../shortened';
 
 /** The status in one word, as search attribute `HoldfastStatus`. */
 export type RunStatusWord =
@@ -184,8 +185,8 @@ const endingChars = 500;
 function endingFields({ phase }: RunState): { readonly ending?: string } {
   if (phase.type !== 'ended') return {};
   const { outcome } = phase;
-  if (outcome.status === 'completed') return { ending: outcome.answer.slice(0, endingChars) };
-  return outcome.status === 'failed' ? { ending: outcome.message.slice(0, endingChars) } : {};
+  if (outcome.status === 'completed') return { ending: shortened(outcome.answer, endingChars) };
+  return outcome.status === 'failed' ? { ending: shortened(outcome.message, endingChars) } : {};
 }
 
 /** Builds the answer of the query `status`. */

@@ -1,4 +1,6 @@
 /** Keeps a program's output: its beginning up to a limit, and always the end of it. */
+import { decodeLike, decodeOutput } from '../../../untrusted/decode-text';
+import { foldRedraws, withoutRedraws } from '../../../untrusted/redraws';
 import { sanitizeText, withoutFirstLine, withoutLastLine } from '../../../untrusted/sanitizer';
 
 /** Bytes of the end that are kept if the output is longer than the limit. */
@@ -25,21 +27,29 @@ export class OutputSpool {
     this.#tail = Buffer.concat([this.#tail, bytes.subarray(-tailBytes)]).subarray(-tailBytes);
   }
 
-  /** The kept output, with a note of what was dropped. */
-  text(): string {
+  /** The kept output as a terminal shows it, with a note of what was dropped. */
+  text(): Promise<string> {
+    return foldRedraws(this.#text());
+  }
+
+  #text(): string {
     const kept = this.#kept.subarray(0, this.#keptBytes);
     const beyond = this.#totalBytes - this.#keptBytes;
     const end = this.#tail.subarray(this.#tail.length - Math.min(beyond, tailBytes));
     const lost = beyond - end.length;
-    if (lost === 0) return Buffer.concat([kept, end]).toString('utf8');
+    if (lost === 0) return decodeOutput(Buffer.concat([kept, end]));
     const note = `[… ${lost} bytes left out: more than ${this.limitBytes} bytes …]`;
+    const last = decodeLike(kept, end, this.#totalBytes - end.length);
     // The halves of a line that is cut in two could be those of a secret.
-    return `${withoutLastLine(kept.toString('utf8'))}\n${note}\n${withoutFirstLine(end.toString('utf8'))}`;
+    return `${withoutLastLine(decodeOutput(kept))}\n${note}\n${withoutFirstLine(last)}`;
   }
 
   /** The end, for people and for errors: sanitized, then cut. */
   tail(chars: number): string {
-    const end = this.#tail.subarray(-(chars + marginBytes)).toString('utf8');
-    return sanitizeText(end, { maxChars: end.length }).slice(-chars);
+    const bytes = this.#tail.subarray(-(chars + marginBytes));
+    const first = this.#kept.subarray(0, this.#keptBytes);
+    const end = withoutRedraws(decodeLike(first, bytes, this.#totalBytes - bytes.length));
+    const clean = sanitizeText(end, { maxChars: end.length });
+    return clean.length <= chars ? clean : `…${clean.slice(-chars)}`;
   }
 }

@@ -137,13 +137,13 @@ function notStarted(program: string, thrown: unknown, { sandbox }: Setup): unkno
     : thrown;
 }
 
-function report(
+async function report(
   end: ProgramEnd,
   seconds: string,
   spool: OutputSpool,
   context: ToolContext,
-): string {
-  const output = spool.text();
+): Promise<string> {
+  const output = await spool.text();
   switch (end.type) {
     case 'exited':
       return `Exit code ${end.exitCode} after ${seconds} s.\n${output === '' ? '(no output)' : output}`;
