@@ -160,7 +160,7 @@ function resolveRoute(
     toolProtocol: route.toolProtocol ?? 'native',
     maxOutputTokens: route.maxOutputTokens ?? defaultMaxOutputTokens,
     windowTokens,
-    ...defined({ temperature: route.temperature, price }),
+    ...defined({ temperature: route.temperature, thinkingMs: route.thinkingMs, price }),
   };
 }
 

@@ -20,6 +20,11 @@ export interface RouteDefinition {
   /** Context window in tokens; needed for models that the window table does not know. */
   readonly windowTokens?: number;
   readonly temperature?: number;
+  /**
+   * Milliseconds that the model may go without a piece of content while its server shows that it is alive, or that it thinks.
+   * Default `limits.thinkingMs` (300,000). Without a single byte Node ends an answer after 300,000 in any case.
+   */
+  readonly thinkingMs?: number;
   /** What the model costs; needed under a budget in money for models that the price table does not know. */
   readonly prices?: PriceDefinition;
 }

@@ -39,6 +39,7 @@ const routeSchema = z.object({
   maxOutputTokens: z.number(),
   windowTokens: z.number(),
   temperature: z.number().exactOptional(),
+  thinkingMs: z.number().exactOptional(),
   price: priceSchema.exactOptional(),
 });
 

@@ -27,6 +27,31 @@ export function measureCall(call: MeasuredCall): RequestMeasure {
   });
 }
 
+/** Whether a vendor's count of a request can be one (ADR 0047). */
+export type CountVerdict =
+  | 'believed'
+  /** The vendor counts nothing. */
+  | 'missing'
+  /** More than there can be. */
+  | 'too-large'
+  /** Less than any tokenizer makes of the request. */
+  | 'too-small'
+  /** Hardly more, or even less, than the vendor counted before so much was added. */
+  | 'not-grown';
+
+/** Judges a vendor's count of a request. Contract: pure. */
+export function judgeCount(
+  tokens: number,
+  { plausible }: Partial<Pick<RequestMeasure, 'plausible'>>,
+): CountVerdict {
+  if (tokens <= 0) return 'missing';
+  if (plausible === undefined) return 'believed';
+  const { least, leastGrown, most } = plausible;
+  if (tokens > most) return 'too-large';
+  if (tokens < least) return 'too-small';
+  return tokens < leastGrown ? 'not-grown' : 'believed';
+}
+
 /** What a whole reply says about the count. */
 type CountedReply = Pick<CallModelResult, 'head' | 'headBefore' | 'usage' | 'contextTokens'>;
 
@@ -35,12 +60,14 @@ export interface CallCount {
   readonly estimatedTokens: number;
   readonly counted?: CountedContext;
   readonly tokenFactors?: TokenFactors;
+  /** The vendor's count, if it shows that the vendor cuts the request. */
+  readonly cutToTokens?: number;
 }
 
 /**
  * Sets the vendor's count against the measure.
  *
- * Contract: pure; a vendor that counts nothing teaches nothing.
+ * Contract: pure; a count that is missing or cannot be true teaches nothing, and the one before stays.
  */
 export function countOfCall(
   call: MeasuredCall,
@@ -48,21 +75,48 @@ export function countOfCall(
   reply: CountedReply,
 ): CallCount {
   const { contextTokens } = reply;
-  if (contextTokens <= 0) return { estimatedTokens: measure.tokens };
+  const verdict = judgeCount(contextTokens, measure);
+  if (verdict !== 'believed') return doubtedCount(call, measure, contextTokens, verdict);
   const isKept = reply.head !== reply.headBefore;
+  const requestTokens = Math.max(0, contextTokens - measure.noteTokens);
   const counted: CountedContext = {
     route: call.route,
     messages: call.request.messages.length + (isKept ? 1 : 0),
-    tokens: Math.max(
-      0,
-      contextTokens - measure.noteTokens + (isKept ? reply.usage.outputTokens : 0),
-    ),
+    tokens: requestTokens + (isKept ? reply.usage.outputTokens : 0),
+    requestTokens,
   };
   const tokenFactors = learned(call, measure, contextTokens);
   return {
     estimatedTokens: measure.tokens,
     counted,
     ...defined({ tokenFactors }),
+  };
+}
+
+/** Tokens of a request below which a low count shows nothing: a server's smallest window has more (ADR 0047). */
+const leastCutTokens = 1_000;
+
+/** Counts in a row without growth that show a cut; a single one may come from another tokenizer (ADR 0047). */
+const cutDoubts = 2;
+
+function doubtedCount(
+  { input, route, request }: MeasuredCall,
+  measure: RequestMeasure,
+  contextTokens: number,
+  verdict: Exclude<CountVerdict, 'believed'>,
+): CallCount {
+  const { counted: before, tokenFactors } = input;
+  const isUsable = before?.route === route && before.messages <= request.messages.length;
+  const doubts = (before?.doubts ?? 0) + (verdict === 'not-grown' ? 1 : 0);
+  const isCut =
+    measure.tokens >= leastCutTokens && (verdict === 'too-small' || doubts >= cutDoubts);
+  return {
+    estimatedTokens: measure.tokens,
+    ...defined({
+      tokenFactors,
+      counted: isUsable ? ({ ...before, isEarlier: true, doubts } as const) : undefined,
+      cutToTokens: isCut && verdict !== 'missing' ? contextTokens : undefined,
+    }),
   };
 }
 

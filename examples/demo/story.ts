@@ -99,6 +99,7 @@ function labeledText(entry: TimelineEntry): LabeledText | undefined {
     case 'RunStartedEvent':
     case 'IterationStartedEvent':
     case 'ContextWarningEvent':
+    case 'PromptCutEvent':
     case 'WaitEndedEvent':
     case 'RecoveryOutcomeEvent':
     case 'MessageAddedEvent':

@@ -13,7 +13,7 @@ import {
   type SaidBlock,
   type StreamAssembly,
 } from '../stream/stream-assembly';
-import { asNumber, asText, isRecord, property } from '../untrusted-json';
+import { asCount, asNumber, asText, isRecord, property } from '../untrusted-json';
 
 interface OpenBlock {
   /** As it began. */
@@ -189,14 +189,23 @@ function argumentsOf({ begun, text }: OpenBlock): string {
   return text === '' && isGiven ? JSON.stringify(input) : text;
 }
 
-/** Later events repeat the counts or add to them; what they leave out stays. */
+/**
+ * Later events repeat the counts or add to them, so they are cumulative; what they leave out stays, and so does the input where a
+ * compatible server's last event gives it as zero.
+ */
 function mergedUsage(before: Usage, usage: unknown): Usage {
   if (!isRecord(usage)) return before;
+  const [input, read, write] = [
+    asCount(usage['input_tokens']),
+    asCount(usage['cache_read_input_tokens']),
+    asCount(usage['cache_creation_input_tokens']),
+  ];
+  const outputTokens = Math.max(asCount(usage['output_tokens']) ?? 0, before.outputTokens);
+  if ((input ?? 0) + (read ?? 0) + (write ?? 0) === 0) return { ...before, outputTokens };
   return {
-    inputTokens: asNumber(property(usage, 'input_tokens')) ?? before.inputTokens,
-    outputTokens: asNumber(property(usage, 'output_tokens')) ?? before.outputTokens,
-    cacheReadTokens: asNumber(property(usage, 'cache_read_input_tokens')) ?? before.cacheReadTokens,
-    cacheWriteTokens:
-      asNumber(property(usage, 'cache_creation_input_tokens')) ?? before.cacheWriteTokens,
+    inputTokens: input ?? before.inputTokens,
+    outputTokens,
+    cacheReadTokens: read ?? before.cacheReadTokens,
+    cacheWriteTokens: write ?? before.cacheWriteTokens,
   };
 }

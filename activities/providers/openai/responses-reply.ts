@@ -202,5 +202,6 @@ function otherEvent(event: unknown): EventMeaning {
 
 function neutralUsage(usage: unknown): Usage {
   const details = property(usage, 'input_tokens_details');
-  return usageOf(property(usage, 'input_tokens'), property(usage, 'output_tokens'), details);
+  const [input, output] = [property(usage, 'input_tokens'), property(usage, 'output_tokens')];
+  return usageOf({ input, output, total: property(usage, 'total_tokens'), details });
 }

@@ -194,7 +194,7 @@ export class ContentAddressedStore implements Store {
         const record = this.#toolRecord(key, row);
         return record.type === 'none' ? [] : [record];
       })
-      .sort((left, right) => left.intent.startedAtMs - right.intent.startedAtMs);
+      .sort((left, right) => byStart(left.intent, right.intent));
   }
 
   async readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]> {
@@ -240,6 +240,10 @@ export class ContentAddressedStore implements Store {
       }
     };
     return sweep(new GarbageRows(this.#database), read, options);
+  }
+
+  now(): Promise<number> {
+    return this.#rows.now();
   }
 
   async check(): Promise<void> {
@@ -355,6 +359,12 @@ function clamp(offset: number, totalBytes: number): number {
 /** The run key of the run that people started, to which an execution belongs. */
 function treeOf({ key, callers = [] }: ToolIntent): string {
   return runKeyOf(callers[0]?.key ?? key);
+}
+
+/** Calls of one reply are scheduled at the same time; their keys end with their numbers. */
+function byStart(left: ToolIntent, right: ToolIntent): number {
+  const later = left.startedAtMs - right.startedAtMs;
+  return later === 0 ? left.key.localeCompare(right.key, 'en', { numeric: true }) : later;
 }
 
 function actionHash({ runKey, tool, inputDigest }: ToolAction): ContentHash {

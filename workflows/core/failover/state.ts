@@ -12,6 +12,8 @@ export interface RouteConfig {
   readonly maxOutputTokens: number;
   readonly windowTokens: number;
   readonly temperature?: number;
+  /** Replaces the limit of the same name. */
+  readonly thinkingMs?: number;
   /** Absent if nobody knows what the model costs. */
   readonly price?: ModelPrice;
 }
