@@ -2,6 +2,7 @@
 import type { Usage } from '../../../workflows/core/budget/spend';
 import { noUsage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
+import { requireRoom } from '../stream/answer-bounds';
 import {
   BrokenStream,
   noContent,
@@ -118,6 +119,7 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     const index = asNumber(property(event, 'index')) ?? this.blocks.size;
     const begun = property(event, 'content_block');
     if (this.blocks.has(index)) throw new BrokenStream(`block ${index} of the stream began twice`);
+    requireRoom(this.blocks.size);
     const type = asText(property(begun, 'type'));
     const text = asText(property(begun, 'text')) || asText(property(begun, 'thinking'));
     this.blocks.set(index, { begun, type, text, signature: asText(property(begun, 'signature')) });

@@ -1,4 +1,5 @@
 /** Sends one request: deadlines, the loop over events, and the classification of failures. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noUsage } from '../../../workflows/core/budget/spend';
 import { defined } from '../../../workflows/core/json';
 import { InfraException } from '../../lifecycle/infra-exception';
@@ -11,7 +12,7 @@ import {
   providerException,
   type FailureContext,
 } from '../failure/provider-failure';
-import { maxEvents, maxSaidCharacters, OversizeAnswer } from './answer-bounds';
+import { maxSaidCharacters, OversizeAnswer } from './answer-bounds';
 import { StallError, withDeadlines, type StallWatch } from './stall-deadline';
 import { BrokenStream, type StreamAssembly } from './stream-assembly';
 import { asText, property } from '../untrusted-json';
@@ -35,6 +36,9 @@ interface Answer {
   hasEvents: boolean;
   isUnsent?: boolean;
 }
+
+/** Events after which the event loop turns: what has arrived at once would else be read without a pause. */
+const eventsPerTurn = 500;
 
 /** Characters of an unreadable call that are shown to the model. */
 const shownCallChars = 200;
@@ -110,9 +114,9 @@ async function readStream(
   let events = 0;
   for await (const event of await open(seen.fetch, watch.signal)) {
     answer.hasEvents = true;
-    events += 1;
-    if (events > maxEvents) throw new OversizeAnswer(`more than ${maxEvents} events`);
     boundSaid();
+    events += 1;
+    if (events % eventsPerTurn === 0) await nextTurn();
     const { text = '', isContent, isThinking } = assembly.accept(event);
     if (text !== '') options.onText(text);
     if (assembly.isComplete) watch.closing();
