@@ -2,7 +2,7 @@
 import type { AssistantMessage } from '../../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
 import type { CountedContext, TokenFactors } from '../../workflows/core/context/token-factors';
-import { learnFactors, totalTextTokens } from '../../workflows/core/context/token-factors';
+import { learnFactors, totalTextTokens, weighTextTokens } from '../../workflows/core/context/token-factors';
 import { defined } from '../../workflows/core/json';
 import type { ModelRequest, Provider } from '../providers/provider';
 import type { RequestMeasure } from './measure-request';
@@ -123,6 +123,9 @@ function doubtedCount(
 /** Below this many tokens the vendor's fixed additions outweigh the text. */
 const leastSampleTokens = 64;
 
+/** Share of what was expected below which a sample is rather a request that was cut in part than another tokenizer (ADR 0047). */
+const leastLearnedShare = 0.65;
+
 function learned(
   call: MeasuredCall,
   measure: RequestMeasure,
@@ -132,7 +135,10 @@ function learned(
     call.input.tokenFactors ?? initialTokenFactors(call.provider.wire, call.request.model);
   const billed = contextTokens - measure.countedTokens - measure.newImageTokens;
   const says = totalTextTokens(measure.newText) >= leastSampleTokens && billed > 0;
-  if (!says || !isTrustworthy(call, measure)) return call.input.tokenFactors;
+  // A server of an unknown API is measured as the most expensive one, until its first sample.
+  const isGuess = call.provider.wire === undefined && call.input.tokenFactors === undefined;
+  const isDrop = !isGuess && billed < leastLearnedShare * weighTextTokens(measure.newText, before);
+  if (!says || isDrop || !isTrustworthy(call, measure)) return call.input.tokenFactors;
   return learnFactors(before, measure.newText, billed);
 }
 

@@ -156,7 +156,7 @@ export function measureText(
 const leastShare = { messages: 0.35, fixed: 0.2 } as const;
 
 /** The same of what is new since the vendor's last count; less new text than this says nothing (ADR 0047). */
-const leastGrowth = { share: 0.25, tokens: 256 } as const;
+const leastGrowth = { share: 0.5, tokens: 256 } as const;
 
 /** Tokens that a vendor may add of its own: instructions on tools, a gateway's prompt (ADR 0047). */
 const mostAddedTokens = 20_000;
