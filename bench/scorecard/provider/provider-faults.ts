@@ -4,6 +4,7 @@ import { loadFaults } from './load-faults';
 import type { ProviderFault } from './provider-fault';
 import { mixedFaults } from './mixed-faults';
 import { publicCases } from './public-cases';
+import { quietFaults } from './quiet-faults';
 import { replyFaults } from './reply-faults';
 import { requestFaults } from './request-faults';
 import { silenceFaults } from './silence-faults';
@@ -17,6 +18,7 @@ export function providerFaults(): readonly ProviderFault[] {
     ...loadFaults(),
     ...streamFaults(),
     ...silenceFaults(),
+    ...quietFaults(),
     ...replyFaults(),
     ...mixedFaults(),
     ...publicCases(),
