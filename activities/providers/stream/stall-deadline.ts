@@ -4,7 +4,7 @@ import { once } from 'node:events';
 /** Milliseconds that a connection may stay open after the vendor's closing event before the reply is used anyway. */
 const lingerMs = 1_000;
 
-/** What this side waited for in vain. */
+/** What did not come in time. */
 export type StallPhase = 'first-byte' | 'any-byte' | 'content';
 
 const waitedFor: Readonly<Record<StallPhase, (limitMs: number) => string>> = {

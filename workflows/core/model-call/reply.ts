@@ -62,11 +62,11 @@ export function takeReply<State extends ReplyState>(
     lastText: result.textPreview === '' ? state.lastText : result.textPreview,
   };
   const warned = warnOfContext(taken, route);
-  const told = tellOfCut(warned.state, answered, result);
+  const reported = reportCut(warned.state, answered, result);
   return stay(
-    told.state,
+    reported.state,
     ...warned.commands,
-    ...told.commands,
+    ...reported.commands,
     ...healed.map((each) => publish({ type: 'HealedEvent', ...each })),
     publish({
       type: 'ModelRepliedEvent',
@@ -129,7 +129,7 @@ function warnOfContext<State extends ReplyState>(
 }
 
 /** Tells once per route that its server cuts prompts; the run goes on by its own measure (R-CTX-11). */
-function tellOfCut<State extends ReplyState>(
+function reportCut<State extends ReplyState>(
   state: State,
   route: string,
   { cutToTokens: countedTokens, contextTokens: measuredTokens }: CallModelResult,
