@@ -16,7 +16,7 @@ import { objectsInText } from '../untrusted/json-in-text';
 import type { PaidRequest } from './allowance';
 import { replyText } from './reply-text';
 import type { Attempting } from './route-attempt';
-import { beat, tooManyLost } from './route-attempt';
+import { beat, thinkingMsOn, tooManyLost } from './route-attempt';
 import type { RouteCall } from './shared-health';
 import { admitted, reportAnsweredCall, reportFailedCall, sharedClock } from './shared-health';
 
@@ -88,7 +88,7 @@ async function sendWithRetries(
         signal,
         firstByteMs: limits.firstByteMs,
         betweenBytesMs: limits.betweenBytesMs,
-        thinkingMs: route.thinkingMs ?? limits.thinkingMs,
+        thinkingMs: thinkingMsOn(route, limits),
         onText: () => undefined,
         onSending: (progress) => {
           meter.sending(progress);

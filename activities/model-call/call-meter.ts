@@ -122,9 +122,7 @@ export class CallMeter {
   chargeReply(reply: ModelReply): void {
     const request = this.landed()?.request;
     this.add(
-      request === undefined
-        ? spendOf(reply.usage, undefined)
-        : judgeUsage(reply, request).spend,
+      request === undefined ? spendOf(reply.usage, undefined) : judgeUsage(reply, request).spend,
     );
   }
 

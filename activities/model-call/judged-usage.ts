@@ -1,5 +1,5 @@
 /** What a whole reply consumed: the vendor's counts as far as they can be true, and our own where they cannot. */
-import type { CallSpend, Usage } from '../../workflows/core/budget/spend';
+import type { CallSpend, ModelPrice, Usage } from '../../workflows/core/budget/spend';
 import {
   costNanoUsd,
   estimatedSpend,
@@ -73,14 +73,22 @@ export function judgeUsage(reply: ModelReply, request: PaidRequest): JudgedUsage
     verdict === 'believed' ? 0 : mostInputTokens(measure),
   );
   const mostOutput = knownOutput ?? Math.max(maxOutputTokens, outputTokens);
-  const most = {
-    nanoUsd: price === undefined ? 0 : worstRequestNanoUsd(price, mostInput, mostOutput),
-    tokens: mostInput + mostOutput,
-  };
+  return { usage, spend: spendWithin(price, { known, expected: usage }, [mostInput, mostOutput]) };
+}
+
+/** What was consumed: of what is known and what is expected, the dearer one, and at most so many tokens of input and output. */
+function spendWithin(
+  price: ModelPrice | undefined,
+  { known, expected }: { readonly known: Usage; readonly expected: Usage },
+  [input, output]: readonly [number, number],
+): CallSpend {
+  const tokens = input + output;
+  if (price === undefined)
+    return estimatedSpend(price, { expected, known, most: { nanoUsd: 0, tokens } });
   // Classes have prices of their own: fewer tokens may cost more.
-  const isDearer = price !== undefined && costNanoUsd(price, known) > costNanoUsd(price, usage);
-  const expected = isDearer ? known : usage;
-  return { usage, spend: estimatedSpend(price, { expected, known, most }) };
+  const isDearer = costNanoUsd(price, known) > costNanoUsd(price, expected);
+  const most = { nanoUsd: worstRequestNanoUsd(price, input, output), tokens };
+  return estimatedSpend(price, { expected: isDearer ? known : expected, known, most });
 }
 
 function largerInput(left: Usage, right: Usage): Usage {

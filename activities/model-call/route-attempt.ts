@@ -58,6 +58,11 @@ export function routeOf(
   });
 }
 
+/** Milliseconds that a call on a route may go without content while its server is alive: its own, else the run's. */
+export function thinkingMsOn(route: RouteConfig, limits: Limits): number {
+  return route.thinkingMs ?? limits.thinkingMs;
+}
+
 /** Characters kept of the text: with what a secret at the beginning of its end needs to be recognized. */
 const keptTextChars = memoryTextChars + 4_096;
 
@@ -151,7 +156,7 @@ export async function sendAttempt(
   { request, measure, parts }: MeasuredRequest,
 ): Promise<ModelReply> {
   const { firstByteMs, betweenBytesMs, modelCallTimeoutMs } = open.call.limits;
-  const { price, thinkingMs = open.call.limits.thinkingMs } = open.route;
+  const { price } = open.route;
   const { meter } = attempting;
   const paid = { measure, price, maxOutputTokens: request.maxOutputTokens };
   const admittedRequest = { ...request, maxOutputTokens: meter.admit(paid) };
@@ -162,7 +167,7 @@ export async function sendAttempt(
       signal: AbortSignal.any([Context.current().cancellationSignal, deadline]),
       firstByteMs,
       betweenBytesMs,
-      thinkingMs,
+      thinkingMs: thinkingMsOn(open.route, open.call.limits),
       onText: (text) => {
         attempting.partialText = (attempting.partialText + text).slice(-keptTextChars);
       },

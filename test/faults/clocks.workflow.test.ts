@@ -62,6 +62,11 @@ const pairs: readonly (readonly [first: Clock, then: Clock])[] = [
 const restMs = 6_000;
 const modelOf = (pair: readonly string[]): string => `claude-sonnet-5-${pair.join('-')}`;
 
+function modelIn({ body }: RecordedRequest): string {
+  const { model } = body;
+  return typeof model === 'string' ? model : '';
+}
+
 let server: DevServer;
 let emulator: VendorEmulator;
 let stored: TemporaryStore;
@@ -108,7 +113,7 @@ beforeAll(async () => {
     );
   }
   emulator.script((request: RecordedRequest) =>
-    sick.has(String(request.body['model']))
+    sick.has(modelIn(request))
       ? fault.http(429, { headers: { 'retry-after': '5' } })
       : reply.text('done'),
   );
@@ -134,7 +139,7 @@ test.concurrent.each(pairs)(
     const agent = pair.join('-');
     const model = modelOf(pair);
     const requests = (): readonly RecordedRequest[] =>
-      emulator.requests.filter(({ body }) => body['model'] === model);
+      emulator.requests.filter((request) => modelIn(request) === model);
     sick.add(model);
     const failing = await clientOf(first).start({ agent, goal: 'Answer.' });
     await eventually(

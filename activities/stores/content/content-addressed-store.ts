@@ -18,7 +18,6 @@ import type {
   ToolPhase,
   ToolRecord,
 } from '../store';
-import { toolIntentShape } from '../store';
 import {
   chunkBytes,
   chunksPerBatch,
@@ -45,6 +44,7 @@ import {
 } from './health-record';
 import { parseMessages } from './message-shape';
 import type { SweepOptions, SweepResult } from './sweep';
+import { byStart, outcomeSum, parseIntent, toolRecord } from './tool-records';
 import { sweep } from './sweep';
 import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
 import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
@@ -361,19 +361,8 @@ function treeOf({ key, callers = [] }: ToolIntent): string {
   return runKeyOf(callers[0]?.key ?? key);
 }
 
-/** Calls of one reply are scheduled at the same time; their keys end with their numbers. */
-function byStart(left: ToolIntent, right: ToolIntent): number {
-  const later = left.startedAtMs - right.startedAtMs;
-  return later === 0 ? left.key.localeCompare(right.key, 'en', { numeric: true }) : later;
-}
-
 function actionHash({ runKey, tool, inputDigest }: ToolAction): ContentHash {
   return contentHash(canonicalJson([runKey, tool, inputDigest]));
-}
-
-/** Binds an outcome to its execution, so that neither can be swapped. */
-function outcomeSum(key: string, outcome: string): string {
-  return contentHash(canonicalJson(key), outcome);
 }
 
 /** Equal JSON, in which characters that a database's text column cannot store are escaped. */
@@ -381,24 +370,4 @@ function storableJson(json: string): string {
   return json
     .replaceAll('\0', '\\u0000')
     .replace(/[\uD800-\uDFFF]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
-}
-
-/** The record in a row; undefined if the row is not what was written for `key`. */
-function toolRecord(key: string, row: ToolRow | undefined): ToolRecord | undefined {
-  if (row === undefined) return { type: 'none' };
-  const intent = parseIntent(row);
-  if (intent?.key !== key) return undefined;
-  if (row.outcome === undefined) {
-    const { phase } = row;
-    const isPhase = phase === 'begun' || phase === 'executing';
-    return row.outcomeSum === undefined && isPhase ? { type: phase, intent } : undefined;
-  }
-  if (row.outcomeSum !== outcomeSum(key, row.outcome)) return undefined;
-  return { type: 'finished', intent, outcome: row.outcome };
-}
-
-function parseIntent({ intent, intentSum }: ToolRow): ToolIntent | undefined {
-  return contentHash(intent) === intentSum
-    ? toolIntentShape.safeParse(JSON.parse(intent)).data
-    : undefined;
 }
