@@ -57,7 +57,7 @@ export interface RequestMeasure {
 }
 
 /** Input tokens that a vendor's count of a request may give; beyond them it is no measurement (ADR 0047). */
-export interface PlausibleCount {
+interface PlausibleCount {
   /** Whatever the tokenizer. */
   readonly least: number;
   /** After the vendor's last count of the request that this one continues; 0 where that says nothing. */

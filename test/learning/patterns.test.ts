@@ -342,7 +342,9 @@ describe('patterns in a store', () => {
       status: 'candidate',
       observed: { failures: expect.closeTo(3, 3) as number },
     });
-    expect((await lookupPattern(stored.store, context, nowMs))?.strategy).toBe('parameter-adjustment');
+    expect((await lookupPattern(stored.store, context, nowMs))?.strategy).toBe(
+      'parameter-adjustment',
+    );
   });
 
   it("turn a person's answers into the advice to ask", async () => {
