@@ -62,7 +62,8 @@ function model(kind: string): (request: RecordedRequest) => ReplyStep {
   let [asked, before] = [0, 0];
   return (request) => {
     const honest = Math.round(JSON.stringify(request.body['messages']).length / 3.5);
-    const usage = { inputTokens: counts[kind]?.(honest, before) ?? 0, outputTokens: 20 };
+    const inputTokens = counts[kind]?.(honest, before) ?? 0;
+    const usage = { inputTokens, outputTokens: 20, cacheReadTokens: 0, cacheWriteTokens: 0 };
     before = honest;
     if (request.systemText.includes('You summarize the record'))
       return reply.text('{"progress":"Parts were read.","facts":[],"decisions":[]}', { usage });

@@ -112,7 +112,9 @@ function clocks(): readonly ProviderFault[] {
 
 function impossibleCounts(): readonly ProviderFault[] {
   const counting = (inputTokens: number): Step =>
-    reply.text(goodAnswer, { usage: { inputTokens, outputTokens: 2 } });
+    reply.text(goodAnswer, {
+      usage: { inputTokens, outputTokens: 2, cacheReadTokens: 0, cacheWriteTokens: 0 },
+    });
   return wires.flatMap((wire) => [
     unhurt('counts a billion', wire, counting(1_000_000_000)),
     unhurt('counts nothing', wire, counting(0)),
