@@ -4,6 +4,7 @@ import { defineTool } from '../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
+import type { Limits } from '../../workflows/core/limits';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { AgentWorld } from '../support/agent-world';
 import { startAgentWorld } from '../support/agent-world';
@@ -48,7 +49,7 @@ interface WireRun {
 /** Runs the same script on every wire at once. */
 function onEveryWire(
   steps: readonly Step[],
-  overrides: Partial<Record<keyof typeof limits, number>> = {},
+  overrides: Partial<Limits> = {},
 ): Promise<readonly WireRun[]> {
   const before = world.emulator.requests.length;
   const set = usedSets;
@@ -81,7 +82,7 @@ const transient: readonly (readonly [name: string, step: Step, code: string])[] 
   ['silence within the stream', fault.stall(partial), 'timeout'],
 ];
 /** The one deadline that each silent answer runs into. */
-const deadlines: Readonly<Record<string, Partial<Record<keyof typeof limits, number>>>> = {
+const deadlines: Readonly<Record<string, Partial<Limits>>> = {
   'silence before the answer': { firstByteMs: 1_500 },
   'silence within the stream': { betweenBytesMs: 1_500 },
 };
@@ -131,6 +132,20 @@ test('never repeats a call that got nothing but pings for as long as a thought m
     expect(outcome.status === 'failed' && outcome.message).toContain('no piece of content');
     expect(outcome.report.usage.outputTokens).toBeGreaterThan(0);
     expectAllLanded(requests);
+    expect(requests).toHaveLength(1);
+  }
+  world.emulator.assertDrained();
+});
+
+test('a server that only pings for longer than a heartbeat may be late loses no attempt', async () => {
+  const step = fault.pause(5_000, { pingEveryMs: 100, during: reply.text('done') });
+  const deadlines = { betweenBytesMs: 1_500, heartbeatTimeoutMs: 2_500 };
+  for (const { outcome, requests } of await onEveryWire([step], deadlines)) {
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      answer: 'done',
+      report: { healed: {}, modelCalls: 1, didNotWork: [] },
+    });
     expect(requests).toHaveLength(1);
   }
   world.emulator.assertDrained();
