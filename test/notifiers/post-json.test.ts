@@ -66,7 +66,7 @@ test('headers of 1 MB are a failure that does not name the path', async () => {
   const error = await posted((answer) => {
     answer.socket?.end(`HTTP/1.1 200 OK\r\nx-long: ${'a'.repeat(mebibyte)}\r\n\r\n`);
   });
-  expect(error?.message).toContain('UND_ERR_HEADERS_OVERFLOW');
+  expect(error?.message).toContain('cannot be reached');
   expect(error?.message).not.toContain('secret');
 });
 
@@ -78,5 +78,5 @@ test('headers that never end are cut by the deadline', async () => {
       clearInterval(timer);
     });
   }, 300);
-  expect(error?.message).toContain('no answer in time');
+  expect(error?.message).toMatch(/cannot be reached: (?:no answer in time|TimeoutError)/);
 });
