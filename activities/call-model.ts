@@ -12,6 +12,7 @@ import { loadDefinition, storeOf } from './definitions/activity-deps';
 import type { MeasuredCall } from './measure/call-measure';
 import { countOfCall, measureCall } from './measure/call-measure';
 import { checkRequest, outputRoom, measureParts } from './context/request-check';
+import { judgeUsage, promptTokensOf } from './model-call/judged-usage';
 import { appendPending } from './model-call/pending-results';
 import type { ModelReply, ModelRequest } from './providers/provider';
 import { renderTextProtocolRequest } from './providers/request/text-tool-protocol';
@@ -22,6 +23,7 @@ import {
   providerOf,
   routeOf,
   sendAttempt,
+  tooManyLost,
   withAttempts,
 } from './model-call/route-attempt';
 import type { Store } from './stores/store';
@@ -96,6 +98,8 @@ async function callRoute(
   const store = storeOf(deps, input.storeId);
   const loaded = await loadDefinition(deps, input.definition);
   const route = routeOf(loaded, input);
+  const givenUp = tooManyLost(attempting, routeName(route), loaded.config.limits);
+  if (givenUp !== undefined) throw givenUp;
   const isTextProtocol = route.toolProtocol === 'text';
   const provider = providerOf(deps, route.provider);
   const headBefore = await appendPending(store, input);
@@ -118,9 +122,12 @@ async function callRoute(
     const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall };
     const taken = await takeReply(store, definition, input, arrival);
     const { failures } = attempting.memory;
+    const { usage } = judgeUsage(reply, { measure, price: route.price, maxOutputTokens });
     return {
       ...taken,
-      ...countOfCall(call, measure, taken),
+      usage,
+      contextTokens: promptTokensOf(usage),
+      ...countOfCall(call, measure, { ...taken, usage }),
       ...attempting.meter.beyondReply(),
       ...defined({ measure: parts }),
       ...(definition.outputs.size > 0 ? { offersReadOutput: true } : {}),

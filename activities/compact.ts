@@ -15,7 +15,7 @@ import type { ActivityDeps } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { appendPending } from './model-call/pending-results';
 import type { Attempting } from './model-call/route-attempt';
-import { providerOf, routeOf, withAttempts } from './model-call/route-attempt';
+import { providerOf, routeOf, tooManyLost, withAttempts } from './model-call/route-attempt';
 import type { Store } from './stores/store';
 import { storedOutputs } from './tool-call/stored-outputs';
 import { measureCall } from './measure/call-measure';
@@ -260,6 +260,10 @@ async function modelPartOf(
 ): Promise<Pick<ContextSummary, 'facts' | 'decisions' | 'progress'> | InfraError> {
   const { summary } = work.input;
   if (summary === undefined) return { facts: [], decisions: [], progress: [plainDescription(old)] };
+  const { config } = work.definition;
+  const name = routeName(routeOf(work.definition, summary));
+  const givenUp = tooManyLost(work.attempting, name, config.limits);
+  if (givenUp !== undefined) return givenUp.failure;
   const lines = recordLines(whole);
   const parts = lines.length === 0 ? [] : await summarizeRecord(work, summary, lines);
   if ('kind' in parts) return parts;

@@ -84,13 +84,13 @@ function notificationOf(
 }
 
 /** Whether a notifier has delivered already. If the store is down, false: a duplicate is better than silence. */
-async function isDelivered(store: Store, key: string, atMs: number): Promise<boolean> {
+async function isDelivered(store: Store, key: string): Promise<boolean> {
   try {
     const known = await store.beginTool({
       key,
       tool: 'notify',
       inputDigest: contentHash(key),
-      startedAtMs: atMs,
+      startedAtMs: Context.current().info.currentAttemptScheduledTimestampMs,
     });
     return known.type === 'finished';
   } catch {
@@ -108,7 +108,6 @@ async function noteDelivered(store: Store, key: string): Promise<void> {
 
 /** Delivers a notification through one notifier; returns why it could not. */
 async function deliver(
-  deps: ActivityDeps,
   store: Store,
   notifier: Notifier | undefined,
   { name, key }: { readonly name: string; readonly key: string },
@@ -116,7 +115,7 @@ async function deliver(
 ): Promise<NotifierError | undefined> {
   if (notifier === undefined)
     return new NotifierError(`this worker has no notifier "${name}"`, { permanent: true });
-  if (await isDelivered(store, key, deps.clock())) return undefined;
+  if (await isDelivered(store, key)) return undefined;
   try {
     await notifier.notify(notification, Context.current().cancellationSignal);
   } catch (thrown) {
@@ -159,7 +158,7 @@ export async function notify(
         input.notifiers.map(async (name) => {
           const key = `${input.idempotencyKey}/${name}`;
           const notifier = notifiers.find((one) => one.name === name);
-          const error = await deliver(deps, store, notifier, { name, key }, notification);
+          const error = await deliver(store, notifier, { name, key }, notification);
           return defined({ name, error });
         }),
       );

@@ -102,7 +102,7 @@ async function learned(place: Place): Promise<LearnedAction | undefined> {
   if (!definition.agent.learns) return undefined;
   const { config } = definition;
   const { trouble } = input.context;
-  return deps.learning?.suggest(store, { config, trouble, messages, nowMs: deps.clock() });
+  return deps.learning?.suggest(store, { config, trouble, messages });
 }
 
 /** The transcript with the results that are not in it yet. */
@@ -133,7 +133,6 @@ async function ask<Answer>(place: Place, wanted: WantedAnswer<Answer>): Promise<
     timeoutMs: limits.recoveryPlanTimeoutMs,
     retries: input.probe === true ? 0 : limits.streamRetries,
     holder: `${input.idPrefix}/${input.iteration}/recovery`,
-    clock: deps.clock,
     attempting: place.attempting,
   });
 }

@@ -200,7 +200,6 @@ async function keepResult(
 
 /** Records the intent of a call that may change something, which this attempt then owns. */
 async function begin(
-  deps: ActivityDeps,
   store: Store,
   tool: Tool,
   input: RunToolInput,
@@ -209,14 +208,15 @@ async function begin(
   if (tool.effect === 'read') return undefined;
   const lineage: Partial<Lineage> = input.lineage ?? {};
   const { iteration, callers } = lineage;
+  // The server's time: executions are put in order by it, whatever the clocks of their workers say (ADR 0047).
+  const scheduledAtMs = Context.current().info.currentAttemptScheduledTimestampMs;
   const intent = {
     key: input.idempotencyKey,
     tool: tool.name,
     inputDigest: await actionDigest(tool, given, ran),
-    startedAtMs: deps.clock(),
+    startedAtMs: scheduledAtMs,
     ...defined({ iteration, callers }),
   };
-  const scheduledAtMs = Context.current().info.currentAttemptScheduledTimestampMs;
   return beginAfter(store, intent, lineage, scheduledAtMs);
 }
 
@@ -303,7 +303,7 @@ async function runAttempt(
   const changed = await changedDefinition(store, tool, input, value);
   if (changed !== undefined)
     return resultOf(place, changed, resultIdentityOf(tool, value, changed));
-  const record = await begin(deps, store, tool, input, { given: value, ran: checked.value });
+  const record = await begin(store, tool, input, { given: value, ran: checked.value });
   if (record?.type === 'finished') return outcomeIn(record);
   if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');
   const { maxLostWorkers } = definition.config.limits;

@@ -134,7 +134,7 @@ function resolveRoute(
     maxOutputTokens: route.maxOutputTokens ?? defaultMaxOutputTokens,
     windowTokens,
     ...(route.onRefusal === 'end-run' ? { onRefusal: 'end-run' } : {}),
-    ...defined({ temperature: route.temperature, price }),
+    ...defined({ temperature: route.temperature, thinkingMs: route.thinkingMs, price }),
   };
 }
 

@@ -25,6 +25,11 @@ export interface RouteDefinition {
    * chain is asked once. `end-run` is for content that must not go to another vendor. Default `ask-next-provider`.
    */
   readonly onRefusal?: 'ask-next-provider' | 'end-run';
+  /**
+   * Milliseconds that the model may go without a piece of content while its server shows that it is alive, or that it thinks.
+   * Default `limits.thinkingMs` (300,000). Without a single byte Node ends an answer after 300,000 in any case.
+   */
+  readonly thinkingMs?: number;
   /** What the model costs; needed under a budget in money for models that the price table does not know. */
   readonly prices?: PriceDefinition;
 }

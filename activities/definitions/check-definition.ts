@@ -1,6 +1,7 @@
 /** Checks definitions at run time, for authors who write plain JavaScript: a misspelled `approval` must not pass. */
 import { z } from 'zod';
 import { UserError } from '../lifecycle/user-error';
+import { timer } from './check-limits';
 
 const text = z.string({ error: 'give a text' });
 const filledText = text.refine((value) => value.trim() !== '', 'give a text that is not empty');
@@ -55,6 +56,7 @@ const routeShape = z.strictObject({
   windowTokens: tokens,
   temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
   onRefusal: oneOf('ask-next-provider', 'end-run').optional(),
+  thinkingMs: timer.optional(),
   prices: anything,
 });
 

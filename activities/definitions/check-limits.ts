@@ -12,7 +12,8 @@ const duration = z.number().int().min(1).max(maxMs);
 
 /** Longest delay of a Node timer in milliseconds, 24.8 days; a longer one fires at once. */
 const maxTimerMs = 2_147_483_647;
-const timer = z.number().int().min(1).max(maxTimerMs);
+/** A time limit that a timer enforces, in milliseconds. */
+export const timer = z.number().int().min(1).max(maxTimerMs);
 const rest = z.number().int().min(0).max(maxMs);
 const count = z.number().int().min(1).max(10_000_000);
 

@@ -19,7 +19,6 @@ export interface LearnedQuestion {
   readonly config: Pick<RunConfig, 'tenant' | 'tools'>;
   readonly trouble: RecoveryTrouble;
   readonly messages: readonly Message[];
-  readonly nowMs: number;
 }
 
 /** What learning does inside other activities. Contract: neither rejects because the store is unavailable. */

@@ -40,6 +40,7 @@ const routeSchema = z.object({
   windowTokens: z.number(),
   temperature: z.number().exactOptional(),
   onRefusal: z.literal('end-run').exactOptional(),
+  thinkingMs: z.number().exactOptional(),
   price: priceSchema.exactOptional(),
 });
 

@@ -84,7 +84,7 @@ function merged(said: z.infer<typeof saidTools>, tools: readonly KnownTool[]): T
 /** Which route to ask about which tools, and the budget; absent: no limit. */
 export type KnowledgeQuestion = Pick<
   JsonQuestion<ToolKnowledge>,
-  'store' | 'provider' | 'route' | 'limits' | 'clock'
+  'store' | 'provider' | 'route' | 'limits'
 > & { readonly tools: readonly KnownTool[]; readonly allowance?: Allowance };
 
 /** Knowledge, and what it cost to ask for it, if anything. */
@@ -150,7 +150,7 @@ export async function knowledgeByModel({
 
 /** Creates it, or reads it from the store; reports what it cost, within the run's budget. */
 export async function knowledgeOfAgent(
-  { store, catalog, clock }: ActivityDeps,
+  { store, catalog }: ActivityDeps,
   agent: ResolvedAgent,
   limits: Limits,
   allowance: Allowance | undefined,
@@ -161,7 +161,7 @@ export async function knowledgeOfAgent(
   const provider = route && catalog.providers.get(route.provider);
   return agent.knowledge === 'rules' || route === undefined || provider === undefined
     ? { knowledge: knowledgeByRules(tools) }
-    : knowledgeByModel({ store, clock, provider, route, tools, limits, ...defined({ allowance }) });
+    : knowledgeByModel({ store, provider, route, tools, limits, ...defined({ allowance }) });
 }
 
 /** The tools' policies with the alternatives that the core may suggest. */

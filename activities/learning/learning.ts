@@ -18,7 +18,11 @@ const hooks: LearningHooks = {
     }
   },
 
-  suggest: (store, question) => lookupPattern(store, question).catch(() => undefined),
+  suggest: (store, question) =>
+    store
+      .now()
+      .then((nowMs) => lookupPattern(store, question, nowMs))
+      .catch(() => undefined),
 };
 
 /** Records errors beside model calls and at a run's end, extracts patterns, and suggests learned fixes. */
@@ -33,7 +37,7 @@ export const learning: Feature = {
     extractPatterns: () =>
       withHeartbeat(
         () => undefined,
-        () => extractPatterns(deps.store.patterns, deps.clock()),
+        async () => extractPatterns(deps.store.patterns, await deps.store.now()),
       ),
   }),
 };

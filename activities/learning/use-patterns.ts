@@ -33,7 +33,8 @@ async function outputsFor(
 async function adviceOf(
   store: OutputStore,
   pattern: Pattern,
-  { trouble, messages, nowMs }: LearnedQuestion,
+  { trouble, messages }: LearnedQuestion,
+  nowMs: number,
 ): Promise<LearnedAction> {
   const { fix, errorText } = pattern;
   const outputs = await outputsFor(store, fix, messages);
@@ -62,13 +63,14 @@ function rank(advice: LearnedAction): number {
 }
 
 /**
- * The best active pattern for an error, as a recovery action: one that gives a concrete call before one that only advises.
+ * The best active pattern for an error at a time of the store's clock, as a recovery action: one that gives a concrete call before one that only advises.
  *
  * Errors: `store_unavailable`, `store_corrupt`; then a planner continues without patterns.
  */
 export async function lookupPattern(
   store: OutputStore & Pick<Store, 'patterns'>,
   question: LearnedQuestion,
+  nowMs: number,
 ): Promise<LearnedAction | undefined> {
   const { tenant = defaultTenant, tools } = question.config;
   const { tool, code, message } = question.trouble;
@@ -77,7 +79,7 @@ export async function lookupPattern(
   const known = (await store.patterns.patterns(tenant, kind)).filter(
     ({ status, fix }) => status === 'active' && (fix.strategy === 'escalate' || has(fix.toolName)),
   );
-  const advices = (await Promise.all(known.map((pattern) => adviceOf(store, pattern, question))))
+  const advices = (await Promise.all(known.map((pattern) => adviceOf(store, pattern, question, nowMs))))
     .filter(({ confidence }) => confidence >= defaultConfidence.askAt)
     .sort((left, right) => rank(right) - rank(left));
   return advices[0];

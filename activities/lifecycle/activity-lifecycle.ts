@@ -51,15 +51,18 @@ const reportedQueueMs = 5_000;
 
 /**
  * Does an activity's work, and reports with its result how long the attempt waited in the task queue, if that was long:
- * no worker lived then, or none was free.
+ * no worker lived then, or none was free. That is measured with two machines' clocks, so the duration of the work, by a
+ * monotonic one, goes with it, as a bound (ADR 0047).
  */
 export async function withQueueTime<Result extends ActivityTimes>(
   clock: () => number,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const queuedMs = clock() - Context.current().info.currentAttemptScheduledTimestampMs;
+  const beganAtMs = performance.now();
   const result = await work();
-  return queuedMs < reportedQueueMs ? result : { ...result, queuedMs };
+  if (queuedMs < reportedQueueMs) return result;
+  return { ...result, queuedMs, tookMs: Math.round(performance.now() - beganAtMs) };
 }
 
 /** Why this activity must stop; undefined if it need not. A cancel ends it; a worker's shutdown hands it to another worker. */

@@ -2,7 +2,7 @@
 import type { AssistantMessage } from '../../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
 import type { CountedContext, TokenFactors } from '../../workflows/core/context/token-factors';
-import { learnFactors, totalTextTokens } from '../../workflows/core/context/token-factors';
+import { learnFactors, totalTextTokens, weighTextTokens } from '../../workflows/core/context/token-factors';
 import { defined } from '../../workflows/core/json';
 import type { ModelRequest, Provider } from '../providers/provider';
 import type { RequestMeasure } from './measure-request';
@@ -27,6 +27,31 @@ export function measureCall(call: MeasuredCall): RequestMeasure {
   });
 }
 
+/** Whether a vendor's count of a request can be one (ADR 0047). */
+export type CountVerdict =
+  | 'believed'
+  /** The vendor counts nothing. */
+  | 'missing'
+  /** More than there can be. */
+  | 'too-large'
+  /** Less than any tokenizer makes of the request. */
+  | 'too-small'
+  /** Hardly more, or even less, than the vendor counted before so much was added. */
+  | 'not-grown';
+
+/** Judges a vendor's count of a request. Contract: pure. */
+export function judgeCount(
+  tokens: number,
+  { plausible }: Partial<Pick<RequestMeasure, 'plausible'>>,
+): CountVerdict {
+  if (tokens <= 0) return 'missing';
+  if (plausible === undefined) return 'believed';
+  const { least, leastGrown, most } = plausible;
+  if (tokens > most) return 'too-large';
+  if (tokens < least) return 'too-small';
+  return tokens < leastGrown ? 'not-grown' : 'believed';
+}
+
 /** What a whole reply says about the count. */
 type CountedReply = Pick<CallModelResult, 'head' | 'headBefore' | 'usage' | 'contextTokens'>;
 
@@ -35,12 +60,14 @@ export interface CallCount {
   readonly estimatedTokens: number;
   readonly counted?: CountedContext;
   readonly tokenFactors?: TokenFactors;
+  /** The vendor's count, if it shows that the vendor cuts the request. */
+  readonly cutToTokens?: number;
 }
 
 /**
  * Sets the vendor's count against the measure.
  *
- * Contract: pure; a vendor that counts nothing teaches nothing.
+ * Contract: pure; a count that is missing or cannot be true teaches nothing, and the one before stays.
  */
 export function countOfCall(
   call: MeasuredCall,
@@ -48,15 +75,15 @@ export function countOfCall(
   reply: CountedReply,
 ): CallCount {
   const { contextTokens } = reply;
-  if (contextTokens <= 0) return { estimatedTokens: measure.tokens };
+  const verdict = judgeCount(contextTokens, measure);
+  if (verdict !== 'believed') return doubtedCount(call, measure, contextTokens, verdict);
   const isKept = reply.head !== reply.headBefore;
+  const requestTokens = Math.max(0, contextTokens - measure.noteTokens);
   const counted: CountedContext = {
     route: call.route,
     messages: call.request.messages.length + (isKept ? 1 : 0),
-    tokens: Math.max(
-      0,
-      contextTokens - measure.noteTokens + (isKept ? reply.usage.outputTokens : 0),
-    ),
+    tokens: requestTokens + (isKept ? reply.usage.outputTokens : 0),
+    requestTokens,
   };
   const tokenFactors = learned(call, measure, contextTokens);
   return {
@@ -66,8 +93,38 @@ export function countOfCall(
   };
 }
 
+/** Tokens of a request below which a low count shows nothing: a server's smallest window has more (ADR 0047). */
+const leastCutTokens = 1_000;
+
+/** Counts in a row without growth that show a cut; a single one may come from another tokenizer (ADR 0047). */
+const cutDoubts = 2;
+
+function doubtedCount(
+  { input, route, request }: MeasuredCall,
+  measure: RequestMeasure,
+  contextTokens: number,
+  verdict: Exclude<CountVerdict, 'believed'>,
+): CallCount {
+  const { counted: before, tokenFactors } = input;
+  const isUsable = before?.route === route && before.messages <= request.messages.length;
+  const doubts = (before?.doubts ?? 0) + (verdict === 'not-grown' ? 1 : 0);
+  const isCut =
+    measure.tokens >= leastCutTokens && (verdict === 'too-small' || doubts >= cutDoubts);
+  return {
+    estimatedTokens: measure.tokens,
+    ...defined({
+      tokenFactors,
+      counted: isUsable ? ({ ...before, isEarlier: true, doubts } as const) : undefined,
+      cutToTokens: isCut && verdict !== 'missing' ? contextTokens : undefined,
+    }),
+  };
+}
+
 /** Below this many tokens the vendor's fixed additions outweigh the text. */
 const leastSampleTokens = 64;
+
+/** Share of what was expected below which a sample is rather a request that was cut in part than another tokenizer (ADR 0047). */
+const leastLearnedShare = 0.65;
 
 function learned(
   call: MeasuredCall,
@@ -78,7 +135,10 @@ function learned(
     call.input.tokenFactors ?? initialTokenFactors(call.provider.wire, call.request.model);
   const billed = contextTokens - measure.countedTokens - measure.newImageTokens;
   const says = totalTextTokens(measure.newText) >= leastSampleTokens && billed > 0;
-  if (!says || !isTrustworthy(call, measure)) return call.input.tokenFactors;
+  // A server of an unknown API is measured as the most expensive one, until its first sample.
+  const isGuess = call.provider.wire === undefined && call.input.tokenFactors === undefined;
+  const isDrop = !isGuess && billed < leastLearnedShare * weighTextTokens(measure.newText, before);
+  if (!says || isDrop || !isTrustworthy(call, measure)) return call.input.tokenFactors;
   return learnFactors(before, measure.newText, billed);
 }
 

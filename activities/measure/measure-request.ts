@@ -9,13 +9,14 @@ import type {
 import {
   addTextTokens,
   noTextTokens,
+  totalTextTokens,
   weighTextTokens,
 } from '../../workflows/core/context/token-factors';
 import { imagesOf, sendableImages } from '../providers/request/sendable-images';
 import type { ModelRequest, ProviderWire } from '../providers/provider';
 import { asList, asText, property } from '../providers/untrusted-json';
 import { isNewerClaude } from '../models/model-traits';
-import { countTextTokens } from './count-tokens';
+import { countAllTokens, countTextTokens } from './count-tokens';
 import { imageTokens } from './image-tokens';
 
 /** What is known before a request is measured. */
@@ -49,14 +50,28 @@ export interface RequestMeasure {
   readonly images: number;
   /** Bytes of the largest image's base64 text; 0 without images. */
   readonly largestImageBytes: number;
+  /** What a vendor's count of all of it can be. */
+  readonly plausible: PlausibleCount;
   /** Messages as the Chat wire counts them: each result of a tool is one. */
   readonly entries: number;
+}
+
+/** Input tokens that a vendor's count of a request may give; beyond them it is no measurement (ADR 0047). */
+interface PlausibleCount {
+  /** Whatever the tokenizer. */
+  readonly least: number;
+  /** After the vendor's last count of the request that this one continues; 0 where that says nothing. */
+  readonly leastGrown: number;
+  /** A token has at least one byte. */
+  readonly most: number;
 }
 
 /** The size of some messages by themselves. */
 interface MessagesMeasure {
   /** Our own count, no factor applied. */
   readonly text: TextTokens;
+  /** Of it, returned reasoning, which a vendor may leave out. */
+  readonly thoughtTokens: number;
   readonly imageTokens: number;
   readonly bytes: number;
   readonly images: number;
@@ -116,9 +131,60 @@ export function measureRequest(request: ModelRequest, known: MeasureKnown): Requ
     noteTokens: Math.ceil(weighTextTokens(note, factors)),
     fixedTokens: Math.ceil(weighTextTokens(fixed.text, factors)),
     bytes: whole.bytes + fixed.bytes + Buffer.byteLength(request.note ?? ''),
+    plausible: plausibleCount(
+      counted,
+      { whole, fresh, fixed },
+      Math.ceil(weighTextTokens(note, factors)),
+    ),
     images: whole.images,
     largestImageBytes: whole.largestImageBytes,
     entries: request.messages.reduce((sum, message) => sum + entriesOf(message), 0),
+  };
+}
+
+/** The measure of a request that is one text, without tools or transcript. */
+export function measureText(
+  text: string,
+): Pick<RequestMeasure, 'tokens' | 'countedTokens' | 'plausible'> {
+  const tokens = countAllTokens(text);
+  const most = Buffer.byteLength(text) + mostAddedTokens;
+  const least = Math.floor(leastShare.messages * tokens);
+  return { tokens, countedTokens: 0, plausible: { least, leastGrown: 0, most } };
+}
+
+/** Share of our own count that any tokenizer gives at least, of messages and of tools, which vendors render shorter (ADR 0047). */
+const leastShare = { messages: 0.35, fixed: 0.2 } as const;
+
+/** The same of what is new since the vendor's last count; less new text than this says nothing (ADR 0047). */
+const leastGrowth = { share: 0.5, tokens: 256 } as const;
+
+/** Tokens that a vendor may add of its own: instructions on tools, a gateway's prompt (ADR 0047). */
+const mostAddedTokens = 20_000;
+
+function plausibleCount(
+  counted: CountedContext | undefined,
+  {
+    whole,
+    fresh,
+    fixed,
+  }: {
+    readonly whole: MessagesMeasure;
+    readonly fresh: MessagesMeasure;
+    readonly fixed: FixedPart;
+  },
+  noteTokens: number,
+): PlausibleCount {
+  const spoken = totalTextTokens(whole.text) - whole.thoughtTokens;
+  const grown = totalTextTokens(fresh.text) - fresh.thoughtTokens;
+  const before = counted?.requestTokens ?? 0;
+  const mayBeLeftOut = whole.thoughtTokens + whole.imageTokens;
+  const leastGrown = before + noteTokens + leastGrowth.share * grown - mayBeLeftOut;
+  return {
+    least: Math.floor(
+      leastShare.messages * spoken + leastShare.fixed * totalTextTokens(fixed.text),
+    ),
+    leastGrown: before > 0 && grown >= leastGrowth.tokens ? Math.floor(leastGrown) : 0,
+    most: whole.bytes + fixed.bytes + whole.imageTokens + mostAddedTokens,
   };
 }
 
@@ -156,6 +222,7 @@ export function probableTokens(
 
 const nothing: MessagesMeasure = {
   text: noTextTokens,
+  thoughtTokens: 0,
   imageTokens: 0,
   bytes: 0,
   images: 0,
@@ -165,6 +232,7 @@ const nothing: MessagesMeasure = {
 function addMeasures(left: MessagesMeasure, right: MessagesMeasure): MessagesMeasure {
   return {
     text: addTextTokens(left.text, right.text),
+    thoughtTokens: left.thoughtTokens + right.thoughtTokens,
     imageTokens: left.imageTokens + right.imageTokens,
     bytes: left.bytes + right.bytes,
     images: left.images + right.images,
@@ -184,6 +252,7 @@ function measureMessage(message: Message, wire: ProviderWire, model: string): Me
   const images = imagesOf(message);
   const measured: MessagesMeasure = {
     text: addTextTokens(textOf(message), marks(messageOverhead)),
+    thoughtTokens: thoughtTokensOf(message),
     imageTokens: images.reduce((sum, image) => sum + imageTokens(image, wire, model), 0),
     bytes: Buffer.byteLength(json),
     images: images.length,
@@ -238,6 +307,15 @@ function assistantBlockText(block: AssistantMessage['blocks'][number]): TextToke
       return sealed === 0 ? countTextTokens(block.text) : { ...noTextTokens, words: sealed };
     }
   }
+}
+
+function thoughtTokensOf(message: Message): number {
+  if (message.role !== 'assistant') return 0;
+  return message.blocks.reduce(
+    (tokens, block) =>
+      block.type === 'reasoning' ? tokens + totalTextTokens(assistantBlockText(block)) : tokens,
+    0,
+  );
 }
 
 /** Characters of base64 per token of encrypted reasoning: 4/3 per byte, 4 bytes per token. */

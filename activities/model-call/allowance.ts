@@ -17,7 +17,8 @@ import { defined } from '../../workflows/core/json';
 
 /** A request before it is sent. */
 export interface PaidRequest {
-  readonly measure: Pick<RequestMeasure, 'tokens' | 'countedTokens'>;
+  readonly measure: Pick<RequestMeasure, 'tokens' | 'countedTokens'> &
+    Partial<Pick<RequestMeasure, 'plausible'>>;
   readonly price: ModelPrice | undefined;
   /** Largest reply that is asked for. */
   readonly maxOutputTokens: number;
@@ -30,7 +31,10 @@ const leastOutputTokens = 256;
 const measureMargin = 1.3;
 
 /** The most input tokens that the vendor may count. */
-function mostInputTokens({ tokens, countedTokens }: PaidRequest['measure']): number {
+export function mostInputTokens({
+  tokens,
+  countedTokens,
+}: Pick<PaidRequest['measure'], 'tokens' | 'countedTokens'>): number {
   const fresh = Math.max(tokens - countedTokens, 0);
   return Math.ceil(countedTokens + fresh * measureMargin) + fixedMargin;
 }
@@ -97,7 +101,7 @@ function overBudgetMessage(
 const leastCachedTokens = 1_024;
 
 /** The expected input of a request: what the vendor counted before is in its cache, if it is long enough. */
-function expectedInput({ tokens, countedTokens }: PaidRequest['measure']): Usage {
+export function expectedInput({ tokens, countedTokens }: PaidRequest['measure']): Usage {
   const cacheReadTokens = countedTokens < leastCachedTokens ? 0 : Math.min(countedTokens, tokens);
   return { ...noUsage, inputTokens: tokens - cacheReadTokens, cacheReadTokens };
 }

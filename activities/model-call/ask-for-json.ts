@@ -9,16 +9,16 @@ import { routeName } from '../../workflows/core/failover/provider-health';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
-import { countAllTokens } from '../measure/count-tokens';
+import { measureText } from '../measure/measure-request';
 import type { ModelReply, ModelRequest, OutputSchema, Provider } from '../providers/provider';
 import type { Store } from '../stores/store';
 import { objectsInText } from '../untrusted/json-in-text';
 import type { PaidRequest } from './allowance';
 import { replyText } from './reply-text';
 import type { Attempting } from './route-attempt';
-import { beat } from './route-attempt';
+import { beat, thinkingMsOn, tooManyLost } from './route-attempt';
 import type { RouteCall } from './shared-health';
-import { admitted, reportAnsweredCall, reportFailedCall } from './shared-health';
+import { admitted, reportAnsweredCall, reportFailedCall, sharedClock } from './shared-health';
 
 /** Temperature of every such request (R-REC-3). */
 const temperature = 0.2;
@@ -47,7 +47,6 @@ export interface JsonQuestion<Answer> extends WantedAnswer<Answer> {
   readonly attempting: Attempting;
   /** Stable over attempts: who probes a recovering route. */
   readonly holder: string;
-  readonly clock: () => number;
 }
 
 /** The answer, or why there is none. */
@@ -57,7 +56,7 @@ function paidRequest(question: JsonQuestion<unknown>): PaidRequest {
   const { route, system, prompt, output } = question;
   const asked = [system, prompt, JSON.stringify(output?.schema)].join('\n');
   return {
-    measure: { tokens: countAllTokens(asked), countedTokens: 0 },
+    measure: measureText(asked),
     price: route.price,
     maxOutputTokens: Math.min(question.maxOutputTokens, route.maxOutputTokens),
   };
@@ -89,7 +88,7 @@ async function sendWithRetries(
         signal,
         firstByteMs: limits.firstByteMs,
         betweenBytesMs: limits.betweenBytesMs,
-        thinkingMs: limits.thinkingMs,
+        thinkingMs: thinkingMsOn(route, limits),
         onText: () => undefined,
         onSending: (progress) => {
           meter.sending(progress);
@@ -116,9 +115,13 @@ async function sendWithRetries(
 async function sendReported(
   question: JsonQuestion<unknown>,
   signal: AbortSignal,
-  { call, isProbe }: { readonly call: RouteCall; readonly isProbe: boolean },
+  {
+    call,
+    isProbe,
+    clock,
+  }: { readonly call: RouteCall; readonly isProbe: boolean; readonly clock: () => number },
 ): Promise<ModelReply> {
-  const { store, provider, clock } = question;
+  const { store, provider } = question;
   try {
     const reply = await sendWithRetries(question, signal, isProbe ? 0 : question.retries);
     await reportAnsweredCall(store, call, clock());
@@ -153,23 +156,23 @@ function readAnswer<Answer>(schema: z.ZodType<Answer>, reply: ModelReply): JsonR
 export async function askForJson<Answer>(
   question: JsonQuestion<Answer>,
 ): Promise<JsonReply<Answer>> {
-  const { store, provider, route, limits, clock, timeoutMs, attempting } = question;
+  const { store, provider, route, limits, timeoutMs, attempting } = question;
   const { cancellationSignal } = Context.current();
   // However this attempt ends, even with an answer that a dead worker kept: the lost attempts before it have sent the same request.
   attempting.meter.chargeLost(paidRequest(question));
-  const call: RouteCall = {
-    route: routeName(route),
-    holder: question.holder,
-    limits,
-    startedAtMs: clock(),
-  };
+  const name = routeName(route);
   const deadline = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([cancellationSignal, deadline]);
   try {
     const known = await question.known?.();
     if (known !== undefined) return { answer: known };
+    const givenUp = tooManyLost(attempting, name, limits);
+    if (givenUp !== undefined) return { problem: givenUp.message };
+    const clock = await sharedClock(store);
+    const { holder } = question;
+    const call: RouteCall = { route: name, holder, limits, startedAtMs: clock() };
     const reply = await admitted(store, call, (admission) =>
-      sendReported(question, signal, { call, isProbe: admission === 'probe' }),
+      sendReported(question, signal, { call, isProbe: admission === 'probe', clock }),
     );
     return readAnswer(question.schema, reply);
   } catch (thrown) {

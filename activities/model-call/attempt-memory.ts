@@ -42,6 +42,8 @@ const memorySchema = z.object({
   sent: z.number().catch(0),
   /** Attempts whose consumption is part of `spend`; the workers of all others died. */
   settledAttempts: z.number().catch(0),
+  /** Attempts that ended by themselves: all others before this one lost their workers. */
+  endedAttempts: z.number().catch(0),
   /** Blob of a complete reply that the worker could not accept, since it lacks a tool. Nobody pays for it twice. */
   reply: z.string().exactOptional(),
 });

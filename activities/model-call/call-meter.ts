@@ -3,10 +3,11 @@ import type { InfraError } from '../../workflows/core/failure';
 import type { Allowance, CallSpend } from '../../workflows/core/budget/spend';
 import { addSpend, noSpend, spendOf, totalTokens } from '../../workflows/core/budget/spend';
 import { InfraException } from '../lifecycle/infra-exception';
-import { countAllTokens } from '../measure/count-tokens';
+import { countNearly } from '../measure/count-tokens';
 import type { BrokenReply, ModelReply } from '../providers/provider';
 import type { PaidRequest } from './allowance';
 import { brokenSpend, leftOf, limitWithin } from './allowance';
+import { judgeUsage } from './judged-usage';
 
 /** What the next attempt, or the run, must know if the worker dies. */
 export interface MeterReading {
@@ -117,18 +118,12 @@ export class CallMeter {
     if (this.inFlight !== undefined) this.inFlight.progress = progress;
   }
 
-  /** Charges a complete reply; if the vendor reports no usage, by our own count. */
+  /** Charges a complete reply; where the vendor's counts cannot be true, by our own. */
   chargeReply(reply: ModelReply): void {
     const request = this.landed()?.request;
-    if (totalTokens(reply.usage) > 0 || request === undefined) {
-      this.add(spendOf(reply.usage, request?.price));
-      return;
-    }
-    const said = [
-      ...reply.blocks.map((block) => block.text),
-      ...reply.toolCalls.map((call) => call.name + call.argumentsText),
-    ];
-    this.add(brokenSpend(request, undefined, countAllTokens(said.join(''))));
+    this.add(
+      request === undefined ? spendOf(reply.usage, undefined) : judgeUsage(reply, request).spend,
+    );
   }
 
   /** Charges a request without a complete reply. Contract: `failure` is absent if the caller itself aborted it. */
@@ -168,7 +163,7 @@ export class CallMeter {
 /** The vendor's numbers as far as they exist; for the rest, our own count. */
 function brokenCost(request: PaidRequest, broken: BrokenReply | undefined): CallSpend {
   const { usage, said = '' } = broken ?? {};
-  return brokenSpend(request, usage, Math.max(usage?.outputTokens ?? 0, countAllTokens(said)));
+  return brokenSpend(request, usage, Math.max(usage?.outputTokens ?? 0, countNearly(said)));
 }
 
 /** The meter of a call that has no earlier attempts. */

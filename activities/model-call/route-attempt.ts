@@ -3,6 +3,7 @@ import { Context } from '@temporalio/activity';
 import { CancelledFailure } from '@temporalio/common';
 import type { ContextMeasure } from '../../workflows/core/context/measure';
 import type { InfraError } from '../../workflows/core/failure';
+import type { Limits } from '../../workflows/core/limits';
 import type { Allowance } from '../../workflows/core/budget/spend';
 import { noSpend } from '../../workflows/core/budget/spend';
 import { routeName } from '../../workflows/core/failover/provider-health';
@@ -19,7 +20,7 @@ import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
 import { withoutSecrets } from '../untrusted/known-secrets';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import type { RouteCall } from './shared-health';
-import { admitted, reportAnsweredCall, reportFailedCall } from './shared-health';
+import { admitted, reportAnsweredCall, reportFailedCall, sharedClock } from './shared-health';
 import type { MeterReading } from './call-meter';
 import { CallMeter } from './call-meter';
 import type { RequestMeasure } from '../measure/measure-request';
@@ -57,6 +58,11 @@ export function routeOf(
   });
 }
 
+/** Milliseconds that a call on a route may go without content while its server is alive: its own, else the run's. */
+export function thinkingMsOn(route: RouteConfig, limits: Limits): number {
+  return route.thinkingMs ?? limits.thinkingMs;
+}
+
 /** Characters kept of the text: with what a secret at the beginning of its end needs to be recognized. */
 const keptTextChars = memoryTextChars + 4_096;
 
@@ -66,6 +72,19 @@ export interface Attempting {
   meter: CallMeter;
   /** End of the text so far. */
   partialText: string;
+  /** Earlier attempts that never reported their end: their workers died, or were stuck past the heartbeat. */
+  readonly lostWorkers: number;
+}
+
+/** Why a model call is not sent again; undefined if it may be (ADR 0047). */
+export function tooManyLost(
+  { lostWorkers }: Attempting,
+  route: string,
+  { maxLostWorkers }: Limits,
+): InfraException | undefined {
+  if (lostWorkers < maxLostWorkers) return undefined;
+  const message = `The model call on ${route} was given up: ${lostWorkers} workers died or were stuck during it (limits.maxLostWorkers). Look at what ended them, such as memory or a reply that the worker cannot take, and then start the run again.`;
+  return new InfraException({ code: 'worker_lost', message, route });
 }
 
 /** A route that may be called now. */
@@ -136,7 +155,7 @@ export async function sendAttempt(
   attempting: Attempting,
   { request, measure, parts }: MeasuredRequest,
 ): Promise<ModelReply> {
-  const { firstByteMs, betweenBytesMs, thinkingMs, modelCallTimeoutMs } = open.call.limits;
+  const { firstByteMs, betweenBytesMs, modelCallTimeoutMs } = open.call.limits;
   const { price } = open.route;
   const { meter } = attempting;
   const paid = { measure, price, maxOutputTokens: request.maxOutputTokens };
@@ -148,7 +167,7 @@ export async function sendAttempt(
       signal: AbortSignal.any([Context.current().cancellationSignal, deadline]),
       firstByteMs,
       betweenBytesMs,
-      thinkingMs,
+      thinkingMs: thinkingMsOn(open.route, open.call.limits),
       onText: (text) => {
         attempting.partialText = (attempting.partialText + text).slice(-keptTextChars);
       },
@@ -187,7 +206,7 @@ export async function onRoute<Result>(
   },
   work: (open: OpenRoute) => Promise<Result>,
 ): Promise<Result> {
-  const clock = serverClock(deps);
+  const clock = await sharedClock(store);
   const { limits } = definition.config;
   const route = routeOf(definition, { routeIndex });
   const provider = providerOf(deps, route.provider);
@@ -200,16 +219,6 @@ export async function onRoute<Result>(
   });
 }
 
-/** This machine's clock, or the server's if that is ahead: it skips time in tests, and a machine's clock may lag. */
-function serverClock(deps: ActivityDeps): () => number {
-  const beganAtMs = deps.clock();
-  const { currentAttemptScheduledTimestampMs } = Context.current().info;
-  return () => {
-    const nowMs = deps.clock();
-    return Math.max(nowMs, currentAttemptScheduledTimestampMs + (nowMs - beganAtMs));
-  };
-}
-
 /** Reports to the next attempt, or to the core, what this one and those before it consumed. Returns the error to throw. */
 function settleAttempt({ memory, meter }: Attempting, thrown: unknown): unknown {
   const context = Context.current();
@@ -217,6 +226,7 @@ function settleAttempt({ memory, meter }: Attempting, thrown: unknown): unknown 
   context.heartbeat({
     ...memory,
     ...meter.reading(),
+    endedAttempts: memory.endedAttempts + 1,
     settledAttempts: attempt - meter.lostAttempts,
   } satisfies AttemptMemory);
   const spent = {
@@ -280,7 +290,8 @@ export async function withAttempts<Result>(
   const unsettled = info.attempt - 1 - memory.settledAttempts - (open === undefined ? 0 : 1);
   const lostAttempts = sends === 'always' ? Math.max(unsettled, 0) : 0;
   const meter = new CallMeter({ allowance, spend, sent, lostAttempts, ...defined({ open }) });
-  const attempting: Attempting = { memory, meter, partialText: '' };
+  const lostWorkers = Math.max(info.attempt - 1 - memory.endedAttempts, 0);
+  const attempting: Attempting = { memory, meter, partialText: '', lostWorkers };
   return withHeartbeat(
     () => ({ ...heartbeatDetails(attempting), ...(sends === 'never' ? { open: noSpend } : {}) }),
     async () => {

@@ -1,4 +1,5 @@
 /** Provider health shared by all runs: reads the store before a call and reports after it. */
+import { Context } from '@temporalio/activity';
 import type { FailoverReason, Limits } from '../../workflows/core/limits';
 import type { InfraError } from '../../workflows/core/failure';
 import {
@@ -9,6 +10,7 @@ import {
 import { cooldownAfter } from '../../workflows/core/failover/provider-health';
 import { interruption } from '../lifecycle/activity-lifecycle';
 import { InfraException } from '../lifecycle/infra-exception';
+import { believed } from '../stores/content/health-record';
 import type { SharedHealth, Store } from '../stores/store';
 
 /** A call on a route, for the health that all runs share. */
@@ -18,6 +20,19 @@ export interface RouteCall {
   readonly holder: string;
   readonly limits: Limits;
   readonly startedAtMs: number;
+}
+
+/**
+ * The clock that all workers share: the store's, or the Temporal server's if that is ahead, as where it skips time. A machine's
+ * own clock may be wrong by years, and one such worker would decide for all (ADR 0047).
+ *
+ * Errors: `store_unavailable`.
+ */
+export async function sharedClock(store: Pick<Store, 'now'>): Promise<() => number> {
+  const { currentAttemptScheduledTimestampMs } = Context.current().info;
+  const nowMs = Math.max(await store.now(), currentAttemptScheduledTimestampMs);
+  const readAtMs = performance.now();
+  return () => nowMs + Math.round(performance.now() - readAtMs);
 }
 
 /** `probe`: the one call that tries a recovering route for all runs. */
@@ -47,9 +62,10 @@ function returnAtMs({ lastErrorReason, cooldownUntilMs }: SharedHealth, probeMs:
 }
 
 async function admitCall(store: Store, call: RouteCall): Promise<Admission> {
-  const [health] = await store.readHealth([call.route]);
-  if (health === undefined || health.cooldownUntilMs === 0) return 'normal';
   const { startedAtMs } = call;
+  const [stored] = await store.readHealth([call.route]);
+  const health = stored && believed(stored, startedAtMs);
+  if (health === undefined || health.cooldownUntilMs === 0) return 'normal';
   if (startedAtMs < health.probeFromMs)
     throw routeUnavailable(call, health, returnAtMs(health, health.probeFromMs));
   const untilMs = startedAtMs + call.limits.probeLeaseMs;

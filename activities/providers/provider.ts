@@ -82,9 +82,12 @@ export interface SendOptions {
   readonly signal: AbortSignal;
   /** Milliseconds until the first byte of the body. */
   readonly firstByteMs: number;
-  /** Milliseconds between two pieces of content; pings and comments do not count. */
+  /** Milliseconds between two bytes of the body, pings and comments included. */
   readonly betweenBytesMs: number;
-  /** Milliseconds of silence while the model thinks. Default, and at least: `betweenBytesMs`. */
+  /**
+   * Milliseconds between two pieces of content while pings arrive or the model thinks. Default, and at least: `betweenBytesMs`.
+   * A call that passes it is not repeated on its route.
+   */
   readonly thinkingMs?: number;
   /** Called for each piece of text, with the text. Contract: must not throw. */
   readonly onText: (text: string) => void;

@@ -25,6 +25,13 @@ export function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
+/** A count of tokens, also as text: whole, and at least 0; undefined for anything else. A larger one than can be is left to its reader. */
+export function asCount(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !(number >= 0)) return undefined;
+  return Math.min(Math.round(number), Number.MAX_SAFE_INTEGER);
+}
+
 /** A property of a value that may not be an object. */
 export function property(value: unknown, name: string): unknown {
   return asObject(value)?.[name];

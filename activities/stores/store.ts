@@ -75,7 +75,7 @@ export interface BlobSlice {
   readonly totalBytes: number;
 }
 
-/** Health of one route, shared by all runs and workers. All times are milliseconds since the epoch, by the callers' clocks. */
+/** Health of one route, shared by all runs and workers. All times are milliseconds since the epoch, by the clock that workers share (ADR 0047). */
 export interface SharedHealth {
   /** `provider/model`. */
   readonly route: string;
@@ -183,6 +183,8 @@ export interface Store {
   toolsOf(action: ToolAction): Promise<readonly RecordedTool[]>;
   /** Removes what neither the roots nor recent content reaches; safe while workers run (`content/sweep.ts`). @internal */
   sweep(options: SweepOptions): Promise<SweepResult>;
+  /** Milliseconds since the epoch by the database's own clock, which all workers share. @internal */
+  now(): Promise<number>;
   /** Rejects with `store_unavailable` if the store cannot be written. */
   check(): Promise<void>;
   close(): Promise<void>;
@@ -215,8 +217,8 @@ export interface Store {
 /**
  * Shares route health between runs, workers and machines.
  *
- * Contract: each method is atomic, however many callers there are; times are the callers' and finite, never the database's.
- * A damaged record counts as none: forgetting costs one call, refusing would stop every run.
+ * Contract: each method is atomic, however many callers there are; times are finite, and come from the shared clock.
+ * A damaged record, or one of a time that has not come yet, counts as none: forgetting costs one call, refusing would stop every run.
  * Errors: `store_unavailable`; the report may then be recorded or not, and repeating it changes at most `errorCount`.
  */
 export type HealthStore = Pick<

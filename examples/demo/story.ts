@@ -100,6 +100,7 @@ function labeledText(entry: TimelineEntry): LabeledText | undefined {
     case 'RunStartedEvent':
     case 'IterationStartedEvent':
     case 'ContextWarningEvent':
+    case 'PromptCutEvent':
     case 'WaitEndedEvent':
     case 'RecoveryOutcomeEvent':
     case 'MessageAddedEvent':

@@ -1,6 +1,7 @@
 /** Active time: a run is not charged for hours in which no worker lived. */
 import type { RunState } from '../../workflows/core/run/state';
 import { transition } from '../../workflows/core/run/transition';
+import { defined } from '../../workflows/core/json';
 import type { UnstampedEvent } from '../support/builders';
 import { aCall, aLimits, aRunWithCalls, aTool, aToolResult } from '../support/builders';
 
@@ -15,10 +16,10 @@ function working(): RunState {
 const later = (state: RunState, ms: number, event: UnstampedEvent): RunState =>
   transition(state, { ...event, atMs: (state.activeSinceMs ?? 0) + ms })[0];
 
-const completed = (toolCallId: string, queuedMs?: number): UnstampedEvent => ({
+const completed = (toolCallId: string, queuedMs?: number, tookMs?: number): UnstampedEvent => ({
   type: 'tool-call-completed',
   toolCallId,
-  result: aToolResult(queuedMs === undefined ? {} : { queuedMs }),
+  result: aToolResult(defined({ queuedMs, tookMs })),
 });
 
 const limitReached = (state: RunState): UnstampedEvent => ({
@@ -38,6 +39,15 @@ test('a wait in the queue counts once against calls side by side, and never more
   expect(first.activeMs).toBe(run.activeMs);
   expect(later(first, 7_000, completed('b')).activeMs - first.activeMs).toBe(7_000);
 });
+
+test.each([3_600_000, 87_660 * 3_600_000])(
+  'a worker whose clock is %i ms ahead hides no work: what its own stopwatch measured counts',
+  (aheadMs) => {
+    const run = working();
+    const after = later(run, 500_000, completed('a', aheadMs, 480_000));
+    expect(after.activeMs - run.activeMs).toBe(480_000);
+  },
+);
 
 test('an outage of all workers past the limit does not end the run, whatever comes first after it', () => {
   const run = working();

@@ -4,6 +4,7 @@ import { defineTool } from '../../activities/tools/define-tool';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
+import type { Limits } from '../../workflows/core/limits';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { AgentWorld } from '../support/agent-world';
 import { startAgentWorld } from '../support/agent-world';
@@ -23,6 +24,7 @@ const limits = {
   streamRetryBaseMs: 100,
   firstByteMs: 60_000,
   betweenBytesMs: 60_000,
+  thinkingMs: 60_000,
   maxProviderWaitMs: 0,
 } as const;
 
@@ -47,7 +49,7 @@ interface WireRun {
 /** Runs the same script on every wire at once. */
 function onEveryWire(
   steps: readonly Step[],
-  overrides: Partial<Record<keyof typeof limits, number>> = {},
+  overrides: Partial<Limits> = {},
 ): Promise<readonly WireRun[]> {
   const before = world.emulator.requests.length;
   const set = usedSets;
@@ -78,13 +80,11 @@ const transient: readonly (readonly [name: string, step: Step, code: string])[] 
   ['a 200 without a single event', fault.emptyBody(), 'network'],
   ['silence before the answer', fault.connection('stall'), 'timeout'],
   ['silence within the stream', fault.stall(partial), 'timeout'],
-  ['nothing but pings', fault.stall({ ...partial, pingEveryMs: 100 }), 'timeout'],
 ];
 /** The one deadline that each silent answer runs into. */
-const deadlines: Readonly<Record<string, Partial<Record<keyof typeof limits, number>>>> = {
+const deadlines: Readonly<Record<string, Partial<Limits>>> = {
   'silence before the answer': { firstByteMs: 1_500 },
   'silence within the stream': { betweenBytesMs: 1_500 },
-  'nothing but pings': { betweenBytesMs: 1_500 },
 };
 
 test.each(transient)(
@@ -123,6 +123,33 @@ test.each(transient.filter(([name]) => / cut |inside|^529/.test(name)))(
     world.emulator.assertDrained();
   },
 );
+
+test('never repeats a call that got nothing but pings for as long as a thought may take', async () => {
+  const step = fault.stall({ ...partial, pingEveryMs: 100 });
+  const deadlines = { betweenBytesMs: 1_500, thinkingMs: 1_600 };
+  for (const { outcome, requests } of await onEveryWire([step], deadlines)) {
+    expect(outcome).toMatchObject({ status: 'failed', reason: 'chain_exhausted' });
+    expect(outcome.status === 'failed' && outcome.message).toContain('no piece of content');
+    expect(outcome.report.usage.outputTokens).toBeGreaterThan(0);
+    expectAllLanded(requests);
+    expect(requests).toHaveLength(1);
+  }
+  world.emulator.assertDrained();
+});
+
+test('a server that only pings for longer than a heartbeat may be late loses no attempt', async () => {
+  const step = fault.pause(5_000, { pingEveryMs: 100, during: reply.text('done') });
+  const deadlines = { betweenBytesMs: 1_500, heartbeatTimeoutMs: 2_500 };
+  for (const { outcome, requests } of await onEveryWire([step], deadlines)) {
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      answer: 'done',
+      report: { healed: {}, modelCalls: 1, didNotWork: [] },
+    });
+    expect(requests).toHaveLength(1);
+  }
+  world.emulator.assertDrained();
+});
 
 const quota = 'You exceeded your current quota, please check your plan and billing details.';
 const credit = 'Your credit balance is too low to access the API.';

@@ -232,7 +232,6 @@ describe('patterns in a store', () => {
         ],
       },
     ],
-    nowMs,
   };
 
   /** An output of which the model reads head and tail, with the path in between. */
@@ -250,10 +249,10 @@ describe('patterns in a store', () => {
     const { patterns } = stored.store;
     await patterns.recordObservations([healed(1), healed(2)]);
     expect(await extractPatterns(patterns, nowMs)).toMatchObject({ patterns: 1, active: 0 });
-    expect(await lookupPattern(stored.store, context)).toBeUndefined();
+    expect(await lookupPattern(stored.store, context, nowMs)).toBeUndefined();
     await patterns.recordObservations([healed(3)]);
     expect(await extractPatterns(patterns, nowMs)).toMatchObject({ patterns: 1, active: 1 });
-    const advice = await lookupPattern(stored.store, context);
+    const advice = await lookupPattern(stored.store, context, nowMs);
     expect(advice).toMatchObject({
       strategy: 'parameter-adjustment',
       action: { toolName: 'read_file', parameters: { path: 'src/report/render.js' } },
@@ -261,7 +260,7 @@ describe('patterns in a store', () => {
     expect(advice?.confidence).toBeCloseTo(0.646, 2);
     const { tools } = context.config;
     for (const config of [{ tenant: 'other', tools }, { tools: [] }])
-      expect(await lookupPattern(stored.store, { ...context, config })).toBeUndefined();
+      expect(await lookupPattern(stored.store, { ...context, config }, nowMs)).toBeUndefined();
   });
 
   it.each<[string, string, string | undefined]>([
@@ -286,7 +285,7 @@ describe('patterns in a store', () => {
     const result = { type: 'tool-result', ...call, content, isError: false } as const;
     const results = [{ ...result, ...(blob === undefined ? {} : { blob }) }];
     const messages = [{ role: 'tool', results } as const];
-    const advice = await lookupPattern(store, { ...context, messages });
+    const advice = await lookupPattern(store, { ...context, messages }, nowMs);
     expect(advice?.action.parameters).toEqual(path === undefined ? undefined : { path });
   });
 
@@ -301,7 +300,7 @@ describe('patterns in a store', () => {
     await patterns.recordObservations([healed(4), healed(5), healed(6)]);
     await extractPatterns(patterns, nowMs);
     expect((await patterns.patterns())[0]?.status).toBe('disabled');
-    expect(await lookupPattern(stored.store, context)).toBeUndefined();
+    expect(await lookupPattern(stored.store, context, nowMs)).toBeUndefined();
   });
 
   it('that are bad are demoted within three uses, and only new proof brings them back', async () => {
@@ -310,7 +309,7 @@ describe('patterns in a store', () => {
       aPattern({ id: 'bad', errorFingerprint: kind, observed: evidence(20, 0) }),
     );
     let uses = 0;
-    for (; (await lookupPattern(stored.store, context)) !== undefined; uses += 1)
+    for (; (await lookupPattern(stored.store, context, nowMs)) !== undefined; uses += 1)
       await failedWith(patterns, 'bad', `use-${uses}`, nowMs);
     expect(uses).toBeLessThanOrEqual(3);
     await extractPatterns(patterns, nowMs + 1);
@@ -343,7 +342,9 @@ describe('patterns in a store', () => {
       status: 'candidate',
       observed: { failures: expect.closeTo(3, 3) as number },
     });
-    expect((await lookupPattern(stored.store, context))?.strategy).toBe('parameter-adjustment');
+    expect((await lookupPattern(stored.store, context, nowMs))?.strategy).toBe(
+      'parameter-adjustment',
+    );
   });
 
   it("turn a person's answers into the advice to ask", async () => {
@@ -352,7 +353,7 @@ describe('patterns in a store', () => {
       [1, 2, 3].map((index) => healed(index, { fixedBy: 'person' })),
     );
     await extractPatterns(patterns, nowMs);
-    expect(await lookupPattern(stored.store, context)).toMatchObject({
+    expect(await lookupPattern(stored.store, context, nowMs)).toMatchObject({
       strategy: 'escalate',
       action: { escalationMessage: expect.stringContaining('ENOENT') as string },
     });

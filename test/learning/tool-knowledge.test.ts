@@ -110,7 +110,7 @@ describe('knowledge by a model', () => {
   });
   let stored: TemporaryStore;
   let heard: object[];
-  let nowMs = 0;
+  let nowMs = Date.now();
   beforeEach(async () => {
     stored = await temporaryStore();
     heard = [];
@@ -124,11 +124,14 @@ describe('knowledge by a model', () => {
   ): Promise<MadeKnowledge> {
     const { store } = stored;
     const question = { store, provider, route: aRoute(), limits: defaultLimits, tools, ...more };
-    const environment = new MockActivityEnvironment({ heartbeatDetails });
+    // Each question comes an hour after the one before, by the server's clock: the route has recovered from its failure.
+    nowMs += 3_600_000;
+    const environment = new MockActivityEnvironment({
+      heartbeatDetails,
+      currentAttemptScheduledTimestampMs: nowMs,
+    });
     environment.on('heartbeat', (details: object) => heard.push(details));
-    // Each question comes an hour after the one before: the route has recovered from its failure.
-    const clock = (): number => (nowMs += 3_600_000);
-    return environment.run(() => knowledgeByModel({ ...question, clock }));
+    return environment.run(() => knowledgeByModel(question));
   }
 
   it('is asked for once per set of tools, is kept to what there is, and adds to the rules', async () => {

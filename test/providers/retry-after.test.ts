@@ -1,5 +1,6 @@
 /** Retry-After in all its dialects. */
 import { providerFailure } from '../../activities/providers/failure/provider-failure';
+import { retryDelayMs } from '../../activities/providers/failure/retry-after';
 import { decideRetry } from '../../workflows/core/failover/stream-recovery';
 import { geminiError, openaiError, sortAnswer, type Answer } from './support/vendor-answers';
 
@@ -202,4 +203,38 @@ describe('whether a vendor may be asked again', () => {
     const timing = { streamRetries: 2, streamRetryBaseMs: 1_500 };
     expect(decideRetry(failure, 0, timing).type).toBe(refusesRetry ? 'give-up' : 'retry');
   });
+});
+
+describe('a date without the clock that it was made by', () => {
+  const now = Date.UTC(2026, 10, 29, 12);
+  const at = (delayMs: number): string => new Date(now + delayMs).toUTCString();
+  const hourMs = 3_600_000;
+  /** What is waited by a worker whose clock is wrong by so much, after `retry-after: <now + 20 s>`. */
+  const waitedMs = (wrongByMs: number, vendorWrongByMs = 0, headers = {}): number | undefined => {
+    const sent: Readonly<Record<string, string>> = {
+      'retry-after': at(20_000 + vendorWrongByMs),
+      ...headers,
+    };
+    return retryDelayMs((name) => sent[name], [], [], now + wrongByMs);
+  };
+
+  // Sources: openai/openai-java#853 (past dates), octokit/plugin-throttling.js#599 (two clocks), wso2/carbon-apimgt#7059.
+  it.each([
+    ['right', 0, 20_000],
+    ['an hour behind', -hourMs, hourMs],
+    ['a day behind', -24 * hourMs, hourMs],
+    ['an hour ahead', hourMs, 0],
+    ['ten years behind', -87_660 * hourMs, undefined],
+    ['ten years ahead', 87_660 * hourMs, 0],
+  ])('is bounded where our own clock is %s', (_what, wrongByMs, waited) => {
+    expect(waitedMs(wrongByMs)).toBe(waited);
+  });
+
+  it.each([0, -hourMs, hourMs, -87_660 * hourMs, 87_660 * hourMs])(
+    'is exact by the clock of a vendor that is wrong by %i ms, however wrong ours is',
+    (vendorWrongByMs) => {
+      const date = at(vendorWrongByMs);
+      expect(waitedMs(5 * hourMs, vendorWrongByMs, { date })).toBe(20_000);
+    },
+  );
 });

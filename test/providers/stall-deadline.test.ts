@@ -1,4 +1,4 @@
-/** The two deadlines of a request, in virtual time. */
+/** The deadlines of a request, in virtual time. */
 import {
   StallError,
   withDeadlines,
@@ -60,7 +60,7 @@ describe('withDeadlines', () => {
 
   it('lets content come for ever, piece by piece', async () => {
     const { outcome, watch, finish } = start();
-    watch.firstByte();
+    watch.bytes();
     for (let piece = 0; piece < 1_000; piece += 1) {
       jest.advanceTimersByTime(4_999);
       watch.content();
@@ -69,38 +69,58 @@ describe('withDeadlines', () => {
     await expect(outcome).resolves.toBe('done');
   });
 
-  it('does not take further bytes for content', async () => {
+  it('ends a stream without a byte', async () => {
     const { outcome, watch } = start();
-    watch.firstByte();
-    for (let ping = 0; ping < 50; ping += 1) {
-      jest.advanceTimersByTime(100);
-      watch.firstByte();
+    watch.bytes();
+    jest.advanceTimersByTime(5_000);
+    await expect(outcome).resolves.toEqual(new StallError('any-byte', 5_000));
+  });
+
+  it.each([
+    ['before any content', () => undefined],
+    [
+      'behind content',
+      (watch: StallWatch) => {
+        watch.content();
+      },
+    ],
+  ])('lets bytes without content come for as long as a thought, %s', async (_where, begin) => {
+    const { outcome, watch } = start();
+    watch.bytes();
+    begin(watch);
+    for (let ping = 0; ping < 15; ping += 1) {
+      jest.advanceTimersByTime(3_999);
+      expect(watch.signal.aborted).toBe(false);
+      watch.bytes();
     }
-    await expect(outcome).resolves.toEqual(new StallError('between-bytes', 5_000));
+    jest.advanceTimersByTime(15);
+    await expect(outcome).resolves.toEqual(new StallError('content', 60_000));
   });
 
   it('lets an open thought be silent for longer, and nothing behind it', async () => {
     const { outcome, watch } = start();
-    watch.firstByte();
+    watch.bytes();
     watch.content(true);
     jest.advanceTimersByTime(59_999);
     expect(watch.signal.aborted).toBe(false);
     watch.content();
     jest.advanceTimersByTime(5_000);
-    await expect(outcome).resolves.toEqual(new StallError('between-bytes', 5_000));
+    await expect(outcome).resolves.toEqual(new StallError('any-byte', 5_000));
   });
 
-  it('ends a thought that never ends', async () => {
+  it('ends a thought that never ends, whatever pings come', async () => {
     const { outcome, watch } = start();
-    watch.firstByte();
+    watch.bytes();
     watch.content(true);
-    jest.advanceTimersByTime(60_000);
-    await expect(outcome).resolves.toEqual(new StallError('between-bytes', 60_000));
+    jest.advanceTimersByTime(40_000);
+    watch.bytes();
+    jest.advanceTimersByTime(20_000);
+    await expect(outcome).resolves.toEqual(new StallError('content', 60_000));
   });
 
   it('waits only a moment for the end of the connection after the closing event', async () => {
     const { outcome, watch } = start();
-    watch.firstByte();
+    watch.bytes();
     watch.closing();
     watch.content();
     jest.advanceTimersByTime(1_000);

@@ -2,6 +2,7 @@
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { fault, reply, type ReplyPart, type Step } from '../../testing/emulator/script';
 import type { ModelReply } from '../../activities/providers/provider';
+import { defined } from '../../workflows/core/json';
 import type { FailoverReason } from '../../workflows/core/limits';
 import {
   failureOf,
@@ -103,26 +104,35 @@ describe.each(wires)('on the wire %s', (wire) => {
   });
 
   it.each([
-    ['before the headers', fault.connection('stall'), 'no byte'],
-    ['after the headers', fault.connection('stall', 'after-headers'), 'no byte'],
-    ['in mid-stream', fault.stall({ afterText: 'The' }), 'no piece of content'],
+    ['before the headers', fault.connection('stall'), 'no byte of an answer', { firstByteMs: 300 }],
+    [
+      'after the headers',
+      fault.connection('stall', 'after-headers'),
+      'no byte of an answer',
+      { firstByteMs: 300 },
+    ],
+    ['in mid-stream', fault.stall({ afterText: 'The' }), 'no byte for', { betweenBytesMs: 300 }],
     [
       'in mid-stream, with pings',
       fault.stall({ afterText: 'The', pingEveryMs: 20 }),
       'no piece of content',
+      { betweenBytesMs: 250, thinkingMs: 300 },
     ],
-    ['at the start, with pings', fault.stall({ pingEveryMs: 20 }), 'no piece of content'],
-  ])('a stall %s ends by its deadline', async (_name, step, words) => {
+    [
+      'at the start, with pings',
+      fault.stall({ pingEveryMs: 20 }),
+      'no piece of content',
+      { betweenBytesMs: 250, thinkingMs: 300 },
+    ],
+  ])('a stall %s ends by its deadline', async (_name, step, words, limits) => {
     emulator.script([step]);
     const failure = await failureOf(
-      providerOn(emulator, wire).send(
-        requestFor(wire),
-        // Only the deadline that is to end the stall is short.
-        sendOptions(words === 'no byte' ? { firstByteMs: 300 } : { betweenBytesMs: 300 }),
-      ),
+      providerOn(emulator, wire).send(requestFor(wire), sendOptions(limits)),
     );
     expect(failure.code).toBe('timeout');
     expect(failure.message).toContain(words);
+    // What cost the whole time of a thought is not waited for again on the same route.
+    expect(failure.refusesRetry === true).toBe(words === 'no piece of content');
   });
 
   it('lets a model take its time while content still comes', async () => {
@@ -173,20 +183,20 @@ describe.each<readonly ['anthropic' | 'responses', ReplyPart, number, number]>([
   ['anthropic', { type: 'reasoning', text: '' }, 3, 5],
   ['responses', { type: 'reasoning', text: 'hm', redacted: true }, 3, 4],
 ])('a silent thought on the wire %s', (wire, thought, begun, over) => {
-  const send = (afterEvents: number): Promise<ModelReply> => {
+  const send = (afterEvents: number, pingEveryMs?: number): Promise<ModelReply> => {
     const during = reply.parts([thought, { type: 'text', text: 'done' }]);
-    emulator.script([fault.pause(800, { during, afterEvents, pingEveryMs: 50 })]);
+    emulator.script([fault.pause(800, { during, afterEvents, ...defined({ pingEveryMs }) })]);
     return providerOn(emulator, wire).send(
       requestFor(wire),
       sendOptions({ betweenBytesMs: 250, thinkingMs: 10_000 }),
     );
   };
 
-  it('may take its time while pings come', async () => {
-    expect(textOf(await send(begun))).toBe('done');
+  it.each([50, undefined])('may take its time, with pings or without (%p)', async (pingEveryMs) => {
+    expect(textOf(await send(begun, pingEveryMs))).toBe('done');
   });
 
-  it('gives no more time to what comes behind it', async () => {
+  it('gives no more time to silence behind it', async () => {
     expect(await failureOf(send(over))).toMatchObject({ code: 'timeout' });
   });
 });

@@ -227,6 +227,36 @@ export function describeSharedHealth(name: string, engine: ContractEngine): void
       expect(await read(store)).toBeUndefined();
     });
 
+    it('tells the time of its own database', async () => {
+      const { store } = await fresh();
+      expect(Math.abs((await store.now()) - Date.now())).toBeLessThan(60_000);
+      expect(await store.now()).toBeGreaterThan(Date.UTC(2020, 0));
+    });
+
+    const hourMs = 3_600_000;
+    it.each([1, 87_660])(
+      'does not believe a report or a lease of a clock that was %i hours ahead, and forgets it',
+      async (hours) => {
+        const { store } = await fresh();
+        const at = 1_000 + hours * hourMs;
+        const ahead = { atMs: at, cooldownUntilMs: at + 60, probeFromMs: at + 30 };
+        await store.reportFailure(failure(ahead));
+        expect(
+          await store.acquireProbe(request('run 1', { atMs: at + 30, untilMs: at + 90 })),
+        ).toBe(true);
+        expect(await store.acquireProbe(request('run 2'))).toBe(true);
+        const after = await store.reportFailure(failure({ holder: 'run 2' }));
+        expect(after).toMatchObject({
+          errorCount: 1,
+          cooldownUntilMs: 1_060,
+          lastFailureAtMs: 1_000,
+        });
+        await store.reportFailure(failure(ahead));
+        await store.reportSuccess({ route, startedAtMs: 1_100, atMs: 1_200 });
+        expect(await read(store)).toMatchObject({ status: 'healthy', lastSuccessAtMs: 1_200 });
+      },
+    );
+
     it('counts each of 100 failures that are reported at once', async () => {
       const { store, url } = await fresh();
       const stores = [store, await open(url), await open(url), await open(url)];

@@ -34,7 +34,7 @@ export interface Limits {
   readonly maxActiveMs: number;
   /** Levels of subagents below the first run. Default 3 (R-SUB-4). */
   readonly maxSubagentDepth: number;
-  /** Workers that one tool call may lose; then it does not run again. Default 25 (ADR 0004). */
+  /** Workers that one tool call or model call may lose; then it does not run again. Default 25 (ADR 0004). */
   readonly maxLostWorkers: number;
   /** Retries of one model call on the same route. Default 2 (R-STREAM-2). */
   readonly streamRetries: number;
@@ -42,9 +42,9 @@ export interface Limits {
   readonly streamRetryBaseMs: number;
   /** Milliseconds until the vendor's first byte. Default 120,000 (ADR 0007). */
   readonly firstByteMs: number;
-  /** Milliseconds between two pieces of content; pings do not count. Default 120,000 (ADR 0007). */
+  /** Milliseconds between two bytes of an answer, pings included. Default 120,000 (ADR 0007). */
   readonly betweenBytesMs: number;
-  /** Milliseconds that a model may be silent after it said that it thinks; pings do not count. Default 300,000 (ADR 0007). */
+  /** Milliseconds without a piece of content while pings arrive, or after the model said that it thinks. Default 300,000 (ADR 0047). */
   readonly thinkingMs: number;
   /** Milliseconds that one attempt of a model call may take in all. Default 1,800,000 (ADR 0007). */
   readonly modelCallTimeoutMs: number;

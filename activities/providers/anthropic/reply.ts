@@ -2,6 +2,7 @@
 import type { Usage } from '../../../workflows/core/budget/spend';
 import { noUsage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
+import { requireRoom } from '../stream/answer-bounds';
 import {
   BrokenStream,
   noContent,
@@ -13,7 +14,7 @@ import {
   type SaidBlock,
   type StreamAssembly,
 } from '../stream/stream-assembly';
-import { asNumber, asText, isRecord, property } from '../untrusted-json';
+import { asCount, asNumber, asText, isRecord, property } from '../untrusted-json';
 
 interface OpenBlock {
   /** As it began. */
@@ -118,6 +119,7 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     const index = asNumber(property(event, 'index')) ?? this.blocks.size;
     const begun = property(event, 'content_block');
     if (this.blocks.has(index)) throw new BrokenStream(`block ${index} of the stream began twice`);
+    requireRoom(this.blocks.size);
     const type = asText(property(begun, 'type'));
     const text = asText(property(begun, 'text')) || asText(property(begun, 'thinking'));
     this.blocks.set(index, { begun, type, text, signature: asText(property(begun, 'signature')) });
@@ -189,14 +191,23 @@ function argumentsOf({ begun, text }: OpenBlock): string {
   return text === '' && isGiven ? JSON.stringify(input) : text;
 }
 
-/** Later events repeat the counts or add to them; what they leave out stays. */
+/**
+ * Later events repeat the counts or add to them, so they are cumulative; what they leave out stays, and so does the input where a
+ * compatible server's last event gives it as zero.
+ */
 function mergedUsage(before: Usage, usage: unknown): Usage {
   if (!isRecord(usage)) return before;
+  const [input, read, write] = [
+    asCount(usage['input_tokens']),
+    asCount(usage['cache_read_input_tokens']),
+    asCount(usage['cache_creation_input_tokens']),
+  ];
+  const outputTokens = Math.max(asCount(usage['output_tokens']) ?? 0, before.outputTokens);
+  if ((input ?? 0) + (read ?? 0) + (write ?? 0) === 0) return { ...before, outputTokens };
   return {
-    inputTokens: asNumber(property(usage, 'input_tokens')) ?? before.inputTokens,
-    outputTokens: asNumber(property(usage, 'output_tokens')) ?? before.outputTokens,
-    cacheReadTokens: asNumber(property(usage, 'cache_read_input_tokens')) ?? before.cacheReadTokens,
-    cacheWriteTokens:
-      asNumber(property(usage, 'cache_creation_input_tokens')) ?? before.cacheWriteTokens,
+    inputTokens: input ?? before.inputTokens,
+    outputTokens,
+    cacheReadTokens: read ?? before.cacheReadTokens,
+    cacheWriteTokens: write ?? before.cacheWriteTokens,
   };
 }

@@ -4,6 +4,18 @@ import { asList, asNumber, asText, property } from '../untrusted-json';
 /** Milliseconds above which a delay is ignored: quotas reset at least monthly (31 days). */
 const longestDelayMs = 31 * 86_400_000;
 
+/**
+ * Milliseconds that an absolute time is believed without the vendor's own `Date`: our clock may be wrong, and an hour is what a
+ * daily quota waits (ADR 0047).
+ */
+const longestGuessedDelayMs = 3_600_000;
+
+/** What an absolute time is compared with, and the longest delay that it may give. */
+interface Clock {
+  readonly nowMs: number;
+  readonly mostMs: number;
+}
+
 /** A header, by its lower-case name. */
 export type HeaderReader = (name: string) => string | undefined;
 
@@ -20,11 +32,13 @@ export function retryDelayMs(
   nowMs: number,
 ): number | undefined {
   const vendorNowMs = Date.parse(header('date') ?? '');
-  const clockMs = Number.isNaN(vendorNowMs) ? nowMs : vendorNowMs;
+  const clock: Clock = Number.isNaN(vendorNowMs)
+    ? { nowMs, mostMs: longestGuessedDelayMs }
+    : { nowMs: vendorNowMs, mostMs: longestDelayMs };
   const delayMs =
-    retryAfterHeaderMs(header, clockMs) ??
-    resetHeaderMs(header, clockMs) ??
-    firstOf(bodies, (body) => bodyDelayMs(body, clockMs)) ??
+    retryAfterHeaderMs(header, clock) ??
+    resetHeaderMs(header, clock) ??
+    firstOf(bodies, (body) => bodyDelayMs(body, clock)) ??
     firstOf(texts, textDelayMs);
   if (delayMs === undefined || !Number.isFinite(delayMs) || delayMs > longestDelayMs) {
     return undefined;
@@ -43,8 +57,8 @@ function firstOf<T>(
   return undefined;
 }
 
-function retryAfterHeaderMs(header: HeaderReader, clockMs: number): number | undefined {
-  return plainNumber(header('retry-after-ms')) ?? untilMs(header('retry-after'), clockMs);
+function retryAfterHeaderMs(header: HeaderReader, clock: Clock): number | undefined {
+  return plainNumber(header('retry-after-ms')) ?? untilMs(header('retry-after'), clock);
 }
 
 function plainNumber(value: string | undefined): number | undefined {
@@ -65,25 +79,27 @@ const buckets: readonly { readonly remaining: string; readonly reset: string }[]
   { remaining: 'ratelimit-remaining', reset: 'ratelimit-reset' },
 ];
 
-function resetHeaderMs(header: HeaderReader, clockMs: number): number | undefined {
+function resetHeaderMs(header: HeaderReader, clock: Clock): number | undefined {
   const delays = buckets
     .filter((bucket) => plainNumber(header(bucket.remaining)) === 0)
-    .map((bucket) => untilMs(header(bucket.reset), clockMs))
+    .map((bucket) => untilMs(header(bucket.reset), clock))
     .filter((delayMs) => delayMs !== undefined);
   if (header('anthropic-ratelimit-unified-status') === 'rejected') {
-    const unified = untilMs(header('anthropic-ratelimit-unified-reset'), clockMs);
+    const unified = untilMs(header('anthropic-ratelimit-unified-reset'), clock);
     if (unified !== undefined) delays.push(unified);
   }
   return delays.length === 0 ? undefined : Math.max(...delays);
 }
 
 /** A duration (`6m0s`), a date, or a number of seconds; large numbers are seconds or milliseconds since the epoch. */
-function untilMs(value: string | undefined, clockMs: number): number | undefined {
+function untilMs(value: string | undefined, { nowMs, mostMs }: Clock): number | undefined {
   if (value === undefined) return undefined;
   const number = plainNumber(value);
   if (number !== undefined && number <= 1e8) return number * 1_000;
   const atMs = number === undefined ? Date.parse(value) : number * (number > 1e11 ? 1 : 1_000);
-  return durationMs(value) ?? (Number.isNaN(atMs) ? undefined : atMs - clockMs);
+  const delayMs = atMs - nowMs;
+  const believedMs = delayMs > longestDelayMs ? delayMs : Math.min(delayMs, mostMs);
+  return durationMs(value) ?? (Number.isNaN(atMs) ? undefined : believedMs);
 }
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -106,7 +122,7 @@ function durationMs(value: string): number | undefined {
   return totalMs;
 }
 
-function bodyDelayMs(body: unknown, clockMs: number): number | undefined {
+function bodyDelayMs(body: unknown, clock: Clock): number | undefined {
   for (const detail of asList(property(body, 'details'))) {
     const delayMs = durationMs(asText(property(detail, 'retryDelay')));
     if (delayMs !== undefined) return delayMs;
@@ -115,7 +131,7 @@ function bodyDelayMs(body: unknown, clockMs: number): number | undefined {
   const resetAt = property(wrapped, 'X-RateLimit-Reset');
   const remaining = property(wrapped, 'X-RateLimit-Remaining');
   if (Number(remaining) === 0 && remaining !== '' && remaining !== null) {
-    return untilMs(asNumber(resetAt)?.toString() ?? asText(resetAt), clockMs);
+    return untilMs(asNumber(resetAt)?.toString() ?? asText(resetAt), clock);
   }
   return undefined;
 }

@@ -16,7 +16,7 @@ import {
   type SaidBlock,
   type StreamAssembly,
 } from '../stream/stream-assembly';
-import { asList, asNumber, asObject, asText, property } from '../untrusted-json';
+import { asCount, asList, asNumber, asObject, asText, property } from '../untrusted-json';
 import { ChatToolCalls } from './chat-tool-calls';
 import { ReasoningDetails } from './reasoning-details';
 
@@ -156,9 +156,14 @@ export class ChatReplyAssembly implements StreamAssembly {
   private takeUsage(usage: unknown): void {
     const input = property(usage, 'prompt_tokens');
     const output = property(usage, 'completion_tokens');
-    if (asNumber(input) === undefined && asNumber(output) === undefined) return;
-    const details = property(usage, 'prompt_tokens_details');
-    this.usage = usageOf(input, output, details, property(usage, 'prompt_cache_hit_tokens'));
+    if (asCount(input) === undefined && asCount(output) === undefined) return;
+    this.usage = usageOf({
+      input,
+      output,
+      total: property(usage, 'total_tokens'),
+      details: property(usage, 'prompt_tokens_details'),
+      cacheHits: property(usage, 'prompt_cache_hit_tokens'),
+    });
   }
 
   private reasoningBlocks(toolCalls: readonly RawToolCall[]): readonly SaidBlock[] {

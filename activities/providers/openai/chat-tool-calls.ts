@@ -1,5 +1,6 @@
 /** Assembles streamed tool calls of servers that omit ids, indexes or both, without ever joining two calls. */
 import type { RawToolCall } from '../provider';
+import { requireRoom } from '../stream/answer-bounds';
 import { rawToolCall } from '../stream/stream-assembly';
 import { asNumber, asText, isRecord, parsedJson, property } from '../untrusted-json';
 
@@ -58,6 +59,7 @@ export class ChatToolCalls {
   }
 
   private begin(index: number | undefined): OpenCall {
+    requireRoom(this.calls.length);
     const call: OpenCall = { index, id: '', name: '', argumentsText: '', extra: undefined };
     this.calls.push(call);
     return call;

@@ -1,6 +1,7 @@
 /** OpenRouter's `reasoning_details`: gathered from the stream, and sent back unchanged to the same model after the same prompt. */
 import type OpenAI from 'openai';
 import type { ReasoningBlock } from '../../../workflows/core/message';
+import { requireRoom } from '../stream/answer-bounds';
 import { asList, asNumber, asObject, asText, isRecord, property } from '../untrusted-json';
 
 /** Keys of a reasoning block: its details, and their model. */
@@ -27,7 +28,10 @@ export class ReasoningDetails {
     for (const piece of entries) {
       const last = this.details.at(-1);
       if (last !== undefined && continues(last, piece)) extend(last, piece);
-      else this.details.push({ ...piece });
+      else {
+        requireRoom(this.details.length);
+        this.details.push({ ...piece });
+      }
     }
     return entries.length > 0;
   }

@@ -2,6 +2,7 @@
 import type { StopReason } from '../../../workflows/core/model-call/ports';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
+import { requireRoom } from '../stream/answer-bounds';
 import {
   answerBlocks,
   BrokenStream,
@@ -93,6 +94,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   private begin(event: unknown): EventMeaning {
     const index = asNumber(property(event, 'output_index')) ?? this.items.size;
     if (this.items.has(index)) throw new BrokenStream(`item ${index} of the stream began twice`);
+    requireRoom(this.items.size);
     const item = property(event, 'item');
     this.items.set(index, { item, isDone: false });
     this.said += asText(property(item, 'name'));
@@ -110,6 +112,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
 
   private end(event: unknown): EventMeaning {
     const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+    requireRoom(this.items.size);
     this.items.set(index, { item: property(event, 'item'), isDone: true });
     return { isContent: true };
   }
@@ -202,5 +205,6 @@ function otherEvent(event: unknown): EventMeaning {
 
 function neutralUsage(usage: unknown): Usage {
   const details = property(usage, 'input_tokens_details');
-  return usageOf(property(usage, 'input_tokens'), property(usage, 'output_tokens'), details);
+  const [input, output] = [property(usage, 'input_tokens'), property(usage, 'output_tokens')];
+  return usageOf({ input, output, total: property(usage, 'total_tokens'), details });
 }

@@ -1,6 +1,7 @@
-/** A fetch that records what the SDKs discard: first byte, status, headers, and the head of the body. */
+/** A fetch that records what the SDKs discard (bytes, status, headers, the head of the body), and bounds what they hold. */
 import { defined } from '../../../workflows/core/json';
 import type { SeenAnswer } from '../failure/error-evidence';
+import { boundedAnswer, headOfBody } from './answer-bounds';
 
 /** Bytes of a body that are kept to explain a failure. */
 const keptBodyBytes = 16_384;
@@ -13,20 +14,22 @@ const ownHeaders =
 export interface ObservedFetch {
   readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
   readonly seen: () => SeenAnswer;
+  /** Bytes of the body so far, decompressed. */
+  readonly bytes: () => number;
   readonly requestId: () => string | undefined;
 }
 
-/** What is sent with the request, and who is notified of the first byte. */
+/** What is sent with the request, and who is notified of the body's bytes. */
 export interface ObservedFetchOptions {
   /** Sent unchanged; they override everything that an SDK adds. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly onFirstByte: () => void;
+  readonly onBytes: () => void;
 }
 
 /**
  * Makes the fetch of exactly one request.
  *
- * Contract: the SDK gets the response unchanged; only the configured headers and those of `ownHeaders` are sent, so no environment
+ * Contract: the SDK gets the response within its bounds: an error's body is cut, a larger answer fails (`answer-bounds.ts`); only the configured headers and those of `ownHeaders` are sent, so no environment
  * variable changes a request.
  */
 export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
@@ -35,7 +38,7 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   const kept: Uint8Array[] = [];
   let keptBytes = 0;
   const keep = (chunk: Uint8Array): void => {
-    if (keptBytes === 0) options.onFirstByte();
+    options.onBytes();
     if (keptBytes < keptBodyBytes) kept.push(chunk.subarray(0, keptBodyBytes - keptBytes));
     keptBytes += chunk.byteLength;
   };
@@ -44,12 +47,13 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
       const response = await fetch(input, { ...init, headers: sentHeaders(init, options.headers) });
       status = response.status;
       headers = response.headers;
-      return observedResponse(response, keep);
+      return boundedResponse(response, keep);
     },
     seen: () => {
       const bodyText = keptBytes === 0 ? undefined : Buffer.concat(kept).toString('utf8');
       return defined({ status, headers, bodyText });
     },
+    bytes: () => keptBytes,
     requestId: () => headers?.get('request-id') ?? headers?.get('x-request-id') ?? undefined,
   };
 }
@@ -66,17 +70,12 @@ function sentHeaders(
   return sent;
 }
 
-function observedResponse(response: Response, keep: (chunk: Uint8Array) => void): Response {
-  if (response.body === null) return response;
-  const observer = new TransformStream<Uint8Array, Uint8Array>({
-    transform: (chunk, controller) => {
-      keep(chunk);
-      controller.enqueue(chunk);
-    },
-  });
-  return new Response(response.body.pipeThrough(observer), {
-    status: response.status,
-    statusText: response.statusText,
-    headers: response.headers,
-  });
+async function boundedResponse(
+  response: Response,
+  keep: (chunk: Uint8Array) => void,
+): Promise<Response> {
+  const { body, ok, status, statusText, headers } = response;
+  if (body === null) return response;
+  const bounded = ok ? body.pipeThrough(boundedAnswer(keep)) : await headOfBody(body, keep);
+  return new Response(bounded, { status, statusText, headers });
 }

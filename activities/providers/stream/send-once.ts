@@ -1,4 +1,5 @@
 /** Sends one request: deadlines, the loop over events, and the classification of failures. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { noUsage } from '../../../workflows/core/budget/spend';
 import { defined } from '../../../workflows/core/json';
 import { InfraException } from '../../lifecycle/infra-exception';
@@ -12,6 +13,7 @@ import {
   providerException,
   type FailureContext,
 } from '../failure/provider-failure';
+import { maxSaidCharacters, OversizeAnswer } from './answer-bounds';
 import { StallError, withDeadlines, type StallWatch } from './stall-deadline';
 import { BrokenStream, type StreamAssembly } from './stream-assembly';
 import { asText, property } from '../untrusted-json';
@@ -35,6 +37,9 @@ interface Answer {
   hasEvents: boolean;
   isUnsent?: boolean;
 }
+
+/** Events after which the event loop turns: what has arrived at once would else be read without a pause. */
+const eventsPerTurn = 500;
 
 /** Characters of an unreadable call that are shown to the model. */
 const shownCallChars = 200;
@@ -104,15 +109,48 @@ async function readStream(
   watch: StallWatch,
   answer: Answer,
 ): Promise<void> {
-  const seen = observedFetch({ headers, onFirstByte: watch.firstByte });
+  const seen = observedFetch({ headers, onBytes: watch.bytes });
   answer.seen = seen;
+  const boundSaid = saidBound(assembly, seen);
+  let events = 0;
   for await (const event of await open(seen.fetch, watch.signal)) {
     answer.hasEvents = true;
+    boundSaid();
+    events += 1;
+    if (events % eventsPerTurn === 0) await nextTurn();
     const { text = '', isContent, isThinking } = assembly.accept(event);
     if (text !== '') options.onText(text);
     if (assembly.isComplete) watch.closing();
     else if (isContent) watch.content(isThinking);
   }
+}
+
+/** Bytes of a stream between two looks at how much the model has said. */
+const lookEveryBytes = 1024 * 1024;
+
+/** Throws `OversizeAnswer` once the model has said too much. */
+function saidBound(assembly: StreamAssembly, seen: ObservedFetch): () => void {
+  let lookAtBytes = lookEveryBytes;
+  return () => {
+    if (seen.bytes() < lookAtBytes) return;
+    lookAtBytes = seen.bytes() + lookEveryBytes;
+    if (assembly.partial().said.length > maxSaidCharacters)
+      throw new OversizeAnswer(`more than ${maxSaidCharacters} characters of a reply`);
+  };
+}
+
+/** What an answer is too large in; undefined for any other error. Node refuses headers above 16 KB before we see them. */
+function oversize(thrown: unknown): string | undefined {
+  if (thrown instanceof OversizeAnswer) return thrown.message;
+  const isHeaders = gatherEvidence(thrown).chain.some(
+    ({ code }) => code === 'UND_ERR_HEADERS_OVERFLOW',
+  );
+  return isHeaders ? 'more than 16 KB of headers' : undefined;
+}
+
+/** A failure of which a repeat on the same route would wait or read as long again: the next route is asked. */
+function withoutRepeat(exception: InfraException): InfraException {
+  return new InfraException({ ...exception.failure, refusesRetry: true }, { cause: exception });
 }
 
 function asInfraException(
@@ -121,7 +159,15 @@ function asInfraException(
   { seen, hasEvents }: Answer,
 ): InfraException {
   if (thrown instanceof InfraException) return thrown;
-  if (thrown instanceof StallError) return adapterException('timeout', thrown.message, context);
+  if (thrown instanceof StallError) {
+    const stalled = adapterException('timeout', thrown.message, context);
+    return thrown.phase === 'content' ? withoutRepeat(stalled) : stalled;
+  }
+  const tooLarge = oversize(thrown);
+  if (tooLarge !== undefined) {
+    const message = `${context.route} sent ${tooLarge}, so its answer was dropped. Check what stands behind this base URL; no sound answer is that large.`;
+    return withoutRepeat(new InfraException({ code: 'network', message, route: context.route }));
+  }
   if (thrown instanceof BrokenStream) return adapterException('network', thrown.message, context);
   const { bodyText, ...inStream } = seen?.seen() ?? {};
   return providerException(thrown, context, {

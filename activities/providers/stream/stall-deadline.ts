@@ -4,17 +4,22 @@ import { once } from 'node:events';
 /** Milliseconds that a connection may stay open after the vendor's closing event before the reply is used anyway. */
 const lingerMs = 1_000;
 
+/** What did not come in time. */
+export type StallPhase = 'first-byte' | 'any-byte' | 'content';
+
+const waitedFor: Readonly<Record<StallPhase, (limitMs: number) => string>> = {
+  'first-byte': (limitMs) => `no byte of an answer within ${limitMs} ms`,
+  'any-byte': (limitMs) => `no byte for ${limitMs} ms`,
+  content: (limitMs) => `no piece of content for ${limitMs} ms`,
+};
+
 /** Why this side ended a request. */
 export class StallError extends Error {
   constructor(
-    readonly phase: 'first-byte' | 'between-bytes',
+    readonly phase: StallPhase,
     readonly limitMs: number,
   ) {
-    super(
-      phase === 'first-byte'
-        ? `no byte of an answer within ${limitMs} ms`
-        : `no piece of content for ${limitMs} ms`,
-    );
+    super(waitedFor[phase](limitMs));
     this.name = 'StallError';
   }
 }
@@ -23,8 +28,9 @@ export class StallError extends Error {
 export interface Deadlines {
   readonly signal: AbortSignal;
   readonly firstByteMs: number;
+  /** Between two bytes, whatever they say. */
   readonly betweenBytesMs: number;
-  /** Replaces `betweenBytesMs` while the model thinks; never shorter. */
+  /** Between two pieces of content while bytes arrive or the model thinks; never shorter than `betweenBytesMs`. */
   readonly thinkingMs?: number;
 }
 
@@ -32,9 +38,9 @@ export interface Deadlines {
 export interface StallWatch {
   /** Aborted at a stall and at the caller's abort; give it to the SDK. */
   readonly signal: AbortSignal;
-  /** The body has begun. Only the first call counts: pings are not progress. */
-  readonly firstByte: () => void;
-  /** A piece of content has arrived; `isThinking` if the model thinks after it. */
+  /** Bytes of the body have arrived, perhaps only a ping: the server is alive, which is no progress. */
+  readonly bytes: () => void;
+  /** A piece of content has arrived; `isThinking` if the model thinks after it, and may send nothing at all. */
   readonly content: (isThinking?: boolean) => void;
   /** The closing event has arrived; only the end of the connection is missing. */
   readonly closing: () => void;
@@ -53,38 +59,49 @@ export async function withDeadlines<T>(
   limits.signal.throwIfAborted();
   const stall = new AbortController();
   const signal = AbortSignal.any([stall.signal, limits.signal]);
-  let timer: NodeJS.Timeout | undefined;
-  let hasBegun = false;
-  let isClosing = false;
-  const arm = (limitMs: number, phase: StallError['phase']): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      stall.abort(new StallError(phase, limitMs));
-    }, limitMs);
+  const timer = (): ((limitMs?: number, phase?: StallPhase) => void) => {
+    let running: NodeJS.Timeout | undefined;
+    return (limitMs, phase = 'content') => {
+      clearTimeout(running);
+      if (limitMs === undefined) return;
+      running = setTimeout(() => {
+        stall.abort(new StallError(phase, limitMs));
+      }, limitMs);
+    };
   };
+  const [armBytes, armContent] = [timer(), timer()];
+  let hasBegun = false;
+  let isThinking = false;
+  let isClosing = false;
   const thinkingMs = Math.max(limits.thinkingMs ?? 0, limits.betweenBytesMs);
-  const betweenBytes = (isThinking = false): void => {
-    if (!isClosing) arm(isThinking ? thinkingMs : limits.betweenBytesMs, 'between-bytes');
+  const bytes = (): void => {
+    if (isClosing) return;
+    if (!hasBegun) armContent(thinkingMs);
+    hasBegun = true;
+    armBytes(isThinking ? undefined : limits.betweenBytesMs, 'any-byte');
   };
   const watch: StallWatch = {
     signal,
-    firstByte: () => {
-      if (!hasBegun) betweenBytes();
-      hasBegun = true;
+    bytes,
+    content: (thinks = false) => {
+      isThinking = thinks;
+      bytes();
+      if (!isClosing) armContent(thinkingMs);
     },
-    content: betweenBytes,
     closing: () => {
       isClosing = true;
-      arm(Math.min(lingerMs, limits.betweenBytesMs), 'between-bytes');
+      armContent();
+      armBytes(Math.min(lingerMs, limits.betweenBytesMs), 'any-byte');
     },
   };
-  arm(limits.firstByteMs, 'first-byte');
+  armBytes(limits.firstByteMs, 'first-byte');
   try {
     return await Promise.race([work(watch), rejectionOf(signal)]);
   } catch (thrown) {
     throw signal.aborted ? signal.reason : thrown;
   } finally {
-    clearTimeout(timer);
+    armBytes();
+    armContent();
   }
 }
 

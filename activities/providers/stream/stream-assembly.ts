@@ -2,7 +2,7 @@
 import type { Usage } from '../../../workflows/core/budget/spend';
 import type { StopReason } from '../../../workflows/core/model-call/ports';
 import type { BrokenReply, ModelReply, RawToolCall } from '../provider';
-import { asNumber, property } from '../untrusted-json';
+import { asCount, property } from '../untrusted-json';
 
 /** A block of a reply, other than a tool call. */
 export type SaidBlock = ModelReply['blocks'][number];
@@ -77,18 +77,29 @@ export function withCalls(reason: StopReason, hasCalls: boolean): StopReason {
   return reason === 'tool-use' && !hasCalls ? 'end' : reason;
 }
 
-/** Usage in OpenAI's terms, where cached tokens are part of the input. */
-export function usageOf(
-  inputTokens: unknown,
-  outputTokens: unknown,
-  details: unknown,
-  cacheHits?: unknown,
-): Usage {
-  const cacheReadTokens = asNumber(property(details, 'cached_tokens')) ?? asNumber(cacheHits) ?? 0;
-  const cacheWriteTokens = asNumber(property(details, 'cache_write_tokens')) ?? 0;
+/** A vendor's counts in OpenAI's terms, as received. */
+export interface ReportedUsage {
+  readonly input: unknown;
+  readonly output: unknown;
+  /** Of input and output together. */
+  readonly total?: unknown;
+  readonly details: unknown;
+  readonly cacheHits?: unknown;
+}
+
+/**
+ * Usage in OpenAI's terms, where cached tokens are part of the input: where there are more of them, they are not.
+ *
+ * Gemini and Grok leave thoughts out of the output, and count them in the total: what is more there is output.
+ */
+export function usageOf({ input, output, total, details, cacheHits }: ReportedUsage): Usage {
+  const cacheReadTokens = asCount(property(details, 'cached_tokens')) ?? asCount(cacheHits) ?? 0;
+  const cacheWriteTokens = asCount(property(details, 'cache_write_tokens')) ?? 0;
+  const cached = cacheReadTokens + cacheWriteTokens;
+  const prompt = asCount(input) ?? 0;
   return {
-    inputTokens: Math.max(0, (asNumber(inputTokens) ?? 0) - cacheReadTokens - cacheWriteTokens),
-    outputTokens: asNumber(outputTokens) ?? 0,
+    inputTokens: cached > prompt ? prompt : prompt - cached,
+    outputTokens: Math.max(asCount(output) ?? 0, (asCount(total) ?? 0) - prompt),
     cacheReadTokens,
     cacheWriteTokens,
   };

@@ -18,7 +18,6 @@ import type {
   ToolPhase,
   ToolRecord,
 } from '../store';
-import { toolIntentShape } from '../store';
 import {
   chunkBytes,
   chunksPerBatch,
@@ -45,6 +44,7 @@ import {
 } from './health-record';
 import { parseMessages } from './message-shape';
 import type { SweepOptions, SweepResult } from './sweep';
+import { byStart, outcomeSum, parseIntent, toolRecord } from './tool-records';
 import { sweep } from './sweep';
 import { payloadTooDeep, payloadTooLarge, storeCorrupt } from '../store-errors';
 import { maxOutcomeBytes, type StoreLimits } from '../store-limits';
@@ -194,7 +194,7 @@ export class ContentAddressedStore implements Store {
         const record = this.#toolRecord(key, row);
         return record.type === 'none' ? [] : [record];
       })
-      .sort((left, right) => left.intent.startedAtMs - right.intent.startedAtMs);
+      .sort((left, right) => byStart(left.intent, right.intent));
   }
 
   async readHealth(routes: readonly string[]): Promise<readonly SharedHealth[]> {
@@ -240,6 +240,10 @@ export class ContentAddressedStore implements Store {
       }
     };
     return sweep(new GarbageRows(this.#database), read, options);
+  }
+
+  now(): Promise<number> {
+    return this.#rows.now();
   }
 
   async check(): Promise<void> {
@@ -361,34 +365,9 @@ function actionHash({ runKey, tool, inputDigest }: ToolAction): ContentHash {
   return contentHash(canonicalJson([runKey, tool, inputDigest]));
 }
 
-/** Binds an outcome to its execution, so that neither can be swapped. */
-function outcomeSum(key: string, outcome: string): string {
-  return contentHash(canonicalJson(key), outcome);
-}
-
 /** Equal JSON, in which characters that a database's text column cannot store are escaped. */
 function storableJson(json: string): string {
   return json
     .replaceAll('\0', '\\u0000')
     .replace(/[\uD800-\uDFFF]/gu, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`);
-}
-
-/** The record in a row; undefined if the row is not what was written for `key`. */
-function toolRecord(key: string, row: ToolRow | undefined): ToolRecord | undefined {
-  if (row === undefined) return { type: 'none' };
-  const intent = parseIntent(row);
-  if (intent?.key !== key) return undefined;
-  if (row.outcome === undefined) {
-    const { phase } = row;
-    const isPhase = phase === 'begun' || phase === 'executing';
-    return row.outcomeSum === undefined && isPhase ? { type: phase, intent } : undefined;
-  }
-  if (row.outcomeSum !== outcomeSum(key, row.outcome)) return undefined;
-  return { type: 'finished', intent, outcome: row.outcome };
-}
-
-function parseIntent({ intent, intentSum }: ToolRow): ToolIntent | undefined {
-  return contentHash(intent) === intentSum
-    ? toolIntentShape.safeParse(JSON.parse(intent)).data
-    : undefined;
 }

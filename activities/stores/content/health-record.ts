@@ -9,13 +9,27 @@ import { shortened } from '../../../workflows/core/shortened';
 /** Milliseconds by which `lastSuccessAtMs` of a healthy route may be late, as each model call of a fleet reports a success. */
 const successLagMs = 10_000;
 
+/**
+ * Milliseconds by which a report may lie in the future: two readings of the shared clock differ by how long an activity waited
+ * in its queue (ADR 0047). A lease may end so much later than one that begins now.
+ */
+const believableMs = 300_000;
+
+/** The record, unless a clock that was wrong made it: its rest would last until that time comes. Then the route is as new. */
+export function believed(known: SharedHealth, atMs: number): SharedHealth {
+  const { lastFailureAtMs = 0, lastSuccessAtMs = 0 } = known;
+  const isOfFuture = Math.max(lastFailureAtMs, lastSuccessAtMs) > atMs + believableMs;
+  return isOfFuture ? initialHealth(known.route) : known;
+}
+
 /** Health of a route without reports. */
 export function initialHealth(route: string): SharedHealth {
   return { route, status: 'healthy', errorCount: 0, cooldownUntilMs: 0, probeFromMs: 0 };
 }
 
 /** Counts a failure: the longest cooldown wins, and the last report describes the route. */
-export function afterFailure(known: SharedHealth, failure: RouteFailure): SharedHealth {
+export function afterFailure(stored: SharedHealth, failure: RouteFailure): SharedHealth {
+  const known = believed(stored, failure.atMs);
   return {
     ...withoutProbeOf(known, failure.holder),
     status: failure.status,
@@ -29,7 +43,8 @@ export function afterFailure(known: SharedHealth, failure: RouteFailure): Shared
 }
 
 /** Clears the record, unless the success began before the last failure. */
-export function afterSuccess(known: SharedHealth, success: RouteSuccess): SharedHealth {
+export function afterSuccess(stored: SharedHealth, success: RouteSuccess): SharedHealth {
+  const known = believed(stored, success.atMs);
   const { lastFailureAtMs, lastSuccessAtMs = success.atMs } = known;
   if (lastFailureAtMs !== undefined && success.startedAtMs < lastFailureAtMs) {
     return withoutProbeOf(known, success.holder);
@@ -48,9 +63,11 @@ export function afterSuccess(known: SharedHealth, success: RouteSuccess): Shared
 }
 
 /** Grants the lease if it is free and probing may begin, or if the caller holds it. */
-export function afterProbeRequest(known: SharedHealth, request: ProbeRequest): SharedHealth {
+export function afterProbeRequest(stored: SharedHealth, request: ProbeRequest): SharedHealth {
   const { holder, atMs, untilMs } = request;
-  const isFree = known.probe === undefined || known.probe.untilMs <= atMs;
+  const known = believed(stored, atMs);
+  const leasedUntilMs = known.probe?.untilMs ?? 0;
+  const isFree = leasedUntilMs <= atMs || leasedUntilMs > untilMs + believableMs;
   const isGranted = holdsProbe(known, request) || (isFree && known.probeFromMs <= atMs);
   return isGranted ? { ...known, probe: { holder, untilMs } } : known;
 }

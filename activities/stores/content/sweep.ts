@@ -15,6 +15,7 @@ export interface SweepOptions {
   readonly graceMs: number;
   /** Deletes nothing. */
   readonly dryRun: boolean;
+  /** By the store's own clock (`Store.now`), which also gives content its age. */
   readonly nowMs: number;
 }
 

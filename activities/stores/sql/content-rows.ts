@@ -6,6 +6,7 @@ import { recordRowOf, updateRecord, type RecordChange, type RecordRow } from './
 import { probeTables } from './schema';
 import {
   bytesOf,
+  numberOf,
   placeholders,
   textOf,
   type SqlDatabase,
@@ -271,6 +272,11 @@ export class ContentRows {
         query(saveHealthSql, [record, recordSum, routeHash]),
       ),
     );
+  }
+
+  async now(): Promise<number> {
+    const [row] = await this.#select('SELECT $now AS now_ms', []);
+    return numberOf(row?.['now_ms']);
   }
 
   /**

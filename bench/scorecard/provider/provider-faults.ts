@@ -5,6 +5,7 @@ import type { ProviderFault } from './provider-fault';
 import { mixedFaults } from './mixed-faults';
 import { publicCases } from './public-cases';
 import { refusalFaults } from './refusal-faults';
+import { quietFaults } from './quiet-faults';
 import { replyFaults } from './reply-faults';
 import { requestFaults } from './request-faults';
 import { silenceFaults } from './silence-faults';
@@ -19,6 +20,7 @@ export function providerFaults(): readonly ProviderFault[] {
     ...loadFaults(),
     ...streamFaults(),
     ...silenceFaults(),
+    ...quietFaults(),
     ...replyFaults(),
     ...mixedFaults(),
     ...publicCases(),

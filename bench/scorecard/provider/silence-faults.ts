@@ -8,7 +8,6 @@ import {
   failedOver,
   retried,
   spent,
-  stoppedWhenSpent,
   unhurt,
   unreachable,
   waited,
@@ -56,12 +55,12 @@ function silence(): readonly ProviderFault[] {
       'timeout',
       { ...betweenBytes, asksTool: 'a text of some length' },
     ),
-    retried(
+    failedOver(
       'nothing but pings in mid-text',
       wire,
       fault.stall({ ...midText, pingEveryMs }),
       'timeout',
-      betweenBytes,
+      { limits: { betweenBytesMs: deadlineMs, thinkingMs: deadlineMs + 100 } },
     ),
   ]);
 }
@@ -74,13 +73,6 @@ function silenceThatStays(): readonly ProviderFault[] {
       fault.connection('stall'),
       'timeout',
       firstByte,
-    ),
-    stoppedWhenSpent(
-      'pings stay, on the only route',
-      'responses',
-      fault.stall({ pingEveryMs }),
-      'timeout',
-      betweenBytes,
     ),
   ];
 }

@@ -38,7 +38,7 @@ export async function collectGarbage(
   options: { dryRun?: boolean; force?: boolean; grace: number; namespace: string },
 ): Promise<SweepResult & { readonly segments: number }> {
   // Before the list is read: what is written from now on is young.
-  const nowMs = Date.now();
+  const nowMs = await store.now();
   const { hashes, runKeys, storeIds, segments } = await retainedReferences(client.workflow);
   if (!storeIds.has(store.id) && options.force !== true)
     throw new SetupError(

@@ -4,11 +4,20 @@ import type { Pattern } from '../../../activities/stores/patterns/pattern-shape'
 import { UserError } from '../../../activities/lifecycle/user-error';
 import type { CommandContext, CommonOptions } from '../command-context';
 import { print } from '../command-context';
+import type { PatternStore } from '../../../activities/stores/patterns/pattern-store';
 import { withStore } from '../environment-store';
 import { patternTable, patternText, shownPattern } from '../display/pattern-text';
 import { printableJson } from '../display/printable';
 
 type OnePattern = (context: CommandContext, id: string, options: CommonOptions) => Promise<void>;
+
+/** Works on the patterns at a time of the store's own clock, by which their evidence ages. */
+function withPatterns<Result>(
+  context: CommandContext,
+  work: (patterns: PatternStore, nowMs: number) => Promise<Result>,
+): Promise<Result> {
+  return withStore(context, async (store) => work(store.patterns, await store.now()));
+}
 
 /** Errors: `UserError` for a pattern that is not in the store. */
 function known(pattern: Pattern | undefined, id: string): Pattern {
@@ -24,8 +33,9 @@ export async function listPatterns(
   { json, tenant }: CommonOptions & { readonly tenant?: string },
 ): Promise<void> {
   const { output } = context;
-  const found = await withStore(context, ({ patterns }) => patterns.patterns(tenant));
-  const nowMs = Date.now();
+  const { found, nowMs } = await withPatterns(context, async (patterns, nowMs) => {
+    return { found: await patterns.patterns(tenant), nowMs };
+  });
   if (json === true)
     for (const pattern of found) output.write(`${printableJson(shownPattern(pattern, nowMs))}\n`);
   else if (found.length === 0) output.note('No patterns.');
@@ -40,8 +50,7 @@ export async function exportPatterns(
   const write = (type: string, exported: object): void => {
     context.output.write(`${printableJson({ type, ...exported })}\n`);
   };
-  const nowMs = Date.now();
-  await withStore(context, async ({ patterns }) => {
+  await withPatterns(context, async (patterns, nowMs) => {
     for (const pattern of await patterns.patterns(tenant))
       write('pattern', shownPattern(pattern, nowMs));
     if (!observations) return;
@@ -53,18 +62,19 @@ export async function exportPatterns(
 
 /** `holdfast patterns show`. */
 export const showPattern: OnePattern = async (context, id, options) => {
-  const found = await withStore(context, ({ patterns }) => patterns.pattern(id));
-  const nowMs = Date.now();
+  const { found, nowMs } = await withPatterns(context, async (patterns, nowMs) => {
+    return { found: await patterns.pattern(id), nowMs };
+  });
   const pattern = known(found, id);
   print(context, options, shownPattern(pattern, nowMs), patternText(pattern, nowMs));
 };
 
 function switching(change: (pattern: Pattern, nowMs: number) => Pattern): OnePattern {
   return async (context, id, options) => {
-    const nowMs = Date.now();
-    const changed = await withStore(context, ({ patterns }) =>
-      patterns.updatePattern(id, (pattern) => pattern && change(pattern, nowMs)),
-    );
+    const { changed, nowMs } = await withPatterns(context, async (patterns, nowMs) => {
+      const update = (pattern: Pattern | undefined) => pattern && change(pattern, nowMs);
+      return { changed: await patterns.updatePattern(id, update), nowMs };
+    });
     const pattern = known(changed, id);
     const text = `pattern ${pattern.id} is ${pattern.status}`;
     print(context, options, shownPattern(pattern, nowMs), text);

@@ -19,8 +19,9 @@ function row(health: SharedHealth, nowMs: number): readonly string[] {
 /** Prints one row per route. */
 export async function providers(context: CommandContext, { json }: CommonOptions): Promise<void> {
   const { output } = context;
-  const found = await withStore(context, (store) => store.listHealth());
-  const nowMs = Date.now();
+  const { found, nowMs } = await withStore(context, async (store) => {
+    return { found: await store.listHealth(), nowMs: await store.now() };
+  });
   if (json === true) for (const health of found) output.write(`${printableJson(health)}\n`);
   else if (found.length === 0) output.note('No provider has been used with this store.');
   else {

@@ -2,6 +2,7 @@
 import { proposalText } from '../../../workflows/core/recovery/text';
 import { decisionText } from '../../../workflows/core/secrets/visible-text';
 import type { Failure } from '../../../workflows/core/failure';
+import { promptCutText } from '../../../workflows/core/context/size';
 import { defined } from '../../../workflows/core/json';
 import { nanoUsdOf, usdText } from '../../../workflows/core/budget/spend';
 import type { TimelineEntry } from '../../../workflows/core/run/protocol';
@@ -62,6 +63,8 @@ const lines: { readonly [Type in TimelineEntry['type']]: Line<Type> } = {
     line(`failover from ${from} to ${to}: ${reason}`, 'yellow'),
   ContextWarningEvent: ({ tokens, windowTokens }) =>
     line(`the conversation nears its window: ${tokens} of ${windowTokens} tokens`, 'yellow'),
+  PromptCutEvent: ({ route, countedTokens, measuredTokens }) =>
+    line(promptCutText(route, countedTokens, measuredTokens), 'yellow'),
   CompactionEvent: ({ tier, tokensBefore, tokensAfter, why }) =>
     line(
       `compacted (tier ${tier}) from ${tokensBefore} to ${tokensAfter} tokens: ${why}`,

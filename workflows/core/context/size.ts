@@ -75,9 +75,15 @@ export function countedNow(state: ContextSlice & SnapshotSlice): CountedContext 
   const { counted } = state.context;
   if (counted === undefined) return undefined;
   if (counted.head === state.head) return counted.context;
+  if (counted.context.isEarlier === true && counted.headBefore === state.head)
+    return counted.context;
   if (counted.headBefore !== state.head) return undefined;
-  const { route, messages, tokens } = counted.context;
-  return { route, messages: messages - 1, tokens: Math.max(0, tokens - counted.replyTokens) };
+  const { messages, tokens } = counted.context;
+  return {
+    ...counted.context,
+    messages: messages - 1,
+    tokens: Math.max(0, tokens - counted.replyTokens),
+  };
 }
 
 /** Characters per token by which the core guesses; the activity measures. */
@@ -110,7 +116,7 @@ export function noteContext(
         head: result.head,
         headBefore: result.headBefore,
         context: counted,
-        replyTokens: isKept ? result.usage.outputTokens : 0,
+        replyTokens: isKept && counted.isEarlier !== true ? result.usage.outputTokens : 0,
       },
       prepared: measure,
     }),
@@ -121,6 +127,15 @@ export function noteContext(
       ? {}
       : { refused: false, done: [], overflows: 0, noSummary: [] }),
   };
+}
+
+/** What people read about a server whose counts show that it cuts prompts. */
+export function promptCutText(
+  route: string,
+  countedTokens: number,
+  measuredTokens: number,
+): string {
+  return `${route} counts ${countedTokens} tokens of a request of about ${measuredTokens}: its server seems to cut long prompts silently, and the model then loses its instructions. Raise the server's context (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size; vLLM: --max-model-len), or lower windowTokens of the route to it.`;
 }
 
 /** Characters of one result that the model gets at once (ADR 0003), with its fence. */

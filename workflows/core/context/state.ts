@@ -41,6 +41,8 @@ export interface ContextState {
   /** Activities of this iteration, for their ids. */
   readonly issued: { readonly iteration: number; readonly count: number };
   readonly warned: boolean;
+  /** Routes of which people were told that they cut prompts. */
+  readonly cutting?: readonly string[];
 }
 
 /** The slice that context owns. */

@@ -24,6 +24,12 @@ export interface CountedContext {
   readonly messages: number;
   /** The vendor's tokens for system prompt, tools and those messages, the request's note taken out. */
   readonly tokens: number;
+  /** Of them, those of the request itself, without its reply. */
+  readonly requestTokens?: number;
+  /** Later counts are missing or not believed: neither the last request nor its reply is covered. */
+  readonly isEarlier?: true;
+  /** Counts in a row that did not grow with the request. */
+  readonly doubts?: number;
 }
 
 /** Least and greatest factor of a class: beyond them a vendor's count says more about its own additions than about the text (ADR 0028). */

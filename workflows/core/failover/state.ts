@@ -15,6 +15,8 @@ export interface RouteConfig {
   readonly temperature?: number;
   /** Only with `end-run`: what this route refuses goes to no other provider. */
   readonly onRefusal?: 'end-run';
+  /** Replaces the limit of the same name. */
+  readonly thinkingMs?: number;
   /** Absent if nobody knows what the model costs. */
   readonly price?: ModelPrice;
 }

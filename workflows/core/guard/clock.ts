@@ -13,8 +13,11 @@ import { withGuard } from './state';
 
 type Clocked = GuardSlice & SnapshotSlice;
 
-function queuedMsOf(event: RunEvent): number {
-  return 'result' in event && 'queuedMs' in event.result ? (event.result.queuedMs ?? 0) : 0;
+/** Milliseconds that an activity waited in the queue: at most what its work left of the stretch, whatever its machine's clock says. */
+function queuedMsOf(event: RunEvent, spentMs: number): number {
+  if (!('result' in event) || !('queuedMs' in event.result)) return 0;
+  const { queuedMs = 0, tookMs = 0 } = event.result;
+  return Math.max(Math.min(queuedMs, spentMs - tookMs), 0);
 }
 
 /**
@@ -26,7 +29,7 @@ function queuedMsOf(event: RunEvent): number {
 function workedMs({ snapshot, activeMs }: Clocked, event: RunEvent, spentMs: number): number {
   if (snapshot === undefined) return spentMs;
   const { maxActiveMs, heartbeatTimeoutMs } = snapshot.limits;
-  const countedMs = Math.max(spentMs - queuedMsOf(event), 0);
+  const countedMs = Math.max(spentMs - queuedMsOf(event, spentMs), 0);
   const isLate = activeMs + countedMs > maxActiveMs + heartbeatTimeoutMs;
   return isLate ? Math.min(countedMs, heartbeatTimeoutMs) : countedMs;
 }

@@ -72,12 +72,14 @@ export interface CallModelResult extends ActivityTimes {
   readonly textPreview: string;
   /** The reply's whole text up to `answerBytes`, only if it called no tool; what is cut says so. */
   readonly answer?: string;
-  /** Of the reply alone. */
+  /** Of the reply alone; our own count where the vendor's cannot be true (ADR 0047). */
   readonly usage: Usage;
   /** What all attempts of this call consumed, this reply included; absent if it is just `usage` at the route's price. */
   readonly spend?: CallSpend;
-  /** Tokens of the request as the vendor counted them. */
+  /** Tokens of the request as the vendor counted them, or as they were measured where its count cannot be true. */
   readonly contextTokens: number;
+  /** The vendor's count where it shows that the vendor cuts its prompts and does not say so (R-CTX-11). */
+  readonly cutToTokens?: number;
   /** Tokens of the request as they were measured before it went out. */
   readonly estimatedTokens?: number;
   /** What the next call on this route may build its measure on. */

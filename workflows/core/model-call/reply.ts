@@ -5,7 +5,7 @@ import { cachedShareOf, noSpend, spendOf, usdOf } from '../budget/spend';
 import type { BudgetSlice } from '../budget/state';
 import { takeAppended } from '../context/compaction-phase';
 import type { CompactingState } from '../context/compaction-phase';
-import { contextBounds, noteContext } from '../context/size';
+import { contextBounds, noteContext, promptCutText, withContext } from '../context/size';
 import { countHealed } from '../errors/state';
 import type { ErrorsSlice } from '../errors/state';
 import { recordRouteSuccess, routeName } from '../failover/provider-health';
@@ -63,9 +63,11 @@ export function takeReply<State extends ReplyState>(
     lastText: result.textPreview === '' ? state.lastText : result.textPreview,
   };
   const warned = warnOfContext(taken, route);
+  const reported = reportCut(warned.state, answered, result);
   return stay(
-    warned.state,
+    reported.state,
     ...warned.commands,
+    ...reported.commands,
     ...healed.map((each) => publish({ type: 'HealedEvent', ...each })),
     publish({
       type: 'ModelRepliedEvent',
@@ -125,6 +127,21 @@ function warnOfContext<State extends ReplyState>(
   if (!isNear) return stay(noted);
   const tokens = state.contextTokens;
   return stay(noted, publish({ type: 'ContextWarningEvent', tokens, windowTokens }));
+}
+
+/** Tells once per route that its server cuts prompts; the run goes on by its own measure (R-CTX-11). */
+function reportCut<State extends ReplyState>(
+  state: State,
+  route: string,
+  { cutToTokens: countedTokens, contextTokens: measuredTokens }: CallModelResult,
+): Move<State> {
+  const { cutting = [] } = state.context;
+  if (countedTokens === undefined || cutting.includes(route)) return stay(state);
+  const noted = withContext(state, { cutting: [...cutting, route] });
+  return stay(
+    advise(noted, promptCutText(route, countedTokens, measuredTokens)),
+    publish({ type: 'PromptCutEvent', route, countedTokens, measuredTokens }),
+  );
 }
 
 /** Share of the window below which a vendor's report of a full window is not believed (ADR 0024). */

@@ -227,6 +227,13 @@ export type UnstampedEntry =
       readonly windowTokens: number;
     }
   | {
+      readonly type: 'PromptCutEvent';
+      readonly route: string;
+      /** What the vendor counted, and what the request was measured as. */
+      readonly countedTokens: number;
+      readonly measuredTokens: number;
+    }
+  | {
       readonly type: 'CompactionEvent';
       readonly tier: CompactionTier;
       readonly tokensBefore: number;

@@ -37,6 +37,8 @@ export interface RunStatusView {
   readonly reason?: string;
   /** The answer of a completed run, or why a failed one failed. */
   readonly ending?: string;
+  /** For whoever operates the agent, such as a server's setting to change. */
+  readonly advice?: readonly string[];
   readonly lastError?: string;
   readonly toolCallsSucceeded: number;
   readonly toolCallsFailed: number;
@@ -213,6 +215,7 @@ export function statusView(state: RunState): RunStatusView {
       maxIterations: snapshot?.limits.maxIterations,
       route: currentRoute(state),
       reason: reason(state),
+      advice: state.advice,
       lastError: state.lastError,
       cachedShare: cachedShareOf(state.usage),
       context: contextView(state),
