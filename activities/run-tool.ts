@@ -32,6 +32,7 @@ import { toolFailure } from './tool-call/tool-execution';
 import type { ShownOutput } from './tool-call/tool-output';
 import { showOutput } from './tool-call/tool-output';
 import { findingsOf } from './tool-call/findings';
+import { problemOfApproval } from './tool-call/signed-approval';
 import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
@@ -265,6 +266,23 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
   );
 }
 
+/** Refuses a call that came here without the signed approval that it needs: an attack, or a run from before signing. */
+function refuseUnapproved(
+  place: ResultPlace,
+  tool: Tool,
+  value: JsonObject,
+  problem: string,
+): Promise<RunToolResult> {
+  const { name, idempotencyKey: key } = place.input;
+  log.warn('A call without the signed approval that it needs was not run', { tool: name, key });
+  const error = toolFailure(tool, 'tool_denied', `The call was not run. ${problem}`, {
+    hint: 'Do not repeat the call. Find another way, or end the task and say what is missing.',
+    recoverable: false,
+  });
+  const refused: Execution = { type: 'error', error };
+  return resultOf(place, refused, resultIdentityOf(tool, value, refused));
+}
+
 /** What an attempt gets from earlier ones, and how it reports its progress. */
 interface AttemptPlace extends AttemptSigns {
   readonly lostWorkers: number;
@@ -294,6 +312,13 @@ async function runAttempt(
     const refused: Execution = { type: 'error', error };
     return resultOf(place, refused, resultIdentityOf(tool, value, refused));
   }
+  const problem =
+    deps.approvers &&
+    problemOfApproval(deps.approvers, definition, tool, input, {
+      given: value,
+      parsed: checked.value,
+    });
+  if (problem !== undefined) return refuseUnapproved(place, tool, value, problem);
   const record = await begin(deps, store, tool, input, { given: value, ran: checked.value });
   if (record?.type === 'finished') return outcomeIn(record);
   if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');

@@ -73,6 +73,11 @@ const schema = z.object({
   HOLDFAST_CACHE_DIR: z.string().optional(),
   HOLDFAST_MODEL: modelsSchema.optional(),
   HOLDFAST_LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).optional(),
+  HOLDFAST_APPROVERS: z
+    .string()
+    .transform((value) => value.split(',').map((key) => key.trim()))
+    .optional(),
+  HOLDFAST_APPROVAL_KEY: z.string().optional(),
   HOLDFAST_BUILD_ID: name('2026-11-28.1').optional(),
   ANTHROPIC_API_KEY: secret.optional(),
   ANTHROPIC_BASE_URL: url.optional(),
@@ -129,7 +134,13 @@ function environmentFrom(variables: Variables, directory: string) {
     models: variables.HOLDFAST_MODEL ?? [],
     logLevel: variables.HOLDFAST_LOG_LEVEL ?? 'info',
     ci: variables.CI !== undefined && variables.CI !== 'false',
-    ...defined({ buildId: variables.HOLDFAST_BUILD_ID }),
+    ...defined({
+      buildId: variables.HOLDFAST_BUILD_ID,
+      /** Public keys of the people who may decide on approvals. */
+      approvers: variables.HOLDFAST_APPROVERS,
+      /** File of the private key that signs decisions. */
+      approvalKeyFile: fileFrom(variables.HOLDFAST_APPROVAL_KEY, directory),
+    }),
   };
 }
 
@@ -145,6 +156,10 @@ function foldersFrom(variables: Variables, directory: string) {
     stateDirectory: path.resolve(directory, given ?? own),
     cacheDirectory: path.resolve(directory, cache ?? path.join(given ?? shared, 'cache')),
   };
+}
+
+function fileFrom(value: string | undefined, directory: string): string | undefined {
+  return value === undefined ? undefined : path.resolve(directory, value);
 }
 
 function temporalFrom(variables: Variables) {

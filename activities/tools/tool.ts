@@ -64,6 +64,11 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
     'never' | 'always' | ((input: z.output<Input>, context: ApprovalContext) => boolean);
   /** How long approvals of this tool wait, and what happens then. Default: as the agent says. */
   readonly approvals?: DecisionPolicy;
+  /**
+   * It starts programs that the model chooses and that can reach Temporal, so they could decide approvals themselves; `programs` of
+   * the agent says what follows. Default false.
+   */
+  readonly runsPrograms?: boolean;
   /** Trusted advice for the model when this tool fails, by the tool's author. */
   readonly hint?: string | ((error: unknown, input: unknown) => string | undefined);
   /**
@@ -114,6 +119,8 @@ export interface Tool {
   readonly approval: 'never' | 'always' | 'rule';
   /** @internal */
   readonly approvals: DecisionPolicy | undefined;
+  /** @internal */
+  readonly runsPrograms?: boolean;
   /** @internal */
   readonly editsFile: string | undefined;
   /** @internal */

@@ -31,13 +31,19 @@ export async function localAgents(
   {
     agents: file,
     model,
+    unattended = false,
     directory,
-  }: { readonly agents?: string; readonly model?: string; readonly directory: string },
+  }: {
+    readonly agents?: string;
+    readonly model?: string;
+    readonly unattended?: boolean;
+    readonly directory: string;
+  },
 ): Promise<WorkerOffer> {
   if (file !== undefined) {
-    if (model !== undefined)
+    if (model !== undefined || unattended)
       throw new SetupError(
-        '--model is for the built-in agent; the agents of --agents FILE name their models themselves. Give one of the two.',
+        `${unattended ? '--unattended' : '--model'} is for the built-in agent; the agents of --agents FILE name their models and approvals themselves. Give one of the two.`,
       );
     const offer = await loadAgentsFile(path.resolve(directory, file));
     return { ...offer, providers: offer.providers ?? providersOf(environment, offer.agents) };
@@ -47,7 +53,9 @@ export async function localAgents(
     name: builtInAgentName,
     instructions,
     chain,
-    tools: workspaceTools(),
+    tools: workspaceTools({ asksFirst: !unattended }),
+    // Unattended, nothing waits that a program could decide; signed, no program can decide.
+    ...(unattended || environment.approvers !== undefined ? {} : { programs: 'ask' }),
   };
   return { agents: [agent], providers: providersOf(environment, [agent]) };
 }

@@ -27,6 +27,8 @@ export interface McpOptions {
   readonly callTimeoutMs?: number;
   /** Approval of all its tools. Default `never`. */
   readonly approval?: 'never' | 'always';
+  /** Its tools start programs that the model chooses, as a shell does; as in `defineTool`. Default false. */
+  readonly runsPrograms?: boolean;
   /** Who decides when the server is lost during a call that must not be repeated. Default `tell-model`. */
   readonly onUnknown?: Tool['onUnknown'];
 }

@@ -237,6 +237,7 @@ function toolFrom(use: ServerUse, name: string, definition: McpDefinition): Tool
     timeoutMs: use.timeoutMs + connectAllowanceMs,
     approval,
     approvals: undefined,
+    runsPrograms: use.options.runsPrograms === true,
     editsFile: editedFileField(tool.name, effectOf(tool), inputNamesOf(modelSchema)),
     cosmetic: [],
     maxCalls: defaultCallCaps.get(name),

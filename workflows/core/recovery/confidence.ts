@@ -9,7 +9,8 @@ export const defaultConfidence = { actAt: 0.8, askAt: 0.5 } as const;
 
 /**
  * Decides about a plan. A plan without a digest cannot be approved, so a person takes over instead. If nobody hears what
- * recovery asks, nothing waits: what a person would approve is only suggested to the model (ADR 0035).
+ * recovery asks, nothing waits: what a person would approve is only suggested to the model (ADR 0035). The same holds where
+ * decisions are signed: the model's own call is what an approver signs (ADR 0040).
  */
 export function decideByConfidence(
   state: SnapshotSlice,
@@ -22,6 +23,6 @@ export function decideByConfidence(
   if (strategy === 'escalate' || confidence < policy.askAt) return inDoubt;
   if (confidence >= policy.actAt) return strategy === 'give-up' ? 'gives up' : 'acts';
   if (digest === '') return inDoubt;
-  if (isHeard(state, 'approval')) return 'asks';
+  if (isHeard(state, 'approval') && state.snapshot?.approvers === undefined) return 'asks';
   return strategy === 'give-up' ? inDoubt : 'suggests';
 }

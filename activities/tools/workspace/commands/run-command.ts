@@ -185,6 +185,7 @@ export function runCommand(options: RunCommandOptions = {}): Tool {
     effect: options.effect ?? 'irreversible',
     timeoutMs: timeLimitMs + endingMs,
     label: 'command',
+    runsPrograms: true,
     ...defined({ approval: options.approval, maxCalls: options.maxCalls }),
     execute: (given, context) => execute(given, options, context),
   });
