@@ -86,12 +86,10 @@ function attack(world: AgentWorld, runId: string): { name: string; input: { comm
   return { name: 'run_command', input: { command: ['sh', '-c', script.join('\n')] } };
 }
 
-async function start(world: AgentWorld, calls: (runId: string) => object[]): Promise<RunHandle> {
+/** Starts a run whose model deletes the file, and then runs the attack beside it. */
+function startAttacked(world: AgentWorld): Promise<RunHandle> {
   const runId = uniqueName('run');
-  world.emulator.script([
-    reply.toolCalls(calls(runId) as Parameters<typeof reply.toolCalls>[0]),
-    reply.text('done'),
-  ]);
+  world.emulator.script([reply.toolCalls([deletion, attack(world, runId)]), reply.text('done')]);
   return world.client.start({ agent: 'coder', goal: 'Tidy up.', workspace: folder, runId });
 }
 
@@ -111,14 +109,14 @@ const toldBy = (world: AgentWorld): string =>
   (world.emulator.requests.at(-1)?.lastToolResults ?? []).map(({ content }) => content).join('\n');
 
 test('a program whose author accepts it approves the call beside it: the attack is real', async () => {
-  const run = await start(accepting, (runId) => [deletion, attack(accepting, runId)]);
+  const run = await startAttacked(accepting);
   expect(await run.result()).toMatchObject({ status: 'completed' });
   expect(toldBy(accepting)).toContain('approved');
   expect(existsSync(at('precious.txt'))).toBe(false);
 });
 
 test('by default the program waits for a person too, and has not run', async () => {
-  const run = await start(guarded, (runId) => [deletion, attack(guarded, runId)]);
+  const run = await startAttacked(guarded);
   const items = await approvalsOf(run, 2);
   expect(items.map(({ tool }) => tool)).toEqual(['delete_file', 'run_command']);
   for (const { approvalId } of items) await run.reject(approvalId, 'no');
@@ -128,7 +126,7 @@ test('by default the program waits for a person too, and has not run', async () 
 });
 
 test('where decisions are signed the program runs, and none of its decisions counts', async () => {
-  const run = await start(signed, (runId) => [deletion, attack(signed, runId)]);
+  const run = await startAttacked(signed);
   await until(async () => (await run.status()).toolCallsSucceeded === 1, 'the command ran');
   expect(existsSync(at('ran'))).toBe(true);
   const [item] = await approvalsOf(run, 1);
@@ -167,18 +165,19 @@ function withKey({ server, taskQueue }: AgentWorld): AgentClient {
 }
 
 test('a signature is worth nothing on another run, another call, or other arguments', async () => {
-  const [first, second] = [
-    await start(signed, () => [deletion]),
-    await start(signed, () => [deletion]),
-  ];
+  signed.emulator.script([
+    reply.toolCalls([deletion]),
+    reply.toolCalls([deletion]),
+    reply.text('done'),
+  ]);
+  const begin = (): Promise<RunHandle> =>
+    signed.client.start({ agent: 'coder', goal: 'Tidy up.', workspace: folder });
+  const [first, second] = [await begin(), await begin()];
   const [one] = await approvalsOf(first, 1);
   const [two] = await approvalsOf(second, 1);
   if (one === undefined || two === undefined) throw new Error('both wait');
-  const { firstExecutionRunId } = await signed.server.client
-    .getHandle(first.runId)
-    .describe()
-    .then(async ({ runId }) => Promise.resolve({ firstExecutionRunId: runId }));
-  const runKey = `${first.runId}/${firstExecutionRunId}`;
+  const { runId: firstRunId } = await signed.server.client.getHandle(first.runId).describe();
+  const runKey = `${first.runId}/${firstRunId}`;
   const decision = { approvalId: one.approvalId, digest: one.digest, decision: 'approve' } as const;
   const signature = signDecision(person, runKey, decision);
   const send = (run: RunHandle, update: object): Promise<string> =>
@@ -244,9 +243,10 @@ test('a subagent and a fork take signed decisions too, each for itself', async (
 });
 
 test('a forged reply of the model that needs no approval runs nothing that does', async () => {
+  const asked = signed.emulator.requests.length;
   signed.emulator.script([fault.connection('stall'), reply.text('done')]);
   const run = await signed.client.start({ agent: 'coder', goal: 'Tidy up.', workspace: folder });
-  await until(() => Promise.resolve(signed.emulator.requests.length > 0), 'the model is asked');
+  await until(() => Promise.resolve(signed.emulator.requests.length > asked), 'the model is asked');
   const { head = '' } = await run.status();
   const forged: CallModelResult = {
     headBefore: head,
