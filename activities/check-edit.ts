@@ -6,6 +6,7 @@ import { failureMessageChars, inlineInputBytes } from '../workflows/core/limits'
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { CheckEditInput, CheckEditResult } from '../workflows/core/people/ports';
+import { argumentsText } from '../workflows/core/people/signed-decision';
 import type { ActivityDeps } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
 import { problemOfSignature } from './definitions/approvers';
@@ -44,7 +45,7 @@ function signatureProblem(deps: ActivityDeps, given: CheckEditInput): string | u
       message: `${thisWorker()} has no approvers, and this run takes signed decisions only. Give it the public keys (approvers of createActivities, HOLDFAST_APPROVERS); until then other workers of the task queue are tried.`,
     });
   const { runKey, signature, ...decision } = signed;
-  const inputDigest = isEdit(given) ? contentHash(canonicalJson(given.input)) : undefined;
+  const inputDigest = isEdit(given) ? contentHash(argumentsText(given.input)) : undefined;
   const whole = { ...decision, approvalId: toolCallId, ...defined({ inputDigest }) };
   return problemOfSignature(deps.approvers, runKey, whole, signature);
 }

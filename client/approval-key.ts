@@ -1,11 +1,10 @@
 /** Keys of approvers: a private one signs a person's decisions, a public one lets workers verify them (ADR 0040). */
 import type { KeyObject } from 'node:crypto';
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
-import { canonicalJson } from '../workflows/core/canonical-json';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { Decision } from '../workflows/core/people/ports';
-import { decisionStatement } from '../workflows/core/people/signed-decision';
+import { argumentsText, decisionStatement } from '../workflows/core/people/signed-decision';
 import { ClientError, reasonOf } from './client-error';
 
 /**
@@ -47,7 +46,7 @@ export function signDecision(
   const inputDigest =
     input === undefined
       ? undefined
-      : createHash('sha256').update(canonicalJson(input)).digest('base64url');
+      : createHash('sha256').update(argumentsText(input)).digest('base64url');
   const statement = decisionStatement(runKey, { ...decision, ...defined({ inputDigest }) });
   return sign(null, Buffer.from(statement), key).toString('base64url');
 }

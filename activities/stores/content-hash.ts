@@ -2,7 +2,36 @@
 import { createHash } from 'node:crypto';
 import type { ContentHash, Head } from '../../workflows/core/message';
 
-export { canonicalJson, maxJsonDepth } from '../../workflows/core/canonical-json';
+/** Levels of nesting that a message may have; deeper JSON is refused before it can exhaust the stack (ADR 0018). */
+export const maxJsonDepth = 512;
+
+/**
+ * JSON text that is equal for equal values: sorted keys, no white space, no keys without a value.
+ *
+ * Contract: the text is well-formed Unicode without NUL, whatever the strings contain.
+ * Errors: TypeError for what JSON cannot carry, RangeError beyond `maxJsonDepth`.
+ */
+export function canonicalJson(value: unknown, depth = 0): string {
+  if (depth > maxJsonDepth) throw new RangeError(`JSON is nested deeper than ${maxJsonDepth}`);
+  if (Array.isArray(value)) {
+    return `[${value.map((item) => canonicalJson(item, depth + 1)).join(',')}]`;
+  }
+  if (typeof value === 'object' && value !== null) return canonicalObject(value, depth);
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') {
+    return JSON.stringify(value);
+  }
+  if (typeof value === 'number' && Number.isFinite(value)) return JSON.stringify(value);
+  throw new TypeError(`JSON cannot carry a value of type ${typeof value}`);
+}
+
+function canonicalObject(value: object, depth: number): string {
+  if ('toJSON' in value) throw new TypeError('JSON cannot carry an object with toJSON unchanged');
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+    .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field, depth + 1)}`);
+  return `{${fields.join(',')}}`;
+}
 
 /** SHA-256 of the parts in sequence, base64url, 43 characters. */
 export function contentHash(...parts: readonly (string | Uint8Array)[]): ContentHash {

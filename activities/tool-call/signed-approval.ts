@@ -1,13 +1,14 @@
 /** The last look before a call runs: where decisions are signed, nothing that needs approval runs without a valid signature. */
 import type { JsonObject } from '../../workflows/core/json';
 import { defined } from '../../workflows/core/json';
+import { argumentsText } from '../../workflows/core/people/signed-decision';
 import { runKeyOf } from '../../workflows/core/tools/lineage';
 import type { RunToolInput } from '../../workflows/core/tools/ports';
 import type { RunDefinition } from '../definitions/activity-deps';
 import type { Approver } from '../definitions/approvers';
 import { problemOfSignature } from '../definitions/approvers';
 import { actionDigest } from '../identity/call-identity';
-import { canonicalJson, contentHash } from '../stores/content-hash';
+import { contentHash } from '../stores/content-hash';
 import type { Tool } from '../tools/tool';
 
 /** Input of a call, as it travelled and as its tool parsed it. */
@@ -49,7 +50,7 @@ export function problemOfApproval(
     decision: 'approve' as const,
     ...defined({
       by,
-      inputDigest: shownDigest === undefined ? undefined : contentHash(canonicalJson(given)),
+      inputDigest: shownDigest === undefined ? undefined : contentHash(argumentsText(given)),
     }),
   };
   return problemOfSignature(approvers, runKeyOf(idempotencyKey), decision, signature);

@@ -66,7 +66,7 @@ describe('each call of run_command waits for approval', () => {
     ],
     [
       'by a rule of its own, which the programs that it lets pass could decide',
-      [agent([runCommand({ approval: (input) => !String(JSON.stringify(input)).includes('npm test') })])],
+      [agent([runCommand({ approval: (input) => !JSON.stringify(input).includes('npm test') })])],
     ],
     ['in the workspace tools as they are', [agent(workspaceTools())]],
     [

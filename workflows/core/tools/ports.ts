@@ -109,7 +109,7 @@ export interface ProposedToolCall {
 }
 
 /** A signed approval of a call: with the call as it runs, what a signature is verified with. */
-export interface SignedApproval {
+interface SignedApproval {
   readonly signature: string;
   readonly by?: string;
   /** Digest of the action that the person saw, if they approved it with other arguments. */
