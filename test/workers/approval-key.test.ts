@@ -72,6 +72,7 @@ test.each([
   await holdfast(['approval-key', 'ada.pem']);
   const ended = await holdfast(args, {
     HOLDFAST_APPROVAL_KEY: 'ada.pem',
+    TEMPORAL_ADDRESS: 'localhost:1',
     HOLDFAST_MODEL: 'anthropic/claude-sonnet-5',
     ANTHROPIC_API_KEY: 'test-key',
   });
