@@ -1,17 +1,24 @@
-/** The activity `checkEdit`: checks arguments that a person changed, and writes what the model reads about the change. */
+/**
+ * The activity `checkEdit`: verifies the signature of a decision where the run takes signed ones only, checks arguments that a
+ * person changed, and writes what the model reads about the change.
+ */
 import { failureMessageChars, inlineInputBytes } from '../workflows/core/limits';
 import type { JsonObject } from '../workflows/core/json';
 import { defined } from '../workflows/core/json';
 import type { CheckEditInput, CheckEditResult } from '../workflows/core/people/ports';
+import { argumentsText } from '../workflows/core/people/signed-decision';
 import type { ActivityDeps } from './definitions/activity-deps';
 import { loadDefinition, storeOf } from './definitions/activity-deps';
+import { problemOfSignature } from './definitions/approvers';
 import { actionDigest, callIdentity } from './identity/call-identity';
 import { inertLine } from '../workflows/core/secrets/inert-tags';
 import { fenceToolOutput } from './untrusted/fence';
 import { editedFileOf } from './tools/edits-file';
+import { InfraException } from './lifecycle/infra-exception';
+import { thisWorker } from './lifecycle/worker-identity';
 import { sanitizeText } from './untrusted/sanitizer';
 import type { Store } from './stores/store';
-import { canonicalJson } from './stores/content-hash';
+import { canonicalJson, contentHash } from './stores/content-hash';
 import { carriageProblem } from './model-call/tool-call-intake';
 import { requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
@@ -22,7 +29,29 @@ const shownChangeChars = 1_000;
 /** Characters of the names of the changed arguments (ADR 0022). */
 const shownNamesChars = 200;
 
-async function originalOf(store: Store, given: CheckEditInput): Promise<JsonObject> {
+/** The input of a check, where a person changed the arguments. */
+type Edit = CheckEditInput & { readonly input: JsonObject };
+
+function isEdit(given: CheckEditInput): given is Edit {
+  return given.input !== undefined;
+}
+
+/** What is wrong with the signature of a decision; undefined if nothing is, or the run needs none. */
+function signatureProblem(deps: ActivityDeps, given: CheckEditInput): string | undefined {
+  const { signed, toolCallId } = given;
+  if (signed === undefined) return undefined;
+  if (deps.approvers === undefined)
+    throw new InfraException({
+      code: 'worker_mismatch',
+      message: `${thisWorker()} has no approvers, and this run takes signed decisions only. Give it the public keys (approvers of createActivities, HOLDFAST_APPROVERS); until then other workers of the task queue are tried.`,
+    });
+  const { runKey, signature, ...decision } = signed;
+  const inputDigest = isEdit(given) ? contentHash(argumentsText(given.input)) : undefined;
+  const whole = { ...decision, approvalId: toolCallId, ...defined({ inputDigest }) };
+  return problemOfSignature(deps.approvers, runKey, whole, signature);
+}
+
+async function originalOf(store: Store, given: Edit): Promise<JsonObject> {
   if (given.originalBlob === undefined) return given.original ?? {};
   const value: unknown = JSON.parse((await store.getBlob(given.originalBlob)).toString('utf8'));
   return isJsonObject(value) ? value : {};
@@ -43,7 +72,7 @@ function same(one: JsonObject, other: JsonObject, name: string): boolean {
 }
 
 /** What the model reads before the result, so that it knows what ran. */
-function noticeOf(given: CheckEditInput, original: JsonObject): string | undefined {
+function noticeOf(given: Edit, original: JsonObject): string | undefined {
   const { input, name, toolCallId } = given;
   const names = [...new Set([...Object.keys(original), ...Object.keys(input)])];
   const changed = names.filter((each) => !same(original, input, each));
@@ -67,7 +96,7 @@ function noticeOf(given: CheckEditInput, original: JsonObject): string | undefin
 }
 
 /**
- * Checks changed arguments against the tool's schema.
+ * Checks a decision: its signature, then changed arguments against the tool's schema.
  *
  * Contract: nothing runs. Arguments above `inlineInputBytes` are stored and passed by reference.
  * Errors: ApplicationFailure with a system failure code; what is wrong with the arguments is in the result.
@@ -77,6 +106,9 @@ export async function checkEdit(
   given: CheckEditInput,
 ): Promise<CheckEditResult> {
   const store = storeOf(deps, given.storeId);
+  const forged = signatureProblem(deps, given);
+  if (forged !== undefined) return { type: 'refused', problems: forged };
+  if (!isEdit(given)) return { type: 'accepted' };
   const definition = await loadDefinition(deps, given.definition);
   const { config } = definition;
   const { name, input, toolCallId } = given;

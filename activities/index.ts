@@ -1,12 +1,15 @@
 /** The composition root of the activities, and what people define agents with: a part of the entry `holdfast`. */
 import type { Activities } from '../workflows/core/activities';
+import { defined } from '../workflows/core/json';
 import { callModel } from './call-model';
 import { checkEdit } from './check-edit';
 import { compact } from './compact';
 import type { ActivitiesConfig } from './definitions/activities-config';
 import type { ActivityDeps, Feature } from './definitions/activity-deps';
 import { createAgentCatalog } from './definitions/agent-catalog';
+import { approversFrom } from './definitions/approvers';
 import { checkIsStore } from './definitions/check-definition';
+import { guardPrograms } from './definitions/guard-programs';
 import { learning } from './learning/learning';
 import { withQueueTime } from './lifecycle/activity-lifecycle';
 import { applicationFailure, boundaryFailure } from './lifecycle/error-mapping';
@@ -44,19 +47,24 @@ function absent(feature: string): () => Promise<never> {
  * Makes the activities of one worker.
  *
  * Errors: `UserError` at once for everything that could not work in a run: duplicate names, unknown providers, missing keys,
- * unknown windows, tools that vendors refuse, limits out of range.
+ * unknown windows, tools that vendors refuse, limits out of range, approvers that are no public keys. A warning of the process for
+ * each agent whose programs ask because they could decide approvals.
  */
 export function createActivities(config: ActivitiesConfig): Activities {
   checkIsStore(config.store);
-  const catalog = createAgentCatalog(
-    config.agents,
-    config.providers,
-    config.prices,
-    config.windows,
-  );
+  const approvers = config.approvers && approversFrom(config.approvers);
+  const { agents, warnings } = guardPrograms(config.agents, approvers !== undefined);
+  for (const message of warnings) process.emitWarning(message, 'HoldfastWarning');
+  const catalog = createAgentCatalog(agents, config.providers, config.prices, config.windows);
   const deps = Object.values(features).reduce<ActivityDeps>(
     (all, { hooks }) => ({ ...all, ...hooks?.(config) }),
-    { store: config.store, catalog, clock: config.clock ?? Date.now, definitions: new Map() },
+    {
+      store: config.store,
+      catalog,
+      clock: config.clock ?? Date.now,
+      ...defined({ approvers }),
+      definitions: new Map(),
+    },
   );
   deps.subagents?.check(catalog.agents);
   const activities: Activities = {

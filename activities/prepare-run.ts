@@ -254,6 +254,7 @@ export async function prepareRun(
       compaction,
       recovery: agent.recovery,
       ...defined({ workspace, approvals: agent.approvals, questions: agent.questions }),
+      ...defined({ approvers: deps.approvers?.map(({ publicKey }) => publicKey) }),
       ...(agent.learns ? { learns: true } : {}),
       ...defined({ notifiers: deps.notifiersOfRun }),
     },

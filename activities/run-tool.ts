@@ -34,6 +34,7 @@ import { toolFailure } from './tool-call/tool-execution';
 import type { ShownOutput } from './tool-call/tool-output';
 import { showOutput } from './tool-call/tool-output';
 import { findingsOf } from './tool-call/findings';
+import { problemOfApproval } from './tool-call/signed-approval';
 import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
@@ -269,6 +270,29 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
   );
 }
 
+/** Why a call may not run as it was approved, as its result: another definition, or no signed approval where one is needed. */
+async function refusal(
+  { approvers }: ActivityDeps,
+  store: Store,
+  definition: RunDefinition,
+  tool: Tool,
+  input: RunToolInput,
+  values: { readonly given: JsonObject; readonly parsed: unknown },
+): Promise<Execution | undefined> {
+  const changed = await changedDefinition(store, tool, input, values.given);
+  if (changed !== undefined || approvers === undefined) return changed;
+  const problem = problemOfApproval(approvers, definition, tool, input, values);
+  if (problem === undefined) return undefined;
+  // An attack, or a run from before signing.
+  const { name, idempotencyKey: key } = input;
+  log.warn('A call without the signed approval that it needs was not run', { tool: name, key });
+  const error = toolFailure(tool, 'tool_denied', `The call was not run. ${problem}`, {
+    hint: 'Do not repeat the call. Find another way, or end the task and say what is missing.',
+    recoverable: false,
+  });
+  return { type: 'error', error };
+}
+
 /** What an attempt gets from earlier ones, and how it reports its progress. */
 interface AttemptPlace extends AttemptSigns {
   readonly lostWorkers: number;
@@ -297,12 +321,13 @@ async function runAttempt(
     const error = toolFailure(tool, 'invalid_params', checked.problems.join('; '), {
       hint: refusedInputHint(definition, tool, checked.hint),
     });
-    const refused: Execution = { type: 'error', error };
-    return resultOf(place, refused, resultIdentityOf(tool, value, refused));
+    const unfit: Execution = { type: 'error', error };
+    return resultOf(place, unfit, resultIdentityOf(tool, value, unfit));
   }
-  const changed = await changedDefinition(store, tool, input, value);
-  if (changed !== undefined)
-    return resultOf(place, changed, resultIdentityOf(tool, value, changed));
+  const values = { given: value, parsed: checked.value };
+  const refused = await refusal(deps, store, definition, tool, input, values);
+  if (refused !== undefined)
+    return resultOf(place, refused, resultIdentityOf(tool, value, refused));
   const record = await begin(store, tool, input, { given: value, ran: checked.value });
   if (record?.type === 'finished') return outcomeIn(record);
   if (record?.type === 'taken') throw lostOwnership('a later attempt has begun');

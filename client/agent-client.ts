@@ -1,6 +1,8 @@
 /** Starts agent runs and finds them again: the client's front door. */
+import type { KeyObject } from 'node:crypto';
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
+import { approvalKeyFrom } from './approval-key';
 import { check, runIdSchema } from './check-input';
 import type { RunSummary } from './list-runs';
 import { listRuns } from './list-runs';
@@ -30,6 +32,11 @@ export interface ConnectOptions {
   readonly taskQueue?: string;
   /** False for a namespace without Holdfast's search attributes; `list` then finds nothing by status or agent. Default true. */
   readonly searchAttributes?: boolean;
+  /**
+   * PEM text of an Ed25519 private key (`holdfast approval-key`): decisions on approvals are signed with it, for workers with
+   * `approvers`. Keep it where no worker and no program of an agent can read it.
+   */
+  readonly approvalKey?: string;
 }
 
 /**
@@ -39,13 +46,18 @@ export interface ConnectOptions {
  * Errors: methods reject with a `ClientError`.
  */
 export class AgentClient {
+  private readonly approvalKey: KeyObject | undefined;
+
+  /** Errors: `invalid-input` for an approval key that is none; `sdk-mismatch`. */
   constructor(
     private readonly client: Client,
     private readonly options: Pick<
       ConnectOptions,
-      'address' | 'taskQueue' | 'searchAttributes'
+      'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey'
     > = {},
   ) {
+    const { approvalKey } = options;
+    this.approvalKey = approvalKey === undefined ? undefined : approvalKeyFrom(approvalKey);
     checkSdk((message) => new ClientError('sdk-mismatch', message));
   }
 
@@ -111,8 +123,8 @@ export class AgentClient {
   }
 
   private accessTo(runId: string): RunAccess {
-    const { client, address } = this;
-    return { client: client.workflow, address, runId: check(runIdSchema, runId) };
+    const { client, address, approvalKey } = this;
+    return { client: client.workflow, address, runId: check(runIdSchema, runId), approvalKey };
   }
 
   private async explaining<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -13,7 +13,9 @@ import {
   personTextSchema,
   reasonSchema,
 } from './check-input';
+import { signDecision } from './approval-key';
 import { ClientError } from './client-error';
+import { readRunKey } from './history/read-history';
 import type { RunAccess } from './run-access';
 import { attempt } from './run-access';
 import { pendingOf, statusOf } from './run-status';
@@ -69,14 +71,29 @@ export async function decide(
     decision.decision === 'reject'
       ? { reason: check(reasonSchema, decision.reason) }
       : { input: check(editedInputSchema.optional(), decision.input) };
-  await update(access, updateNames.resolveApproval, {
+  const given = {
     approvalId: id,
     // Of the action that the person saw, else of the one that waits now.
     digest: digest === undefined ? await actionOf(access, id) : check(digestSchema, digest),
     decision: decision.decision,
     ...defined(particulars),
     ...actor(by),
+  };
+  await update(access, updateNames.resolveApproval, {
+    ...given,
+    ...(await signatureOf(access, given)),
   });
+}
+
+/** The signature of a decision, if this client has a key. The run's identity is the server's word, not a worker's. */
+async function signatureOf(
+  access: RunAccess,
+  decision: Parameters<typeof signDecision>[2],
+): Promise<{ readonly signature?: string }> {
+  const { approvalKey, client, runId } = access;
+  if (approvalKey === undefined) return {};
+  const runKey = await attempt(access, () => readRunKey(client, runId));
+  return { signature: signDecision(approvalKey, runKey, decision) };
 }
 
 /** Answers the question that waits under this id. */

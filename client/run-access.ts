@@ -1,4 +1,5 @@
 /** What every request about one run needs: the client, the run, and how errors are reported. */
+import type { KeyObject } from 'node:crypto';
 import type { WorkflowClient } from '@temporalio/client';
 import { ClientError } from './client-error';
 import { asClientError, isNotFound } from './temporal-failure';
@@ -9,6 +10,8 @@ export interface RunAccess {
   readonly address: string;
   /** Workflow id. */
   readonly runId: string;
+  /** Signs decisions on approvals. */
+  readonly approvalKey?: KeyObject | undefined;
 }
 
 /** Does it, and throws a `ClientError` where one can say what went wrong. */

@@ -83,6 +83,11 @@ const schema = z.object({
   HOLDFAST_SANDBOX: sandbox.optional(),
   HOLDFAST_SECRETS_FILE: z.string().optional(),
   HOLDFAST_LOG_LEVEL: z.enum(logLevels, { error: `use one of ${logLevels.join(', ')}` }).optional(),
+  HOLDFAST_APPROVERS: z
+    .string()
+    .transform((value) => value.split(',').map((key) => key.trim()))
+    .optional(),
+  HOLDFAST_APPROVAL_KEY: z.string().optional(),
   HOLDFAST_BUILD_ID: name('2026-11-28.1').optional(),
   ANTHROPIC_API_KEY: secret.optional(),
   ANTHROPIC_BASE_URL: url.optional(),
@@ -146,7 +151,13 @@ function environmentFrom(variables: Variables, directory: string) {
     /** How the built-in agent's commands run; false: with the rights of the worker. */
     sandbox: variables.HOLDFAST_SANDBOX ?? false,
     ci: variables.CI !== undefined && variables.CI !== 'false',
-    ...defined({ buildId: variables.HOLDFAST_BUILD_ID }),
+    ...defined({
+      buildId: variables.HOLDFAST_BUILD_ID,
+      /** Public keys of the people who may decide on approvals. */
+      approvers: variables.HOLDFAST_APPROVERS,
+      /** File of the private key that signs decisions. */
+      approvalKeyFile: fileFrom(variables.HOLDFAST_APPROVAL_KEY, directory),
+    }),
   };
 }
 
@@ -162,6 +173,10 @@ function foldersFrom(variables: Variables, directory: string) {
     stateDirectory: path.resolve(directory, given ?? own),
     cacheDirectory: path.resolve(directory, cache ?? path.join(given ?? shared, 'cache')),
   };
+}
+
+function fileFrom(value: string | undefined, directory: string): string | undefined {
+  return value === undefined ? undefined : path.resolve(directory, value);
 }
 
 function temporalFrom(variables: Variables) {

@@ -7,6 +7,9 @@ import { shortened } from './core/shortened';
 /** Characters of a reason or a name that a person gives; the rest is cut. */
 const reasonChars = 1_000;
 
+/** Characters of an Ed25519 signature in base64url: 64 bytes (RFC 8032). */
+export const signatureChars = 86;
+
 /** The property `name` of a received value. */
 export function field(argument: unknown, name: string): unknown {
   return typeof argument === 'object' && argument !== null
@@ -76,6 +79,7 @@ export function eventOfSignal(name: string, argument: unknown): UnstampedEvent |
 function decisionEvent(argument: unknown): Extract<UnstampedEvent, { type: 'approval-resolved' }> {
   const input = field(argument, 'input');
   const approves = textField(argument, 'decision') === 'approve';
+  const signature = textField(argument, 'signature').slice(0, signatureChars);
   return {
     type: 'approval-resolved',
     approvalId: textField(argument, 'approvalId'),
@@ -83,6 +87,7 @@ function decisionEvent(argument: unknown): Extract<UnstampedEvent, { type: 'appr
     ...(approves && isObject(input) ? { input } : {}),
     ...optionalText(argument, 'reason'),
     ...optionalText(argument, 'by'),
+    ...(signature === '' ? {} : { signature }),
   };
 }
 

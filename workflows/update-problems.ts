@@ -3,7 +3,7 @@ import { updateNames } from './contract';
 import { editedInputChars, editedInputDepth, personTextChars } from './core/limits';
 import { rejectDecision, rejectAnswer } from './core/run/people-input';
 import type { RunState } from './core/run/state';
-import { eventOfUpdate, field } from './people-events';
+import { eventOfUpdate, field, signatureChars } from './people-events';
 
 /** Characters of an id or a digest. */
 const idChars = 200;
@@ -53,6 +53,23 @@ function problemOfInput(argument: unknown): string | undefined {
   return undefined;
 }
 
+/** What the workflow can see of a signature: an activity verifies it. */
+function problemOfSignature(state: RunState, argument: unknown): string | undefined {
+  const name = updateNames.resolveApproval;
+  const signature = field(argument, 'signature');
+  if (signature === undefined)
+    return state.snapshot?.approvers === undefined
+      ? undefined
+      : `${name}: this run takes signed decisions only, and this one has no signature. Decide with the private key of one of its approvers: set HOLDFAST_APPROVAL_KEY to its file for \`holdfast approve\`, or give \`approvalKey\` to the client.`;
+  const isSignature =
+    typeof signature === 'string' &&
+    signature.length === signatureChars &&
+    /^[\w-]+$/.test(signature);
+  return isSignature
+    ? undefined
+    : `${name}: "signature" must be an Ed25519 signature in base64url (${signatureChars} characters).`;
+}
+
 /** What is wrong with a decision on an approval, for the sender; undefined if nothing is. */
 export function problemOfDecision(state: RunState, argument: unknown): string | undefined {
   const name = updateNames.resolveApproval;
@@ -64,7 +81,8 @@ export function problemOfDecision(state: RunState, argument: unknown): string | 
       ? undefined
       : `${name}: "decision" must be "approve" or "reject", got "${String(decision)}".`) ??
     problemOfText(argument, name, 'digest', idChars) ??
-    problemOfInput(argument);
+    problemOfInput(argument) ??
+    problemOfSignature(state, argument);
   const event = eventOfUpdate(name, argument);
   const digest = field(argument, 'digest');
   if (shape !== undefined || event?.type !== 'approval-resolved' || typeof digest !== 'string')

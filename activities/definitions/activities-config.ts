@@ -20,6 +20,12 @@ export interface ActivitiesConfig {
   readonly notifyOn?: readonly Notification['kind'][];
   /** Address of Temporal's Web UI, such as `https://temporal.example.com`, for links to runs. */
   readonly webUiUrl?: string;
+  /**
+   * Public keys of the people who may decide on approvals (`holdfast approval-key`). With it, a decision on an approval of any of
+   * the agents counts only with a signature by one of the private keys, and programs that tools start cannot decide (ADR 0040).
+   * Default: decisions need no signature.
+   */
+  readonly approvers?: readonly string[];
   /** Milliseconds since the epoch. Default `Date.now`. */
   readonly clock?: () => number;
 }

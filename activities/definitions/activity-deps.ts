@@ -2,6 +2,7 @@
 import type { Activities } from '../../workflows/core/activities';
 import type { ContentHash } from '../../workflows/core/message';
 import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
+import type { Approver } from './approvers';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { ActivitiesConfig } from './activities-config';
 import type { FeatureHooks } from './feature-hooks';
@@ -15,6 +16,8 @@ export interface ActivityDeps extends FeatureHooks {
   readonly store: Store;
   readonly catalog: AgentCatalog;
   readonly clock: () => number;
+  /** Who may decide on approvals; absent: decisions need no signature. */
+  readonly approvers?: readonly Approver[];
   /** Definitions read so far, by hash; content-addressed, so never stale. */
   readonly definitions: Map<ContentHash, RunConfig>;
 }

@@ -103,7 +103,8 @@ export function toolsByName(tools: readonly Tool[]): AgentTools {
   return { registry: byName('Tool', all), leftOut };
 }
 
-function isSource(given: Tool | ToolSource): given is ToolSource {
+/** Whether an agent was given a server, not a tool. */
+export function isSource(given: Tool | ToolSource): given is ToolSource {
   return 'toolNamed' in given;
 }
 

@@ -56,6 +56,13 @@ export interface AgentDefinition {
   readonly approvals?: DecisionPolicy;
   /** The same for the questions of `ask_user`. */
   readonly questions?: DecisionPolicy;
+  /**
+   * Whether calls of tools that start programs (`run_command`) need approval beyond the tools' own rules: such a program can reach
+   * Temporal, and decide what a person should decide. `ask`: each call needs approval. `may-approve`: you accept that programs can
+   * approve in a person's place. Default: `ask` if an agent of the worker has approvals and the worker no `approvers`; else only
+   * the tools' own rules hold. A sandboxed `run_command` starts no such programs.
+   */
+  readonly programs?: 'ask' | 'may-approve';
   /** Whether its runs record their errors and use learned patterns. Default `on`. */
   readonly patterns?: 'on' | 'off';
   /**

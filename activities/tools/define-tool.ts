@@ -1,6 +1,7 @@
 /** Makes a tool from its author's definition, and refuses what could not work. */
 import type { z } from 'zod';
 import type { JsonObject } from '../../workflows/core/json';
+import { defined } from '../../workflows/core/json';
 import { UserError } from '../lifecycle/user-error';
 import { checkToolShape } from '../definitions/check-definition';
 import { checkDecisionPolicy } from './check-decision-policy';
@@ -177,6 +178,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
       definition.approvals === undefined
         ? undefined
         : checkDecisionPolicy(`Tool "${name}": approvals`, definition.approvals),
+    ...defined({ runsPrograms: definition.runsPrograms }),
     editsFile: definition.editsFile ?? editedFileField(name, effect, inputNames),
     cosmetic: definition.cosmetic ?? [],
     maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),

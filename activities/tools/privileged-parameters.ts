@@ -54,6 +54,9 @@ function markingValidator(
 /** Keywords below which the validator looks for no mark. */
 const unread = /"(?:unevaluatedProperties|unevaluatedItems|contains|propertyNames)":/;
 
+/** The finder of a tool whose schema marks nothing. */
+export const nothingPrivileged = (): readonly PrivilegedParameter[] => [];
+
 /**
  * Makes the finder of one tool, for the keyword that zod writes for `.meta({ privileged: true })`. If the schema cannot be
  * compiled, may have marks where the validator finds none, or `isTooHard`, the whole input counts as privileged.
@@ -65,7 +68,7 @@ export function privilegedFinder(
   isTooHard: (schema: JsonObject) => boolean = () => false,
 ): (input: JsonObject) => readonly PrivilegedParameter[] {
   const json = JSON.stringify(schema);
-  if (!json.includes('"privileged":true')) return () => [];
+  if (!json.includes('"privileged":true')) return nothingPrivileged;
   if (unread.test(json) || isTooHard(schema)) return (value) => [{ path: 'input', value }];
   const found = new Map<string, PrivilegedParameter>();
   try {

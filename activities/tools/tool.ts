@@ -64,6 +64,11 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
     'never' | 'always' | ((input: z.output<Input>, context: ApprovalContext) => boolean);
   /** How long approvals of this tool wait, and what happens then. Default: as the agent says. */
   readonly approvals?: DecisionPolicy;
+  /**
+   * It starts programs that the model chooses and that can reach Temporal, so they could decide approvals themselves; `programs` of
+   * the agent says what follows. Default false.
+   */
+  readonly runsPrograms?: boolean;
   /** Trusted advice for the model when this tool fails, by the tool's author. */
   readonly hint?: string | ((error: unknown, input: unknown) => string | undefined);
   /**
@@ -121,6 +126,8 @@ export interface Tool {
   /** @internal */
   readonly approvals: DecisionPolicy | undefined;
   /** @internal */
+  readonly runsPrograms?: boolean;
+  /** @internal */
   readonly editsFile: string | undefined;
   /** @internal */
   readonly cosmetic: readonly string[];
@@ -161,6 +168,9 @@ export interface ToolSource {
   readonly name: string;
   /** Those that it has now. */
   readonly tools: readonly Tool[];
+  /** Of all its tools, those that come later included. */
+  readonly approval: 'never' | 'always';
+  readonly runsPrograms: boolean;
   /** Why it has none, in words; undefined once it has listed them. */
   readonly problem: string | undefined;
   /** A tool by the name that a run has, even if it is not there now. @internal */

@@ -73,6 +73,13 @@ export async function* readFacts(
   }
 }
 
+/** The key of the run, which stays the same over its segments. Errors: as `foldRun`. */
+export async function readRunKey(client: WorkflowClient, workflowId: string): Promise<string> {
+  const { runId } = await client.getHandle(workflowId).describe();
+  const { firstRunId } = await beginning(client, workflowId, runId);
+  return `${workflowId}/${firstRunId}`;
+}
+
 /** The oldest segment that history still has. */
 async function firstSegment(client: WorkflowClient, workflowId: string): Promise<string> {
   let { runId } = await client.getHandle(workflowId).describe();

@@ -36,7 +36,8 @@ export function demoAgent(
     name: demoAgentName,
     instructions,
     chain,
-    tools: workspaceTools().map((tool) => watched(tool, onToolStart)),
+    // Nobody watches the demo's project, a copy: nothing asks, so there is nothing that a program could approve.
+    tools: workspaceTools({ asksFirst: false }).map((tool) => watched(tool, onToolStart)),
     completion: 'tool',
     output: z.object({
       file: z.string().describe('The file that was repaired.'),

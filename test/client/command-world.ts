@@ -90,6 +90,7 @@ const agents: readonly AgentDefinition[] = [
     instructions: 'You read.',
     chain: [{ provider: 'anthropic', model: testModel }],
     tools: workspaceTools(),
+    programs: 'ask',
   },
 ];
 

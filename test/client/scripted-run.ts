@@ -123,6 +123,7 @@ function scriptedActivities(script: Script): Activities {
     async checkEdit({ name, toolCallId, input }): Promise<CheckEditResult> {
       const problems = await script.check?.(input);
       if (problems !== undefined) return { type: 'refused', problems };
+      if (input === undefined) return { type: 'accepted' };
       const fingerprint = `${name}:${JSON.stringify(input)}`;
       const approvalDigest = `edited-${toolCallId}`;
       const editNotice = 'a person changed it';

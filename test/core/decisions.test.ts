@@ -114,7 +114,7 @@ describe('changed arguments', () => {
 
   test('that do not fit leave the approval waiting, and can be sent again or not at all', () => {
     const run = drive([approved, done], {
-      check: ({ input }) => (input['n'] === 'two' ? 'n must be a number' : undefined),
+      check: ({ input }) => (input?.['n'] === 'two' ? 'n must be a number' : undefined),
     });
     const id = idOf(run);
     run.say(approve(id, { input: { n: 'two' } }));

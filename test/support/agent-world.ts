@@ -16,6 +16,7 @@ import { AgentClient } from '../../client/agent-client';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow, queryNames } from '../../workflows/contract';
+import { defined } from '../../workflows/core/json';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { RunRequest } from '../../workflows/core/run/ports';
 import type { PendingItem } from '../../workflows/core/view/pending';
@@ -52,6 +53,8 @@ export interface AgentWorldOptions {
   readonly server?: DevServer;
   /** Whom the worker tells of runs that wait; default nobody. */
   readonly notifiers?: readonly Notifier[];
+  /** Public keys of those who may decide; default: decisions need no signature. */
+  readonly approvers?: readonly string[];
   /** Workflow code of the worker; default: Holdfast's. */
   readonly workflowsPath?: string;
   /** Default: SQLite in a fresh directory. The world closes it. */
@@ -148,7 +151,7 @@ export async function startAgentWorld(
         store: stored.store,
         providers,
         agents: agents.map(withoutRecovery),
-        ...(options.notifiers === undefined ? {} : { notifiers: options.notifiers }),
+        ...defined({ notifiers: options.notifiers, approvers: options.approvers }),
       }),
     },
     maxHeartbeatThrottleInterval: '500 milliseconds',

@@ -302,8 +302,9 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
     ),
     learns: fc.boolean(),
     notifies: fc.boolean(),
+    signs: fc.boolean(),
   })
-  .map(({ routes, windowTokens, approvals, learns, notifies, ...rest }) =>
+  .map(({ routes, windowTokens, approvals, learns, notifies, signs, ...rest }) =>
     aSnapshot({
       ...rest,
       tools: [
@@ -315,6 +316,7 @@ const snapshot: fc.Arbitrary<AgentSnapshot> = fc
       ],
       ...(approvals === undefined ? {} : { approvals, questions: approvals }),
       ...(learns ? { learns: true } : {}),
+      ...(signs ? { approvers: ['ed25519:x'] } : {}),
       ...(notifies
         ? { notifiers: { names: ['log'], on: ['escalation', 'question', 'approval'] } }
         : {}),
@@ -440,7 +442,7 @@ export function playRun(run: RandomRun, options: PlayOptions = {}): RunDriver {
     compact: (input) => possible(input, nextCompaction()),
     subagent: (command, isCancelled) => subagentEnd(command, nextSubagent(), isCancelled),
     tool: nextResult,
-    check: ({ input }) => (input['to'] === 1 ? undefined : nextProblem()),
+    check: ({ input }) => (input?.['to'] === 1 ? undefined : nextProblem()),
     failsToNotify: () => nextPick() % 3 === 0,
     pick: (count) => nextPick() % Math.max(count, 1),
     wantsRollOver: () => options.rollsOver === true && nextRollOver(),

@@ -493,6 +493,7 @@ export class RunDriver {
     if (typeof problems === 'string') return { type: 'refused', problems };
     if (problems !== undefined) return problems;
     const { input, toolCallId } = given;
+    if (input === undefined) return { type: 'accepted' };
     const json = JSON.stringify(input);
     return {
       type: 'accepted',

@@ -36,6 +36,7 @@ it('takes all that a worker is made of, as the file made it', () => {
     webUiUrl: 'http://localhost:8233',
     prices: { 'my-model': { input: 1, output: 2 } },
     windows: { 'my-model': 64_000 },
+    approvers: ['ed25519:x'],
     somethingElse: 1,
   };
   const { somethingElse, ...counted } = module;

@@ -13,7 +13,7 @@ export type AgentsFile = Pick<ActivitiesConfig, 'agents'> &
   Partial<
     Pick<
       ActivitiesConfig,
-      'providers' | 'prices' | 'windows' | 'notifiers' | 'notifyOn' | 'webUiUrl'
+      'providers' | 'prices' | 'windows' | 'notifiers' | 'notifyOn' | 'webUiUrl' | 'approvers'
     >
   >;
 
@@ -38,6 +38,7 @@ const shape = z.object({
   notifiers: listOf(objectOf({ name: text, notify: aFunction() })).optional(),
   notifyOn: listOf(text).optional(),
   webUiUrl: text.optional(),
+  approvers: listOf(text).optional(),
   prices: objectOf({}).optional(),
   windows: z.record(z.string(), z.number({ error: 'is not a number of tokens' })).optional(),
 });
@@ -55,6 +56,7 @@ const examples: { readonly [Name in keyof AgentsFile]-?: string } = {
   notifiers: 'notifiers = [slackNotifier({ url })], or objects with a name and notify()',
   notifyOn: "notifyOn = ['escalation', 'question', 'approval']",
   webUiUrl: "webUiUrl = 'https://temporal.example.com'",
+  approvers: "approvers = ['ed25519:...'] (holdfast approval-key FILE)",
   prices: "prices = { 'my-model': { input: 2, output: 10 } }",
   windows: "windows = { 'my-model': 128_000 }",
 };

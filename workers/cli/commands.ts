@@ -77,6 +77,11 @@ const model = option(
   'model of the built-in agent; further ones after a comma are fallbacks',
 );
 
+const unattended = option(
+  '--unattended',
+  'the built-in agent asks nobody: neither before commands nor before changes of files that programs run later',
+);
+
 const statuses: readonly RunStatusWord[] = [
   'running',
   'waiting',
@@ -96,6 +101,7 @@ const running: readonly CommandSpec[] = [
       option('--agent <name>', 'agent to run (default: "coder", or the only one of --agents)'),
       option('--agents <file>', 'module that exports `agents`'),
       model,
+      unattended,
       option('--id <id>', 'id of the run'),
       option(
         '--continue <run>',
@@ -124,6 +130,7 @@ const running: readonly CommandSpec[] = [
         'module that exports `agents` (default: the built-in agent "coder")',
       ),
       model,
+      unattended,
       taskQueue('task queue'),
       option('--wait <duration>', 'wait so long for a store or Temporal that does not answer')
         .argParser(waitOf)
@@ -229,6 +236,12 @@ const deciding: readonly CommandSpec[] = [
       digest,
     ],
     action: async () => (await import('./commands/decide.ts')).reject,
+  },
+  {
+    name: 'approval-key',
+    about: 'make the key pair of an approver, for workers that take signed decisions only',
+    args: { '<file>': 'new file for the private key; the public one is printed' },
+    action: async () => (await import('./commands/approval-key.ts')).approvalKey,
   },
   {
     name: 'message',

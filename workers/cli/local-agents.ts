@@ -32,14 +32,19 @@ export async function localAgents(
   {
     agents: file,
     model,
+    unattended = false,
     directory,
     variables,
-  }: Surroundings & { readonly agents?: string; readonly model?: string },
+  }: Surroundings & {
+    readonly agents?: string;
+    readonly model?: string;
+    readonly unattended?: boolean;
+  },
 ): Promise<WorkerOffer> {
   if (file !== undefined) {
-    if (model !== undefined)
+    if (model !== undefined || unattended)
       throw new SetupError(
-        '--model is for the built-in agent; the agents of --agents FILE name their models themselves. Give one of the two.',
+        `${unattended ? '--unattended' : '--model'} is for the built-in agent; the agents of --agents FILE name their models and approvals themselves. Give one of the two.`,
       );
     if (environment.sandbox !== false)
       throw new SetupError(
@@ -53,7 +58,9 @@ export async function localAgents(
     name: builtInAgentName,
     instructions,
     chain,
-    tools: workspaceTools({ commands: { sandbox: environment.sandbox } }),
+    tools: workspaceTools({ asksFirst: !unattended, commands: { sandbox: environment.sandbox } }),
+    // Unattended, nothing waits that a program could decide; signed, no program can decide.
+    ...(unattended || environment.approvers !== undefined ? {} : { programs: 'ask' }),
   };
   return { agents: [agent], providers: providersOf(environment, [agent]) };
 }

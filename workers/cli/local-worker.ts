@@ -5,6 +5,7 @@ import { protectPath } from '../../activities/lifecycle/protected-paths';
 import { defined } from '../../workflows/core/json';
 import type { Environment } from '../env';
 import { installRuntime } from '../logging';
+import { SetupError } from '../setup-error';
 import type { TemporalServer } from '../temporal-server/open-temporal';
 import type { CreateWorkerOptions } from '../worker';
 import { createWorker } from '../worker';
@@ -32,12 +33,20 @@ export async function createLocalWorker(
   options: Pick<CreateWorkerOptions, 'taskQueue' | 'shutdownGraceMs'> = {},
 ): Promise<LocalWorker> {
   const { taskQueue, stateDirectory, cacheDirectory, buildId } = environment;
+  if (environment.approvalKeyFile !== undefined)
+    throw new SetupError(
+      'HOLDFAST_APPROVAL_KEY is set where a worker starts: programs of its agents could sign decisions with that key. Unset it here, and decide where no worker runs.',
+    );
   protectPath(stateDirectory);
   protectPath(cacheDirectory);
   installRuntime(environment.logLevel);
   const store = await openEnvironmentStore(environment);
   try {
-    const activities = createActivities({ store, ...offer });
+    const activities = createActivities({
+      store,
+      ...offer,
+      ...defined({ approvers: environment.approvers ?? offer.approvers }),
+    });
     // Last, when everything else is known to work.
     const server = await reachTemporal(environment);
     const { namespace } = server;

@@ -1,4 +1,5 @@
 /** Reaches Temporal for a command, or says so in a way that has its own exit code. */
+import { readFile } from 'node:fs/promises';
 import type { Connection } from '@temporalio/client';
 import { Client } from '@temporalio/client';
 import type { AgentClient } from '../../client/agent-client';
@@ -6,7 +7,8 @@ import { ClientError } from '../../client/client-error';
 import { connect, openConnection } from '../../client/connect';
 import type { Environment } from '../env';
 import { readEnvironment } from '../env';
-import { SetupError } from '../setup-error';
+import { defined } from '../../workflows/core/json';
+import { reasonOf, SetupError } from '../setup-error';
 import type { TemporalServer } from '../temporal-server/open-temporal';
 import { openTemporal } from '../temporal-server/open-temporal';
 import type { Surroundings } from './command-context';
@@ -46,5 +48,18 @@ export async function withTemporal<Result>(
 /** Reaches the server of these surroundings and connects to it; the caller closes the client. */
 export async function connectAgentClient(surroundings: Surroundings): Promise<AgentClient> {
   const environment = readEnvironment(surroundings.variables, surroundings.directory);
-  return connect({ ...(await reachTemporal(environment)), taskQueue: environment.taskQueue });
+  const { taskQueue, approvalKeyFile } = environment;
+  const approvalKey = approvalKeyFile === undefined ? undefined : await readKey(approvalKeyFile);
+  return connect({ ...(await reachTemporal(environment)), taskQueue, ...defined({ approvalKey }) });
+}
+
+async function readKey(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    throw new SetupError(
+      `HOLDFAST_APPROVAL_KEY names ${file}, which cannot be read: ${reasonOf(thrown)}. Set it to the file that \`holdfast approval-key FILE\` wrote.`,
+      { cause: thrown },
+    );
+  }
 }

@@ -48,6 +48,8 @@ export interface McpOptions {
   readonly required?: boolean;
   /** Approval of all its tools. Default `never`. */
   readonly approval?: 'never' | 'always';
+  /** Its tools start programs that the model chooses, as a shell does; as in `defineTool`. Default false. */
+  readonly runsPrograms?: boolean;
   /** Who decides when it is unknown whether a call took effect. Default `tell-model`. */
   readonly onUnknown?: Tool['onUnknown'];
 }

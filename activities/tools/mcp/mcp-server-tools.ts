@@ -93,6 +93,8 @@ function warn(message: string): void {
 /** What is known of one server, over all its sessions. */
 class McpServerTools implements McpTools {
   readonly name: string;
+  readonly approval: 'never' | 'always';
+  readonly runsPrograms: boolean;
   tools: readonly Tool[] = [];
   dropped: readonly string[] = [];
   problem: string | undefined = 'it has not answered yet';
@@ -106,6 +108,8 @@ class McpServerTools implements McpTools {
 
   constructor(options: McpOptions) {
     this.name = options.name;
+    this.approval = options.approval ?? 'never';
+    this.runsPrograms = options.runsPrograms === true;
     this.#options = options;
     this.#connection = mcpConnection(options, {
       onSession: (client) => this.#read(client),

@@ -119,6 +119,7 @@ export function toolFrom(place: McpPlace, name: string, definition: McpDefinitio
     timeoutMs: timeoutMs + connectAllowanceMs,
     approval,
     approvals: undefined,
+    runsPrograms: options.runsPrograms === true,
     editsFile: editedFileField(definition.name, effect, inputNamesOf(modelSchema)),
     cosmetic: [],
     maxCalls: defaultCallCaps.get(name),
@@ -157,6 +158,7 @@ export function absentTool(
     timeoutMs: (options.callTimeoutMs ?? defaultCallTimeoutMs) + connectAllowanceMs,
     approval,
     approvals: undefined,
+    runsPrograms: options.runsPrograms === true,
     editsFile: undefined,
     cosmetic: [],
     maxCalls: defaultCallCaps.get(name),
@@ -183,6 +185,10 @@ export function absentTool(
         throw new ToolError(parsed.problems.join('; '), {
           code: 'invalid_params',
           ...(parsed.hint !== undefined && { hint: parsed.hint }),
+        });
+      if (isJsonObject(input) && tool.privilegedIn(input).length > 0)
+        throw new ToolError(`${name} was not called: its server came back, and a person decides`, {
+          hint: 'Call it again, so that a person can approve the call.',
         });
       return tool.execute(parsed.value, context);
     },

@@ -24,6 +24,7 @@ interface RunOptions extends CommonOptions {
   readonly agent?: string;
   readonly agents?: string;
   readonly model?: string;
+  readonly unattended?: boolean;
   readonly id?: string;
   readonly continue?: string;
   readonly repeatEffects?: readonly string[];
@@ -109,7 +110,7 @@ function clientOf(
 /** The agents that this machine offers: loaded late, because a detached run needs none (ADR 0029). */
 async function offerOf(
   environment: Environment,
-  options: Pick<RunOptions, 'agents' | 'model'> & Surroundings,
+  options: Pick<RunOptions, 'agents' | 'model' | 'unattended'> & Surroundings,
 ): Promise<WorkerOffer> {
   const { localAgents } = await import('../local-agents.ts');
   return localAgents(environment, options);

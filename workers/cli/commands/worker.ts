@@ -11,6 +11,7 @@ export async function worker(
   options: CommonOptions & {
     readonly agents?: string;
     readonly model?: string;
+    readonly unattended?: boolean;
     readonly taskQueue?: string;
     /** Milliseconds. */
     readonly wait: number;

@@ -85,7 +85,7 @@ const lines: { readonly [Type in TimelineEntry['type']]: Line<Type> } = {
   EscalatedEvent: ({ reason }) => line(`escalated: ${reason}`, 'yellow'),
   ReminderEvent: ({ waitingFor }) => line(`still waiting for ${waitingFor}`, 'yellow'),
   EditRefusedEvent: ({ summary, problems }) =>
-    line(`changed arguments of ${summary} cannot run: ${problems}`, 'yellow'),
+    line(`a decision on ${summary} does not count: ${problems}`, 'yellow'),
   SignalDroppedEvent: ({ signal, problem }) =>
     line(`signal ${signal} dropped: ${problem}`, 'yellow'),
   NotifiedEvent: ({ notifiers, about }) =>
@@ -152,7 +152,7 @@ function limitText({ expiresAtMs, onExpiry, escalated }: PendingItem, nowMs: num
 function wish(item: Extract<PendingItem, { type: 'approval' }>): string {
   const privileged =
     item.privileged === undefined ? '' : ` (privileged: ${item.privileged.join(', ')})`;
-  const checking = item.checkingEdit === true ? ' (changed arguments are being checked)' : '';
+  const checking = item.checkingEdit === true ? ' (a decision is being checked)' : '';
   return `wants approval of ${item.tool}${privileged}${checking}`;
 }
 

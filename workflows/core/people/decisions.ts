@@ -4,11 +4,11 @@ import type { ErrorsSlice } from '../errors/state';
 import { toToolResponse } from '../errors/tool-response';
 import type { AgentError } from '../failure';
 import { agentError } from '../failure';
-import { without } from '../json';
+import { defined, without } from '../json';
 import { personTextChars, previewChars } from '../limits';
 import { shownText } from '../secrets/shown-text';
 import type { AccountSlice, CountersSlice } from '../run/account';
-import type { SnapshotSlice } from '../run/ports';
+import type { RequestSlice, SnapshotSlice } from '../run/ports';
 import type { RunEvent } from '../run/protocol';
 import type { Move } from '../run/move';
 import { andThen, cancelTimers, goTo, publish, stay } from '../run/move';
@@ -22,7 +22,7 @@ import { armWait, callOfTimer, digestOf, policyOf, timersOfCall, waitText } from
 import { emptyAnswer, personText, quotedText } from './person-text';
 import { rememberPrivileges } from './new-privileges-after-error';
 import type { ApprovalsSlice, DecisionMade } from './state';
-import { recordAnswer, recordDecision } from './state';
+import { decisionKey, recordAnswer, recordDecision } from './state';
 
 /** An event that decides on an approval. */
 export type ApprovalResolved = Extract<RunEvent, { type: 'approval-resolved' }>;
@@ -33,6 +33,7 @@ export type Decided = Pick<DecisionMade, 'decision'> & { readonly by?: string | 
 /** The slices that decisions change. */
 export type DecidingState = ApprovalsSlice &
   PhaseSlice &
+  RequestSlice &
   SnapshotSlice &
   AccountSlice &
   ErrorsSlice;
@@ -71,8 +72,9 @@ export function runApproved<State extends DecidingState>(
   decided: Decided,
   atMs: number,
 ): Move<State> {
-  const how = call === progress.call ? ': approve' : ': approve with changed arguments';
-  const helped = call === progress.call ? state : creditHelp(state, 'person');
+  const isEdited = decided.decision.startsWith('edit:');
+  const how = isEdited ? ': approve with changed arguments' : ': approve';
+  const helped = isEdited ? creditHelp(state, 'person') : state;
   const recorded = record(helped, progress.call, decided, atMs);
   const ready = replaceCall(rememberPrivileges(recorded, [call]), {
     call,
@@ -107,10 +109,24 @@ export function onDecided<State extends DecidingState>(
   progress: ToolCallProgress,
   event: ApprovalResolved,
 ): Move<State> {
-  const { atMs, reason } = event;
-  const decided = { decision: event.decision, by: event.by };
-  if (event.decision === 'approve')
-    return runApproved(state, progress, progress.call, decided, atMs);
+  const { atMs, reason, decision, by, signature } = event;
+  const decided = { decision: decisionKey({ decision, ...defined({ signature }) }), by };
+  if (decision === 'approve') {
+    const approval = signature === undefined ? undefined : { signature, ...defined({ by }) };
+    const call = { ...progress.call, ...defined({ approval }) };
+    return runApproved(state, progress, call, decided, atMs);
+  }
+  return rejectCall(state, progress, reason, decided, atMs);
+}
+
+/** Settles a call that a person rejects; the model reads the reason. */
+export function rejectCall<State extends DecidingState>(
+  state: State,
+  progress: ToolCallProgress,
+  reason: string | undefined,
+  decided: Decided,
+  atMs: number,
+): Move<State> {
   const denied = (why: string | undefined): string =>
     `A person did not approve this call${why === undefined ? '.' : `: ${quotedText(why, reasonChars)}`}`;
   return denyCall(record(state, progress.call, decided, atMs), progress, {

@@ -1,9 +1,11 @@
-/** Approving a call with other arguments: an activity checks them against the tool's schema, then the call runs with them. */
+/**
+ * Decisions that an activity checks before they apply: the signature, where the run takes signed decisions only, and the arguments
+ * that a person changed, against the tool's schema.
+ */
 import type { InfraError } from '../failure';
 import { problemOfEditedFile } from '../guard/call-and-edit-caps';
 import type { CappedState } from '../guard/handed-caps';
 import type { GuardSlice } from '../guard/state';
-import type { JsonObject } from '../json';
 import { defined } from '../json';
 import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
@@ -19,10 +21,10 @@ import {
   findCall,
   replaceCall,
 } from '../tools/state';
-import { timersOfCall } from './decision-wait';
+import { digestOf, timersOfCall } from './decision-wait';
 import type { ApprovalResolved, DecidingState } from './decisions';
-import { expireWait, onDecided, runApproved } from './decisions';
-import type { CheckEditResult } from './ports';
+import { expireWait, onDecided, rejectCall, runApproved } from './decisions';
+import type { CheckEditInput, CheckEditResult } from './ports';
 import { decisionKey, recordRefusedEdit } from './state';
 
 /** What an edit reads and changes: it may pass a cap of the guard. */
@@ -35,15 +37,32 @@ function checkId(state: DecidingState, progress: ToolCallProgress, checks: numbe
   return checks === 0 ? id : `${id}.${checks}`;
 }
 
-/** Asks for the check of changed arguments. */
-function onEditApproved<State extends DecidingState>(
+/** What is to be verified of a decision; undefined if the run's decisions need no signature. */
+function signedPart(
+  state: DecidingState,
+  { call }: ToolCallProgress,
+  { decision, reason, by, signature }: ApprovalResolved,
+): CheckEditInput['signed'] {
+  if (state.snapshot?.approvers === undefined) return undefined;
+  const { runKey } = state;
+  return {
+    runKey,
+    digest: digestOf(call),
+    decision,
+    ...defined({ reason, by, signature }),
+  };
+}
+
+/** Asks for the check of a decision. */
+function startCheck<State extends DecidingState>(
   state: State,
   progress: ToolCallProgress,
-  input: JsonObject,
-  { by }: ApprovalResolved,
+  event: ApprovalResolved,
 ): Move<State> {
   const { call, status } = progress;
+  const { decision, by, reason = '', signature } = event;
   if (status.type !== 'awaiting-approval') return stay(state);
+  const input = decision === 'approve' ? event.input : undefined;
   const { storeId, definition } = prepared(state).snapshot;
   const checks = status.checks ?? 0;
   const callId = checkId(state, progress, checks);
@@ -53,22 +72,25 @@ function onEditApproved<State extends DecidingState>(
       ...status,
       type: 'checking-edit',
       callId,
-      decision: decisionKey('approve', input),
-      ...defined({ by }),
+      decision: decisionKey({ decision, ...defined({ input, signature }) }),
+      ...defined({ by, signature, rejects: decision === 'reject' ? reason : undefined }),
       checks: checks + 1,
     },
   });
   return stay(checking, {
     type: 'check-edit',
     callId,
-    summary: `check changed arguments of ${callSummary(call)}`,
+    summary: `check ${input === undefined ? 'the decision on' : 'changed arguments of'} ${callSummary(call)}`,
     input: {
       storeId,
       definition,
       toolCallId: call.toolCallId,
       name: call.name,
-      input,
-      ...defined({ original: call.input, originalBlob: call.inputBlob }),
+      ...(input !== undefined && {
+        input,
+        ...defined({ original: call.input, originalBlob: call.inputBlob }),
+      }),
+      ...defined({ signed: signedPart(state, progress, event) }),
     },
   });
 }
@@ -77,16 +99,28 @@ function onEditApproved<State extends DecidingState>(
 export function uncheckable({ message }: InfraError): CheckEditResult {
   return {
     type: 'refused',
-    problems: `The changed arguments could not be checked: ${message} Send them again later.`,
+    problems: `The decision could not be checked: ${message} Send it again later.`,
   };
 }
 
-/** The call with the arguments that a person wants. */
-function edited(
-  { toolCallId, name }: ProposedToolCall,
-  change: Extract<CheckEditResult, { type: 'accepted' }>['call'],
+/** The call as it was approved: with the arguments that a person wants, and with the signature that it needs to run. */
+function approved(
+  call: ProposedToolCall,
+  { by, signature }: Checking,
+  { call: change }: Extract<CheckEditResult, { type: 'accepted' }>,
 ): ProposedToolCall {
-  return { toolCallId, name, ...change };
+  const { toolCallId, name } = call;
+  const approval =
+    signature === undefined
+      ? undefined
+      : {
+          signature,
+          ...defined({ by, shownDigest: change === undefined ? undefined : digestOf(call) }),
+        };
+  return {
+    ...(change === undefined ? call : { toolCallId, name, ...change }),
+    ...defined({ approval }),
+  };
 }
 
 /** The call waits again, and people read why. */
@@ -97,7 +131,7 @@ function waitAgain<State extends DecidingState>(
   problems: string,
   atMs: number,
 ): Move<State> {
-  const { callId: _done, decision, by: _who, ...wait } = status;
+  const { callId: _done, decision, by: _who, signature: _by, rejects: _why, ...wait } = status;
   const refused = { id: call.toolCallId, decision, problems };
   const waiting: ToolCallProgress = { call, status: { ...wait, type: 'awaiting-approval' } };
   const after = replaceCall(recordRefusedEdit(state, refused), waiting);
@@ -118,7 +152,7 @@ function waitAgain<State extends DecidingState>(
   );
 }
 
-/** Takes the check of changed arguments: the call runs with them, or waits again. */
+/** Takes the check of a decision: it applies, or the call waits again. */
 export function onEditChecked<State extends EditingState>(
   state: State,
   callId: string,
@@ -132,11 +166,14 @@ export function onEditChecked<State extends EditingState>(
   const { call, status } = progress;
   if (endsSoon(state)) return goTo('settle', replaceCall(state, abandoned(call)));
   if (result.type === 'refused') return waitAgain(state, progress, status, result.problems, atMs);
-  const changed = edited(call, result.call);
-  const problem = problemOfEditedFile(state, changed);
+  const { decision, by, rejects } = status;
+  const decided = { decision, by };
+  if (rejects !== undefined)
+    return rejectCall(state, progress, rejects === '' ? undefined : rejects, decided, atMs);
+  const next = approved(call, status, result);
+  const problem = result.call === undefined ? undefined : problemOfEditedFile(state, next);
   if (problem !== undefined) return waitAgain(state, progress, status, problem, atMs);
-  const decided = { decision: status.decision, by: status.by };
-  return runApproved(state, progress, changed, decided, atMs);
+  return runApproved(state, progress, next, decided, atMs);
 }
 
 /** Takes a decision on a waiting call; a second decision on it changes nothing. */
@@ -146,7 +183,8 @@ export function onCallDecided<State extends DecidingState>(
 ): Move<State> {
   const call = findCall(state, event.approvalId, 'awaiting-approval');
   if (call === undefined) return stay(state);
-  return event.input === undefined || event.decision === 'reject'
+  const isPlain = event.input === undefined || event.decision === 'reject';
+  return isPlain && state.snapshot?.approvers === undefined
     ? onDecided(state, call, event)
-    : onEditApproved(state, call, event.input, event);
+    : startCheck(state, call, event);
 }

@@ -9,7 +9,10 @@ export interface DecisionMade {
   readonly id: string;
   /** Digest of the action decided on. Absent for answers. */
   readonly digest?: string;
-  /** Identity of the decision: `approve`, `reject`, `edit:<hash>`, `answer:<hash>`, `expired`. */
+  /**
+   * Identity of the decision: `approve`, `reject`, `edit:<hash>`, `answer:<hash>`, `expired`. Signed ones have the hash of their
+   * signature.
+   */
   readonly decision: string;
   /** Absent if the person gave no name. */
   readonly by?: string;
@@ -66,9 +69,19 @@ const rememberedRefusals = 8;
 /** Characters of a name in a decision (ADR 0022). */
 const nameChars = 100;
 
-/** Identity of a decision on an approval. */
-export function decisionKey(decision: 'approve' | 'reject', input?: JsonObject): string {
-  return input === undefined ? decision : `edit:${shortHash(JSON.stringify(input))}`;
+/** Identity of a decision on an approval. That of a signed one is its signature: only the same decision by the same key has it. */
+export function decisionKey({
+  decision,
+  input,
+  signature,
+}: {
+  readonly decision: 'approve' | 'reject';
+  readonly input?: JsonObject;
+  readonly signature?: string;
+}): string {
+  const kind = input === undefined ? decision : 'edit';
+  if (signature !== undefined) return `${kind}:${shortHash(signature)}`;
+  return input === undefined ? kind : `edit:${shortHash(JSON.stringify(input))}`;
 }
 
 /** Identity of an answer. */

@@ -15,7 +15,7 @@ export type Verdict =
   | { readonly type: 'refused'; readonly problem: string };
 
 type Decisions = ApprovalsSlice & PhaseSlice;
-type Decision = Pick<ApprovalResolved, 'approvalId' | 'decision' | 'input'>;
+type Decision = Pick<ApprovalResolved, 'approvalId' | 'decision' | 'input' | 'signature'>;
 
 function callOf(state: PhaseSlice, id: string): ToolCallProgress | undefined {
   return callsOf(state).find(({ call }) => call.toolCallId === id);
@@ -30,14 +30,14 @@ function beingChecked(id: string, by: string | undefined): Verdict {
   const who = by === undefined ? '' : ` by ${by}`;
   return {
     type: 'refused',
-    problem: `Changed arguments${who} for approval "${id}" are being checked. Decide again when that is done, if it still waits.`,
+    problem: `A decision${who} on approval "${id}" is being checked. Decide again when that is done, if it still waits.`,
   };
 }
 
 /** What became of a decision that the core has taken, or would become of it where the call is not waiting. */
 export function verdictOnDecision(state: Decisions, event: Decision): Verdict {
   const { approvalId: id } = event;
-  const key = decisionKey(event.decision, event.input);
+  const key = decisionKey(event);
   const status = callOf(state, id)?.status;
   if (status?.type === 'checking-edit')
     return status.decision === key ? { type: 'undecided' } : beingChecked(id, status.by);

@@ -295,8 +295,9 @@ export function onRecoveryApproval<State extends ActingState>(
   if (asking?.approvalId !== event.approvalId) return undefined;
   const { plan, trouble, timerId } = asking;
   const { action, digest } = plan;
-  const { decision, by, atMs, reason } = event;
-  const made = { id: asking.approvalId, digest, decision: decisionKey(decision), by, atMs };
+  const { decision, by, atMs, reason, signature } = event;
+  const key = decisionKey({ decision, ...defined({ signature }) });
+  const made = { id: asking.approvalId, digest, decision: key, by, atMs };
   const recorded = recordDecision(state, made);
   const answered: State = { ...recorded, progress: restartIdleCount(state.progress) };
   const ended = waitEnded(asking, `: ${decision}`);

@@ -61,9 +61,7 @@ export function rejectAnswer(
 /** Why a decision cannot apply, and what to do; undefined if it can, or was already made. */
 export function rejectDecision(
   state: RunState,
-  decision: Pick<EventOf<'approval-resolved'>, 'approvalId' | 'decision' | 'input'> & {
-    readonly digest: string;
-  },
+  decision: Parameters<typeof problemOfCallDecision>[1],
 ): string | undefined {
   const asking = recoveryStage(state, 'asking');
   if (asking?.approvalId !== decision.approvalId) return problemOfCallDecision(state, decision);

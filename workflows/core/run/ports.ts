@@ -42,6 +42,8 @@ export interface AgentSnapshot {
   readonly recovery?: RecoveryPolicy;
   /** Of approvals; absent = they wait without limit. */
   readonly approvals?: DecisionPolicy;
+  /** Public keys of the people who may decide on approvals; absent: decisions need no signature. */
+  readonly approvers?: readonly string[];
   /** Of `ask_user`; absent = questions wait without limit. */
   readonly questions?: DecisionPolicy;
   /** The run records its errors for learning. */

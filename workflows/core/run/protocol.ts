@@ -42,6 +42,8 @@ export type UnstampedEvent =
       readonly input?: JsonObject;
       readonly reason?: string;
       readonly by?: string;
+      /** By the private key of an approver, over `decisionStatement`: base64url. */
+      readonly signature?: string;
     }
   | {
       readonly type: 'question-answered';

@@ -58,7 +58,7 @@ function startCall<State extends CallingState>(
   { call, index }: PlacedCall,
 ): Move<State> {
   const { storeId, definition, limits } = prepared(state).snapshot;
-  const { toolCallId, name, input, inputBlob, answer } = call;
+  const { toolCallId, name, input, inputBlob, answer, approval } = call;
   const summary = callSummary(call);
   const running = replaceCall(state, { call, status: { type: 'running' } });
   const command: RunCommand = {
@@ -73,7 +73,7 @@ function startCall<State extends CallingState>(
       definition,
       toolCallId,
       name,
-      ...defined({ input, inputBlob, answer }),
+      ...defined({ input, inputBlob, answer, approval }),
       ...defined({ approvedDigest: call.approvalDigest ?? call.privileged?.digest }),
       idempotencyKey: `${state.runKey}/${toolCallId}`,
       lineage: lineageOf(state),

@@ -105,8 +105,18 @@ export interface ProposedToolCall {
   readonly privileged?: PrivilegedUse;
   /** A person changed the arguments: what the model reads with the result. */
   readonly editNotice?: string;
+  /** Set when a person approved it with a signature. */
+  readonly approval?: SignedApproval;
   /** Of a subagent that has answered; the call then only brings the answer in. */
   readonly answer?: SubagentAnswer;
+}
+
+/** A signed approval of a call: with the call as it runs, what a signature is verified with. */
+interface SignedApproval {
+  readonly signature: string;
+  readonly by?: string;
+  /** Digest of the action that the person saw, if they approved it with other arguments. */
+  readonly shownDigest?: ContentHash;
 }
 
 /** Privileged parameters that a call uses. */
@@ -167,7 +177,7 @@ export interface Lineage {
 export interface RunToolInput
   extends
     DefinitionReference,
-    Pick<ProposedToolCall, 'toolCallId' | 'name' | 'input' | 'inputBlob' | 'answer'> {
+    Pick<ProposedToolCall, 'toolCallId' | 'name' | 'input' | 'inputBlob' | 'answer' | 'approval'> {
   /** Stable over attempts, workers and segments. */
   readonly idempotencyKey: string;
   /** Digest of the action that a person may have approved: the call runs only if it still is that action. */

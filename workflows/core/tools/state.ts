@@ -29,13 +29,16 @@ export interface ToolCallProgress {
     /** May start: the loop starts it before it returns. `isResumed`: it started before, and was counted then. */
     | { readonly type: 'ready'; readonly isResumed?: true }
     | ({ readonly type: 'awaiting-approval' } & DecisionWait)
-    /** A person approved with other arguments, which are being checked. */
+    /** A person decided, and the signature or the changed arguments are being checked. */
     | ({
         readonly type: 'checking-edit';
         readonly callId: string;
-        /** Identity of the decision: `edit:<hash>`. */
+        /** Identity of the decision: `edit:<hash>`, or that of a signed one. */
         readonly decision: string;
         readonly by?: string;
+        readonly signature?: string;
+        /** A signed rejection, with the person's reason; empty if there is none. */
+        readonly rejects?: string;
       } & DecisionWait)
     | ({
         readonly type: 'awaiting-answer';

@@ -35,7 +35,7 @@ export type PendingItem =
       readonly inputBlob?: string;
       /** Parameters that the tool's schema marks privileged. */
       readonly privileged?: readonly string[];
-      /** Changed arguments are being checked. */
+      /** A decision is being checked: its signature, or the arguments that it changes. */
       readonly checkingEdit?: true;
       /** What recovery proposes; absent for a call of the model. */
       readonly proposal?: RecoveryAction;

@@ -217,10 +217,15 @@ async function execute(given: CommandInput, setup: Setup, context: ToolContext):
   return runIn(join(realRoot, folder), realRoot, words, setup, context);
 }
 
+/** Whether programs run in a sandbox without the worker's network. */
+function isIsolated(sandbox: RunCommandOptions['sandbox'] = false): boolean {
+  return sandbox === true || (sandbox !== false && sandbox.network !== true);
+}
+
 /** What the model must know of the sandbox. */
 function sandboxText({ sandbox = false }: RunCommandOptions): string {
   if (sandbox === false) return '';
-  const network = sandbox !== true && sandbox.network === true;
+  const network = !isIsolated(sandbox);
   return ` It can change only the workspace, and not .git${network ? '' : '; there is no network'}.`;
 }
 
@@ -245,6 +250,8 @@ export function runCommand(options: RunCommandOptions = {}): Tool {
     effect: options.effect ?? 'irreversible',
     timeoutMs: timeLimitMs + endingMs,
     label: 'command',
+    // In the sandbox, without a network, none of them reaches Temporal.
+    runsPrograms: !isIsolated(options.sandbox),
     ...defined({ approval: options.approval, maxCalls: options.maxCalls }),
     execute: (given, context) => execute(given, setup, context),
   });

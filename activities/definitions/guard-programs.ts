@@ -1,0 +1,84 @@
+/** Programs that tools start could decide approvals themselves: by default, their calls wait for a person (ADR 0040). */
+import { nothingPrivileged } from '../tools/privileged-parameters';
+import type { Tool, ToolSource } from '../tools/tool';
+import { isSource } from './agent-tools';
+import type { AgentDefinition } from './agent';
+import { checkAgentShape } from './check-definition';
+
+/** Whether a call of the tool can wait for a person. */
+function mayAsk(given: Tool | ToolSource): boolean {
+  const mayHavePrivileged = isSource(given)
+    ? given.tools.some(({ privilegedIn }) => privilegedIn !== nothingPrivileged)
+    : given.privilegedIn !== nothingPrivileged;
+  return given.approval !== 'never' || mayHavePrivileged;
+}
+
+/** A tool whose programs run before anybody was asked. */
+function isLoose({ runsPrograms, approval }: Tool | ToolSource): boolean {
+  return runsPrograms === true && approval !== 'always';
+}
+
+function asking(tool: Tool): Tool {
+  return isLoose(tool) ? { ...tool, approval: 'always', needsApproval: () => true } : tool;
+}
+
+/** A server's tools change, so each is taken as it is when it is needed. */
+function askingSource(source: ToolSource): ToolSource {
+  return {
+    name: source.name,
+    approval: 'always',
+    runsPrograms: source.runsPrograms,
+    get tools() {
+      return source.tools.map(asking);
+    },
+    get problem() {
+      return source.problem;
+    },
+    toolNamed: (name) => asking(source.toolNamed(name)),
+  };
+}
+
+function allAsking(given: Tool | ToolSource): Tool | ToolSource {
+  if (!isSource(given)) return asking(given);
+  return isLoose(given) ? askingSource(given) : given;
+}
+
+function namesOf(tools: readonly (Tool | ToolSource)[]): string {
+  return [...new Set(tools.map(({ name }) => name))].join(', ');
+}
+
+function warningOf(
+  { name, tools }: AgentDefinition,
+  atRisk: readonly (Tool | ToolSource)[],
+): string {
+  const loose = namesOf(tools.filter(isLoose));
+  return (
+    `Agent "${name}": each call of ${loose} waits for approval, because the programs that it starts could decide the approvals of this worker's agents themselves (${namesOf(atRisk)}). ` +
+    "If that is what you want, set programs: 'ask' on the agent. Else run its commands in a sandbox, give createActivities the public keys of approvers, so that decisions must be signed, " +
+    "or accept that programs may approve: programs: 'may-approve'. See docs/guard.md."
+  );
+}
+
+/**
+ * The agents of a worker, with approval of programs where it is needed.
+ *
+ * Contract: all agents of the worker count, not only the one that has the tool: a program can decide for any run.
+ * Errors: `UserError` as `checkAgentShape`.
+ */
+export function guardPrograms(
+  agents: readonly AgentDefinition[],
+  isSigned: boolean,
+): { readonly agents: readonly AgentDefinition[]; readonly warnings: readonly string[] } {
+  agents.forEach(checkAgentShape);
+  const atRisk = isSigned ? [] : agents.flatMap(({ tools }) => tools.filter(mayAsk));
+  const isImplied = ({ programs, tools }: AgentDefinition): boolean =>
+    programs === undefined && atRisk.length > 0 && tools.some(isLoose);
+  return {
+    agents: agents.map((agent) =>
+      agent.programs === 'ask' || isImplied(agent)
+        ? { ...agent, tools: agent.tools.map(allAsking) }
+        : agent,
+    ),
+    warnings: agents.filter(isImplied).map((agent) => warningOf(agent, atRisk)),
+  };
+}
