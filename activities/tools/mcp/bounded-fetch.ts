@@ -81,7 +81,7 @@ const eventEnd = /\r\n\r\n|\n\n|\r\r/g;
 /** Characters of the longest end of an event, without the last. */
 const endOverlap = 3;
 
-/** The events of a stream. Errors: `UnreadableAnswer` for one above the bound. */
+/** The events of a stream; the last one may lack its end. Errors: `UnreadableAnswer` for one above the bound. */
 async function* eventsOf(body: Body): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pending = '';
@@ -97,6 +97,7 @@ async function* eventsOf(body: Body): AsyncGenerator<string> {
     }
     if (pending.length > maxFrameBytes) throw new UnreadableAnswer(`the server ${tooLarge}`);
   }
+  if (pending.trim() !== '') yield `${pending}\n\n`;
 }
 
 /** What is wrong with one server's answers ends its session. */

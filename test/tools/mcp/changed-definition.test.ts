@@ -1,13 +1,13 @@
 /** An approval holds for a tool as it was: what runs, what does not, and what a started call is told. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { z } from 'zod';
-import { actionDigest } from '../../activities/identity/call-identity';
-import { defineTool } from '../../activities/tools/define-tool';
-import type { Tool } from '../../activities/tools/tool';
-import type { RunToolResult } from '../../workflows/core/tools/ports';
-import type { TemporaryStore } from '../support/temporary-store';
-import { temporaryStore } from '../support/temporary-store';
-import { workerActivities } from '../support/worker-activities';
+import { actionDigest } from '../../../activities/identity/call-identity';
+import { defineTool } from '../../../activities/tools/define-tool';
+import type { Tool } from '../../../activities/tools/tool';
+import type { RunToolResult } from '../../../workflows/core/tools/ports';
+import type { TemporaryStore } from '../../support/temporary-store';
+import { temporaryStore } from '../../support/temporary-store';
+import { workerActivities } from '../../support/worker-activities';
 
 let stored: TemporaryStore;
 let [definition, ran] = ['first', 0];
