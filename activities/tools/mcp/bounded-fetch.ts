@@ -5,6 +5,7 @@ import type { RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { isJsonObject } from '../input-schema';
 import type { CredentialHeaders } from './credential-headers';
 import {
+  isUnheard,
   maxFrameBytes,
   messageMeter,
   repairedFrame,
@@ -80,7 +81,7 @@ const eventEnd = /\r\n\r\n|\n\n|\r\r/g;
 /** Characters of the longest end of an event, without the last. */
 const endOverlap = 3;
 
-/** The events of a stream. Errors: `UnreadableAnswer` for one above the bound. */
+/** The events of a stream; the last one may lack its end. Errors: `UnreadableAnswer` for one above the bound. */
 async function* eventsOf(body: Body): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let pending = '';
@@ -96,6 +97,7 @@ async function* eventsOf(body: Body): AsyncGenerator<string> {
     }
     if (pending.length > maxFrameBytes) throw new UnreadableAnswer(`the server ${tooLarge}`);
   }
+  if (pending.trim() !== '') yield `${pending}\n\n`;
 }
 
 /** What is wrong with one server's answers ends its session. */
@@ -119,7 +121,7 @@ export function boundedFetch({ headers, abort }: BoundedFetchOptions): FetchLike
         // With an id the SDK asks for the rest of the stream.
         if (/^id:/m.test(event) || (isJsonObject(message) && !('method' in message)))
           isSettled = true;
-        yield Buffer.from(repaired);
+        if (!isUnheard(message)) yield Buffer.from(repaired);
       }
     } catch (thrown) {
       if (thrown instanceof UnreadableAnswer) abort(thrown.message);

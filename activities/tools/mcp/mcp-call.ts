@@ -83,7 +83,11 @@ export function saysResultNotWritten(text: string): boolean {
 const fieldOf = (thrown: unknown, key: string): unknown =>
   typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, key) : undefined;
 
+/** What the SDK says for an answer without content. */
+const withoutContent = -1;
+
 function endByStatus(status: unknown, message: string): CallEnd {
+  if (status === withoutContent) return 'unreadable';
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 404 || status === 410 || lostSession.test(message)) return 'never-ran';
   if (status === 429) return 'throttled';

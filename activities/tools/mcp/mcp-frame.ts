@@ -56,6 +56,20 @@ export function repairedFrame(value: unknown, answeredId?: RequestId): unknown {
   return { jsonrpc: '2.0', id, result: 'result' in value ? repairedResult(result) : rest };
 }
 
+/** Notifications that somebody reads; any other one is counted, and goes no further. */
+const heard: ReadonlySet<unknown> = new Set([
+  'notifications/progress',
+  'notifications/cancelled',
+  'notifications/tools/list_changed',
+]);
+
+/** Whether a message is a notification that nobody reads, such as a log. */
+export function isUnheard(message: unknown): boolean {
+  return isJsonObject(message) && 'method' in message && !('id' in message)
+    ? !heard.has(message['method'])
+    : false;
+}
+
 /** Counts what a server sends. */
 export interface MessageMeter {
   /** A request was sent: one answer is expected. */

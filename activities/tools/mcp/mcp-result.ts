@@ -27,15 +27,14 @@ const textIn = (object: JsonObject, key: string): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** Characters of an encoded value that stands for bytes, which no model reads. */
-const maxEncodedChars = 1_000;
+/** An encoded value of 1,000 characters and more stands for bytes, which no model reads. */
+const encoded = /"[\w+/=-]{1000,}"/g;
 
 function jsonOf(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value, (_key, part: unknown) =>
-      typeof part === 'string' && part.length > maxEncodedChars && /^[\w+/=-]+$/.test(part)
-        ? `[${bytesOf(part)} bytes, not shown]`
-        : part,
+    return JSON.stringify(value).replace(
+      encoded,
+      (text) => `"[${bytesOf(text.slice(1, -1))} bytes, not shown]"`,
     );
   } catch {
     return undefined;
@@ -136,8 +135,13 @@ function valueOf(text: string): unknown {
   }
 }
 
+/** Characters by which JSON may be longer than texts that say the same: a wrapper's. */
+const spareChars = 1_000;
+
 /** Whether the texts say all that the structured content says: as JSON, each item of a list as a text, or what FastMCP wraps as `result`. */
-function isSaid(texts: readonly string[], structured: JsonValue): boolean {
+function isSaid(texts: readonly string[], structured: unknown, json: string): boolean {
+  // Much shorter texts cannot say the same: comparing takes time.
+  if (texts.join('').length * 2 + spareChars < json.length) return false;
   const wrapped = isJsonObject(structured) && Object.keys(structured).join() === 'result';
   const forms = wrapped ? [structured, structured['result']] : [structured];
   const values = texts.map(valueOf);
@@ -170,8 +174,8 @@ export function readMcpResult(result: JsonObject): McpResult {
   const readable = texts.filter((text) => text !== undefined);
   const { structuredContent } = result;
   const structured = structuredContent ?? undefined;
-  const json =
-    structured === undefined || isSaid(readable, structured) ? undefined : jsonOf(structured);
+  const whole = structured === undefined ? undefined : jsonOf(structured);
+  const json = whole === undefined || isSaid(readable, structured, whole) ? undefined : whole;
   const parts = texts.map((text) => text ?? '[content that cannot be read]');
   const said =
     json === undefined ? [] : [readable.length > 0 ? `[structured content]\n${json}` : json];

@@ -287,6 +287,25 @@ describe('frames that the SDK would throw away', () => {
     expect(server.calls).toHaveLength(1);
   });
 
+  test('204 is an answer without anything to read', async () => {
+    const tools = await connected((_request, response) => {
+      response.writeHead(204).end();
+      return true;
+    });
+    const error = await toolErrorOf(callTool(toolOf(tools, 'pay_charge'), {}, toolContext()));
+    expect(error.code).toBe('outcome_unknown');
+    expect(error.message).toContain('answered in a form that cannot be read');
+  });
+
+  test('an event that lacks its end is an answer', async () => {
+    const tools = await connected(({ id }, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}`);
+      return true;
+    });
+    expect(await callTool(toolOf(tools, 'pay_charge'), {}, toolContext())).toBe('charged');
+  });
+
   test('a stream that ends before its answer ends the call at once', async () => {
     const tools = await connected((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
