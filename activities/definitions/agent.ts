@@ -24,7 +24,7 @@ export interface RouteDefinition {
    * What happens if the vendor refuses the request itself (`format`, `content_filter`): by default the next provider of the
    * chain is asked once. `end-run` is for content that must not go to another vendor. Default `ask-next-provider`.
    */
-  readonly onRefusal?: 'ask-next-provider' | 'end-run';
+  readonly onRefusedRequest?: 'ask-next-provider' | 'end-run';
   /** What the model costs; needed under a budget in money for models that the price table does not know. */
   readonly prices?: PriceDefinition;
 }
