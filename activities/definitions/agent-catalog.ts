@@ -133,7 +133,7 @@ function resolveRoute(
     toolProtocol: route.toolProtocol ?? 'native',
     maxOutputTokens: route.maxOutputTokens ?? defaultMaxOutputTokens,
     windowTokens,
-    ...(route.onRefusal === 'end-run' ? { onRefusal: 'end-run' } : {}),
+    ...(route.onRefusedRequest === 'end-run' ? { onRefusedRequest: 'end-run' } : {}),
     ...defined({ temperature: route.temperature, thinkingMs: route.thinkingMs, price }),
   };
 }

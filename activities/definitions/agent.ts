@@ -24,7 +24,7 @@ export interface RouteDefinition {
    * What happens if the vendor refuses the request itself (`format`, `content_filter`): by default the next provider of the
    * chain is asked once. `end-run` is for content that must not go to another vendor. Default `ask-next-provider`.
    */
-  readonly onRefusal?: 'ask-next-provider' | 'end-run';
+  readonly onRefusedRequest?: 'ask-next-provider' | 'end-run';
   /**
    * Milliseconds that the model may go without a piece of content while its server shows that it is alive, or that it thinks.
    * Default `limits.thinkingMs` (300,000). Without a single byte Node ends an answer after 300,000 in any case.

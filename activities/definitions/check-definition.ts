@@ -56,7 +56,7 @@ const routeShape = z.strictObject({
   maxOutputTokens: tokens,
   windowTokens: tokens,
   temperature: z.number({ error: 'give a number' }).min(0).max(2).optional(),
-  onRefusal: oneOf('ask-next-provider', 'end-run').optional(),
+  onRefusedRequest: oneOf('ask-next-provider', 'end-run').optional(),
   thinkingMs: timer.optional(),
   prices: anything,
 });

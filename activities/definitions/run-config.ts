@@ -39,7 +39,7 @@ const routeSchema = z.object({
   maxOutputTokens: z.number(),
   windowTokens: z.number(),
   temperature: z.number().exactOptional(),
-  onRefusal: z.literal('end-run').exactOptional(),
+  onRefusedRequest: z.literal('end-run').exactOptional(),
   thinkingMs: z.number().exactOptional(),
   price: priceSchema.exactOptional(),
 });

@@ -68,9 +68,12 @@ describe.each(['format', 'content_filter'] as const)('a refusal as %s', (code) =
 
   test('goes nowhere if the route forbids it', () => {
     const [first = aRoute(), ...others] = chainOf(...names);
-    const driven = run([refused(code, 'alpha')], [{ ...first, onRefusal: 'end-run' }, ...others]);
+    const driven = run(
+      [refused(code, 'alpha')],
+      [{ ...first, onRefusedRequest: 'end-run' }, ...others],
+    );
     expect(routes(driven)).toEqual([0]);
-    expect(endOf(driven).message).toContain("this route's onRefusal is 'end-run'");
+    expect(endOf(driven).message).toContain("this route's onRefusedRequest is 'end-run'");
     expect(driven.outcome.report.failovers).toBe(0);
   });
 });

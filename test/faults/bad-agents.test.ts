@@ -61,8 +61,8 @@ const cases: readonly (readonly [what: string, attempt: Attempt, words: readonly
   ['a chain of texts', untypedAgent({ chain: ['anthropic/x'] }), ['chain.0']],
   [
     'a way to refuse that there is not',
-    untypedAgent({ chain: [{ provider: 'anthropic', model: 'x', onRefusal: 'stop' }] }),
-    ['chain.0.onRefusal', "'ask-next-provider' or 'end-run'"],
+    untypedAgent({ chain: [{ provider: 'anthropic', model: 'x', onRefusedRequest: 'stop' }] }),
+    ['chain.0.onRefusedRequest', "'ask-next-provider' or 'end-run'"],
   ],
   ['no instructions', untypedAgent({ instructions: undefined }), ['instructions', 'a text']],
   ['a tool that nobody made', untypedAgent({ tools: [{ name: 'x' }] }), ['tools.0', 'defineTool']],

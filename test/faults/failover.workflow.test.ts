@@ -34,7 +34,7 @@ function chainedAgent(_: unknown, index: number): AgentDefinition {
   return {
     name: `chained-${index}`,
     instructions: 'You look at things.',
-    chain: [index === sets - 1 ? { ...first, onRefusal: 'end-run' } : first, ...others],
+    chain: [index === sets - 1 ? { ...first, onRefusedRequest: 'end-run' } : first, ...others],
     tools: [look],
     limits: { streamRetries: 0, streamRetryBaseMs: 1 },
   };
@@ -213,7 +213,7 @@ test('ends with both messages if the next vendor refuses too, and asks nobody if
   expect(requests().map(({ wire }) => wire)).toEqual(['anthropic', 'responses']);
   const alone = await world.run({ agent: `chained-${kept}`, goal: 'Look.' });
   expect(alone).toMatchObject({ status: 'failed', report: { modelCalls: 1, failovers: 0 } });
-  expect(alone.status === 'failed' && alone.message).toContain("onRefusal is 'end-run'");
+  expect(alone.status === 'failed' && alone.message).toContain("onRefusedRequest is 'end-run'");
   world.emulator.assertDrained();
 });
 

@@ -8,6 +8,10 @@ export interface ReasonWords {
   readonly text: RegExp;
 }
 
+/** One pattern for several, in any case. */
+const anyOf = (...patterns: readonly RegExp[]): RegExp =>
+  new RegExp(patterns.map(({ source }) => source).join('|'), 'i');
+
 const words = (reason: FailoverReason, codes: string, text: RegExp): ReasonWords => ({
   reason,
   codes: new Set(codes.split(/\s+/)),
@@ -20,7 +24,21 @@ export const moneyWords = words(
   `insufficient_quota billing_error billing_not_active billing_hard_limit_reached insufficient_balance insufficient_credits
    insufficient_funds payment_required payment_required_error arrearage allocationquota.freetieronly credits_exhausted
    budget_exceeded exceeded_current_quota_error credit_balance_exhausted billing_disabled access_terminated_error`,
-  /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|requires more credits|can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit|specified (?:workspace )?api usage limits|spend(?:ing)? (?:limit|cap)\b|budget (?:limit )?(?:has been |was |is )?(?:exceeded|exhausted|reached)|exceeded (?:your|the|its) budget|over budget\b|extra usage is required|(?:no|any|all available|enough) credits\b|credit limit exceeded|(?:enough|sufficient|negative|no) (?:account |paid )?balance|(?:balance|credits?) (?:is |are |was |has been |have been )?(?:insufficient|not enough|too low|exhausted|depleted|negative)|余额不足|欠费|payment[ _]instrument|credit card on file|positive balance|(?:past|unpaid) invoices?|requires billing to be enabled|\bbilling\b.{0,60}\b(?:not enabled|disabled|closed|inactive)|(?:please|must|to) (?:top[- ]up|recharge)|usage limit for this billing|monthly (?:included credits|budget|cap)\b|you have no quota|account is not active.{0,40}billing|free (?:tier|quota) of the model has been exhausted/i,
+  anyOf(
+    /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds)|requires more credits/,
+    /can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit/,
+    /specified (?:workspace )?api usage limits|spend(?:ing)? (?:limit|cap)\b/,
+    /budget (?:limit )?(?:has been |was |is )?(?:exceeded|exhausted|reached)/,
+    /exceeded (?:your|the|its) budget|over budget\b|extra usage is required/,
+    /(?:no|any|all available|enough) credits\b|credit limit exceeded/,
+    /(?:enough|sufficient|negative|no) (?:account |paid )?balance/,
+    /(?:balance|credits?) (?:is |are |was |has been |have been )?(?:insufficient|not enough|too low|exhausted|depleted|negative)/,
+    /余额不足|欠费|payment[ _]instrument|credit card on file|positive balance|(?:past|unpaid) invoices?/,
+    /requires billing to be enabled|\bbilling\b.{0,60}\b(?:not enabled|disabled|closed|inactive)/,
+    /(?:please|must|to) (?:top[- ]up|recharge)|usage limit for this billing/,
+    /monthly (?:included credits|budget|cap)\b|you have no quota|account is not active.{0,40}billing/,
+    /free (?:tier|quota) of the model has been exhausted/,
+  ),
 );
 
 /** The prompt, or the prompt with its reply, is too long. Source: bodies of vendors and local servers; case context_overflow-01. */
@@ -28,7 +46,18 @@ export const overflowWords = words(
   'context_overflow',
   `context_length_exceeded exceed_context_size_error request_too_large model_max_prompt_tokens_exceeded context_window_exceeded
    contextwindowexceedederror context_overflow prompt_too_long input_too_long`,
-  /prompt is too long|prompt too long|exceed(?:s|ed)?\b.{0,40}\bcontext (?:limit|length|size|window)|context (?:window|length|limit) (?:exceeded|exceeds)|maximum context length|maximum (?:input|prompt) (?:length|tokens)|exceeds the (?:maximum number of tokens|available context size|model's context)|input (?:token count|length).{0,60}exceeds|range of input length should be|input is too long|too many (?:input )?tokens(?!,? (?:per|please wait))|(?:reduce|decrease|shorten) the length of (?:the|your) (?:messages|prompt|input)|tokens exceed the configured limit|ran out of room in the model's context|maximum length \d{6,}|request too large for|larger than the (?:maximum )?context|request (?:entity|body|payload)? ?(?:is )?too large/i,
+  anyOf(
+    /prompt is too long|prompt too long|exceed(?:s|ed)?\b.{0,40}\bcontext (?:limit|length|size|window)/,
+    /context (?:window|length|limit) (?:exceeded|exceeds)|maximum context length/,
+    /maximum (?:input|prompt) (?:length|tokens)/,
+    /exceeds the (?:maximum number of tokens|available context size|model's context)/,
+    /input (?:token count|length).{0,60}exceeds|range of input length should be|input is too long/,
+    /too many (?:input )?tokens(?!,? (?:per|please wait))/,
+    /(?:reduce|decrease|shorten) the length of (?:the|your) (?:messages|prompt|input)/,
+    /tokens exceed the configured limit|ran out of room in the model's context|maximum length \d{6,}/,
+    /request too large for|larger than the (?:maximum )?context/,
+    /request (?:entity|body|payload)? ?(?:is )?too large/,
+  ),
 );
 
 /** The vendor's filter, or a gateway's guardrail, blocked the input or the output. */
@@ -37,7 +66,14 @@ export const filterWords = words(
   `content_filter content_filter_error content_policy_violation responsibleaipolicyviolation data_inspection_failed
    datainspectionfailed safety prohibited_content invalid_prompt moderation_blocked cyber_policy_violation sensitive_content content_policy
    contentpolicyviolationerror guardrail_intervened`,
-  /content filter(?:ing)?\b|content management policy|content exists risk|flagged as potentially violating|input was flagged|violat\w{1,8} (?:our )?(?:usage|content) polic|inappropriate content|blocked (?:due to|by|for) (?:safety|content|prohibited|.{0,40}guardrail)|guardrails? (?:intervened|blocked)|content blocked|rejected as a result of our safety|considered high risk|sensitive (?:words?|content|information)|prompt injection|敏感|['"]content_filter['"]|ResponsibleAIPolicyViolation|ContentPolicyViolationError|data[_ ]inspection/i,
+  anyOf(
+    /content filter(?:ing)?\b|content management policy|content exists risk/,
+    /flagged as potentially violating|input was flagged|violat\w{1,8} (?:our )?(?:usage|content) polic/,
+    /inappropriate content|blocked (?:due to|by|for) (?:safety|content|prohibited|.{0,40}guardrail)/,
+    /guardrails? (?:intervened|blocked)|content blocked|rejected as a result of our safety/,
+    /considered high risk|sensitive (?:words?|content|information)|prompt injection|敏感/,
+    /['"]content_filter['"]|ResponsibleAIPolicyViolation|ContentPolicyViolationError|data[_ ]inspection/,
+  ),
 );
 
 /** Codes that name their reason exactly; the innermost body that has one decides. */
@@ -47,7 +83,13 @@ export const codeWords: readonly ReasonWords[] = [
     `model_not_found model_not_available model_not_supported modelnotfound model_not_exist deploymentnotfound invalid_model
      unknown_model model_decommissioned model_deprecated model_permission_blocked_org model_permission_blocked_project
      model_terms_required`,
-    /\bmodel\b.{0,120}(?:does not exist|not found|not exist\b|is not available|has been (?:deprecated|decommissioned|retired|shut down))|not a valid model|unknown model|invalid model name|model identifier is invalid|no endpoints (?:found|available)|on-demand throughput isn.t supported|is blocked at the (?:organi[sz]ation|project) level|(?:not|n.t) have access to (?:the )?model|models\/\S{1,200} is not found|the model ['"`]?[^\s'"`]{1,200}['"`]? is not supported/i,
+    anyOf(
+      /\bmodel\b.{0,120}(?:does not exist|not found|not exist\b|is not available|has been (?:deprecated|decommissioned|retired|shut down))/,
+      /not a valid model|unknown model|invalid model name|model identifier is invalid/,
+      /no endpoints (?:found|available)|on-demand throughput isn.t supported/,
+      /is blocked at the (?:organi[sz]ation|project) level|(?:not|n.t) have access to (?:the )?model/,
+      /models\/\S{1,200} is not found|the model ['"`]?[^\s'"`]{1,200}['"`]? is not supported/,
+    ),
   ),
   words(
     'auth',
@@ -56,14 +98,26 @@ export const codeWords: readonly ReasonWords[] = [
      unsupported_country_region_territory accessdenied access_denied invalidapikey forbidden token_expired expired_token
      insufficient_permissions missing_scope authenticationerror permissiondeniederror ip_not_authorized organization_restricted
      accessdeniedexception permissions_error consumer_suspended service_disabled`,
-    /(?:incorrect|invalid) (?:x-)?api[- ]?key|api key not valid|api key (?:is )?(?:missing|expired|invalid|not found|required)|no auth credentials|\bunauthori[sz]ed\b|authentication (?:fails?|failed|is required|required)|organization must be verified|is not authorized to perform|oauth token (?:has )?(?:expired|revoked)|missing bearer/i,
+    anyOf(
+      /(?:incorrect|invalid) (?:x-)?api[- ]?key|api key not valid/,
+      /api key (?:is )?(?:missing|expired|invalid|not found|required)|no auth credentials/,
+      /\bunauthori[sz]ed\b|authentication (?:fails?|failed|is required|required)/,
+      /organization must be verified|is not authorized to perform|oauth token (?:has )?(?:expired|revoked)/,
+      /missing bearer/,
+    ),
   ),
   words(
     'overloaded',
     `overloaded_error overloaded engine_overloaded engine_overloaded_error service_unavailable service_unavailable_error serviceunavailable unavailable
      server_overloaded slow_down insufficient_system_resource upstream_error bad_gateway model_overloaded no_capacity nocapacity
      capacity_exceeded service_tier_capacity_exceeded provider_unavailable modelnotreadyexception`,
-    /overloaded|at (?:full |maximum )?capacity|no capacity|capacity (?:has been |was |is )?(?:exceeded|exhausted|reached)|(?:exceeded|out of|insufficient) capacity|server (?:is )?(?:too )?busy|(?:currently|temporarily) unavailable|service unavailable|internal server error|bad gateway|high demand/i,
+    anyOf(
+      /overloaded|at (?:full |maximum )?capacity|no capacity/,
+      /capacity (?:has been |was |is )?(?:exceeded|exhausted|reached)/,
+      /(?:exceeded|out of|insufficient) capacity|server (?:is )?(?:too )?busy/,
+      /(?:currently|temporarily) unavailable|service unavailable|internal server error|bad gateway/,
+      /high demand/,
+    ),
   ),
   words(
     'rate_limit',
@@ -80,20 +134,32 @@ export const codeWords: readonly ReasonWords[] = [
 ];
 
 /** Sentences about a limit that a request met, where the status does not say so. */
-export const limitSentence =
-  /rate[- ]?limit(?:s|ed|ing)? (?:was |has been |is )?(?:reached|exceeded|hit)|(?:reached|exceed\w{0,6}|hit).{0,40}rate[- ]?limit|too many (?:concurrent )?requests|\bquota\b.{0,40}\b(?:exceeded|exhausted|reached|depleted|used up)|exceed\w{0,6}.{0,40}quota|(?:out of|insufficient|no) quota|(?:request|token|usage) limit (?:has been |was )?(?:reached|exceeded)/i;
+export const limitSentence = anyOf(
+  /rate[- ]?limit(?:s|ed|ing)? (?:was |has been |is )?(?:reached|exceeded|hit)/,
+  /(?:reached|exceed\w{0,6}|hit).{0,40}rate[- ]?limit|too many (?:concurrent )?requests/,
+  /\bquota\b.{0,40}\b(?:exceeded|exhausted|reached|depleted|used up)|exceed\w{0,6}.{0,40}quota/,
+  /(?:out of|insufficient|no) quota/,
+  /(?:request|token|usage) limit (?:has been |was )?(?:reached|exceeded)/,
+);
 
 /** Where the worker is: the vendor does not serve the country, region or data center. Source: OpenAI, Gemini, Bedrock, Anthropic ("Request not allowed"). */
-export const regionText =
-  /(?:countr(?:y|ies)|region|territory|location)\b.{0,40}\bnot (?:yet |currently )?(?:supported|available|allowed|served)|not (?:yet |currently )?(?:available|supported|accessible|offered|allowed) (?:in|from) (?:your|this|the|unsupported) (?:current )?(?:countr|region|location|territor|area|data ?cent)|(?:your|from this) (?:country|region|location|territory|area)\b.{0,30}\b(?:blocked|prohibited|restricted|banned|denied)|unsupported[ _](?:countr|region|territor)|^request not allowed\.?$/i;
+export const regionText = anyOf(
+  /(?:countr(?:y|ies)|region|territory|location)\b.{0,40}\bnot (?:yet |currently )?(?:supported|available|allowed|served)/,
+  /not (?:yet |currently )?(?:available|supported|accessible|offered|allowed) (?:in|from) (?:your|this|the|unsupported) (?:current )?(?:countr|region|location|territor|area|data ?cent)/,
+  /(?:your|from this) (?:country|region|location|territory|area)\b.{0,30}\b(?:blocked|prohibited|restricted|banned|denied)/,
+  /unsupported[ _](?:countr|region|territor)|^request not allowed\.?$/,
+);
 
 /** From where in the network the request came: an allow-list, a firewall, a private endpoint. Source: OpenAI, Azure, Google, Cloudflare. */
-export const addressText =
-  /\bip(?: address(?:es)?)?\b.{0,60}\b(?:not (?:authori[sz]ed|allowed|permitted)|allow-?list|whitelist|restrict(?:ed|ion|ions)|blocked|banned|denied|rejected)|virtual network\b|firewall rules|public (?:network )?access is disabled|private endpoint/i;
+export const addressText = anyOf(
+  /\bip(?: address(?:es)?)?\b.{0,60}\b(?:not (?:authori[sz]ed|allowed|permitted)|allow-?list|whitelist|restrict(?:ed|ion|ions)|blocked|banned|denied|rejected)/,
+  /virtual network\b|firewall rules|public (?:network )?access is disabled|private endpoint/,
+);
 
 /** The account as a whole. Source: Anthropic, Groq, Google, Azure. */
-export const disabledText =
-  /\b(?:organi[sz]ation|account|workspace|team|project|consumer|resource)\b.{0,80}\b(?:is|was|has been) (?:temporarily |permanently )?(?:disabled|deactivated|suspended|restricted|banned|terminated|locked)\b/i;
+export const disabledText = anyOf(
+  /\b(?:organi[sz]ation|account|workspace|team|project|consumer|resource)\b.{0,80}\b(?:is|was|has been) (?:temporarily |permanently )?(?:disabled|deactivated|suspended|restricted|banned|terminated|locked)\b/,
+);
 
 /** Codes that name one field or value of the request: no sentence beside them is about the vendor. */
 export const fieldCode =
@@ -155,8 +221,11 @@ export const unsentCodes =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|EPROTO|CERT_\w+|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_\w+|ERR_TLS_\w+|ERR_SSL_\w+|ERR_INVALID_URL)$/;
 
 /** What Node's fetch and the SDKs say about a failed connection without a code. */
-export const networkText =
-  /^terminated$|fetch failed|socket hang up|other side closed|connection (?:error|reset|closed|lost|refused)|premature close|network error|stream ended (?:without|before)|ended without sending any chunks|invalid url/i;
+export const networkText = anyOf(
+  /^terminated$|fetch failed|socket hang up|other side closed/,
+  /connection (?:error|reset|closed|lost|refused)|premature close|network error/,
+  /stream ended (?:without|before)|ended without sending any chunks|invalid url/,
+);
 
 /** Error codes of a failed connection in a text, as in `connect ECONNREFUSED 10.0.0.1:443`. */
 export function connectionCodesIn(text: string): readonly string[] {

@@ -233,11 +233,11 @@ export function keptFromOthers(
       right: {
         type: 'stops',
         reason: endOfRefusal(code),
-        says: [/row\d+-faulty\/\S+ /, remedies[code], /onRefusal is 'end-run'/],
+        says: [/row\d+-faulty\/\S+ /, remedies[code], /onRefusedRequest is 'end-run'/],
       },
     },
   );
-  return { ...kept, onRefusal: 'end-run' };
+  return { ...kept, onRefusedRequest: 'end-run' };
 }
 
 /** The model's own end: exactly one request, and nobody else is asked in its place. */

@@ -120,7 +120,7 @@ export function stageFault(fault: ProviderFault, index: number, vendors: Vendors
   const first = {
     ...route(mounts.faulty, models[wire]),
     maxOutputTokens: fault.maxOutputTokens ?? maxOutputTokens,
-    ...(fault.onRefusal === undefined ? {} : { onRefusal: fault.onRefusal }),
+    ...(fault.onRefusedRequest === undefined ? {} : { onRefusedRequest: fault.onRefusedRequest }),
   };
   const second = route(mounts.second, models[secondWire]);
   return {

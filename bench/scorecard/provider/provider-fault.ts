@@ -56,7 +56,7 @@ export interface ProviderFault {
   /** Tokens of a reply that the faulty route is asked for; default the stage's. */
   readonly maxOutputTokens?: number;
   /** The faulty route's own option. */
-  readonly onRefusal?: 'end-run';
+  readonly onRefusedRequest?: 'end-run';
   readonly right: RightEnd;
   readonly needed: NeededCalls;
   /** Inputs with which the agent's tool may run, in this order, and with no others. */

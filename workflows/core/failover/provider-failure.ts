@@ -7,7 +7,7 @@ import type { FailoverReason } from '../limits';
 import { forcedStop } from '../guard/hard-limits';
 import type { ActiveTimeSlice } from '../guard/state';
 import { invariant } from '../invariant';
-import type { RouteConfig, FailoverSlice, Refusal } from './state';
+import type { RouteConfig, FailoverSlice, RefusedRequest } from './state';
 import type { AccountSlice } from '../run/account';
 import { addFailureLine, count } from '../run/account';
 import type { SnapshotSlice } from '../run/ports';
@@ -94,7 +94,7 @@ function useNext<State extends FailingState & FailoverSlice>(
  * Takes a provider's refusal of the request itself: another provider, not only another model of this one, is asked once. The
  * one that refused gets no cooldown: it is asked again in the next iteration, and no more if it refuses that too.
  *
- * Contract: at most one other provider per iteration, and none if the route forbids it (`onRefusal`); else the run ends with
+ * Contract: at most one other provider per iteration, and none if the route forbids it (`onRefusedRequest`); else the run ends with
  * the messages of both. Source: R-FAIL-7, ADR 0045. `skipsOf` tells the routes that cannot take the request.
  */
 export function askNextProvider<State extends FailingState & FailoverSlice>(
@@ -111,19 +111,19 @@ export function askNextProvider<State extends FailingState & FailoverSlice>(
   const name = routeName(route);
   const { iterations: iteration } = before.counters;
   const { provider } = route;
-  const { refusals = [] } = before;
-  const earlier = refusals.filter((each) => each.provider !== provider);
-  const own = refusals.find((each) => each.provider === provider);
+  const { refusedRequests = [] } = before;
+  const earlier = refusedRequests.filter((each) => each.provider !== provider);
+  const own = refusedRequests.find((each) => each.provider === provider);
   const times = own?.iteration === iteration - 1 ? own.times + 1 : 1;
-  const refusal: Refusal = { provider, iteration, times, message: failure.message };
+  const refusal: RefusedRequest = { provider, iteration, times, message: failure.message };
   const refused: State = {
     ...before,
-    refusals: [...earlier, refusal],
+    refusedRequests: [...earlier, refusal],
     health: recordRouteFailure(before.health, name, failure, reason, limits, atMs),
   };
   const isFirst = earlier.every((each) => each.iteration !== iteration);
   const isLast = chain.every(hasRefused(refused));
-  if (isFirst && !isLast && route.onRefusal === undefined)
+  if (isFirst && !isLast && route.onRefusedRequest === undefined)
     return useNext(noteFailover(refused, reason), name, reason, skipsOf(refused), atMs);
   return failInfra(refused, failure, whyNobodyElse(route, earlier.at(-1)));
 }
@@ -149,10 +149,13 @@ export function onFilteredReply<State extends FailingState & FailoverSlice>(
 }
 
 /** Why no further provider is asked, as the end of a message. */
-function whyNobodyElse({ onRefusal }: RouteConfig, earlier: Refusal | undefined): string {
+function whyNobodyElse(
+  { onRefusedRequest }: RouteConfig,
+  earlier: RefusedRequest | undefined,
+): string {
   if (earlier !== undefined)
     return ` Another provider had refused as well, and no more are asked: ${earlier.message}`;
-  return onRefusal === undefined
+  return onRefusedRequest === undefined
     ? ' The chain has no route of another provider to ask; add one if another may take this request.'
-    : " No other provider was asked: this route's onRefusal is 'end-run'.";
+    : " No other provider was asked: this route's onRefusedRequest is 'end-run'.";
 }

@@ -14,7 +14,7 @@ export interface RouteConfig {
   readonly windowTokens: number;
   readonly temperature?: number;
   /** Only with `end-run`: what this route refuses goes to no other provider. */
-  readonly onRefusal?: 'end-run';
+  readonly onRefusedRequest?: 'end-run';
   /** Replaces the limit of the same name. */
   readonly thinkingMs?: number;
   /** Absent if nobody knows what the model costs. */
@@ -40,7 +40,7 @@ export interface ProviderHealthState {
 }
 
 /** A provider's refusal of the request itself, which says nothing about what another provider would do with it. */
-export interface Refusal {
+export interface RefusedRequest {
   readonly provider: string;
   readonly iteration: number;
   /** Iterations in a row in which it refused. */
@@ -55,7 +55,7 @@ export interface FailoverSlice {
   /** Reasons for which this iteration moved to another route, bounded. */
   readonly failedOver: readonly string[];
   /** The latest refusal of each provider that refused a request of this run. */
-  readonly refusals?: readonly Refusal[];
+  readonly refusedRequests?: readonly RefusedRequest[];
   /** Milliseconds that the run has waited for cooling routes. */
   readonly providerWaitMs: number;
   /** Place of the last called route in the chain. */
@@ -74,10 +74,10 @@ const lastingRefusals = 2;
 
 /** Tells the routes whose provider refused this iteration's request, or is not asked again in this run. */
 export function hasRefused({
-  refusals = [],
+  refusedRequests = [],
   counters,
 }: FailoverSlice & CountersSlice): (route: RouteConfig) => boolean {
-  const out = refusals.filter(
+  const out = refusedRequests.filter(
     ({ iteration, times }) => iteration === counters.iterations || times >= lastingRefusals,
   );
   return (route) => out.some(({ provider }) => provider === route.provider);
