@@ -398,11 +398,14 @@ describe('a sandbox that this machine cannot give', () => {
     expect(make).toThrow(/user namespaces.*AppArmor.*seccomp=unconfined/);
   });
 
-  test('is refused for a relative folder', () => {
-    expect(() => runCommand({ sandbox: { readable: ['~/.nvm'] } })).toThrow(
-      /sandbox\.readable names "~\/\.nvm"; give an absolute path/,
-    );
-  });
+  test.each(['~/.nvm', 'tools', '/', '/proc', '/proc/1/root'])(
+    'is refused with %s to read',
+    (folder) => {
+      expect(() => runCommand({ sandbox: { readable: [folder] } })).toThrow(
+        `sandbox.readable names "${folder}"; give an absolute path, outside of /proc and not /.`,
+      );
+    },
+  );
 });
 
 describe('another user', () => {

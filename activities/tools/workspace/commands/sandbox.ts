@@ -53,9 +53,9 @@ export function prepareSandbox(options: SandboxOptions, user: CommandUser | unde
   const program = findBubblewrap();
   const { network = false, readable = [] } = options;
   for (const path of readable)
-    if (!isAbsolute(path))
+    if (!isAbsolute(path) || isIn(path, '/proc') || isIn('/proc', path))
       throw new UserError(
-        `run_command: sandbox.readable names ${JSON.stringify(path)}; give an absolute path.`,
+        `run_command: sandbox.readable names ${JSON.stringify(path)}; give an absolute path, outside of /proc and not /.`,
       );
   const node = nodeFolder();
   const shown = [...readable.map(realPathOf), ...(node === undefined ? [] : [node])];
