@@ -4,7 +4,7 @@ import { ReadableStream } from 'node:stream/web';
 import type { ReadableStreamDefaultReader } from 'node:stream/web';
 import { setImmediate as turn } from 'node:timers/promises';
 import { binaryNote, decodeOutput, looksBinary } from '../untrusted/decode-text';
-import { aNamed, classOf, errorText, valueJson } from './output-value';
+import { aNamed, classOf, errorText, isStream, valueJson } from './output-value';
 
 /** Bytes of one stream that are read: as much as of a program's output. */
 const maxStreamBytes = 16 * 1024 * 1024;
@@ -143,9 +143,7 @@ async function fileText(file: Blob, signal: AbortSignal): Promise<string> {
 }
 
 function isAsyncIterable(value: object): value is AsyncIterable<unknown> {
-  return (
-    typeof (value as { [Symbol.asyncIterator]?: unknown })[Symbol.asyncIterator] === 'function'
-  );
+  return Symbol.asyncIterator in value && typeof value[Symbol.asyncIterator] === 'function';
 }
 
 /**
@@ -160,7 +158,7 @@ export async function streamText(value: unknown, signal: AbortSignal): Promise<s
     const name = classOf(value);
     if (name === 'Response') return await responseText(value as Response, signal);
     if (name === 'Blob' || name === 'File') return await fileText(value as Blob, signal);
-    if (!isAsyncIterable(value)) return undefined;
+    if (!isAsyncIterable(value) || !isStream(value)) return undefined;
     const what = name === '' || name === 'Object' ? 'a stream' : aNamed(name);
     return shown(what, await readPieces(value, signal));
   } catch (thrown) {

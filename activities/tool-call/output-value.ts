@@ -64,11 +64,11 @@ function bytesNote(value: object): string | undefined {
   return isPlain ? binaryNote(value.byteLength) : `${binaryNote(value.byteLength)} (${name})`;
 }
 
-/** Whether a value is still to be read. */
-function isStream(value: object): boolean {
-  return (
-    isFunctionOf(value, 'getReader') || isFunctionOf(value, 'pipe') || Symbol.asyncIterator in value
-  );
+/** Whether a value is still to be read: a stream, a cursor, a generator. A page of a list is data, though it can fetch the next. */
+export function isStream(value: object): boolean {
+  if (isFunctionOf(value, 'getReader') || isFunctionOf(value, 'pipe')) return true;
+  if (!(Symbol.asyncIterator in value)) return false;
+  return isFunctionOf(value, 'next') || Object.keys(value).length === 0;
 }
 
 /** Whether it is a part of the process: a socket, a server, a child process. */

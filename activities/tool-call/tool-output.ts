@@ -3,7 +3,7 @@ import type { RunToolInput } from '../../workflows/core/tools/ports';
 import type { HiddenPaths } from '../untrusted/sanitizer';
 import { cutMiddle, sanitizeText, sanitizeWhole } from '../untrusted/sanitizer';
 import { fenceToolOutput } from '../untrusted/fence';
-import { withoutRedraws } from '../untrusted/redraws';
+import { foldRedraws, showsProgress } from '../untrusted/redraws';
 import type { Store } from '../stores/store';
 import { describeThrown } from './error-text';
 import { streamText } from './output-stream';
@@ -34,7 +34,7 @@ const streamLimitMs = 20_000;
 /** A value as text, but for its length. */
 async function textOfValue(output: unknown, signal: AbortSignal): Promise<string> {
   if (output === undefined) return '';
-  if (typeof output === 'string') return withoutRedraws(output);
+  if (typeof output === 'string') return showsProgress(output) ? foldRedraws(output) : output;
   return (await streamText(output, signal)) ?? valueText(output) ?? valueJson(output);
 }
 

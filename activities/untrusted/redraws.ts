@@ -156,9 +156,14 @@ function isProgress(line: string): boolean {
   );
 }
 
-/** The same for a text of any tool, which is folded only where it surely shows progress. Synchronous, so for texts in a value. */
+/** Whether a text of any tool surely shows progress, so that it may be folded. */
+export function showsProgress(text: string): boolean {
+  return drawing.test(text) && text.split(/\r{0,4}\n/).some(isProgress);
+}
+
+/** As `foldRedraws` where it `showsProgress`. Synchronous, so for the texts in a value and the end of an output. */
 export function withoutRedraws(text: string): string {
-  if (!drawing.test(text) || !text.split(/\r{0,4}\n/).some(isProgress)) return text;
+  if (!showsProgress(text)) return text;
   const screen = new Screen();
   screen.draw(text);
   return shown(screen);

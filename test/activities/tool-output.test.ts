@@ -114,11 +114,6 @@ test.each<readonly [string, unknown, unknown]>([
     { p: '[a Proxy that cannot be read: revoked]' },
   ],
   ['a list of holes', { holes }, { holes: ['[3 empty]', 'x', '[999999996 empty]'] }],
-  [
-    'a promise',
-    { later: Promise.reject(new Error('never heard')) },
-    { later: '[a Promise: await it and return its value]' },
-  ],
   ['headers', { headers: new Headers({ etag: 'x' }) }, { headers: { etag: 'x' } }],
   ['an address', { url: new URL('https://example.com/a') }, { url: 'https://example.com/a' }],
   [
@@ -205,6 +200,25 @@ describe('t2-tooloutput-01', () => {
     if (/quota|Response|generator|Stream/.test(expression))
       expect(expected.checks.model_sees_any.some((seen) => shown.includes(seen))).toBe(true);
   });
+});
+
+test('a promise says so, and its failure ends no process', async () => {
+  expect(await json({ later: Promise.reject(new Error('never heard')) })).toEqual({
+    later: '[a Promise: await it and return its value]',
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+});
+
+test('a page of a list is data, and does not fetch the next', async () => {
+  let fetched = 0;
+  const page = {
+    data: [1],
+    async *[Symbol.asyncIterator]() {
+      yield await Promise.resolve((fetched += 1));
+    },
+  };
+  expect(await json(page)).toEqual({ data: [1] });
+  expect(fetched).toBe(0);
 });
 
 test('a generator is read, up to where it breaks', async () => {

@@ -446,7 +446,7 @@ export class RunDriver {
       toolCalls,
       ...defined({ error, wroteCall, offersReadOutput }),
       textPreview: text.slice(0, 200),
-      ...(toolCalls.length === 0 && text !== '' ? { answer: text.slice(0, 16_000) } : {}),
+      ...(toolCalls.length === 0 && text !== '' ? { answer: text } : {}),
       usage: { inputTokens: 10, outputTokens: 5, cacheReadTokens: 0, cacheWriteTokens: 0 },
       contextTokens: reply.contextTokens ?? 10 * this.messagesOf(headBefore).length,
       ...this.countOf(input, headBefore, reply),

@@ -56,6 +56,27 @@ describe('run_command', () => {
     expect(text).toContain('err');
   });
 
+  test('shows the last state of a progress bar, and every line between (t2-command-01)', async () => {
+    const script = `const draw = (n) => process.stdout.write('\\rDownloading ' + n + '/3000 [#####     ]');
+      for (let n = 1; n <= 1500; n += 1) draw(n);
+      console.log('\\nERROR: checksum of part 7 differs');
+      for (let n = 1501; n <= 3000; n += 1) draw(n);
+      console.log('\\n\\u001b[32mfinished\\u001b[0m\\r');`;
+    const text = await run(node(script));
+    expect(text).toContain(
+      '\nERROR: checksum of part 7 differs\nDownloading 3000/3000 [#####     ]\n',
+    );
+    expect(text.length).toBeLessThan(1_000);
+  });
+
+  test('reads UTF-16, and says so of what is in an older encoding', async () => {
+    const give = (bytes: string): readonly string[] => node(`process.stdout.write(${bytes})`);
+    expect(await run(give(`Buffer.from('\\ufeffgrößer\\r\\n', 'utf16le')`))).toMatch(
+      /\ngrößer\r?\n$/,
+    );
+    expect(await run(give(`Buffer.from('größer', 'latin1')`))).toContain('not UTF-8');
+  });
+
   test('runs in the folder that is named, and only inside', async () => {
     expect(await run('ls', undefined, 'sub')).toContain('a.txt');
     expect((await toolErrorOf(run('ls', undefined, '../outside'))).code).toBe('invalid_params');

@@ -49,7 +49,7 @@ beforeEach(() => {
 const megabyte = 1024 * 1024;
 const text = `${'Zeile mit "Wörtern".\n'.repeat(60_000).slice(0, megabyte - 50_000)}THE END.`;
 const output = {
-  rows: Array.from({ length: 13_000 }, (_, id) => ({
+  rows: Array.from({ length: 16_000 }, (_, id) => ({
     id,
     note: `Row ${id}: "paid" in full on time, and thanks`,
   })),
@@ -71,7 +71,7 @@ test('result() gives the whole structured output', async () => {
   world.emulator.script([filled]);
   const handle = await world.start({ agent: 'filler', goal: 'Fill.' });
   const result = await world.client.run(handle.workflowId).result(rows);
-  expect(JSON.stringify(output).length).toBeGreaterThan(900_000);
+  expect(JSON.stringify(output).length).toBeGreaterThan(megabyte);
   expect(result.status === 'completed' && result.output).toEqual(output);
 });
 
@@ -86,7 +86,7 @@ test('runAgent gives the whole answer', async () => {
 
 test.each([
   ['ask_writer', longText, 'THE END.'],
-  ['ask_filler', filled, 'Row 12999'],
+  ['ask_filler', filled, 'Row 15999'],
 ])('a parent run reads the whole of %s by reference', async (name, answer, end) => {
   world.emulator.script((request) => {
     if (!request.systemText.startsWith('You lead')) return answer;
