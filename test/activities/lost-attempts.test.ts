@@ -323,3 +323,66 @@ test('nobody is charged for a request that no vendor has seen', async () => {
   expect(failure.spend).toBeUndefined();
   emulator = await VendorEmulator.start();
 });
+
+describe('a call that has lost as many workers as it may', () => {
+  beforeEach(() => setUp('sent'));
+
+  const lostAfter = (attempts: number, ended: number): MockActivityEnvironment =>
+    new MockActivityEnvironment({
+      attempt: attempts + 1,
+      heartbeatDetails: { endedAttempts: ended, settledAttempts: attempts },
+    });
+
+  test.each([
+    ['25 lost', 25, 0],
+    ['25 lost among 90 that other workers gave back', 90, 65],
+  ])('is not sent again: %s', async (_what, attempts, ended) => {
+    const failure = await attempt(lostAfter(attempts, ended));
+    expect(failure).toMatchObject({ code: 'worker_lost', route });
+    expect((failure as InfraError).message).toContain('25 workers died');
+    expect(emulator.requests).toHaveLength(0);
+  });
+
+  test.each([
+    ['24 lost', 24, 0],
+    ['90 that other workers gave back', 90, 90],
+    ['24 lost among them', 90, 66],
+  ])('is sent below the limit: %s', async (_what, attempts, ended) => {
+    emulator.script([reply.text('done')]);
+    expect(await attempt(lostAfter(attempts, ended))).toMatchObject({ answer: 'done' });
+  });
+
+  test('asks no model for a summary any more, and says why', async () => {
+    const { store } = stored;
+    const said = (index: number): Message => ({
+      role: 'user',
+      blocks: [{ type: 'text', text: `${index} ${words}` }],
+    });
+    const head = await store.appendNode(
+      input.head,
+      Array.from({ length: 12 }, (_, at) => said(at)),
+    );
+    const bounds = {
+      windowTokens: 8_000,
+      reserveTokens: 900,
+      warnTokens: 1_000,
+      compactTokens: 1_000,
+    };
+    const { storeId, definition } = input;
+    const summary = { routeIndex: 0, windowTokens: 8_000 };
+    const compact = {
+      storeId,
+      definition,
+      head,
+      routeIndex: 0,
+      bounds,
+      tier: 2,
+      isDue: true,
+    } as const;
+    const result = await attempt(lostAfter(25, 0), () =>
+      activities.compact({ ...compact, summary, holder: 'run/1' }),
+    );
+    expect(result).toMatchObject({ head, failure: { code: 'worker_lost', route } });
+    expect(emulator.requests).toHaveLength(0);
+  });
+});
