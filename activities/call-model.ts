@@ -84,7 +84,7 @@ function requestOf(
     tools: config.tools,
     cacheKey: `holdfast-${input.idPrefix}`,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
-    ...defined({ note, temperature: route.temperature }),
+    ...defined({ note, temperature: route.temperature, thoughts: input.thoughts }),
   };
 }
 
@@ -115,7 +115,7 @@ async function callRoute(
   const take = async (reply: ModelReply): Promise<CallModelResult> => {
     const { vendor } = provider;
     const requireCall = config.completion === 'tool';
-    const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall };
+    const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall, maxOutputTokens };
     const taken = await takeReply(store, definition, input, arrival);
     const { failures } = attempting.memory;
     return {

@@ -125,7 +125,7 @@ export class CallMeter {
       return;
     }
     const said = [
-      ...reply.blocks.map((block) => block.text),
+      ...reply.blocks.map((block) => (block.type === 'vendor-block' ? '' : block.text)),
       ...reply.toolCalls.map((call) => call.name + call.argumentsText),
     ];
     this.add(brokenSpend(request, undefined, countAllTokens(said.join(''))));

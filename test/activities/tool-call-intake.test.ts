@@ -112,6 +112,7 @@ test('a call that the vendor could not read is told to the model, and the words 
       vendor: 'gemini',
       isTextProtocol: false,
       requireCall: false,
+      maxOutputTokens: 1_024,
     },
   );
   expect(taken).toMatchObject({
@@ -149,6 +150,7 @@ describe('a call in the text of a reply', () => {
         vendor: 'v',
         isTextProtocol: false,
         requireCall: false,
+        maxOutputTokens: 1_024,
         ...arrival,
       },
     ).finally(() => stored.dispose());

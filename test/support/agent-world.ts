@@ -8,7 +8,7 @@ import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import type { Notifier } from '../../activities/definitions/notifier';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
-import { openaiDialect } from '../../activities/providers/openai/chat-dialect';
+import { chatDialects } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import { presetProvider } from '../../activities/providers/presets';
 import type { Provider } from '../../activities/providers/provider';
@@ -69,7 +69,7 @@ export function emulatedProviders(emulator: VendorEmulator): readonly Provider[]
       api: 'chat',
       apiKey,
       baseUrl: emulator.baseUrl('chat'),
-      dialect: openaiDialect,
+      dialect: chatDialects.openai,
     }),
     presetProvider('openrouter', { apiKey, baseUrl: emulator.baseUrl('chat', 'openrouter') }),
   ];

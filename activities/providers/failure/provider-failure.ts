@@ -10,6 +10,7 @@ import { redactionMark } from '../../../workflows/core/secrets/own-secret-rules'
 import { gatherEvidence, type ErrorEvidence, type SeenAnswer } from './error-evidence';
 import { failureReason, hasDailyQuotaId, hasSpentQuota, isDailyQuota } from './failure-reason';
 import { overflowNumbers } from './overflow-numbers';
+import { refusedThoughts } from './refused-thoughts';
 import { retryDelayMs } from './retry-after';
 import { shortened } from '../request/well-formed';
 
@@ -80,7 +81,8 @@ export function providerFailure(
 ): InfraError {
   const evidence = gatherEvidence(thrown, seen);
   if (evidence.known !== undefined) return evidence.known.failure;
-  const reason = failureReason(evidence);
+  const thoughts = refusedThoughts(evidence);
+  const reason = thoughts === undefined ? failureReason(evidence) : 'format';
   const isTooLong = reason === 'context_overflow';
   return {
     kind: 'infra',
@@ -91,6 +93,7 @@ export function providerFailure(
       retryAfterMs: waitingHelps.has(reason) ? cooldownMs(evidence, reason, context) : undefined,
       overflow: isTooLong ? overflowNumbers(textsOf(evidence)) : undefined,
       status: evidence.status,
+      thoughts,
     }),
     ...(refusesRetry(evidence, reason) ? { refusesRetry: true } : {}),
   };

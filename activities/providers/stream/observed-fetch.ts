@@ -4,6 +4,8 @@ import type { SeenAnswer } from '../failure/error-evidence';
 
 /** Bytes of a body that are kept to explain a failure. */
 const keptBodyBytes = 16_384;
+/** Bytes of a JSON body that are kept, as it may be the whole reply: far above the largest one, 128,000 tokens. */
+const keptJsonBytes = 8 * 1024 * 1024;
 
 /** Headers of the SDKs that are sent. Credentials are not among them: an SDK may read those from the environment. */
 const ownHeaders =
@@ -36,7 +38,9 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   let keptBytes = 0;
   const keep = (chunk: Uint8Array): void => {
     if (keptBytes === 0) options.onFirstByte();
-    if (keptBytes < keptBodyBytes) kept.push(chunk.subarray(0, keptBodyBytes - keptBytes));
+    const isJson = headers?.get('content-type')?.includes('application/json') === true;
+    const most = isJson && status === 200 ? keptJsonBytes : keptBodyBytes;
+    if (keptBytes < most) kept.push(chunk.subarray(0, most - keptBytes));
     keptBytes += chunk.byteLength;
   };
   return {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { AgentDefinition, RouteDefinition } from '../../../activities/definitions/agent';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
-import { openaiDialect } from '../../../activities/providers/openai/chat-dialect';
+import { chatDialects } from '../../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../../activities/providers/openai/openai-provider';
 import type { Provider } from '../../../activities/providers/provider';
 import { defineTool } from '../../../activities/tools/define-tool';
@@ -79,7 +79,7 @@ function providerOn(wire: WireName, name: string, baseUrl: string): Provider {
     case 'responses':
       return openaiProvider({ ...account, api: 'responses' });
     case 'chat':
-      return openaiProvider({ ...account, api: 'chat', dialect: openaiDialect });
+      return openaiProvider({ ...account, api: 'chat', dialect: chatDialects.openai });
   }
 }
 

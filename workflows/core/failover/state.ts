@@ -1,5 +1,6 @@
 /** The slice of the routes that a run calls: their health, and what failover has done. */
 import type { ModelPrice } from '../budget/spend';
+import type { ThoughtReplay } from '../failure';
 import type { FailoverReason } from '../limits';
 
 /** One model at one provider: what fails over, cools down and is probed. */
@@ -41,6 +42,8 @@ export interface FailoverSlice {
   readonly failedOver: readonly string[];
   /** Milliseconds that the run has waited for cooling routes. */
   readonly providerWaitMs: number;
+  /** How thoughts go back to routes that refused them, by route name; absent if none did. */
+  readonly thoughtReplay?: { readonly [route: string]: ThoughtReplay };
   /** Place of the last called route in the chain. */
   readonly lastRouteIndex?: number;
 }

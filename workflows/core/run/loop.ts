@@ -155,7 +155,8 @@ function readReply(state: RunState, result: CallModelResult): Move<RunState> {
     case 'context-full':
     case 'truncated': {
       const failure = stopReason === 'truncated' ? undefined : windowFull(state, result);
-      if (failure === undefined) return rejectReply(raiseOutput(state), [truncatedReply]);
+      if (failure === undefined)
+        return rejectReply(raiseOutput(state), [result.error ?? truncatedReply]);
       return andThen(recordInfraError(state, failure), (noted) =>
         onContextOverflow(noted, state.lastRouteIndex ?? 0, failure),
       );
@@ -187,10 +188,11 @@ function readReply(state: RunState, result: CallModelResult): Move<RunState> {
 /** The vendor paused a long turn: the next iteration continues it. */
 function continuePausedReply(
   state: RunState,
-  { head, headBefore }: CallModelResult,
+  { head, headBefore, isOpen }: CallModelResult,
 ): Move<RunState> {
   const nothingKept = head === headBefore;
-  const inbox = nothingKept || state.inbox.length > 0 ? state.inbox : [continueText];
+  const inbox =
+    nothingKept || isOpen === true || state.inbox.length > 0 ? state.inbox : [continueText];
   return goTo('begin-iteration', { ...state, head, inbox });
 }
 
