@@ -22,7 +22,7 @@ const sentences: readonly (readonly [ThoughtReplay, RegExp])[] = [
     'omitted',
     /invalid .{0,3}(?:signature|data).{0,6} in .{0,3}(?:redacted_)?thinking|thinking\.signature: field required/i,
   ],
-  ['omitted', /(?:redacted_)?thinking.{0,40}(?:cannot be modified|but found)/i],
+  ['omitted', /(?:redacted_)?thinking.{0,80}(?:cannot be modified|but found)/i],
   // Gemini.
   [
     'omitted',

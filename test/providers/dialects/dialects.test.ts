@@ -73,6 +73,7 @@ const afterCall: readonly Message[] = [
 ];
 
 type Row = readonly [string, Served, readonly Message[], Partial<ModelRequest>?];
+type FullRow = readonly [string, Served, readonly Message[], Partial<ModelRequest>];
 
 const rows: readonly Row[] = [
   ['an id of another vendor (anomalyco/opencode#1680)', 'mistral', afterCall],
@@ -144,7 +145,14 @@ const rows: readonly Row[] = [
   ],
 ];
 
-test.each(rows)('%s is taken by %s', async (...[, name, messages, more = {}]: Row) => {
+const fullRows = rows.map(([title, name, messages, more = {}]): FullRow => [
+  title,
+  name,
+  messages,
+  more,
+]);
+
+test.each(fullRows)('%s is taken by %s', async (_title, name, messages, more) => {
   emulator.script([reply.text('done')]);
   await sendTo(emulator, name, messages, more);
   expect(emulator.refusals.map(({ error }) => error.message)).toEqual([]);

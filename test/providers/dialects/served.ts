@@ -44,22 +44,18 @@ export function startServers(): Promise<VendorEmulator> {
 
 export function providerOf(emulator: VendorEmulator, name: Served): Provider {
   const account = { apiKey: testKey, baseUrl: emulator.baseUrl('chat', name) };
-  switch (name) {
-    case 'anthropic':
-      return anthropicProvider({
-        apiKey: testKey,
-        baseUrl: emulator.baseUrl('anthropic', name),
-        thinking: { type: 'adaptive' },
-      });
-    case 'responses':
-      return openaiProvider({ ...account, name, api: 'responses', dialect: chatDialects.openai });
-    case 'openai':
-      return openaiProvider({ ...account, api: 'chat' });
-    case 'vllm-mistral':
-      return presetProvider('vllm', { ...account, name, dialect: chatDialects.mistral });
-    default:
-      return presetProvider(name, account);
-  }
+  if (name === 'anthropic')
+    return anthropicProvider({
+      apiKey: testKey,
+      baseUrl: emulator.baseUrl('anthropic', name),
+      thinking: { type: 'adaptive' },
+    });
+  if (name === 'responses')
+    return openaiProvider({ ...account, name, api: 'responses', dialect: chatDialects.openai });
+  if (name === 'openai') return openaiProvider({ ...account, api: 'chat' });
+  return name === 'vllm-mistral'
+    ? presetProvider('vllm', { ...account, name, dialect: chatDialects.mistral })
+    : presetProvider(name, account);
 }
 
 /** Sends a conversation to a server. */
