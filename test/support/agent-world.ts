@@ -13,9 +13,11 @@ import { openaiProvider } from '../../activities/providers/openai/openai-provide
 import { presetProvider } from '../../activities/providers/presets';
 import type { Provider } from '../../activities/providers/provider';
 import { AgentClient } from '../../client/agent-client';
+import type { EmulatorOptions } from '../../testing/emulator/emulator';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow, queryNames } from '../../workflows/contract';
+import { defined } from '../../workflows/core/json';
 import type { RunOutcome } from '../../workflows/core/run/outcome';
 import type { RunRequest } from '../../workflows/core/run/ports';
 import type { PendingItem } from '../../workflows/core/view/pending';
@@ -50,6 +52,10 @@ export interface AgentWorld {
 /** What a world may be told. */
 export interface AgentWorldOptions {
   readonly server?: DevServer;
+  /** Servers that the emulator plays, by mount. */
+  readonly servers?: EmulatorOptions['servers'];
+  /** Beside the usual ones. */
+  readonly providers?: (emulator: VendorEmulator) => readonly Provider[];
   /** Whom the worker tells of runs that wait; default nobody. */
   readonly notifiers?: readonly Notifier[];
   /** Workflow code of the worker; default: Holdfast's. */
@@ -135,10 +141,10 @@ export async function startAgentWorld(
   options: AgentWorldOptions = {},
 ): Promise<AgentWorld> {
   const server = options.server ?? (await startDevServer());
-  const emulator = await VendorEmulator.start();
+  const emulator = await VendorEmulator.start(defined({ servers: options.servers }));
   const stored = options.stored ?? (await temporaryStore());
   const taskQueue = uniqueName('agents');
-  const providers = emulatedProviders(emulator);
+  const providers = [...emulatedProviders(emulator), ...(options.providers?.(emulator) ?? [])];
   const worker = await Worker.create({
     connection: server.nativeConnection,
     taskQueue,
