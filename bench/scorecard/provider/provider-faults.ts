@@ -1,5 +1,6 @@
 /** All rows of the provider section. */
 import { accountFaults } from './account-faults';
+import { dialectFaults } from './dialect-faults';
 import { loadFaults } from './load-faults';
 import type { ProviderFault } from './provider-fault';
 import { mixedFaults } from './mixed-faults';
@@ -18,6 +19,7 @@ export function providerFaults(): readonly ProviderFault[] {
     ...streamFaults(),
     ...silenceFaults(),
     ...replyFaults(),
+    ...dialectFaults(),
     ...mixedFaults(),
     ...publicCases(),
   ];
