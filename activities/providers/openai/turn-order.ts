@@ -8,7 +8,7 @@ type ChatAssistantMessage = OpenAI.Chat.ChatCompletionAssistantMessageParam;
 export type ChatPart = OpenAI.Chat.ChatCompletionContentPart;
 
 /** What the model is made to say between a tool result and a user message, where the server demands its turn there. */
-export const bridgeText = 'I have the results.';
+const bridgeText = 'I have the results.';
 
 /** The texts of parts as one; undefined if one of them is no text. */
 export function plainText(parts: readonly ChatPart[]): string | undefined {

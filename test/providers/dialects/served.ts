@@ -42,7 +42,7 @@ export function startServers(): Promise<VendorEmulator> {
   });
 }
 
-export function providerOf(emulator: VendorEmulator, name: Served): Provider {
+function providerOf(emulator: VendorEmulator, name: Served): Provider {
   const account = { apiKey: testKey, baseUrl: emulator.baseUrl('chat', name) };
   if (name === 'anthropic')
     return anthropicProvider({

@@ -9,7 +9,7 @@ import { contextBounds, noteContext } from '../context/size';
 import { countHealed } from '../errors/state';
 import type { ErrorsSlice } from '../errors/state';
 import { recordRouteSuccess, routeName } from '../failover/provider-health';
-import type { InfraError } from '../failure';
+import type { AgentError, InfraError } from '../failure';
 import { agentError } from '../failure';
 import { defined, without } from '../json';
 import type { AccountSlice, CountersSlice } from '../run/account';
@@ -197,11 +197,16 @@ export function adviseTextProtocol<State extends ReplyState>(state: State): Stat
   );
 }
 
-/** Nothing of a cut reply runs. */
-export const truncatedReply = agentError(
-  'output_truncated',
-  'The reply was cut off at the output token limit before it was complete.',
-);
+/** Nothing of a cut reply runs. What was cut, if its reader knows it. */
+export function cutError({ error }: CallModelResult): AgentError {
+  return (
+    error ??
+    agentError(
+      'output_truncated',
+      'The reply was cut off at the output token limit before it was complete.',
+    )
+  );
+}
 
 /** The reply held nothing at all. */
 export const emptyReply = agentError('empty_reply', 'The reply held neither text nor a tool call.');

@@ -26,13 +26,13 @@ import { learn } from '../learning/observations';
 import type { CallModelResult } from '../model-call/ports';
 import {
   adviseTextProtocol,
+  cutError,
   continueText,
   emptyReply,
   noToolCall,
   raiseOutput,
   resultTooLong,
   takeReply,
-  truncatedReply,
   windowFull,
 } from '../model-call/reply';
 import { modelInput, nextCallId, textsThatFit } from '../model-call/request';
@@ -155,8 +155,7 @@ function readReply(state: RunState, result: CallModelResult): Move<RunState> {
     case 'context-full':
     case 'truncated': {
       const failure = stopReason === 'truncated' ? undefined : windowFull(state, result);
-      if (failure === undefined)
-        return rejectReply(raiseOutput(state), [result.error ?? truncatedReply]);
+      if (failure === undefined) return rejectReply(raiseOutput(state), [cutError(result)]);
       return andThen(recordInfraError(state, failure), (noted) =>
         onContextOverflow(noted, state.lastRouteIndex ?? 0, failure),
       );
@@ -186,10 +185,8 @@ function readReply(state: RunState, result: CallModelResult): Move<RunState> {
 }
 
 /** The vendor paused a long turn: the next iteration continues it. */
-function continuePausedReply(
-  state: RunState,
-  { head, headBefore, isOpen }: CallModelResult,
-): Move<RunState> {
+function continuePausedReply(state: RunState, result: CallModelResult): Move<RunState> {
+  const { head, headBefore, isOpen } = result;
   const nothingKept = head === headBefore;
   const inbox =
     nothingKept || isOpen === true || state.inbox.length > 0 ? state.inbox : [continueText];
