@@ -315,9 +315,9 @@ describe("a request on OpenAI's wires", () => {
     expect(
       sent.flatMap((each) => (each.role === 'assistant' ? (each.tool_calls ?? []) : [])),
     ).toMatchObject([
-      { id: 'a', extra_content: content },
-      { id: 'b' },
-      { id: 'c', extra_content: { google: { thought_signature: foreignThoughtSignature } } },
+      { extra_content: content },
+      { function: { name: 'read_file' } },
+      { extra_content: { google: { thought_signature: foreignThoughtSignature } } },
     ]);
   });
 });

@@ -25,7 +25,7 @@ export class CallIds {
   readonly #ids = new Map<string, string>();
   readonly #taken = new Set<string>();
 
-  constructor(private readonly form: ChatDialect['callIds'] = 'short') {}
+  constructor(private readonly form: ChatDialect['callIds'] = 'nine') {}
 
   /** The id that is sent for a call of the transcript. */
   sent(toolCallId: string): string {

@@ -18,8 +18,8 @@ export type ReturnedThoughts =
 /** How one server differs from what all of them accept. A field that is absent has its default. */
 export interface ChatDialect {
   /**
-   * The ids of tool calls that the server takes. `short`: any of up to 40 characters. `nine`: exactly nine letters or digits. An id
-   * that does not fit is sent as its digest, the same in every request. Default `short`.
+   * The ids of tool calls. `nine`: exactly nine letters or digits, which Mistral demands and every server takes. `short`: any of up
+   * to 40 characters. An id that does not fit is sent as its digest, the same in every request. Default `nine`.
    */
   readonly callIds?: 'short' | 'nine';
   /**
@@ -54,6 +54,7 @@ export interface ChatDialect {
 export const chatDialects = {
   /** OpenAI itself. */
   openai: {
+    callIds: 'short',
     outputLimit: 'max_completion_tokens',
     temperature: 'unless-reasoning',
     extras: ['prompt_cache_key', 'response_format'],
@@ -66,13 +67,13 @@ export const chatDialects = {
   qwen: { turns: 'merged' },
   openrouter: { thoughts: { as: 'details' } },
   /** Mistral's API, and its chat templates on vLLM, llama.cpp, MLX and others. */
-  mistral: { callIds: 'nine', turns: 'bridged', emptyContent: '', asksForUsage: false },
+  mistral: { turns: 'bridged', emptyContent: '', asksForUsage: false },
   /** Moonshot's API, and Kimi models on other hosts. */
   kimi: {
     temperature: 'never',
     thoughts: { as: 'text', field: 'reasoning_content', on: 'tool-calls' },
     toolSchemas: moonshotSchemas,
   },
-  ollama: { callIds: 'nine', turns: 'merged', emptyContent: '' },
-  vllm: { callIds: 'nine', turns: 'merged', emptyContent: '' },
+  ollama: { turns: 'merged', emptyContent: '' },
+  vllm: { turns: 'merged', emptyContent: '' },
 } as const satisfies Readonly<Record<string, ChatDialect>>;

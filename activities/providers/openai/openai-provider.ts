@@ -22,7 +22,7 @@ export interface OpenAIProviderConfig {
   readonly baseUrl?: string;
   /** Whose reasoning the server takes. Default: the provider's name. */
   readonly vendor?: string;
-  /** Default: OpenAI's own for the name `openai`, else what all compatible servers accept. */
+  /** Default: the one of `chatDialects` with the provider's name, else what all compatible servers accept. */
   readonly dialect?: ChatDialect;
   /** False for local servers that take any key. Default true. */
   readonly needsKey?: boolean;
@@ -38,7 +38,7 @@ export interface OpenAIProviderConfig {
 export function openaiProvider(config: OpenAIProviderConfig): Provider {
   const { api, name = 'openai', apiKey = '', needsKey = true } = config;
   const { vendor = name, baseUrl = 'https://api.openai.com/v1' } = config;
-  const { dialect = chatDialects[name === 'openai' ? 'openai' : 'compatible'] } = config;
+  const { dialect = dialectOf(name) } = config;
   rememberSecretsOf(config.headers);
   // Local servers take any key, yet a header must not be empty.
   const sentKey = apiKey === '' ? 'none' : apiKey;
@@ -70,6 +70,11 @@ export function openaiProvider(config: OpenAIProviderConfig): Provider {
     return boundReply(reply, request, () => chatPrefix(request, vendor, dialect), isBound);
   };
   return httpProvider({ name, vendor, wire: api, apiKey, baseUrl, needsKey }, send);
+}
+
+function dialectOf(name: string): ChatDialect {
+  const known: Readonly<Record<string, ChatDialect>> = chatDialects;
+  return Object.hasOwn(known, name) ? (known[name] ?? {}) : chatDialects.compatible;
 }
 
 /** Options that the SDK would otherwise read from the environment. */

@@ -139,7 +139,8 @@ export function stageFault(fault: ProviderFault, index: number, vendors: Vendors
     maxOutputTokens,
   });
   const first = {
-    ...route(mounts.faulty, models[wire]),
+    // The name of a model of OpenAI would bring OpenAI's own rules.
+    ...route(mounts.faulty, fault.dialect === undefined ? models[wire] : 'local-model'),
     maxOutputTokens: fault.maxOutputTokens ?? maxOutputTokens,
   };
   const second = route(mounts.second, models[secondWire]);

@@ -179,7 +179,7 @@ test.each<readonly [Served, readonly Message[], Partial<ModelRequest>, RegExp]>(
       api: 'chat',
       apiKey: testKey,
       baseUrl: emulator.baseUrl('chat', name),
-      dialect: { asksForUsage: name !== 'mistral' },
+      dialect: { callIds: 'short', asksForUsage: name !== 'mistral' },
     });
     const request = requestFor('chat', { model: 'm', messages, ...more });
     expect((await failureOf(provider.send(request, sendOptions()))).message).toMatch(words);
@@ -187,6 +187,23 @@ test.each<readonly [Served, readonly Message[], Partial<ModelRequest>, RegExp]>(
 );
 
 describe('ids', () => {
+  it('suit Mistral templates on a server that nobody named (ml-explore/mlx-lm#1375)', async () => {
+    emulator.script([reply.text('done')]);
+    const baseUrl = emulator.baseUrl('chat', 'vllm-mistral');
+    const provider = openaiProvider({ name: 'mlx', api: 'chat', apiKey: testKey, baseUrl });
+    await provider.send(requestFor('chat', { model: 'm', messages: afterCall }), sendOptions());
+    expect(emulator.refusals).toEqual([]);
+  });
+
+  it('and all else follow the name of a known server', async () => {
+    emulator.script([reply.text('done')]);
+    const baseUrl = emulator.baseUrl('chat', 'mistral');
+    const provider = openaiProvider({ name: 'mistral', api: 'chat', apiKey: testKey, baseUrl });
+    const request = requestFor('chat', { model: 'm', messages: afterCall, note: 'Go on.' });
+    await provider.send(request, sendOptions());
+    expect(emulator.refusals).toEqual([]);
+  });
+
   it('are the same for a call and its result, in every later request, and for no other call', async () => {
     const ids = Array.from({ length: 200 }, (_each, index) => `6ipdqr3qhq_${index}_0`);
     const messages = ids.flatMap((id) => [said('x', called(id)), results(id)]);
@@ -333,7 +350,7 @@ describe('schemas', () => {
 
   it.each(schemas.slice(0, 8))('%s is refused by Gemini as it is', async (_name, inputSchema) => {
     const provider = openaiProvider({
-      name: 'gemini',
+      name: 'gateway',
       api: 'chat',
       apiKey: testKey,
       baseUrl: emulator.baseUrl('chat', 'gemini'),
