@@ -91,7 +91,7 @@ function returnedThoughts(
   if (shown === 'with-text')
     return thoughts?.as === 'text'
       ? thoughts
-      : { as: 'text', field: 'reasoning_content', on: 'tool-calls' };
+      : { as: 'text', field: 'reasoning_content', on: 'every-message' };
   if (shown === 'with-signatures') return { as: 'call-signatures' };
   return shown === undefined || thoughts?.as === 'call-signatures' ? thoughts : undefined;
 }
