@@ -27,6 +27,8 @@ export interface ChatDialect {
    * `bridged`: in addition, no user message follows a tool result, so a short message of the model is sent between. Default `free`.
    */
   readonly turns?: 'free' | 'merged' | 'bridged';
+  /** Where the instructions stand; some chat templates (Gemma 2) know no system role. Default `message`. */
+  readonly system?: 'message' | 'first-user';
   /** Content of a message that only calls tools. Default `null`. */
   readonly emptyContent?: null | '';
   /** Field of the output limit. Default `max_tokens`. */
@@ -62,7 +64,7 @@ export const chatDialects = {
   },
   /** Any other server. */
   compatible: {},
-  gemini: { thoughts: { as: 'call-signatures' }, toolSchemas: geminiSchemas },
+  gemini: { turns: 'merged', thoughts: { as: 'call-signatures' }, toolSchemas: geminiSchemas },
   deepseek: { thoughts: { as: 'text', field: 'reasoning_content', on: 'every-message' } },
   qwen: { turns: 'merged' },
   openrouter: { thoughts: { as: 'details' } },

@@ -42,14 +42,10 @@ export function chatRequest(
   const { messages } = conversationOf(request, vendor, dialect);
   const note = noteOf(request);
   if (note !== undefined) messages.push({ role: 'user', content: note });
-  const system = wellFormedText(request.system);
   const { extras = [] } = dialect;
   return {
     model: request.model,
-    messages: [
-      ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
-      ...orderedTurns(messages, dialect.turns),
-    ],
+    messages: [...orderedTurns([...instructionsOf(request, dialect), ...messages], dialect.turns)],
     [dialect.outputLimit ?? 'max_tokens']: outputLimit(request),
     stream: true,
     ...(dialect.asksForUsage === false ? {} : { stream_options: { include_usage: true } }),
@@ -60,6 +56,12 @@ export function chatRequest(
     }),
     ...(extras.includes('response_format') ? outputFormat(request) : {}),
   };
+}
+
+function instructionsOf(request: ModelRequest, { system }: ChatDialect): readonly ChatMessage[] {
+  const content = wellFormedText(request.system);
+  const role = system === 'first-user' ? 'user' : 'system';
+  return content.trim() === '' ? [] : [{ role, content }];
 }
 
 function takesTemperature({ model }: ModelRequest, { temperature }: ChatDialect): boolean {

@@ -124,6 +124,16 @@ const rows: readonly Row[] = [
     ],
   ],
   ['a call without a signature (Gitlawb/openclaude#67)', 'gemini', afterCall],
+  [
+    'a call after words of the model (lobehub/lobehub#10049)',
+    'gemini',
+    [
+      userMessage('a'),
+      said('x', { type: 'text', text: 'b' }),
+      said('x', called('x1')),
+      results('x1'),
+    ],
+  ],
   ['the key of a prompt cache', 'gemini', afterCall, { cacheKey: 'holdfast-1' }],
   ['a message that only calls (pydantic/pydantic-ai#5206)', 'ollama', afterCall],
   ['people who speak twice (microsoft/autogen#1037)', 'vllm', [userMessage('a'), userMessage('b')]],
@@ -400,6 +410,22 @@ describe('schemas', () => {
     await sendTo(emulator, 'mistral', [userMessage('a')], { tools });
     expect(JSON.stringify(emulator.requests[0]?.body)).toContain('"exclusiveMinimum":0');
   });
+});
+
+test('instructions are the first words of the user where a template knows no system role (vllm-project/vllm#2964)', async () => {
+  emulator.script([reply.text('done')]);
+  const provider = openaiProvider({
+    name: 'gemma',
+    api: 'chat',
+    apiKey: testKey,
+    baseUrl: emulator.baseUrl('chat', 'vllm'),
+    dialect: { ...chatDialects.vllm, system: 'first-user' },
+  });
+  const messages = [userMessage('Read a.txt')];
+  await provider.send(requestFor('chat', { model: 'gemma-2', messages }), sendOptions());
+  expect(emulator.requests[0]?.body['messages']).toEqual([
+    { role: 'user', content: 'You repair projects.\n\nRead a.txt' },
+  ]);
 });
 
 test('no dialect sends what some server refuses: a developer, a choice of tools, parallel calls', async () => {

@@ -4,7 +4,7 @@ import { isList, listOf, objectOf, stringOf } from '../../json-read';
 import type { VendorError } from '../../step';
 import type { ValidationContext } from '../../wire';
 import type { ChatServer, ServerRefusals } from './chat-server';
-import { callsOf, functionsOf, messagesOf } from './chat-server';
+import { callsOf, functionsOf, isCalling, messagesOf } from './chat-server';
 
 /** Fields of `Schema`. Source: Gemini's API reference, as of the refusals below; what it lacks is refused by name. */
 const schemaFields: readonly string[] = [
@@ -107,7 +107,13 @@ function* refuse(body: JsonObject, context: ValidationContext): ServerRefusals {
     if (body[field] !== undefined)
       yield refusal(`Invalid JSON payload received. Unknown name "${field}": Cannot find field.`);
   yield* toolRules(body);
-  for (const [index, message] of messagesOf(body).entries()) {
+  const messages = messagesOf(body);
+  for (const [index, message] of messages.entries()) {
+    // lobehub/lobehub#10049.
+    if (isCalling(message) && messages[index - 1]?.['role'] === 'assistant')
+      yield refusal(
+        'Please ensure that function call turn comes immediately after a user turn or after a function response turn.',
+      );
     for (const field of ['reasoning_content', 'reasoning', 'reasoning_details'])
       if (message[field] !== undefined) yield unknownName(field, `messages[${index}]`);
     yield* signatureRules(message, index + 1, context);
