@@ -86,7 +86,7 @@ function requestOf(
     tools: config.tools,
     cacheKey: `holdfast-${input.idPrefix}`,
     maxOutputTokens: input.maxOutputTokens ?? route.maxOutputTokens,
-    ...defined({ note, temperature: route.temperature }),
+    ...defined({ note, temperature: route.temperature, thoughts: input.thoughts }),
   };
 }
 
@@ -119,7 +119,7 @@ async function callRoute(
   const take = async (reply: ModelReply): Promise<CallModelResult> => {
     const { vendor } = provider;
     const requireCall = config.completion === 'tool';
-    const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall };
+    const arrival = { reply, headBefore, vendor, isTextProtocol, requireCall, maxOutputTokens };
     const taken = await takeReply(store, definition, input, arrival);
     const { failures } = attempting.memory;
     const { usage } = judgeUsage(reply, { measure, price: route.price, maxOutputTokens });

@@ -99,6 +99,7 @@ export { slackNotifier, type SlackOptions } from './notifiers/slack-notifier';
 export { webhookNotifier, type WebhookOptions } from './notifiers/webhook-notifier';
 export type { AnthropicProviderConfig } from './providers/anthropic/anthropic-provider';
 export { anthropicProvider } from './providers/anthropic/anthropic-provider';
+export { chatDialects, type ChatDialect } from './providers/openai/chat-dialect';
 export { openaiProvider, type OpenAIProviderConfig } from './providers/openai/openai-provider';
 export { presetProvider, type PresetName } from './providers/presets';
 export type { Provider } from './providers/provider';

@@ -38,6 +38,7 @@ function assistantLines(message: AssistantMessage, chars: number): readonly stri
           ),
         ];
       case 'reasoning':
+      case 'vendor-block':
         return [];
     }
   });

@@ -302,6 +302,8 @@ function assistantBlockText(block: AssistantMessage['blocks'][number]): TextToke
         countTextTokens(`${block.name}${JSON.stringify(block.input)}`),
         marks(idTokens),
       );
+    case 'vendor-block':
+      return countTextTokens(JSON.stringify(block.content));
     case 'reasoning': {
       const sealed = sealedTokens(block.opaque);
       return sealed === 0 ? countTextTokens(block.text) : { ...noTextTokens, words: sealed };

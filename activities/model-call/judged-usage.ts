@@ -24,7 +24,7 @@ export interface JudgedUsage {
 /** Everything that a reply says: text, reasoning, names and arguments of calls. */
 function saidIn(reply: ModelReply): string {
   return [
-    ...reply.blocks.map((block) => block.text),
+    ...reply.blocks.map((block) => (block.type === 'vendor-block' ? '' : block.text)),
     ...reply.toolCalls.map((call) => call.name + call.argumentsText),
   ].join('');
 }

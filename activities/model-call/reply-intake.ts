@@ -5,6 +5,7 @@ import type { AssistantMessage, Head, ToolCallBlock } from '../../workflows/core
 import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
 import type { ModelReply } from '../providers/provider';
 import { parseTextProtocolReply } from '../providers/request/text-tool-protocol';
+import { endsOpen } from '../providers/request/vendor-blocks';
 import { writtenCall } from '../providers/request/written-call';
 import { wellFormedText } from '../providers/request/well-formed';
 import { defined } from '../../workflows/core/json';
@@ -26,6 +27,8 @@ export interface ReplyArrival {
   readonly isTextProtocol: boolean;
   /** A reply without a tool call is a mistake. */
   readonly requireCall: boolean;
+  /** Tokens that the reply could have. */
+  readonly maxOutputTokens: number;
 }
 
 /** A reply after its text was read for calls. */
@@ -42,10 +45,18 @@ function mistaken(
   return { ...reply, error: agentError(code, message, { hint }) };
 }
 
-/** A reply without a native call: an answer, unless a call is written in it (R-WORDS-3). */
+/** The vendor says that the reply calls a tool, and it holds no call: whatever its text says is no answer. */
+const announcedCall = {
+  code: 'no_tool_call',
+  message: 'The reply ended as a tool call, but no call arrived, so nothing was run.',
+  hint: 'Make the call again, or give the answer as text.',
+} as const;
+
+/** A reply without a native call: an answer, unless a call is announced or written in it (R-WORDS-3). */
 function readText(reply: ModelReply, tools: readonly string[], requireCall: boolean): ReadReply {
   const written = tools.length === 0 ? undefined : writtenCall(replyText(reply), tools);
-  if (written === undefined) return reply;
+  if (written === undefined)
+    return reply.stopReason === 'tool-use' ? mistaken(reply, announcedCall) : reply;
   const { name, isKnown } = written;
   const orAnswer = requireCall ? '' : ' If it was meant as the answer, give it without a call.';
   const error = mistaken(reply, {
@@ -56,24 +67,54 @@ function readText(reply: ModelReply, tools: readonly string[], requireCall: bool
   return { ...error, wroteCall: true };
 }
 
+/** True for JSON that ends within a text, an object or a list. */
+function isUnterminated(json: string): boolean {
+  let [depth, isText] = [0, false];
+  for (let at = 0; at < json.length; at += 1) {
+    const unit = json[at] ?? '';
+    if (isText && unit === '\\') at += 1;
+    else if (unit === '"') isText = !isText;
+    else if (!isText && '{['.includes(unit)) depth += 1;
+    else if (!isText && '}]'.includes(unit)) depth -= 1;
+  }
+  return isText || depth > 0;
+}
+
+/** The call that was cut at the output limit, whatever stop reason its server gives; undefined if none was. */
+function cutCall(
+  { stopReason, toolCalls, usage }: ModelReply,
+  maxOutputTokens: number,
+): ModelReply['toolCalls'][number] | undefined {
+  const isAtLimit = stopReason === 'truncated' || usage.outputTokens >= maxOutputTokens;
+  const last = toolCalls.at(-1);
+  return isAtLimit && last !== undefined && isUnterminated(last.argumentsText) ? last : undefined;
+}
+
+function cutReply(reply: ModelReply, name: string, maxOutputTokens: number): ReadReply {
+  const message = `The reply was cut off at the output limit of ${maxOutputTokens} tokens, within the arguments of ${shownToolName(name)}. The call has no end and was not run.`;
+  return { ...mistaken(reply, { code: 'output_truncated', message }), stopReason: 'truncated' };
+}
+
 function readReply(
   reply: ModelReply,
-  { isTextProtocol, requireCall }: ReplyArrival,
+  { isTextProtocol, requireCall, maxOutputTokens }: ReplyArrival,
   tools: readonly string[],
 ): ReadReply {
   if (reply.mistake !== undefined)
     return { ...mistaken(reply, reply.mistake), stopReason: 'tool-use', toolCalls: [] };
+  const cut = cutCall(reply, maxOutputTokens);
+  if (cut !== undefined) return cutReply(reply, cut.name, maxOutputTokens);
   const { stopReason, toolCalls } = reply;
   if (!isTextProtocol) {
     const isWhole = stopReason === 'end' || stopReason === 'tool-use';
     return isWhole && toolCalls.length === 0 ? readText(reply, tools, requireCall) : reply;
   }
-  if (stopReason !== 'end') return reply;
+  if (stopReason !== 'end' && stopReason !== 'tool-use') return reply;
   const text = replyText(reply, { withRefusal: true });
   const read = parseTextProtocolReply(text, { requireCall, tools });
   switch (read.type) {
     case 'answer':
-      return reply;
+      return stopReason === 'tool-use' ? mistaken(reply, announcedCall) : reply;
     case 'call':
       return {
         ...reply,
@@ -159,6 +200,7 @@ export async function takeReply(
     stopReason: reply.stopReason,
     toolCalls: calls.map(({ proposed }) => proposed),
     ...defined({ error: reply.error, wroteCall: reply.wroteCall }),
+    ...(kept !== undefined && endsOpen([kept], vendor) ? { isOpen: true as const } : {}),
     textPreview: sanitizeText(text, { maxChars: previewChars }),
     ...(calls.length === 0 && text !== '' ? { answer: await answerOf(text) } : {}),
     usage,

@@ -17,6 +17,7 @@ import { memoryTextChars, readMemory } from './attempt-memory';
 import { applicationFailure } from '../lifecycle/error-mapping';
 import { InfraException } from '../lifecycle/infra-exception';
 import type { ModelReply, ModelRequest, Provider } from '../providers/provider';
+import { splitAtOrphan } from '../providers/stream/tagged-thoughts';
 import { withoutSecrets } from '../untrusted/known-secrets';
 import { stripHidden } from '../../workflows/core/secrets/hidden-characters';
 import type { RouteCall } from './shared-health';
@@ -247,9 +248,10 @@ const abandoned: InfraError = {
   message: 'The activity was cancelled.',
 };
 
-/** The end of the text that has arrived: without secrets, then cut. */
+/** The end of the text that has arrived: without thoughts that were never opened, without secrets, then cut. */
 function endOfText(partialText: string): string {
-  return withoutSecrets(stripHidden(partialText)).slice(-memoryTextChars);
+  const { answer } = splitAtOrphan(partialText);
+  return withoutSecrets(stripHidden(answer)).slice(-memoryTextChars);
 }
 
 /**

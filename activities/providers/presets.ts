@@ -1,29 +1,21 @@
 /** Servers that speak Chat Completions, with their addresses and dialects. */
 import { defined } from '../../workflows/core/json';
+import { chatDialects } from './openai/chat-dialect';
 import { openaiProvider, type OpenAIProviderConfig } from './openai/openai-provider';
 import type { Provider } from './provider';
 
-type Preset = Pick<OpenAIProviderConfig, 'baseUrl' | 'needsKey' | 'dialect'>;
+type Preset = Pick<OpenAIProviderConfig, 'baseUrl' | 'needsKey'>;
 
-const local: Pick<Preset, 'needsKey' | 'dialect'> = {
-  needsKey: false,
-  dialect: { alternates: true },
-};
-
-/** Source of each address: the vendor's own page on OpenAI compatibility. */
+/** Source of each address: the vendor's own page on OpenAI compatibility. The dialect is the one of the same name. */
 const presets = {
-  gemini: {
-    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
-    dialect: { signsToolCalls: true },
-  },
-  deepseek: { baseUrl: 'https://api.deepseek.com', dialect: { returnsReasoning: true } },
+  gemini: { baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai' },
+  deepseek: { baseUrl: 'https://api.deepseek.com' },
   qwen: { baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1' },
-  openrouter: {
-    baseUrl: 'https://openrouter.ai/api/v1',
-    dialect: { returnsReasoningDetails: true },
-  },
-  ollama: { baseUrl: 'http://127.0.0.1:11434/v1', ...local },
-  vllm: { baseUrl: 'http://127.0.0.1:8000/v1', ...local },
+  openrouter: { baseUrl: 'https://openrouter.ai/api/v1' },
+  mistral: { baseUrl: 'https://api.mistral.ai/v1' },
+  kimi: { baseUrl: 'https://api.moonshot.ai/v1' },
+  ollama: { baseUrl: 'http://127.0.0.1:11434/v1', needsKey: false },
+  vllm: { baseUrl: 'http://127.0.0.1:8000/v1', needsKey: false },
 } satisfies Readonly<Record<string, Preset>>;
 
 /** Servers known by name. */
@@ -32,11 +24,15 @@ export type PresetName = keyof typeof presets;
 /** Names of all presets. */
 export const presetNames = Object.keys(presets) as readonly PresetName[];
 
-/** A provider for a server that is known by name. `name` in chains is the preset's by default. */
+/**
+ * A provider for a server that is known by name. `name` in chains is the preset's by default. A local server whose model has another
+ * vendor's chat template takes that dialect: `presetProvider('vllm', { dialect: chatDialects.mistral })`.
+ */
 export function presetProvider(
   presetName: PresetName,
-  config: Pick<OpenAIProviderConfig, 'apiKey' | 'baseUrl' | 'name'> = {},
+  config: Pick<OpenAIProviderConfig, 'apiKey' | 'baseUrl' | 'name' | 'dialect'> = {},
 ): Provider {
-  const fixed = { api: 'chat', name: presetName, vendor: presetName } as const;
+  const dialect = chatDialects[presetName];
+  const fixed = { api: 'chat', name: presetName, vendor: presetName, dialect } as const;
   return openaiProvider({ ...fixed, ...presets[presetName], ...defined(config) });
 }

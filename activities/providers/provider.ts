@@ -1,5 +1,5 @@
 /** What a provider adapter must do. Only an adapter's own folder imports its vendor's SDK. */
-import type { AgentError, InfraError } from '../../workflows/core/failure';
+import type { AgentError, InfraError, ThoughtReplay } from '../../workflows/core/failure';
 import type { JsonObject } from '../../workflows/core/json';
 import type { AssistantMessage, Message } from '../../workflows/core/message';
 import type { StopReason } from '../../workflows/core/model-call/ports';
@@ -26,6 +26,8 @@ export interface ModelRequest {
   readonly cacheKey?: string;
   readonly maxOutputTokens: number;
   readonly temperature?: number;
+  /** What the server has shown, by a refusal, about the thoughts that go back to it. */
+  readonly thoughts?: ThoughtReplay;
   /** The form that the reply's text must have; the vendor enforces it if its API can. */
   readonly output?: OutputSchema;
 }

@@ -112,6 +112,7 @@ test('a call that the vendor could not read is told to the model, and the words 
       vendor: 'gemini',
       isTextProtocol: false,
       requireCall: false,
+      maxOutputTokens: 1_024,
     },
   );
   expect(taken).toMatchObject({
@@ -149,6 +150,7 @@ describe('a call in the text of a reply', () => {
         vendor: 'v',
         isTextProtocol: false,
         requireCall: false,
+        maxOutputTokens: 1_024,
         ...arrival,
       },
     ).finally(() => stored.dispose());
@@ -170,6 +172,47 @@ describe('a call in the text of a reply', () => {
       },
     });
     expect(taken.head).toBe(taken.headBefore);
+  });
+
+  test.each<readonly [string, Partial<ReplyArrival>]>([
+    ['with native calls', {}],
+    ['of an agent that ends by a tool', { requireCall: true }],
+    ['in the text protocol', { isTextProtocol: true }],
+  ])('that is only announced is a mistake, whatever the text says: %s', async (_what, arrival) => {
+    const taken = await take('Let me look.', arrival, { stopReason: 'tool-use' });
+    expect(taken).toMatchObject({ toolCalls: [], error: { code: 'no_tool_call' } });
+    expect(taken.head).toBe(taken.headBefore);
+  });
+
+  test('runs in the text protocol, whatever its server calls it', async () => {
+    const taken = await take(taught, { isTextProtocol: true }, { stopReason: 'tool-use' });
+    expect(taken.toolCalls).toMatchObject([{ name: 'send' }]);
+  });
+
+  test.each(['truncated', 'tool-use', 'end'] as const)(
+    'whose arguments end at the output limit is a cut reply under %s (mattmezza/humux#77)',
+    async (stopReason) => {
+      const cut = { vendorId: 'x', name: 'send', argumentsText: '{"body":"half a tho' };
+      const usage = { ...noUsage, outputTokens: 64 };
+      const more = { toolCalls: [cut], stopReason, usage };
+      const taken = await take('I send it.', { maxOutputTokens: 64 }, more);
+      expect(taken).toMatchObject({
+        stopReason: 'truncated',
+        toolCalls: [],
+        error: {
+          code: 'output_truncated',
+          message:
+            'The reply was cut off at the output limit of 64 tokens, within the arguments of send. The call has no end and was not run.',
+        },
+      });
+      expect(taken.head).toBe(taken.headBefore);
+    },
+  );
+
+  test('whose arguments end before the limit is broken JSON', async () => {
+    const broken = { vendorId: 'x', name: 'send', argumentsText: '{"body":"half a tho' };
+    const taken = await take('', {}, { toolCalls: [broken], stopReason: 'tool-use' });
+    expect(taken.toolCalls).toMatchObject([{ error: { code: 'invalid_json' } }]);
   });
 
   test('of a tool that does not exist is that mistake', async () => {

@@ -119,9 +119,12 @@ describe('details', () => {
     const messages = [userMessage('Go')];
     const got = await send({ model: gemini, messages });
     await send({ model: gemini, messages: [...messages, ...kept(got, 'ours_9_0')] });
+    const [call] =
+      emulator.requests.at(-1)?.conversation.turns.flatMap(({ toolCalls }) => toolCalls) ?? [];
+    expect(call?.id).toMatch(/^\w{9}$/);
     expect(sentDetails()).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ type: 'reasoning.encrypted', id: 'ours_9_0' }),
+        expect.objectContaining({ type: 'reasoning.encrypted', id: call?.id }),
       ]),
     );
   });

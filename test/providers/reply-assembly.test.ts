@@ -91,7 +91,7 @@ describe("Anthropic's stream", () => {
     ['model_context_window_exceeded', 'context-full'],
     ['refusal', 'refusal'],
     ['pause_turn', 'pause'],
-    ['tool_use', 'end'],
+    ['tool_use', 'tool-use'],
     ['something_new', 'end'],
   ])('maps %s without a call to %s', (vendorReason, stopReason) => {
     expect(anthropic(start, ...end(vendorReason)).reply().stopReason).toBe(stopReason);

@@ -1,6 +1,6 @@
 /** Any transcript becomes a request that the vendor takes: by structure, and by the emulator's own strict checks. */
 import { anthropicRequest } from '../../activities/providers/anthropic/request';
-import { compatibleDialect, openaiDialect } from '../../activities/providers/openai/chat-dialect';
+import { chatDialects } from '../../activities/providers/openai/chat-dialect';
 import {
   chatRequest,
   foreignThoughtSignature,
@@ -10,6 +10,7 @@ import {
   blankResultText,
   missingResultText,
   repairTranscript,
+  unknownThought,
 } from '../../activities/providers/request/transcript-repair';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import { reply } from '../../testing/emulator/script';
@@ -88,7 +89,7 @@ describe('any transcript', () => {
         const bodies = [
           anthropicRequest(requestFor('anthropic', { messages }), { vendor: 'anthropic' }),
           responsesRequest(requestFor('responses', { messages }), 'openai'),
-          chatRequest(requestFor('chat', { messages }), 'openai', openaiDialect),
+          chatRequest(requestFor('chat', { messages }), 'openai', chatDialects.openai),
         ];
         for (const body of bodies) {
           expect(JSON.stringify(body)).not.toMatch(/\\ud[89a-f][0-9a-f]{2}/);
@@ -232,16 +233,16 @@ describe("a request on OpenAI's wires", () => {
     const request = requestFor('responses', { model, temperature: 0.2 });
     expect('temperature' in responsesRequest(request, 'openai')).toBe(isSent);
     expect('include' in responsesRequest(request, 'openai')).toBe(!isSent);
-    expect('temperature' in chatRequest(request, 'openai', openaiDialect)).toBe(isSent);
-    expect(chatRequest(request, 'x', compatibleDialect)).toMatchObject({ temperature: 0.2 });
+    expect('temperature' in chatRequest(request, 'openai', chatDialects.openai)).toBe(isSent);
+    expect(chatRequest(request, 'x', chatDialects.compatible)).toMatchObject({ temperature: 0.2 });
   });
 
   it('names the output limit as the server knows it', () => {
     const request = requestFor('chat');
-    expect(chatRequest(request, 'openai', openaiDialect)).toMatchObject({
+    expect(chatRequest(request, 'openai', chatDialects.openai)).toMatchObject({
       max_completion_tokens: 1_024,
     });
-    expect(chatRequest(request, 'x', compatibleDialect)).toMatchObject({ max_tokens: 1_024 });
+    expect(chatRequest(request, 'x', chatDialects.compatible)).toMatchObject({ max_tokens: 1_024 });
   });
 
   it('shortens a long id to the same short one on call and result', () => {
@@ -251,7 +252,11 @@ describe("a request on OpenAI's wires", () => {
       assistant([call(id), call(`${id.slice(1)}y`)]),
       results(id, `${id.slice(1)}y`),
     ];
-    const sent = chatRequest(requestFor('chat', { messages }), 'openai', openaiDialect).messages;
+    const sent = chatRequest(
+      requestFor('chat', { messages }),
+      'openai',
+      chatDialects.openai,
+    ).messages;
     const ids = sent.flatMap((each) =>
       each.role === 'assistant' ? (each.tool_calls ?? []).map((one) => one.id) : [],
     );
@@ -265,16 +270,16 @@ describe("a request on OpenAI's wires", () => {
       messages: [userMessage('a'), userMessage('b')],
       note: 'c',
     });
-    const local = { ...compatibleDialect, alternates: true };
+    const local = { turns: 'merged' } as const;
     expect(chatRequest(request, 'x', local).messages.map((each) => each.content)).toEqual([
       'You repair projects.',
       'a\n\nb\n\nc',
     ]);
-    expect(chatRequest(request, 'x', compatibleDialect).messages).toHaveLength(4);
+    expect(chatRequest(request, 'x', chatDialects.compatible).messages).toHaveLength(4);
   });
 
   it('returns reasoning text to DeepSeek with every message of the model', () => {
-    const dialect = { ...compatibleDialect, returnsReasoning: true };
+    const dialect = chatDialects.deepseek;
     const messages = [
       userMessage('a'),
       assistant([{ type: 'reasoning', vendor: 'deepseek', text: 'hm' }, call('a')], 'deepseek'),
@@ -288,12 +293,12 @@ describe("a request on OpenAI's wires", () => {
     const sent = chatRequest(requestFor('chat', { messages }), 'deepseek', dialect).messages;
     expect(sent.filter((each) => each.role === 'assistant')).toMatchObject([
       { reasoning_content: 'hm' },
-      { reasoning_content: '' },
+      { reasoning_content: unknownThought },
     ]);
   });
 
   it("returns Gemini's signatures to their calls and marks foreign calls", () => {
-    const dialect = { ...compatibleDialect, signsToolCalls: true };
+    const dialect = chatDialects.gemini;
     const content = { google: { thought_signature: 'own' } };
     const opaque = { toolCallExtras: [{ index: 0, content }] };
     const messages = [
@@ -310,9 +315,9 @@ describe("a request on OpenAI's wires", () => {
     expect(
       sent.flatMap((each) => (each.role === 'assistant' ? (each.tool_calls ?? []) : [])),
     ).toMatchObject([
-      { id: 'a', extra_content: content },
-      { id: 'b' },
-      { id: 'c', extra_content: { google: { thought_signature: foreignThoughtSignature } } },
+      { extra_content: content },
+      { function: { name: 'read_file' } },
+      { extra_content: { google: { thought_signature: foreignThoughtSignature } } },
     ]);
   });
 });

@@ -30,6 +30,53 @@ describe('a call', () => {
       `<tool_call>\n${call}\n</tool_call>\n<tool_response>ok</tool_response>\nThe file was read.`,
       'read_file',
     ],
+    [
+      'DSML (TokenRhythm/opensquilla#985)',
+      'I look.\n\n<｜DSML｜tool_calls>\n<｜DSML｜invoke name="read_file">\n<｜DSML｜parameter name="path" string="true">a</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>',
+      'read_file',
+    ],
+    [
+      'DSML with other bars, without a section (sgl-project/sglang#40236)',
+      '<‖DSML‖invoke name="read_file"><‖DSML‖parameter name="path">a</‖DSML‖parameter></‖DSML‖invoke>',
+      'read_file',
+    ],
+    [
+      'DSML with doubled bars (lsdefine/GenericAgent#804)',
+      '<｜｜DSML｜｜tool_calls>\n<｜｜DSML｜｜invoke name="read_file">\n</｜｜DSML｜｜invoke>',
+      'read_file',
+    ],
+    [
+      "Mistral's list",
+      '[TOOL_CALLS][{"name": "read_file", "arguments": {"path": "a"}}]',
+      'read_file',
+    ],
+    ["Mistral's marks", '[TOOL_CALLS]read_file[CALL_ID]abcDEF123[ARGS]{"path": "a"}', 'read_file'],
+    [
+      "Kimi's sections",
+      '<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{"path": "a"}<|tool_call_end|><|tool_calls_section_end|>',
+      'read_file',
+    ],
+    [
+      "DeepSeek's older marks",
+      '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n```json\n{"path":"a"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+      'read_file',
+    ],
+    [
+      "GLM's keys",
+      '<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a.txt</arg_value>\n</tool_call>',
+      'read_file',
+    ],
+    [
+      'a channel of gpt-oss',
+      '<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{"path":"a"}<|call|>',
+      'read_file',
+    ],
+    ["Gemma's marks", '<|tool_call>call:read_file{path:a.txt}<tool_call|>', 'read_file'],
+    [
+      'markup behind a sentence',
+      'I read it now: <function=read_file>{"path": "a"}</function>',
+      'read_file',
+    ],
     ['two calls', `${call}\n${call}`, 'read_file'],
     [
       'a call of Anthropic',
@@ -105,6 +152,11 @@ describe('an answer', () => {
   test.each<readonly [string, string]>([
     ['plain text', 'The order was refunded.'],
     ['a name of a tool', 'search'],
+    [
+      'marks of a model in backticks',
+      'Kimi begins a call with `<|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{}` and Mistral with `[TOOL_CALLS]read_file{}`.',
+    ],
+    ['markup in backticks', 'The form is: `<function=read_file>{"path": "a"}</function>`.'],
     ['a sentence about a tool', 'I used read_file to read a.txt, then add. The sum is 3.'],
     ['what a tool takes', 'read_file takes one input: {"path": "a.txt"}.'],
     ['JSON without a call', '{"total": 3, "files": ["a.txt"]}'],

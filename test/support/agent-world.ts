@@ -8,11 +8,12 @@ import type { AgentDefinition } from '../../activities/definitions/agent';
 import { createActivities } from '../../activities/index';
 import type { Notifier } from '../../activities/definitions/notifier';
 import { anthropicProvider } from '../../activities/providers/anthropic/anthropic-provider';
-import { openaiDialect } from '../../activities/providers/openai/chat-dialect';
+import { chatDialects } from '../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../activities/providers/openai/openai-provider';
 import { presetProvider } from '../../activities/providers/presets';
 import type { Provider } from '../../activities/providers/provider';
 import { AgentClient } from '../../client/agent-client';
+import type { EmulatorOptions } from '../../testing/emulator/emulator';
 import { VendorEmulator } from '../../testing/emulator/emulator';
 import type { agentRun } from '../../workflows/agent-run';
 import { agentRunWorkflow, queryNames } from '../../workflows/contract';
@@ -51,6 +52,10 @@ export interface AgentWorld {
 /** What a world may be told. */
 export interface AgentWorldOptions {
   readonly server?: DevServer;
+  /** Servers that the emulator plays, by mount. */
+  readonly servers?: EmulatorOptions['servers'];
+  /** Beside the usual ones. */
+  readonly providers?: (emulator: VendorEmulator) => readonly Provider[];
   /** Whom the worker tells of runs that wait; default nobody. */
   readonly notifiers?: readonly Notifier[];
   /** Public keys of those who may decide; default: decisions need no signature. */
@@ -72,7 +77,7 @@ export function emulatedProviders(emulator: VendorEmulator): readonly Provider[]
       api: 'chat',
       apiKey,
       baseUrl: emulator.baseUrl('chat'),
-      dialect: openaiDialect,
+      dialect: chatDialects.openai,
     }),
     presetProvider('openrouter', { apiKey, baseUrl: emulator.baseUrl('chat', 'openrouter') }),
   ];
@@ -138,10 +143,10 @@ export async function startAgentWorld(
   options: AgentWorldOptions = {},
 ): Promise<AgentWorld> {
   const server = options.server ?? (await startDevServer());
-  const emulator = await VendorEmulator.start();
+  const emulator = await VendorEmulator.start(defined({ servers: options.servers }));
   const stored = options.stored ?? (await temporaryStore());
   const taskQueue = uniqueName('agents');
-  const providers = emulatedProviders(emulator);
+  const providers = [...emulatedProviders(emulator), ...(options.providers?.(emulator) ?? [])];
   const worker = await Worker.create({
     connection: server.nativeConnection,
     taskQueue,

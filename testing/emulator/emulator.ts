@@ -6,6 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Usage } from '../../workflows/core/budget/spend';
 import { noUsage } from '../../workflows/core/budget/spend';
+import { defined } from '../../workflows/core/json';
 import { Bill, PromptCache, countTokens, promptTokens } from './billing';
 import type { Action } from './delivery';
 import { deliver } from './delivery';
@@ -14,7 +15,7 @@ import { planError, planReply } from './faults';
 import type { ParsedBody, Route } from './http-intake';
 import { parseBody, pathOf, readBody, redactedHeaders, routeOf } from './http-intake';
 import { RecordedRequest, RequestLog } from './recorded-request';
-import type { ReplyStep, VendorError } from './step';
+import type { ChatServerName, ReplyStep, VendorError } from './step';
 import type { ScriptRule } from './script-queue';
 import { ScriptQueue } from './script-queue';
 import { Seal } from './seal';
@@ -34,6 +35,8 @@ export interface EmulatorOptions {
    * that goes on generating after its client is gone.
    */
   readonly cutReplies?: 'sent' | 'whole';
+  /** Servers of the Chat Completions wire that are played as strictly as they are, by mount; default OpenAI's own. */
+  readonly servers?: Readonly<Record<string, ChatServerName>>;
   /** Whose seal reasoning carries: an emulator accepts reasoning of emulators with the same name. Default `emulator`. */
   readonly vendor?: string;
 }
@@ -153,6 +156,10 @@ export class VendorEmulator {
     return new Seal(`${this.#options.vendor ?? 'emulator'}/${wire.name}/${mount}`);
   }
 
+  #played({ mount }: Route): { readonly server?: ChatServerName } {
+    return defined({ server: this.#options.servers?.[mount] });
+  }
+
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const route = routeOf(request);
     const text = await readBody(request);
@@ -186,7 +193,8 @@ export class VendorEmulator {
 
   #refuse(route: Route, request: RecordedRequest): VendorError | undefined {
     const { headers, body } = request;
-    const invalid = route.wire.refuseBody(body, { headers, seal: this.#seal(route) });
+    const scope = { headers, seal: this.#seal(route), ...this.#played(route) };
+    const invalid = route.wire.refuseBody(body, scope);
     if (invalid !== undefined) return invalid;
     if (body['stream'] !== true)
       return { status: 400, message: 'The emulator only streams: send `"stream": true`.' };
@@ -253,6 +261,7 @@ export class VendorEmulator {
         createdAtMs: request.atMs,
         newId: (prefix) => this.#newId(prefix),
         seal: this.#seal(route),
+        ...this.#played(route),
       }),
     };
   }

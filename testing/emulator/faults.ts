@@ -70,7 +70,7 @@ export function planError(
 ): readonly Action[] {
   return [
     head(context, error.status, { 'content-type': 'application/json', ...headers }),
-    written(JSON.stringify(context.wire.errorBody(error, context.requestId))),
+    written(JSON.stringify(error.body ?? context.wire.errorBody(error, context.requestId))),
     eof,
   ];
 }

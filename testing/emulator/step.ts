@@ -1,4 +1,5 @@
 /** What the emulated vendor can say next, as plain data: the same words for every wire. */
+import type { JsonValue } from '../../workflows/core/json';
 import type { Usage } from '../../workflows/core/budget/spend';
 
 /** One piece of a reply, in the order in which the model sends it. */
@@ -20,6 +21,10 @@ export type ReplyPart =
 /** Why the reply ends; each wire has its own word for it. */
 export type ReplyStop =
   'end' | 'tool-use' | 'max-tokens' | 'pause' | 'content-filter' | 'refusal' | 'context-window';
+
+/** Servers that the Chat Completions wire can play beside OpenAI. `vllm-mistral` is vLLM with a Mistral model's template. */
+export type ChatServerName =
+  'mistral' | 'kimi' | 'deepseek' | 'gemini' | 'ollama' | 'vllm' | 'vllm-mistral';
 
 /** How the bytes of an answer travel. */
 export interface Delivery {
@@ -60,6 +65,8 @@ export interface VendorError {
   readonly code?: string | null;
   /** OpenAI's `error.param`. */
   readonly param?: string | null;
+  /** The whole body, of a server with a shape of its own. */
+  readonly body?: JsonValue;
   /**
    * How the Responses API reports it in a stream: an `error` event with the error nested (default) or flat,
    * or a `response.failed`. All three were seen.

@@ -1,7 +1,7 @@
 /** What each emulated wire must do; one file per wire implements it. */
 import type { JsonObject } from '../../workflows/core/json';
 import type { Usage } from '../../workflows/core/budget/spend';
-import type { ReplyStep, VendorError } from './step';
+import type { ChatServerName, ReplyStep, VendorError } from './step';
 import type { Seal } from './seal';
 
 /** The three wires. */
@@ -26,6 +26,8 @@ export interface ReplyContext {
   /** New vendor id with the given prefix. */
   readonly newId: (prefix: string) => string;
   readonly seal: Seal;
+  /** Which server of the Chat Completions wire is played; absent: OpenAI. */
+  readonly server?: ChatServerName;
 }
 
 /** A tool call in a request. */
@@ -70,6 +72,7 @@ export interface PromptBlock {
 export interface ValidationContext {
   readonly headers: Readonly<Record<string, string>>;
   readonly seal: Seal;
+  readonly server?: ChatServerName;
 }
 
 /** One wire. */

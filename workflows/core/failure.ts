@@ -59,6 +59,12 @@ export interface ContextOverflow {
   readonly measure?: ContextMeasure;
 }
 
+/**
+ * What a vendor's refusal says about the model's thoughts that a request sends back: it takes none that it made (`omitted`), or
+ * none of its tool calls without the thought's text or signature (ADR 0046).
+ */
+export type ThoughtReplay = 'omitted' | 'with-text' | 'with-signatures';
+
 /** The model sees it, with a hint, and may correct itself. */
 export interface AgentError {
   readonly kind: 'agent';
@@ -103,6 +109,8 @@ export interface InfraError {
   readonly spend?: CallSpend;
   /** Nobody can say what the call consumed: its worker is gone. */
   readonly spendUnknown?: true;
+  /** The same request with the thoughts sent so may be taken; absent if it would be the same. */
+  readonly thoughts?: ThoughtReplay;
   /** Only with `context_overflow`. */
   readonly overflow?: ContextOverflow;
 }

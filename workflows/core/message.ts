@@ -39,6 +39,13 @@ export interface ReasoningBlock {
   readonly opaque?: JsonObject;
 }
 
+/** A block that only its vendor reads, such as the use of a tool that the vendor itself runs: it goes back unchanged, to that vendor only. */
+export interface VendorBlock {
+  readonly type: 'vendor-block';
+  readonly vendor: string;
+  readonly content: JsonObject;
+}
+
 /** The model declined; kept as text that the model itself said. */
 interface RefusalBlock {
   readonly type: 'refusal';
@@ -83,7 +90,9 @@ export interface AssistantMessage {
   readonly role: 'assistant';
   readonly vendor: string;
   readonly model: string;
-  readonly blocks: readonly (TextBlock | ReasoningBlock | RefusalBlock | ToolCallBlock)[];
+  readonly blocks: readonly (
+    TextBlock | ReasoningBlock | RefusalBlock | ToolCallBlock | VendorBlock
+  )[];
 }
 
 /** All results of one assistant message's tool calls, in the order of the calls. */

@@ -1,10 +1,12 @@
 /** Anthropic's Messages API, and servers that speak it. */
+import type Anthropic from '@anthropic-ai/sdk';
 import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import { defined } from '../../../workflows/core/json';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkOptions } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
-import { sendOnce } from '../stream/send-once';
+import { withThoughtsChecked } from '../request/thought-replay';
+import { sendOnce, type WireCall } from '../stream/send-once';
 import { AnthropicReplyAssembly } from './reply';
 
 import { anthropicRequest, promptPrefix, type AnthropicThinking } from './request';
@@ -33,25 +35,21 @@ export function anthropicProvider(config: AnthropicProviderConfig = {}): Provide
   const { baseUrl = 'https://api.anthropic.com' } = config;
   rememberSecretsOf(headers);
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
-    const body = anthropicRequest(request, { vendor, ...defined({ thinking }) });
-    const reply = await sendOnce(
-      {
-        assembly: new AnthropicReplyAssembly(vendor, request.model),
-        headers: { ...headers, 'x-api-key': apiKey },
-        context: { route: `${name}/${request.model}`, apiKey },
-        open: async (fetch, signal) => {
-          const { Anthropic } = await import('@anthropic-ai/sdk');
-          const client = new Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
-          // Not `messages.create`, which writes to the console about old models at every call.
-          return client.post<AsyncIterable<unknown>>('/v1/messages', {
-            body,
-            signal,
-            stream: true,
-          });
-        },
+    const bodyOf = (each: ModelRequest): Anthropic.MessageCreateParamsStreaming =>
+      anthropicRequest(each, { vendor, ...defined({ thinking }) });
+    const body = bodyOf(request);
+    const call: WireCall = {
+      assembly: new AnthropicReplyAssembly(vendor, request.model),
+      headers: { ...headers, 'x-api-key': apiKey },
+      context: { route: `${name}/${request.model}`, apiKey },
+      open: async (fetch, signal) => {
+        const sdk = await import('@anthropic-ai/sdk');
+        const client = new sdk.Anthropic({ ...sdkOptions, apiKey, baseURL: baseUrl, fetch });
+        // Not `messages.create`, which writes to the console about old models at every call.
+        return client.post<AsyncIterable<unknown>>('/v1/messages', { body, signal, stream: true });
       },
-      options,
-    );
+    };
+    const reply = await withThoughtsChecked(request, bodyOf, () => sendOnce(call, options));
     return boundReply(reply, request, () => promptPrefix(request, vendor));
   };
   return httpProvider({ name, vendor, wire: 'anthropic', apiKey, baseUrl, needsKey: true }, send);

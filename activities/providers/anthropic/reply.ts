@@ -1,7 +1,9 @@
 /** Gathers a reply from Anthropic's stream; arguments stay the raw text that the model wrote. */
+import type { JsonObject } from '../../../workflows/core/json';
 import type { Usage } from '../../../workflows/core/budget/spend';
 import { noUsage } from '../../../workflows/core/budget/spend';
 import type { ModelReply, RawToolCall } from '../provider';
+import { isKeptType } from '../request/vendor-blocks';
 import { requireRoom } from '../stream/answer-bounds';
 import {
   BrokenStream,
@@ -14,7 +16,16 @@ import {
   type SaidBlock,
   type StreamAssembly,
 } from '../stream/stream-assembly';
-import { asCount, asNumber, asText, isRecord, property } from '../untrusted-json';
+import {
+  asCount,
+  asList,
+  asNumber,
+  asObject,
+  asText,
+  isRecord,
+  parsedJson,
+  property,
+} from '../untrusted-json';
 
 interface OpenBlock {
   /** As it began. */
@@ -22,6 +33,7 @@ interface OpenBlock {
   readonly type: string;
   text: string;
   signature: string;
+  isShut: boolean;
 }
 
 /** Kinds of deltas, and the field that holds the piece. */
@@ -81,6 +93,22 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     }
   }
 
+  acceptWhole(body: unknown): EventMeaning | undefined {
+    if (property(body, 'type') !== 'message') return undefined;
+    const { content, ...message } = asObject(body) ?? {};
+    const events = [
+      { type: 'message_start', message },
+      ...asList(content).flatMap((block, index) => [
+        { type: 'content_block_start', index, content_block: block },
+        { type: 'content_block_stop', index },
+      ]),
+      { type: 'message_delta', delta: message, usage: message['usage'] },
+      { type: 'message_stop' },
+    ];
+    const texts = events.map((event) => this.accept(event).text ?? '');
+    return { isContent: true, text: texts.join('') };
+  }
+
   partial(): { readonly usage?: Usage; readonly said: string } {
     const said = [...this.blocks.values()].map(
       ({ begun, text }) => asText(property(begun, 'name')) + text,
@@ -122,7 +150,8 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     requireRoom(this.blocks.size);
     const type = asText(property(begun, 'type'));
     const text = asText(property(begun, 'text')) || asText(property(begun, 'thinking'));
-    this.blocks.set(index, { begun, type, text, signature: asText(property(begun, 'signature')) });
+    const signature = asText(property(begun, 'signature'));
+    this.blocks.set(index, { begun, type, text, signature, isShut: false });
     this.thought = type.endsWith('thinking') ? index : undefined;
     return { isContent: true, text: type === 'text' ? text : '' };
   }
@@ -140,8 +169,10 @@ export class AnthropicReplyAssembly implements StreamAssembly {
   }
 
   private shut(event: unknown): EventMeaning {
-    if (this.thought === undefined || asNumber(property(event, 'index')) !== this.thought)
-      return noContent;
+    const index = asNumber(property(event, 'index')) ?? this.blocks.size - 1;
+    const block = this.blocks.get(index);
+    if (block !== undefined) block.isShut = true;
+    if (this.thought === undefined || index !== this.thought) return noContent;
     this.thought = undefined;
     return { isContent: true };
   }
@@ -157,6 +188,9 @@ export class AnthropicReplyAssembly implements StreamAssembly {
     if (this.stopReason === undefined) {
       throw new BrokenStream('the stream ended without a stop reason');
     }
+    const isCut = stopReasons.get(this.stopReason) === 'truncated';
+    if (!isCut && [...this.blocks.values()].some(isOpenCall))
+      throw new BrokenStream('a tool call of the stream never ended');
     this.isComplete = true;
     return { isContent: true };
   }
@@ -179,9 +213,27 @@ export class AnthropicReplyAssembly implements StreamAssembly {
         return [{ type: 'reasoning', vendor: this.vendor, text: '', opaque: { data } }];
       }
       default:
-        return [];
+        return this.vendorBlock(block);
     }
   }
+
+  /** A block that the vendor wants back as it is; its input streams like that of a call. */
+  private vendorBlock({ begun, type, text }: OpenBlock): SaidBlock[] {
+    if (type === 'tool_use' || !isKeptType(type)) return [];
+    const content = {
+      ...asObject(begun),
+      ...(text === '' ? {} : { input: parsedJson(text) ?? {} }),
+    };
+    // It came from JSON; the round trip gives it the type.
+    const kept = JSON.parse(JSON.stringify(content)) as JsonObject;
+    return [{ type: 'vendor-block', vendor: this.vendor, content: kept }];
+  }
+}
+
+/** True for a call whose end never came; complete arguments are their own end, as compatible servers leave the event out. */
+function isOpenCall(block: OpenBlock): boolean {
+  const { type, isShut } = block;
+  return type === 'tool_use' && !isShut && parsedJson(argumentsOf(block)) === undefined;
 }
 
 /** Compatible servers that do not stream the arguments give them at the start. */

@@ -9,7 +9,8 @@ import type {
 } from '../../../workflows/core/message';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
-import { repairTranscript } from '../request/transcript-repair';
+import { endsOpen, sendableVendorBlocks } from '../request/vendor-blocks';
+import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
 import { asText } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
@@ -31,7 +32,8 @@ type AssistantBlock =
   | Anthropic.TextBlockParam
   | Anthropic.ThinkingBlockParam
   | Anthropic.RedactedThinkingBlockParam
-  | Anthropic.ToolUseBlockParam;
+  | Anthropic.ToolUseBlockParam
+  | Anthropic.ServerToolUseBlockParam;
 type Turn =
   | { role: 'user'; content: UserBlock[] }
   | { role: 'assistant'; content: AssistantBlock[]; isSigned: boolean };
@@ -94,8 +96,12 @@ function conversationOf(
   const turns: Turn[] = [];
   const prefix = new BoundPrefix();
   prefix.add([systemOf(request), toolsOf(request).map(bare)]);
-  const own = { model: request.model, vendor, prefix };
-  for (const message of repairTranscript(sendableImages(request.messages, 'anthropic'))) {
+  const isOpen = noteOf(request) === undefined && endsOpen(request.messages, vendor);
+  const messages = repairTranscript(sendableImages(request.messages, 'anthropic'), { isOpen });
+  const vendorBlocks = sendableVendorBlocks(messages, vendor, isOpen);
+  const { model, thoughts } = request;
+  const own: Own = { model, vendor, prefix, thoughts, vendorBlocks };
+  for (const message of messages) {
     const turn = turnOf(message, own);
     const last = turns.at(-1);
     if (turn.content.length === 0) continue;
@@ -118,6 +124,8 @@ interface Own {
   readonly model: string;
   readonly vendor: string;
   readonly prefix: BoundPrefix;
+  readonly thoughts: ModelRequest['thoughts'];
+  readonly vendorBlocks: ReturnType<typeof sendableVendorBlocks>;
 }
 
 function turnOf(message: Message, own: Own): Turn {
@@ -148,14 +156,20 @@ function resultBlock(result: ToolResultBlock): Anthropic.ToolResultBlockParam {
   };
 }
 
-function assistantTurn(message: AssistantMessage, { model, vendor, prefix }: Own): Turn {
+function assistantTurn(message: AssistantMessage, own: Own): Turn {
+  const { model, vendor, prefix, thoughts, vendorBlocks } = own;
+  const mustThink = thoughts === 'with-text';
   const isOwn =
+    thoughts !== 'omitted' &&
     isSameModel(message.model, model) &&
     message.blocks.every((block) => block.type !== 'reasoning' || prefix.holds(block));
   const content = saidOrder(message, vendor).flatMap((block): AssistantBlock[] => {
     switch (block.type) {
       case 'reasoning':
-        return isOwn && block.vendor === vendor ? signedReasoning(block) : [];
+        return isOwn && block.vendor === vendor ? signedReasoning(block, mustThink) : [];
+      case 'vendor-block':
+        // As the vendor gave it, of a type that the SDK may not know.
+        return vendorBlocks.has(block) ? [block.content as unknown as AssistantBlock] : [];
       case 'tool-call':
         return [{ type: 'tool_use', id: block.toolCallId, name: block.name, input: block.input }];
       case 'text':
@@ -164,6 +178,8 @@ function assistantTurn(message: AssistantMessage, { model, vendor, prefix }: Own
     }
   });
   const isBare = content.every(isReasoning);
+  if (mustThink && !isBare && content[0] !== undefined && !isReasoning(content[0]))
+    content.unshift({ type: 'thinking', thinking: unknownThought, signature: '' });
   const isSigned = content[0] !== undefined && isReasoning(content[0]);
   return { role: 'assistant', content: isBare ? [] : content, isSigned };
 }
@@ -179,11 +195,13 @@ function isReasoning(block: AssistantBlock | UserBlock): boolean {
   return block.type === 'thinking' || block.type === 'redacted_thinking';
 }
 
-function signedReasoning(block: ReasoningBlock): AssistantBlock[] {
+function signedReasoning(block: ReasoningBlock, isUnsignedSent: boolean): AssistantBlock[] {
   const signature = asText(block.opaque?.['signature']);
   const data = asText(block.opaque?.['data']);
   if (data !== '') return [{ type: 'redacted_thinking', data }];
-  return signature === '' ? [] : [{ type: 'thinking', thinking: block.text, signature }];
+  return signature === '' && !isUnsignedSent
+    ? []
+    : [{ type: 'thinking', thinking: block.text, signature }];
 }
 
 /** A signature is valid for the model that made it; an alias and its dated name are the same model. */

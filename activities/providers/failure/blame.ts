@@ -66,6 +66,13 @@ interface KnownBlame extends Blame {
 /** Answers whose reason alone would blame the wrong thing; the first that fits. Source: test/providers/fixtures/vendor-refusals.jsonl. */
 const knownBlames: readonly KnownBlame[] = [
   {
+    headline: 'redirects to another address',
+    remedy:
+      'The key and the conversation follow no redirect. Set the base URL to the address that answers, if you trust it.',
+    reasons: ['network', 'model_not_found'],
+    fits: ({ status = 0 }) => status >= 300 && status < 400,
+  },
+  {
     headline: 'was not reached: a proxy, a firewall or a login page answered',
     remedy:
       'Check the base URL, and that proxy and firewall let this worker reach the vendor; the vendor may not have seen the request.',

@@ -129,8 +129,10 @@ function isAboutField({ bodies }: ErrorEvidence): boolean {
   return bodies.some(({ codes }) => codes.some((code) => fieldCode.test(code)));
 }
 
-/** Statuses that say that an address leads nowhere, or takes no POST. */
-export const missingStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
+/** Statuses that say that an address leads elsewhere or nowhere, or takes no POST. */
+export const missingStatuses: ReadonlySet<number> = new Set([
+  301, 302, 303, 307, 308, 404, 405, 410,
+]);
 
 /**
  * What is missing: the model if the answer names it, else the address, which a wrong base URL or a proxy explains better and

@@ -18,6 +18,7 @@ import {
   missingStatuses,
 } from './failure-reason';
 import { overflowNumbers } from './overflow-numbers';
+import { refusedThoughts } from './refused-thoughts';
 import { retryDelayMs } from './retry-after';
 import { shortened } from '../request/well-formed';
 
@@ -62,7 +63,8 @@ export function providerFailure(
 ): InfraError {
   const evidence = gatherEvidence(thrown, seen);
   if (evidence.known !== undefined) return evidence.known.failure;
-  const reason = failureReason(evidence, modelOf(context));
+  const thoughts = refusedThoughts(evidence);
+  const reason = thoughts === undefined ? failureReason(evidence, modelOf(context)) : 'format';
   const isTooLong = reason === 'context_overflow';
   return {
     kind: 'infra',
@@ -73,6 +75,7 @@ export function providerFailure(
       retryAfterMs: waitingHelps.has(reason) ? cooldownMs(evidence, reason, context) : undefined,
       overflow: isTooLong ? overflowNumbers(textsOf(evidence)) : undefined,
       status: evidence.status,
+      thoughts,
     }),
     ...(refusesRetry(evidence, reason) ? { refusesRetry: true } : {}),
   };

@@ -1,24 +1,81 @@
-/** How servers that speak OpenAI's Chat Completions differ. */
+/** How servers that speak Chat Completions differ, as data (ADR 0046). */
+import type { SchemaSubset } from '../request/tool-schema';
+import { geminiSchemas, moonshotSchemas } from '../request/tool-schema';
 
-/** How one server differs from what all of them accept. */
+/** How a model's thoughts go back to the server that made them. */
+export type ReturnedThoughts =
+  /** As text in a field of the message: of each message of the model, or of those that call tools. Where it has none, a text says so. */
+  | {
+      readonly as: 'text';
+      readonly field: 'reasoning_content' | 'reasoning' | 'thinking';
+      readonly on: 'every-message' | 'tool-calls';
+    }
+  /** As a signature in each call's `extra_content` (Gemini). */
+  | { readonly as: 'call-signatures' }
+  /** As `reasoning_details`, to the same model after the same prompt (OpenRouter). */
+  | { readonly as: 'details' };
+
+/** How one server differs from what all of them accept. A field that is absent has its default. */
 export interface ChatDialect {
   /**
-   * OpenAI's own rules: the output limit is `max_completion_tokens`, models that reason refuse a temperature, a JSON schema in
-   * `response_format` is enforced, and `prompt_cache_key` is accepted, the last one on both APIs.
+   * The ids of tool calls. `nine`: exactly nine letters or digits, which Mistral demands and every server takes. `short`: any of up
+   * to 40 characters. An id that does not fit is sent as its digest, the same in every request. Default `nine`.
    */
-  readonly isOpenAi?: boolean;
-  /** Consecutive user messages must be merged, as local chat templates refuse them. */
-  readonly alternates?: boolean;
-  /** The model's reasoning text must be sent back with its tool calls (DeepSeek). */
-  readonly returnsReasoning?: boolean;
-  /** Tool calls carry a thought signature that must be sent back (Gemini). */
-  readonly signsToolCalls?: boolean;
-  /** The model's reasoning consists of details that must be sent back (OpenRouter). */
-  readonly returnsReasoningDetails?: boolean;
+  readonly callIds?: 'short' | 'nine';
+  /**
+   * The order of messages that the server takes. `merged`: no two messages of one role follow each other, so they are sent as one.
+   * `bridged`: in addition, no user message follows a tool result, so a short message of the model is sent between. Default `free`.
+   */
+  readonly turns?: 'free' | 'merged' | 'bridged';
+  /** Where the instructions stand; some chat templates (Gemma 2) know no system role. Default `message`. */
+  readonly system?: 'message' | 'first-user';
+  /** Content of a message that only calls tools. Default `null`. */
+  readonly emptyContent?: null | '';
+  /** Field of the output limit. Default `max_tokens`. */
+  readonly outputLimit?: 'max_tokens' | 'max_completion_tokens';
+  /** Whether the server takes a temperature: `unless-reasoning` goes by the model's name. Default `always`. */
+  readonly temperature?: 'always' | 'unless-reasoning' | 'never';
+  /** False if the server counts tokens in every stream and refuses `stream_options`. Default true. */
+  readonly asksForUsage?: boolean;
+  /** Fields of OpenAI's own: the key of the prompt cache, on both APIs, and a JSON schema that the reply's text must fit. */
+  readonly extras?: readonly ('prompt_cache_key' | 'response_format')[];
+  /** Default: thoughts are not sent back. */
+  readonly thoughts?: ReturnedThoughts;
+  /** What `<think>` at the beginning of a reply's text is. Default `thought`. */
+  readonly thinkTags?: 'thought' | 'text';
+  /** The JSON Schema that the server takes for a tool's input. Default: all of it. */
+  readonly toolSchemas?: SchemaSubset;
 }
 
-/** OpenAI itself. */
-export const openaiDialect: ChatDialect = { isOpenAi: true };
-
-/** Any other server. */
-export const compatibleDialect: ChatDialect = {};
+/**
+ * The dialects of known servers. Never sent to any of them, since some refuse it: the role `developer`, `tool_choice`,
+ * `parallel_tool_calls`, a system message that is not the first.
+ *
+ * Source: each server's own refusals, as `testing/emulator/openai-chat/servers` plays them.
+ */
+export const chatDialects = {
+  /** OpenAI itself. */
+  openai: {
+    callIds: 'short',
+    outputLimit: 'max_completion_tokens',
+    temperature: 'unless-reasoning',
+    extras: ['prompt_cache_key', 'response_format'],
+    thinkTags: 'text',
+  },
+  /** Any other server. */
+  compatible: {},
+  gemini: { turns: 'merged', thoughts: { as: 'call-signatures' }, toolSchemas: geminiSchemas },
+  deepseek: { thoughts: { as: 'text', field: 'reasoning_content', on: 'every-message' } },
+  qwen: { turns: 'merged' },
+  openrouter: { thoughts: { as: 'details' } },
+  /** Mistral's API, and its chat templates on vLLM, llama.cpp, MLX and others. */
+  mistral: { turns: 'bridged', emptyContent: '', asksForUsage: false },
+  /** Moonshot's API, and Kimi models on other hosts. */
+  kimi: {
+    temperature: 'never',
+    thoughts: { as: 'text', field: 'reasoning_content', on: 'tool-calls' },
+    toolSchemas: moonshotSchemas,
+  },
+  ollama: { turns: 'merged', emptyContent: '' },
+  vllm: { turns: 'merged', emptyContent: '' },
+} as const satisfies Readonly<Record<string, ChatDialect>>;

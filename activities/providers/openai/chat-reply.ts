@@ -16,7 +16,9 @@ import {
   type SaidBlock,
   type StreamAssembly,
 } from '../stream/stream-assembly';
+import { TaggedThoughts } from '../stream/tagged-thoughts';
 import { asCount, asList, asNumber, asObject, asText, property } from '../untrusted-json';
+import type { ChatDialect } from './chat-dialect';
 import { ChatToolCalls } from './chat-tool-calls';
 import { ReasoningDetails } from './reasoning-details';
 
@@ -73,10 +75,12 @@ const failedFinish: Readonly<Record<string, () => Error>> = {
 
 /** Reader of one Chat Completions stream. */
 export class ChatReplyAssembly implements StreamAssembly {
-  private readonly calls = new ChatToolCalls();
+  private calls = new ChatToolCalls();
   private readonly details = new ReasoningDetails();
   private model: string;
   private text = '';
+  /** Absent where `<think>` is text. */
+  private tagged: TaggedThoughts | undefined;
   private reasoning = '';
   private refusal = '';
   private finishReason: string | undefined;
@@ -85,8 +89,17 @@ export class ChatReplyAssembly implements StreamAssembly {
   constructor(
     private readonly vendor: string,
     private readonly requestedModel: string,
+    private readonly dialect: ChatDialect = {},
   ) {
     this.model = requestedModel;
+    this.begin();
+  }
+
+  /** Forgets what has arrived: a whole message is to follow. */
+  private begin(): void {
+    this.calls = new ChatToolCalls();
+    this.tagged = this.dialect.thinkTags === 'text' ? undefined : new TaggedThoughts();
+    this.text = this.reasoning = this.refusal = '';
   }
 
   get isComplete(): boolean {
@@ -105,8 +118,15 @@ export class ChatReplyAssembly implements StreamAssembly {
     if (choice === undefined) return noContent;
     const reported = property(choice, 'error');
     if (reported !== undefined && reported !== null) throw new ReportedInStream(reported);
-    const meaning = this.takeDelta(property(choice, 'delta') ?? property(choice, 'message'));
+    const message = property(choice, 'message');
+    const delta = property(choice, 'delta') ?? message;
+    if (delta === message && asObject(message) !== undefined) this.begin();
+    const meaning = this.takeDelta(delta);
     return this.takeFinish(finishWord(choice)) ? { ...meaning, isContent: true } : meaning;
+  }
+
+  acceptWhole(body: unknown): EventMeaning | undefined {
+    return asList(property(body, 'choices')).length === 0 ? undefined : this.accept(body);
   }
 
   partial(): { readonly usage?: Usage; readonly said: string } {
@@ -117,10 +137,14 @@ export class ChatReplyAssembly implements StreamAssembly {
 
   reply(): ModelReply {
     const toolCalls = this.calls.rawCalls();
+    const { thought, answer } = this.tagged?.whole() ?? { thought: '', answer: this.text };
     const mistake = mistakeOf(this.finishReason ?? '');
     return {
       model: this.model,
-      blocks: [...this.reasoningBlocks(toolCalls), ...answerBlocks(this.text, this.refusal)],
+      blocks: [
+        ...this.reasoningBlocks(toolCalls, this.reasoning + thought),
+        ...answerBlocks(answer, this.refusal),
+      ],
       toolCalls,
       stopReason: this.stopReason(toolCalls.length > 0),
       usage: this.usage,
@@ -129,18 +153,19 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 
   private takeDelta(delta: unknown): EventMeaning {
-    const text = contentText(property(delta, 'content'));
+    const content = property(delta, 'content');
+    const text = contentText(content);
     const refusal = asText(property(delta, 'refusal'));
-    const reasoning =
-      asText(property(delta, 'reasoning_content')) || asText(property(delta, 'reasoning'));
+    const reasoning = thoughtField(delta) + thoughtParts(content);
     this.text += text;
+    const said = this.tagged === undefined ? text : this.tagged.accept(text);
     this.refusal += refusal;
     this.reasoning += reasoning;
-    const hasCallContent = asList(property(delta, 'tool_calls'))
+    const hasCallContent = callPieces(delta)
       .map((piece) => this.calls.accept(piece))
       .some(Boolean);
     const hasDetails = this.details.accept(property(delta, 'reasoning_details'));
-    if (text !== '' || refusal !== '') return { isContent: true, text: text || refusal };
+    if (text !== '' || refusal !== '') return { isContent: true, text: said || refusal };
     return { isContent: reasoning !== '' || hasDetails || hasCallContent };
   }
 
@@ -166,15 +191,15 @@ export class ChatReplyAssembly implements StreamAssembly {
     });
   }
 
-  private reasoningBlocks(toolCalls: readonly RawToolCall[]): readonly SaidBlock[] {
-    const block = { type: 'reasoning', vendor: this.vendor, text: this.reasoning } as const;
+  private reasoningBlocks(toolCalls: readonly RawToolCall[], text: string): readonly SaidBlock[] {
+    const block = { type: 'reasoning', vendor: this.vendor, text } as const;
     const callIds = toolCalls.map((call) => call.vendorId);
     const toolCallExtras = this.calls.extras();
     const opaque = {
       ...(toolCallExtras.length === 0 ? {} : { toolCallExtras }),
       ...this.details.opaque(this.requestedModel, callIds),
     };
-    if (Object.keys(opaque).length === 0) return this.reasoning === '' ? [] : [block];
+    if (Object.keys(opaque).length === 0) return text.trim() === '' ? [] : [block];
     // It came from JSON; the round trip gives it the type.
     return [{ ...block, opaque: JSON.parse(JSON.stringify(opaque)) as JsonObject }];
   }
@@ -191,6 +216,28 @@ function finishWord(choice: unknown): string {
   const word = asText(property(choice, 'finish_reason')).toLowerCase();
   const native = asText(property(choice, 'native_finish_reason')).toLowerCase();
   return word === 'error' && mistakeOf(native) !== undefined ? native : word;
+}
+
+/** A thought's text under any server's name for it; a server that sends two sends the same. */
+function thoughtField(delta: unknown): string {
+  return ['reasoning_content', 'reasoning', 'thinking']
+    .map((field) => asText(property(delta, field)))
+    .reduce((first, next) => first || next);
+}
+
+/** Mistral's thoughts are parts of the content. */
+function thoughtParts(content: unknown): string {
+  return asList(content)
+    .flatMap((part) => asList(property(part, 'thinking')))
+    .map((part) => asText(property(part, 'text')))
+    .join('');
+}
+
+/** Tool calls; older servers have one `function_call`. */
+function callPieces(delta: unknown): readonly unknown[] {
+  const older = asObject(property(delta, 'function_call'));
+  const pieces = asList(property(delta, 'tool_calls'));
+  return older === undefined ? pieces : [...pieces, { index: 0, function: older }];
 }
 
 /** Content as a string, or as a list of text parts. */

@@ -4,26 +4,27 @@ import { defined } from '../../../workflows/core/json';
 import type {
   AssistantMessage,
   Message,
+  ReasoningBlock,
   ToolCallBlock,
   UserMessage,
 } from '../../../workflows/core/message';
 import { isReasoningModel } from '../../models/model-traits';
 import type { ModelRequest } from '../provider';
 import { BoundPrefix } from '../request/bound-prefix';
-import { repairTranscript, shortenedId } from '../request/transcript-repair';
+import { repairTranscript, unknownThought } from '../request/transcript-repair';
 import { sendableImages } from '../request/sendable-images';
+import { schemaWithin } from '../request/tool-schema';
 import { asList, asNumber, asObject, property } from '../untrusted-json';
 import { noteOf, wellFormedObject, wellFormedText } from '../request/well-formed';
-import type { ChatDialect } from './chat-dialect';
+import { CallIds } from './call-ids';
+import type { ChatDialect, ReturnedThoughts } from './chat-dialect';
 import { sentDetails } from './reasoning-details';
 import { outputLimit } from './responses-request';
+import type { ChatPart } from './turn-order';
+import { orderedTurns, plainText } from './turn-order';
 
 type ChatMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type ChatUserMessage = OpenAI.Chat.ChatCompletionUserMessageParam;
-type ChatPart = OpenAI.Chat.ChatCompletionContentPart;
-
-/** Longest tool call id that every server accepts. Source: microsoft/autogen#6377. */
-const maxCallIdLength = 40;
 
 /** Gemini's signature for a call that another model made. Source: ai.google.dev, thought signatures; rust-genai#115. */
 export const foreignThoughtSignature = 'skip_thought_signature_validator';
@@ -41,25 +42,30 @@ export function chatRequest(
   const { messages } = conversationOf(request, vendor, dialect);
   const note = noteOf(request);
   if (note !== undefined) messages.push({ role: 'user', content: note });
-  const isOpenAi = dialect.isOpenAi === true;
-  const refusesTemperature = isOpenAi && isReasoningModel(request.model);
-  const system = wellFormedText(request.system);
+  const { extras = [] } = dialect;
   return {
     model: request.model,
-    messages: [
-      ...(system.trim() === '' ? [] : [{ role: 'system', content: system } as const]),
-      ...(dialect.alternates === true ? withMergedUsers(messages) : messages),
-    ],
-    [isOpenAi ? 'max_completion_tokens' : 'max_tokens']: outputLimit(request),
+    messages: [...orderedTurns([...instructionsOf(request, dialect), ...messages], dialect.turns)],
+    [dialect.outputLimit ?? 'max_tokens']: outputLimit(request),
     stream: true,
-    stream_options: { include_usage: true },
-    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request) }),
+    ...(dialect.asksForUsage === false ? {} : { stream_options: { include_usage: true } }),
+    ...(request.tools.length === 0 ? {} : { tools: toolsOf(request, dialect) }),
     ...defined({
-      temperature: refusesTemperature ? undefined : request.temperature,
-      prompt_cache_key: isOpenAi ? request.cacheKey : undefined,
+      temperature: takesTemperature(request, dialect) ? request.temperature : undefined,
+      prompt_cache_key: extras.includes('prompt_cache_key') ? request.cacheKey : undefined,
     }),
-    ...(isOpenAi ? outputFormat(request) : {}),
+    ...(extras.includes('response_format') ? outputFormat(request) : {}),
   };
+}
+
+function instructionsOf(request: ModelRequest, { system }: ChatDialect): readonly ChatMessage[] {
+  const content = wellFormedText(request.system);
+  const role = system === 'first-user' ? 'user' : 'system';
+  return content.trim() === '' ? [] : [{ role, content }];
+}
+
+function takesTemperature({ model }: ModelRequest, { temperature }: ChatDialect): boolean {
+  return temperature === 'unless-reasoning' ? !isReasoningModel(model) : temperature !== 'never';
 }
 
 /** Digest of everything that a reply to this request is bound to, except the note. */
@@ -67,12 +73,29 @@ export function chatPrefix(request: ModelRequest, vendor: string, dialect: ChatD
   return conversationOf(request, vendor, dialect).prefix.digest;
 }
 
-/** Whose reasoning is sent back, in which dialect, and after which prefix. */
+/** Whose thoughts are sent back and how, in which dialect, and after which prefix. */
 interface Own {
   readonly model: string;
   readonly vendor: string;
   readonly dialect: ChatDialect;
+  readonly thoughts: ReturnedThoughts | undefined;
+  /** The server refused its own thoughts: none is sent. */
+  readonly isForgetful: boolean;
+  readonly ids: CallIds;
   readonly prefix: BoundPrefix;
+}
+
+/** How thoughts go back: as the server has shown by a refusal, else as its dialect says (ADR 0046). */
+function returnedThoughts(
+  { thoughts: shown }: ModelRequest,
+  { thoughts }: ChatDialect,
+): ReturnedThoughts | undefined {
+  if (shown === 'with-text')
+    return thoughts?.as === 'text'
+      ? thoughts
+      : { as: 'text', field: 'reasoning_content', on: 'every-message' };
+  if (shown === 'with-signatures') return { as: 'call-signatures' };
+  return shown === undefined || thoughts?.as === 'call-signatures' ? thoughts : undefined;
 }
 
 function conversationOf(
@@ -81,11 +104,14 @@ function conversationOf(
   dialect: ChatDialect,
 ): { readonly messages: ChatMessage[]; readonly prefix: BoundPrefix } {
   const prefix = new BoundPrefix();
-  const own: Own = { model: request.model, vendor, dialect, prefix };
+  const thoughts = returnedThoughts(request, dialect);
+  const isForgetful = request.thoughts === 'omitted';
+  const ids = new CallIds(dialect.callIds);
+  const own: Own = { model: request.model, vendor, dialect, thoughts, isForgetful, ids, prefix };
   prefix.add([request.system, request.tools]);
   const messages = repairTranscript(sendableImages(request.messages, 'chat')).flatMap((message) => {
     const built = messagesOf(message, own);
-    if (dialect.returnsReasoningDetails === true)
+    if (dialect.thoughts?.as === 'details')
       for (const each of built) prefix.add({ ...each, reasoning_details: undefined });
     return built;
   });
@@ -100,15 +126,24 @@ function outputFormat({
   return { response_format: { type: 'json_schema', json_schema: { name, schema, strict: true } } };
 }
 
-function toolsOf(request: ModelRequest): OpenAI.Chat.ChatCompletionFunctionTool[] {
-  return request.tools.map((tool) => ({
-    type: 'function',
-    function: {
-      name: tool.name,
-      description: wellFormedText(tool.description),
-      parameters: { ...wellFormedObject(tool.inputSchema), type: 'object' },
-    },
-  }));
+function toolsOf(
+  request: ModelRequest,
+  { toolSchemas }: ChatDialect,
+): OpenAI.Chat.ChatCompletionFunctionTool[] {
+  return request.tools.map((tool) => {
+    const schema =
+      toolSchemas === undefined ? tool.inputSchema : schemaWithin(tool.inputSchema, toolSchemas);
+    const isEmpty = Object.keys(asObject(schema['properties']) ?? {}).length === 0;
+    const parameters = { ...wellFormedObject(schema), type: 'object' };
+    return {
+      type: 'function',
+      function: {
+        name: tool.name,
+        description: wellFormedText(tool.description),
+        ...(isEmpty && toolSchemas?.hasNoEmptyObject === true ? {} : { parameters }),
+      },
+    };
+  });
 }
 
 function messagesOf(message: Message, own: Own): ChatMessage[] {
@@ -120,7 +155,7 @@ function messagesOf(message: Message, own: Own): ChatMessage[] {
     case 'tool':
       return message.results.map((result) => ({
         role: 'tool',
-        tool_call_id: shortenedId(result.toolCallId, maxCallIdLength),
+        tool_call_id: own.ids.sent(result.toolCallId),
         content: result.content,
       }));
   }
@@ -139,51 +174,55 @@ function userMessage(message: UserMessage): ChatUserMessage {
   return { role: 'user', content: plainText(parts) ?? parts };
 }
 
-function plainText(parts: readonly ChatPart[]): string | undefined {
-  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  return texts.length === parts.length ? texts.join('\n\n') : undefined;
-}
-
-function assistantMessages(
-  message: AssistantMessage,
-  { model, vendor, dialect, prefix }: Own,
-): ChatMessage[] {
+function assistantMessages(message: AssistantMessage, own: Own): ChatMessage[] {
+  const { model, vendor, dialect, thoughts, prefix } = own;
   const texts = message.blocks.flatMap((block) =>
     block.type === 'text' || block.type === 'refusal' ? [block.text] : [],
   );
   const calls = message.blocks.filter((block) => block.type === 'tool-call');
   if (texts.length === 0 && calls.length === 0) return [];
-  const thoughts = message.blocks
-    .filter((block) => block.type === 'reasoning')
-    .filter((block) => block.vendor === vendor);
-  const signatures = thoughts.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
-  const sent = callsOf(calls, signatures, dialect);
+  const ownThoughts = own.isForgetful
+    ? []
+    : message.blocks
+        .filter((block) => block.type === 'reasoning')
+        .filter((block) => block.vendor === vendor);
+  const sent = callsOf(calls, ownThoughts, own);
   const fitting =
-    dialect.returnsReasoningDetails === true ? thoughts.filter((block) => prefix.holds(block)) : [];
+    thoughts?.as === 'details' ? ownThoughts.filter((block) => prefix.holds(block)) : [];
   const details = sentDetails(fitting, model, sent);
   return [
     {
       role: 'assistant',
-      content: texts.length === 0 ? null : texts.join('\n\n'),
+      content: texts.length === 0 ? (dialect.emptyContent ?? null) : texts.join('\n\n'),
       ...(sent.length === 0 ? {} : { tool_calls: sent }),
-      ...(dialect.returnsReasoning === true
-        ? { reasoning_content: thoughts.map(({ text }) => text).join('\n\n') }
-        : {}),
+      ...thoughtText(thoughts, ownThoughts, sent.length > 0),
       ...(details.length === 0 ? {} : { reasoning_details: details }),
     },
   ];
 }
 
+/** The thoughts of a message as a field of it. */
+function thoughtText(
+  thoughts: ReturnedThoughts | undefined,
+  own: readonly ReasoningBlock[],
+  hasCalls: boolean,
+): Readonly<Record<string, string>> {
+  if (thoughts?.as !== 'text' || (thoughts.on === 'tool-calls' && !hasCalls)) return {};
+  const texts = own.map(({ text }) => text).filter((text) => text !== '');
+  return { [thoughts.field]: texts.length === 0 ? unknownThought : texts.join('\n\n') };
+}
+
 function callsOf(
   calls: readonly ToolCallBlock[],
-  extras: readonly unknown[],
-  dialect: ChatDialect,
+  ownThoughts: readonly ReasoningBlock[],
+  { thoughts, ids }: Own,
 ): OpenAI.Chat.ChatCompletionMessageFunctionToolCall[] {
+  const extras = ownThoughts.flatMap(({ opaque }) => asList(opaque?.['toolCallExtras']));
   return calls.map((call, index) => ({
-    id: shortenedId(call.toolCallId, maxCallIdLength),
+    id: ids.sent(call.toolCallId),
     type: 'function',
     function: { name: call.name, arguments: JSON.stringify(call.input) },
-    ...(dialect.signsToolCalls === true ? { extra_content: extraContent(index, extras) } : {}),
+    ...(thoughts?.as === 'call-signatures' ? { extra_content: extraContent(index, extras) } : {}),
   }));
 }
 
@@ -193,22 +232,4 @@ function extraContent(index: number, extras: readonly unknown[]): unknown {
   const content = asObject(property(own, 'content'));
   if (content !== undefined) return content;
   return extras.length > 0 ? undefined : { google: { thought_signature: foreignThoughtSignature } };
-}
-
-function withMergedUsers(messages: readonly ChatMessage[]): ChatMessage[] {
-  const merged: ChatMessage[] = [];
-  for (const message of messages) {
-    const last = merged.at(-1);
-    if (message.role === 'user' && last?.role === 'user') {
-      const parts = [...partsOf(last), ...partsOf(message)];
-      merged.splice(-1, 1, { role: 'user', content: plainText(parts) ?? parts });
-    } else merged.push(message);
-  }
-  return merged;
-}
-
-function partsOf(message: ChatUserMessage): readonly ChatPart[] {
-  return typeof message.content === 'string'
-    ? [{ type: 'text', text: message.content }]
-    : message.content;
 }

@@ -3,8 +3,9 @@ import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import type { ModelReply, ModelRequest, Provider, SendOptions } from '../provider';
 import { httpProvider, sdkOptions } from '../http-provider';
 import { boundReply } from '../request/bound-prefix';
-import { sendOnce } from '../stream/send-once';
-import { compatibleDialect, openaiDialect, type ChatDialect } from './chat-dialect';
+import { withThoughtsChecked } from '../request/thought-replay';
+import { sendOnce, type WireCall } from '../stream/send-once';
+import { chatDialects, type ChatDialect } from './chat-dialect';
 import { ChatReplyAssembly } from './chat-reply';
 import { chatPrefix, chatRequest } from './chat-request';
 import { isBound } from './reasoning-details';
@@ -21,7 +22,7 @@ export interface OpenAIProviderConfig {
   readonly baseUrl?: string;
   /** Whose reasoning the server takes. Default: the provider's name. */
   readonly vendor?: string;
-  /** Default: OpenAI's own for the name `openai`, else what all compatible servers accept. */
+  /** Default: the one of `chatDialects` with the provider's name, else what all compatible servers accept. */
   readonly dialect?: ChatDialect;
   /** False for local servers that take any key. Default true. */
   readonly needsKey?: boolean;
@@ -37,40 +38,43 @@ export interface OpenAIProviderConfig {
 export function openaiProvider(config: OpenAIProviderConfig): Provider {
   const { api, name = 'openai', apiKey = '', needsKey = true } = config;
   const { vendor = name, baseUrl = 'https://api.openai.com/v1' } = config;
-  const { dialect = name === 'openai' ? openaiDialect : compatibleDialect } = config;
+  const { dialect = dialectOf(name) } = config;
   rememberSecretsOf(config.headers);
   // Local servers take any key, yet a header must not be empty.
   const sentKey = apiKey === '' ? 'none' : apiKey;
   const send = async (request: ModelRequest, options: SendOptions): Promise<ModelReply> => {
     const { model } = request;
     const isChat = api === 'chat';
-    const body = isChat
-      ? chatRequest(request, vendor, dialect)
-      : responsesRequest(request, vendor, dialect);
-    const reply = await sendOnce(
-      {
-        headers: { ...config.headers, authorization: `Bearer ${sentKey}` },
-        context: { route: `${name}/${model}`, apiKey },
-        assembly: isChat
-          ? new ChatReplyAssembly(vendor, model)
-          : new ResponsesReplyAssembly(vendor, model),
-        open: async (fetch, signal) => {
-          const { OpenAI } = await import('openai');
-          const own = { ...sdkOptions, apiKey: sentKey, baseURL: baseUrl, fetch };
-          const client = new OpenAI({ ...notFromEnvironment, ...own });
-          return client.post<AsyncIterable<unknown>>(isChat ? '/chat/completions' : '/responses', {
-            body,
-            signal,
-            stream: true,
-          });
-        },
+    const bodyOf = (each: ModelRequest): object =>
+      isChat ? chatRequest(each, vendor, dialect) : responsesRequest(each, vendor, dialect);
+    const body = bodyOf(request);
+    const call: WireCall = {
+      headers: { ...config.headers, authorization: `Bearer ${sentKey}` },
+      context: { route: `${name}/${model}`, apiKey },
+      assembly: isChat
+        ? new ChatReplyAssembly(vendor, model, dialect)
+        : new ResponsesReplyAssembly(vendor, model),
+      open: async (fetch, signal) => {
+        const { OpenAI } = await import('openai');
+        const own = { ...sdkOptions, apiKey: sentKey, baseURL: baseUrl, fetch };
+        const client = new OpenAI({ ...notFromEnvironment, ...own });
+        return client.post<AsyncIterable<unknown>>(isChat ? '/chat/completions' : '/responses', {
+          body,
+          signal,
+          stream: true,
+        });
       },
-      options,
-    );
+    };
+    const reply = await withThoughtsChecked(request, bodyOf, () => sendOnce(call, options));
     if (!isChat) return reply;
     return boundReply(reply, request, () => chatPrefix(request, vendor, dialect), isBound);
   };
   return httpProvider({ name, vendor, wire: api, apiKey, baseUrl, needsKey }, send);
+}
+
+function dialectOf(name: string): ChatDialect {
+  const known: Readonly<Record<string, ChatDialect>> = chatDialects;
+  return Object.hasOwn(known, name) ? (known[name] ?? {}) : chatDialects.compatible;
 }
 
 /** Options that the SDK would otherwise read from the environment. */

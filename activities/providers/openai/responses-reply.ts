@@ -13,12 +13,14 @@ import {
   type SaidBlock,
   type StreamAssembly,
 } from '../stream/stream-assembly';
-import { asList, asNumber, asText, property } from '../untrusted-json';
+import { asList, asNumber, asObject, asText, property } from '../untrusted-json';
 
 interface GatheredItem {
   /** As it began, or whole once it is done. */
   readonly item: unknown;
   readonly isDone: boolean;
+  /** Arguments of a call as their own closing event gave them, else the pieces so far. */
+  readonly argumentsText?: string;
 }
 
 /** Reader of one Responses stream. */
@@ -48,6 +50,8 @@ export class ResponsesReplyAssembly implements StreamAssembly {
         return this.grow(event, true);
       case 'response.function_call_arguments.delta':
         return this.grow(event, false);
+      case 'response.function_call_arguments.done':
+        return this.replaceArguments(event);
       case 'response.output_item.done':
         return this.end(event);
       case 'response.completed':
@@ -63,6 +67,11 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     }
   }
 
+  acceptWhole(body: unknown): EventMeaning | undefined {
+    if (property(body, 'object') !== 'response') return undefined;
+    return this.accept({ type: `response.${asText(property(body, 'status'))}`, response: body });
+  }
+
   partial(): { readonly said: string } {
     return { said: this.said };
   }
@@ -70,7 +79,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   reply(): ModelReply {
     const items = [...this.items.entries()]
       .sort(([left], [right]) => left - right)
-      .map(([, { item }]) => item);
+      .map(([, gathered]) => withArguments(gathered));
     const blocks: SaidBlock[] = [];
     const toolCalls: RawToolCall[] = [];
     for (const item of items) {
@@ -107,13 +116,30 @@ export class ResponsesReplyAssembly implements StreamAssembly {
       throw new BrokenStream(`a delta came for item ${index} that never began`);
     const text = asText(property(event, 'delta'));
     this.said += text;
+    if (!isAnswer) this.setArguments(index, (before) => before + text);
     return { isContent: text !== '', text: isAnswer ? text : '' };
+  }
+
+  /** The whole arguments, which replace their pieces. */
+  private replaceArguments(event: unknown): EventMeaning {
+    const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
+    const text = asText(property(event, 'arguments'));
+    if (text !== '') this.setArguments(index, () => text);
+    return { isContent: true };
+  }
+
+  private setArguments(index: number, change: (before: string) => string): void {
+    const gathered = this.items.get(index);
+    if (gathered === undefined) return;
+    const argumentsText = change(gathered.argumentsText ?? '');
+    this.items.set(index, { ...gathered, argumentsText });
   }
 
   private end(event: unknown): EventMeaning {
     const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
     requireRoom(this.items.size);
-    this.items.set(index, { item: property(event, 'item'), isDone: true });
+    const gathered = this.items.get(index);
+    this.items.set(index, { ...gathered, item: property(event, 'item'), isDone: true });
     return { isContent: true };
   }
 
@@ -122,7 +148,8 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     const failure = property(this.response, 'error');
     if (failure !== undefined && failure !== null) throw new ReportedInStream(failure);
     asList(property(this.response, 'output')).forEach((item, index) => {
-      if (this.items.get(index)?.isDone !== true) this.items.set(index, { item, isDone: true });
+      const gathered = this.items.get(index);
+      if (gathered?.isDone !== true) this.items.set(index, { ...gathered, item, isDone: true });
     });
     const isOpen = [...this.items.values()].some(({ isDone }) => !isDone);
     if (isOpen && typeOf(event) === 'response.completed')
@@ -172,13 +199,23 @@ function typeOf(item: unknown): string {
   return asText(property(item, 'type'));
 }
 
+/** The final item decides; only arguments that it leaves out are those of the events before it. */
+function withArguments({ item, argumentsText = '' }: GatheredItem): unknown {
+  const isCall = typeOf(item) === 'function_call';
+  const isLeftOut = asText(property(item, 'arguments')).trim() === '';
+  return isCall && isLeftOut ? { ...asObject(item), arguments: argumentsText } : item;
+}
+
 function isOpenThought({ item, isDone }: GatheredItem): boolean {
   return !isDone && typeOf(item) === 'reasoning';
 }
 
 /** True for a message that the transcript will not keep. */
 function isBlankMessage(item: unknown, said: readonly SaidBlock[]): boolean {
-  return typeOf(item) === 'message' && said.every((block) => block.text.trim() === '');
+  return (
+    typeOf(item) === 'message' &&
+    said.every((block) => block.type !== 'vendor-block' && block.text.trim() === '')
+  );
 }
 
 /** The vendor refuses a reasoning item without the item that followed it. */

@@ -38,10 +38,10 @@ export function outputLimit({ model, maxOutputTokens, output }: ModelRequest): n
 export function responsesRequest(
   request: ModelRequest,
   vendor: string,
-  { isOpenAi }: ChatDialect = {},
+  { extras = [] }: ChatDialect = {},
 ): OpenAI.Responses.ResponseCreateParamsStreaming {
   const input = repairTranscript(sendableImages(request.messages, 'responses')).flatMap((message) =>
-    itemsOf(message, vendor),
+    itemsOf(message, request.thoughts === 'omitted' ? undefined : vendor),
   );
   const note = noteOf(request);
   if (note !== undefined) input.push({ role: 'user', content: note });
@@ -58,7 +58,7 @@ export function responsesRequest(
     ...(reasons ? { include: ['reasoning.encrypted_content'] } : {}),
     ...defined({
       temperature: reasons ? undefined : request.temperature,
-      prompt_cache_key: isOpenAi === true ? request.cacheKey : undefined,
+      prompt_cache_key: extras.includes('prompt_cache_key') ? request.cacheKey : undefined,
     }),
     ...(request.output === undefined
       ? {}
@@ -76,7 +76,8 @@ function toolsOf(request: ModelRequest): OpenAI.Responses.FunctionTool[] {
   }));
 }
 
-function itemsOf(message: Message, vendor: string): Item[] {
+/** `vendor`: whose thoughts are sent; undefined: nobody's. */
+function itemsOf(message: Message, vendor: string | undefined): Item[] {
   switch (message.role) {
     case 'user':
       return [userItem(message)];
@@ -106,11 +107,13 @@ function userItem(message: UserMessage): Item {
   };
 }
 
-function assistantItems(message: AssistantMessage, vendor: string): Item[] {
+function assistantItems(message: AssistantMessage, vendor: string | undefined): Item[] {
   const items = message.blocks.flatMap((block): Item[] => {
     switch (block.type) {
       case 'reasoning':
         return block.vendor === vendor ? reasoningItem(block) : [];
+      case 'vendor-block':
+        return [];
       case 'text':
       case 'refusal':
         return [{ role: 'assistant', content: block.text }];

@@ -13,6 +13,9 @@ import { wellFormedObject, wellFormedText } from './well-formed';
 export const missingResultText =
   'No result of this call was recorded. It may or may not have run; check before you repeat it.';
 
+/** Stands for a thought that the transcript does not have, where a server demands one. */
+export const unknownThought = '(not recorded)';
+
 /** The text of a result that is only white space. */
 export const blankResultText = '(no output)';
 
@@ -30,8 +33,12 @@ type AssistantBlock = AssistantMessage['blocks'][number];
  * model's; every string is well formed.
  *
  * Contract: pure; a valid transcript is returned equal. A text stands for a missing result; a result without its call is dropped.
+ * With `isOpen` the last message may be the model's: its vendor continues it.
  */
-export function repairTranscript(messages: readonly Message[]): readonly Message[] {
+export function repairTranscript(
+  messages: readonly Message[],
+  { isOpen = false } = {},
+): readonly Message[] {
   const repaired: Message[] = [];
   const takeResult = resultTaker(messages);
   const ids = new Set<string>();
@@ -44,7 +51,7 @@ export function repairTranscript(messages: readonly Message[]): readonly Message
     repaired.push(...answers.flatMap(imagesBehind));
   });
   if (repaired[0]?.role !== 'user') repaired.unshift(userText(omittedStartText));
-  if (repaired.at(-1)?.role === 'assistant') repaired.push(userText(continueText));
+  if (!isOpen && repaired.at(-1)?.role === 'assistant') repaired.push(userText(continueText));
   return repaired;
 }
 
@@ -103,6 +110,8 @@ function repairedAssistant(
       const call = repairedCall(block, ids);
       kept.push(call);
       answers.push(resultOf(call, takeResult(block.toolCallId, index)));
+    } else if (block.type === 'vendor-block') {
+      kept.push(block);
     } else if (block.type === 'reasoning' || !isBlank(block.text)) {
       kept.push({ ...block, text: wellFormedText(block.text) });
     }

@@ -1,5 +1,6 @@
 /** Recognizes a tool call that a model wrote as text, where only a native call, or the block that was taught, is one. */
 import { isRecord, parsedJson } from '../untrusted-json';
+import { withPlainMarks } from './call-markup';
 
 /** A call that was written as text. */
 export interface WrittenCall {
@@ -265,8 +266,7 @@ function isMeant({ rest, calls }: Reading): boolean {
 export function writtenCall(text: string, tools: readonly string[]): WrittenCall | undefined {
   const known = new Set(tools);
   const reading = read(
-    text
-      .replaceAll(mark, '')
+    withPlainMarks(text.replaceAll(mark, ''))
       .trim()
       .replace(/^`([^`]+)`$/, '$1'),
     known,

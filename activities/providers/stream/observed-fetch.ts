@@ -5,6 +5,8 @@ import { boundedAnswer, headOfBody } from './answer-bounds';
 
 /** Bytes of a body that are kept to explain a failure. */
 const keptBodyBytes = 16_384;
+/** Bytes of a JSON body that are kept, as it may be the whole reply: far above the largest one, 128,000 tokens. */
+const keptJsonBytes = 8 * 1024 * 1024;
 
 /** Headers of the SDKs that are sent. Credentials are not among them: an SDK may read those from the environment. */
 const ownHeaders =
@@ -29,8 +31,9 @@ export interface ObservedFetchOptions {
 /**
  * Makes the fetch of exactly one request.
  *
- * Contract: the SDK gets the response within its bounds: an error's body is cut, a larger answer fails (`answer-bounds.ts`); only the configured headers and those of `ownHeaders` are sent, so no environment
- * variable changes a request.
+ * Contract: the SDK gets the response within its bounds: an error's body is cut, a larger answer fails (`answer-bounds.ts`).
+ * Only the configured headers and those of `ownHeaders` are sent, so no environment variable changes a request. No redirect is
+ * followed.
  */
 export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   let status: number | undefined;
@@ -39,12 +42,16 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   let keptBytes = 0;
   const keep = (chunk: Uint8Array): void => {
     options.onBytes();
-    if (keptBytes < keptBodyBytes) kept.push(chunk.subarray(0, keptBodyBytes - keptBytes));
+    const isJson = headers?.get('content-type')?.includes('application/json') === true;
+    const most = isJson && status === 200 ? keptJsonBytes : keptBodyBytes;
+    if (keptBytes < most) kept.push(chunk.subarray(0, most - keptBytes));
     keptBytes += chunk.byteLength;
   };
   return {
     fetch: async (input, init) => {
-      const response = await fetch(input, { ...init, headers: sentHeaders(init, options.headers) });
+      const own = sentHeaders(init, options.headers);
+      // A redirect would carry the key to another host: fetch takes only `authorization` away.
+      const response = await fetch(input, { ...init, headers: own, redirect: 'manual' });
       status = response.status;
       headers = response.headers;
       return boundedResponse(response, keep);

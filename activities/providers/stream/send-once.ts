@@ -16,7 +16,7 @@ import {
 import { maxSaidCharacters, OversizeAnswer } from './answer-bounds';
 import { StallError, withDeadlines, type StallWatch } from './stall-deadline';
 import { BrokenStream, type StreamAssembly } from './stream-assembly';
-import { asText, property } from '../untrusted-json';
+import { asText, parsedJson, property } from '../untrusted-json';
 
 /** What differs between vendors in one request. */
 export interface WireCall {
@@ -77,8 +77,21 @@ export async function sendOnce(call: WireCall, options: SendOptions): Promise<Mo
       return { ...withheldReply(call), mistake };
     }
   }
+  if (!assembly.isComplete) takeWholeBody(call, answer, options);
   if (!assembly.isComplete) throw cutOff(call, answer);
   return { ...assembly.reply(), ...defined({ requestId: answer.seen?.requestId() }) };
+}
+
+/** Some servers answer a request for a stream with the whole reply as JSON. Errors: as `Provider.send`. */
+function takeWholeBody(call: WireCall, answer: Answer, options: SendOptions): void {
+  if (answer.hasEvents || reachOf(answer) !== 'accepted') return;
+  try {
+    const body = parsedJson(answer.seen?.seen().bodyText ?? '');
+    const { text = '' } = call.assembly.acceptWhole(body) ?? {};
+    if (text !== '') options.onText(text);
+  } catch (thrown) {
+    throw asInfraException(thrown, call, answer);
+  }
 }
 
 /** The reply that the vendor withheld. */

@@ -25,6 +25,8 @@ export interface StreamAssembly {
    * Errors: throws what the vendor reported inside the stream, or `BrokenStream` for events that contradict each other.
    */
   accept(event: unknown): EventMeaning;
+  /** Takes an answer that came as one JSON body although a stream was asked for; undefined if it is no reply. Errors: as `accept`. */
+  acceptWhole(body: unknown): EventMeaning | undefined;
   /** The vendor's closing event has arrived: the reply is complete. */
   readonly isComplete: boolean;
   /** What has arrived so far. */
@@ -71,10 +73,9 @@ export function stopReasonsBy(
   return new Map(rows.flatMap(([reason, text]) => text.split(' ').map((word) => [word, reason])));
 }
 
-/** The stop reason in view of the tool calls: a complete reply with calls is `tool-use`, one without is not. */
+/** The stop reason in view of the tool calls: a complete reply with calls is `tool-use`, whatever its vendor says. */
 export function withCalls(reason: StopReason, hasCalls: boolean): StopReason {
-  if (reason === 'end' && hasCalls) return 'tool-use';
-  return reason === 'tool-use' && !hasCalls ? 'end' : reason;
+  return hasCalls && (reason === 'end' || reason === 'pause') ? 'tool-use' : reason;
 }
 
 /** A vendor's counts in OpenAI's terms, as received. */

@@ -15,6 +15,7 @@ const userBlock = z.discriminatedUnion('type', [
 const assistantBlock = z.discriminatedUnion('type', [
   z.object({ type: z.enum(['text', 'refusal']), text }),
   z.object({ type: z.literal('reasoning'), vendor: text, text, opaque: fields.optional() }),
+  z.object({ type: z.literal('vendor-block'), vendor: text, content: fields }),
   z.object({ type: z.literal('tool-call'), toolCallId: text, name: text, input: fields }),
 ]);
 

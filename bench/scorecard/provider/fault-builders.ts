@@ -1,6 +1,8 @@
 /** Builds rows: a fault, the moment at which it strikes, and what is right for its kind. */
+import type { ChatDialect } from '../../../activities/providers/openai/chat-dialect';
 import type { ReplyStep, Step } from '../../../testing/emulator/script';
 import { reply } from '../../../testing/emulator/script';
+import type { ChatServerName } from '../../../testing/emulator/step';
 import type { WireName } from '../../../testing/emulator/wire';
 import type { FailoverReason, Limits } from '../../../workflows/core/limits';
 import type { FailureReason } from '../../../workflows/core/run/outcome';
@@ -22,6 +24,8 @@ export interface RowOptions {
   readonly says?: RegExp;
   readonly address?: FaultyAddress;
   readonly landedWords?: RegExp;
+  readonly server?: ChatServerName;
+  readonly dialect?: ChatDialect;
 }
 
 /** The answer that ends a run well. */

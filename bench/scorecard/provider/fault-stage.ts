@@ -2,10 +2,11 @@
 import { z } from 'zod';
 import type { AgentDefinition, RouteDefinition } from '../../../activities/definitions/agent';
 import { anthropicProvider } from '../../../activities/providers/anthropic/anthropic-provider';
-import { openaiDialect } from '../../../activities/providers/openai/chat-dialect';
+import { chatDialects, type ChatDialect } from '../../../activities/providers/openai/chat-dialect';
 import { openaiProvider } from '../../../activities/providers/openai/openai-provider';
 import type { Provider } from '../../../activities/providers/provider';
 import { defineTool } from '../../../activities/tools/define-tool';
+import type { ChatServerName } from '../../../testing/emulator/step';
 import type { WireName } from '../../../testing/emulator/wire';
 import type { Limits } from '../../../workflows/core/limits';
 import { scorecardKey } from './judge-fault';
@@ -71,7 +72,12 @@ const scorecardLimits: Partial<Limits> = {
   },
 };
 
-function providerOn(wire: WireName, name: string, baseUrl: string): Provider {
+function providerOn(
+  wire: WireName,
+  name: string,
+  baseUrl: string,
+  dialect: ChatDialect = chatDialects.openai,
+): Provider {
   const account = { name, apiKey: scorecardKey, baseUrl };
   switch (wire) {
     case 'anthropic':
@@ -79,7 +85,7 @@ function providerOn(wire: WireName, name: string, baseUrl: string): Provider {
     case 'responses':
       return openaiProvider({ ...account, api: 'responses' });
     case 'chat':
-      return openaiProvider({ ...account, api: 'chat', dialect: openaiDialect });
+      return openaiProvider({ ...account, api: 'chat', dialect });
   }
 }
 
@@ -95,9 +101,24 @@ function faultyBaseUrl({ wire, address }: ProviderFault, mount: string, vendors:
   }
 }
 
+function mountsOf(index: number): StagedFault['mounts'] {
+  return { faulty: `row${index}-faulty`, second: `row${index}-second` };
+}
+
+/** Whom the emulator plays for which row. */
+export function playedServers(
+  faults: readonly ProviderFault[],
+): Readonly<Record<string, ChatServerName>> {
+  return Object.fromEntries(
+    faults.flatMap(({ server }, index) =>
+      server === undefined ? [] : [[mountsOf(index).faulty, server] as const],
+    ),
+  );
+}
+
 /** Builds a row's own routes, agent and tool. */
 export function stageFault(fault: ProviderFault, index: number, vendors: Vendors): StagedFault {
-  const mounts = { faulty: `row${index}-faulty`, second: `row${index}-second` };
+  const mounts = mountsOf(index);
   const { wire } = fault;
   const secondWire = otherWire[wire];
   const toolRuns: string[] = [];
@@ -118,7 +139,8 @@ export function stageFault(fault: ProviderFault, index: number, vendors: Vendors
     maxOutputTokens,
   });
   const first = {
-    ...route(mounts.faulty, models[wire]),
+    // The name of a model of OpenAI would bring OpenAI's own rules.
+    ...route(mounts.faulty, fault.dialect === undefined ? models[wire] : 'local-model'),
     maxOutputTokens: fault.maxOutputTokens ?? maxOutputTokens,
     ...(fault.onRefusedRequest === undefined ? {} : { onRefusedRequest: fault.onRefusedRequest }),
   };
@@ -128,7 +150,7 @@ export function stageFault(fault: ProviderFault, index: number, vendors: Vendors
     mounts,
     toolRuns,
     providers: [
-      providerOn(wire, mounts.faulty, faultyBaseUrl(fault, mounts.faulty, vendors)),
+      providerOn(wire, mounts.faulty, faultyBaseUrl(fault, mounts.faulty, vendors), fault.dialect),
       providerOn(secondWire, mounts.second, vendors.emulator.baseUrl(secondWire, mounts.second)),
     ],
     agent: {

@@ -1,5 +1,7 @@
 /** One provider fault: what the vendor does at which moment, and what a run must make of it. */
+import type { ChatDialect } from '../../../activities/providers/openai/chat-dialect';
 import type { Step } from '../../../testing/emulator/script';
+import type { ChatServerName } from '../../../testing/emulator/step';
 import type { WireName } from '../../../testing/emulator/wire';
 import type { FailoverReason, Limits } from '../../../workflows/core/limits';
 import type { FailureReason } from '../../../workflows/core/run/outcome';
@@ -46,6 +48,9 @@ export interface ProviderFault {
   readonly id: string;
   readonly wire: WireName;
   readonly address: FaultyAddress;
+  /** On Chat Completions: whom the faulty route's emulator plays, and in which dialect it is asked; default OpenAI. */
+  readonly server?: ChatServerName;
+  readonly dialect?: ChatDialect;
   /** Answers of the faulty route before the fault, each fault, and answers after it: exactly one request each. */
   readonly before: readonly Step[];
   readonly faults: readonly Step[];

@@ -1,5 +1,6 @@
 /** All rows of the provider section. */
 import { accountFaults } from './account-faults';
+import { dialectFaults } from './dialect-faults';
 import { loadFaults } from './load-faults';
 import type { ProviderFault } from './provider-fault';
 import { mixedFaults } from './mixed-faults';
@@ -22,6 +23,7 @@ export function providerFaults(): readonly ProviderFault[] {
     ...silenceFaults(),
     ...quietFaults(),
     ...replyFaults(),
+    ...dialectFaults(),
     ...mixedFaults(),
     ...publicCases(),
   ];

@@ -9,6 +9,7 @@ import type { Provider } from '../../../activities/providers/provider';
 import { openStore } from '../../../activities/stores/open-store';
 import { openConnection } from '../../../client/connect';
 import { AgentClient } from '../../../client/index';
+import type { EmulatorOptions } from '../../../testing/emulator/emulator';
 import { VendorEmulator } from '../../../testing/emulator/emulator';
 import { connectWorker } from '../../../workers/worker-connection';
 import {
@@ -77,10 +78,11 @@ export async function inProviderWorld<Result>(
   partsFor: (vendors: Vendors) => WorkerParts | Promise<WorkerParts>,
   work: (world: ProviderWorld) => Promise<Result>,
   logger = createLogger('error'),
+  servers: EmulatorOptions['servers'] = {},
 ): Promise<Result> {
   installRuntime(logger);
   const folder = await mkdtemp(path.join(tmpdir(), 'holdfast-scorecard-'));
-  const emulator = await VendorEmulator.start();
+  const emulator = await VendorEmulator.start({ servers });
   try {
     const [closedPort = 0] = await findFreePorts(1);
     const parts = await partsFor({ emulator, closedPort });

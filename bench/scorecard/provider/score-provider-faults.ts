@@ -1,7 +1,7 @@
 /** Plays provider faults, several at once, and counts what came of them. */
 import type { SectionScore } from '../section';
 import type { StagedFault } from './fault-stage';
-import { stageFault } from './fault-stage';
+import { playedServers, stageFault } from './fault-stage';
 import { judgeFault } from './judge-fault';
 import { playFault, seenFault } from './play-fault';
 import type { ProviderFault } from './provider-fault';
@@ -57,6 +57,8 @@ export async function scoreProviderFaults(faults: readonly ProviderFault[]): Pro
       ),
       world.emulator.requests,
     ],
+    undefined,
+    playedServers(faults),
   );
   const verdicts = played.map(([row, result]) =>
     judgeFault(row.fault, seenFault(requests, row, result)),

@@ -1,7 +1,7 @@
 /** Each speaker's vendor: the real adapter on one side, the emulator's replies and strict checks on the other, without a socket. */
 import { AnthropicReplyAssembly } from '../../../activities/providers/anthropic/reply';
 import { anthropicRequest, promptPrefix } from '../../../activities/providers/anthropic/request';
-import { openaiDialect } from '../../../activities/providers/openai/chat-dialect';
+import { chatDialects } from '../../../activities/providers/openai/chat-dialect';
 import { ChatReplyAssembly } from '../../../activities/providers/openai/chat-reply';
 import { chatRequest } from '../../../activities/providers/openai/chat-request';
 import { ResponsesReplyAssembly } from '../../../activities/providers/openai/responses-reply';
@@ -48,7 +48,11 @@ function chat(model: string, toText: boolean): Voice {
     vendor: 'openai',
     model,
     body: (request) =>
-      chatRequest(toText ? renderTextProtocolRequest(request) : request, 'openai', openaiDialect),
+      chatRequest(
+        toText ? renderTextProtocolRequest(request) : request,
+        'openai',
+        chatDialects.openai,
+      ),
     assembly: () => new ChatReplyAssembly('openai', model),
   };
 }

@@ -79,7 +79,17 @@ const resultPart = z.discriminatedUnion('type', [
   textBlock,
 ]);
 
+/** Results of tools that the vendor itself runs (API reference, server tools). */
+const serverResults = [
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'mcp_tool_result',
+] as const;
+
 const blockShape = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.enum(['server_tool_use', 'mcp_tool_use']), id: idShape }),
+  z.looseObject({ type: z.enum(serverResults), tool_use_id: idShape }),
   textBlock,
   imageBlock,
   documentBlock,

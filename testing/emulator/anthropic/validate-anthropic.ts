@@ -52,8 +52,27 @@ function messagesWithBlocks(body: JsonObject): readonly PlacedMessage[] {
 
 function* roleProblems(messages: readonly PlacedMessage[]): Problems {
   if (messages[0]?.role !== 'user') yield 'messages: first message must use the "user" role';
-  if (messages.at(-1)?.role === 'assistant') {
+  const last = messages.at(-1);
+  if (last?.role === 'assistant' && openServerUse(last) === undefined) {
     yield 'This model does not support assistant message prefill. The conversation must end with a user message.';
+  }
+}
+
+/** A use of the vendor's own tool whose result is not in the message: the vendor paused there, and continues from it. */
+function openServerUse({ blocks }: PlacedMessage): JsonObject | undefined {
+  const answered = blocks.map(({ block }) => stringOf(block['tool_use_id']));
+  return blocks.find(
+    ({ type, block }) => type === 'server_tool_use' && !answered.includes(stringOf(block['id'])),
+  )?.block;
+}
+
+/** anthropics/anthropic-sdk-python#1339. */
+function* serverToolProblems(messages: readonly PlacedMessage[]): Problems {
+  for (const [index, message] of messages.slice(0, -1).entries()) {
+    const open = openServerUse(message);
+    if (open === undefined) continue;
+    const [name, id] = [stringOf(open['name']), stringOf(open['id'])];
+    yield `messages.${index}: \`${name}\` tool use with id \`${id}\` was found without a corresponding \`${name}_tool_result\` block`;
   }
 }
 
@@ -281,6 +300,7 @@ function* allProblems(body: JsonObject, context: ValidationContext): Problems {
   yield* toolProblems(body);
   yield* contentProblems(body, messages, context);
   yield* pairingProblems(messages);
+  yield* serverToolProblems(messages);
   yield* thinkingProblems(body, messages, context.headers);
   yield* cacheProblems(body);
 }

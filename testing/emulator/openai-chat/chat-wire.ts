@@ -17,6 +17,8 @@ import {
   sealedDetail,
   textDetail,
 } from './router-reasoning';
+import type { ChatServer } from './servers/chat-server';
+import { chatServers } from './servers/chat-servers';
 import type { ReplyPart, ReplyStep, ReplyStop, VendorError } from '../step';
 import { validateChat } from './validate-chat';
 import type { Conversation, Frame, PromptBlock, ReplyContext, Turn, Wire } from '../wire';
@@ -52,13 +54,34 @@ function textDeltas(field: string, text: string, size: number): readonly Delta[]
   return deltasOf(text, size).map((piece) => ({ delta: { [field]: piece }, produced: piece }));
 }
 
+function serverOf({ server }: ReplyContext): ChatServer | undefined {
+  return server === undefined ? undefined : chatServers[server];
+}
+
+function wholeCall(
+  { name, argumentsText }: Extract<ReplyPart, { type: 'tool-call' }>,
+  call: JsonObject,
+): Delta {
+  const called = { ...defined({ name }), arguments: argumentsText };
+  return {
+    delta: { tool_calls: [{ ...call, function: called }] },
+    produced: `${name ?? ''}${argumentsText}`,
+  };
+}
+
 function toolDeltas(
   part: Extract<ReplyPart, { type: 'tool-call' }>,
   index: number,
   size: number,
   context: ReplyContext,
 ): readonly Delta[] {
-  const id = part.id ?? context.newId('call_');
+  const server = serverOf(context);
+  const { name = '' } = part;
+  const id = part.id ?? server?.callId(context, name, index) ?? context.newId('call_');
+  if (server?.hasWholeCalls === true)
+    return [
+      wholeCall(part, { index, id, type: 'function', ...server.callExtra?.(context, index) }),
+    ];
   const head: JsonObject = {
     index,
     id,
@@ -79,6 +102,12 @@ function toolDeltas(
 /** A router sends each piece of a thought twice: as text, and as a detail that must be sent back. */
 function reasoningDeltas(text: string, size: number, context: ReplyContext): readonly Delta[] {
   const { body, seal } = context;
+  const server = serverOf(context);
+  if (server !== undefined)
+    return deltasOf(text, size).flatMap((piece) => {
+      const delta = server.thoughtDelta(piece);
+      return delta === undefined ? [] : [{ delta, produced: piece }];
+    });
   if (!isRouted(body)) return textDeltas('reasoning_content', text, size);
   const pieces = deltasOf(text, size).map((piece) => ({
     delta: { reasoning: piece, reasoning_details: [textDetail(piece, body)] },
@@ -116,7 +145,9 @@ function frames(reply: ReplyStep, context: ReplyContext): readonly Frame[] {
     model: context.model,
     system_fingerprint: 'fp_emulator',
   };
-  const wantsUsage = objectOf(context.body['stream_options'])['include_usage'] === true;
+  const wantsUsage =
+    serverOf(context)?.countsAlways === true ||
+    objectOf(context.body['stream_options'])['include_usage'] === true;
   const chunk = (
     delta: JsonObject,
     finish: string | null,

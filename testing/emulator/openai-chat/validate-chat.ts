@@ -18,7 +18,9 @@ import {
   toolsShape,
 } from '../openai/openai-shapes';
 import { detailRules } from './router-reasoning';
-import type { VendorError } from '../step';
+import type { ChatServer } from './servers/chat-server';
+import { chatServers } from './servers/chat-servers';
+import type { ChatServerName, VendorError } from '../step';
 import type { ValidationContext } from '../wire';
 
 /** Top-level fields that OpenAI and the compatible vendors know (API reference; the SDK's `ChatCompletionCreateParams`). */
@@ -248,7 +250,19 @@ function* pairingRules(messages: readonly JsonObject[]): Refusals {
   yield* unansweredRules(open);
 }
 
+/** A server's refusals have its own body, so that nothing of them is OpenAI's. */
+function* serverRules(
+  name: ChatServerName,
+  body: JsonObject,
+  context: ValidationContext,
+): Refusals {
+  const server: ChatServer = chatServers[name];
+  for (const error of server.refuse(body, context))
+    yield { ...error, body: error.body ?? server.errorBody(error) };
+}
+
 function* allRules(body: JsonObject, context: ValidationContext): Refusals {
+  if (context.server !== undefined) yield* serverRules(context.server, body, context);
   yield* fieldRules(body);
   yield* shapeRules(bodyShape, body);
   const names = listOf(body['tools']).map((tool) => objectOf(objectOf(tool)['function'])['name']);

@@ -28,6 +28,8 @@ function messageLines(message: Message): readonly DisplayLine[] {
             return textLines('model      ', `(declined) ${block.text}`, 'yellow');
           case 'reasoning':
             return block.text === '' ? [] : textLines('reasoning  ', block.text, 'dim');
+          case 'vendor-block':
+            return textLines('vendor     ', JSON.stringify(block.content), 'dim');
           case 'tool-call':
             return textLines('call       ', `${block.name} ${JSON.stringify(block.input)}`, 'cyan');
         }

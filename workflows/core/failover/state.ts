@@ -1,5 +1,6 @@
 /** The slice of the routes that a run calls: their health, and what failover has done. */
 import type { ModelPrice } from '../budget/spend';
+import type { ThoughtReplay } from '../failure';
 import type { FailoverReason } from '../limits';
 import type { CountersSlice } from '../run/account';
 
@@ -58,6 +59,8 @@ export interface FailoverSlice {
   readonly refusedRequests?: readonly RefusedRequest[];
   /** Milliseconds that the run has waited for cooling routes. */
   readonly providerWaitMs: number;
+  /** How thoughts go back to routes that refused them, by route name; absent if none did. */
+  readonly thoughtReplay?: { readonly [route: string]: ThoughtReplay };
   /** Place of the last called route in the chain. */
   readonly lastRouteIndex?: number;
 }

@@ -3,7 +3,7 @@ import type { ActivityTimes } from '../activity-times';
 import type { Allowance, CallSpend, Usage } from '../budget/spend';
 import type { ContextBounds, ContextMeasure } from '../context/measure';
 import type { CountedContext, TokenFactors } from '../context/token-factors';
-import type { AgentError } from '../failure';
+import type { AgentError, ThoughtReplay } from '../failure';
 import type { ObservedError } from '../learning/ports';
 import type { DefinitionReference, Head } from '../message';
 import type { PendingResult, ProposedToolCall, RuntimeResult } from '../tools/ports';
@@ -29,6 +29,8 @@ export interface CallModelInput extends DefinitionReference, Partial<NextRequest
   readonly iteration: number;
   /** Prefix of the ids of the tool calls in this reply: `<prefix>_<iteration>_<index>`. */
   readonly idPrefix: string;
+  /** How the route takes the model's own thoughts, as an earlier refusal showed. */
+  readonly thoughts?: ThoughtReplay;
   /** Texts of people that join the transcript before this call. */
   readonly userTexts?: readonly string[];
   /** Errors that ended since the last call, to be recorded. */
@@ -62,7 +64,9 @@ export interface CallModelResult extends ActivityTimes {
   readonly head: Head;
   readonly stopReason: StopReason;
   readonly toolCalls: readonly ProposedToolCall[];
-  /** A mistake of the reply as a whole (a call written as text; text protocol: no call, bad JSON, no tool name). */
+  /** The vendor continues the turn from its own blocks: no message may stand behind it. */
+  readonly isOpen?: true;
+  /** A mistake of the reply as a whole (a cut call; a call written as text; text protocol: no call, bad JSON, no tool name). */
   readonly error?: AgentError;
   /** The mistake is a call written as text on a route with native calls. */
   readonly wroteCall?: true;

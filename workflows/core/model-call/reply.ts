@@ -9,16 +9,17 @@ import { contextBounds, noteContext, promptCutText, withContext } from '../conte
 import { countHealed } from '../errors/state';
 import type { ErrorsSlice } from '../errors/state';
 import { recordRouteSuccess, routeName } from '../failover/provider-health';
-import type { InfraError } from '../failure';
+import type { AgentError, InfraError } from '../failure';
 import { answerBytes } from '../limits';
 import { agentError } from '../failure';
-import { defined } from '../json';
+import { defined, without } from '../json';
 import type { AccountSlice, CountersSlice } from '../run/account';
 import { advise, uncountModelCall } from '../run/account';
 import { prepared } from '../run/ports';
 import type { Move } from '../run/move';
 import { publish, stay } from '../run/move';
 import { askUserTool, completeTaskTool } from '../tools/ports';
+import type { NextRequestSlice } from './next-request';
 import { nothingPending } from './next-request';
 import type { CallModelResult, ModelCallHeldBack } from './ports';
 import type { RouteConfig } from '../failover/state';
@@ -46,9 +47,10 @@ export function takeReply<State extends ReplyState>(
   ];
   const charged = charge(state, call.callId, spendOfReply(result, route));
   const appended = takeAppended(charged, result.headBefore, call.sentTexts);
+  const isCut = result.stopReason === 'truncated' || result.stopReason === 'context-full';
   const taken: State = {
     ...countHealed(
-      appended,
+      isCut ? appended : without<State>(appended, 'raisedOutputTokens'),
       healed.map(({ code, by }) => [code, by]),
     ),
     phase: { type: 'ready' },
@@ -171,16 +173,36 @@ export function windowFull(state: ReplyState, result: CallModelResult): InfraErr
   };
 }
 
-/** The next call after a cut reply gets twice the output limit, once per run (R-ERR-7). */
+/** Share of the window that the output limit is raised to at most: the rest is for the conversation. */
+const mostOutputShare = 0.5;
+
+/**
+ * The next call after a cut reply gets twice the limit of the cut one, again and again, until replies come whole, the vendor
+ * refuses the limit, or it would take half of the window (R-ERR-7).
+ */
 export function raiseOutput<State extends ReplyState>(state: State): State {
   const route = lastRoute(state);
-  if (state.outputRaised) return state;
-  const maxOutputTokens = route === undefined ? undefined : route.maxOutputTokens * 2;
+  if (route === undefined) return state;
+  const limitTokens = state.raisedOutputTokens ?? route.maxOutputTokens;
+  const { refusedOutputTokens = Infinity } = state;
+  const raised = limitTokens * 2;
+  const isTooLarge =
+    raised >= refusedOutputTokens ||
+    raised > contextBounds(state, route).windowTokens * mostOutputShare;
+  const maxOutputTokens = isTooLarge ? limitTokens : raised;
+  if (maxOutputTokens <= route.maxOutputTokens) return state;
   return {
     ...state,
-    outputRaised: true,
-    next: { ...state.next, ...defined({ maxOutputTokens }) },
+    raisedOutputTokens: maxOutputTokens,
+    next: { ...state.next, maxOutputTokens },
   };
+}
+
+/** The usual output limit again, since the vendor may have refused a larger one; that is not asked for again. */
+export function lowerOutput<State extends ModelCallSlice & NextRequestSlice>(state: State): State {
+  const { maxOutputTokens, ...next } = state.next;
+  const lowered = without({ ...state, next }, 'raisedOutputTokens');
+  return { ...lowered, ...defined({ refusedOutputTokens: maxOutputTokens }) };
 }
 
 /** Tells whoever operates the agent, once per route, of the protocol for models that write their calls (R-WORDS-4). */
@@ -193,11 +215,16 @@ export function adviseTextProtocol<State extends ReplyState>(state: State): Stat
   );
 }
 
-/** Nothing of a cut reply runs. */
-export const truncatedReply = agentError(
-  'output_truncated',
-  'The reply was cut off at the output token limit before it was complete.',
-);
+/** Nothing of a cut reply runs. What was cut, if its reader knows it. */
+export function cutError({ error }: CallModelResult): AgentError {
+  return (
+    error ??
+    agentError(
+      'output_truncated',
+      'The reply was cut off at the output token limit before it was complete.',
+    )
+  );
+}
 
 /** The reply held nothing at all. */
 export const emptyReply = agentError('empty_reply', 'The reply held neither text nor a tool call.');

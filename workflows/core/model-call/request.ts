@@ -4,6 +4,7 @@ import type { Sized } from '../context/size';
 import { contextBounds, countedNow } from '../context/size';
 import { shortHash } from '../errors/fingerprint';
 import { isRecovering, routeName } from '../failover/provider-health';
+import { thoughtReplayOf } from '../failover/refused-thoughts';
 import type { FailoverSlice } from '../failover/state';
 import { invariant } from '../invariant';
 import { defined } from '../json';
@@ -59,6 +60,7 @@ export function modelInput(
       runtimeResults,
       note: wholeNote(state),
       maxOutputTokens,
+      thoughts: thoughtReplayOf(state, name),
       counted: countedNow(state),
       tokenFactors: state.context.factors[name],
       userTexts: userTexts.length === 0 ? undefined : userTexts,

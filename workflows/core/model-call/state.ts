@@ -13,8 +13,10 @@ export interface CallingModel {
 
 /** The slice of replies that were cut. */
 export interface ModelCallSlice {
-  /** The larger output limit after a cut reply is given once. */
-  readonly outputRaised: boolean;
+  /** Tokens of the larger output limit while one reply after the other is cut. */
+  readonly raisedOutputTokens?: number;
+  /** Tokens of an output limit that a vendor refused as too large. */
+  readonly refusedOutputTokens?: number;
 }
 
 function isCallingModel(phase: PhaseSlice['phase']): phase is CallingModel {

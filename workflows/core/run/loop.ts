@@ -26,13 +26,13 @@ import { learn } from '../learning/observations';
 import type { CallModelResult } from '../model-call/ports';
 import {
   adviseTextProtocol,
+  cutError,
   continueText,
   emptyReply,
   noToolCall,
   raiseOutput,
   resultTooLong,
   takeReply,
-  truncatedReply,
   windowFull,
 } from '../model-call/reply';
 import { modelInput, nextCallId, textsThatFit } from '../model-call/request';
@@ -155,7 +155,7 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Move
     case 'context-full':
     case 'truncated': {
       const failure = stopReason === 'truncated' ? undefined : windowFull(state, result);
-      if (failure === undefined) return rejectReply(raiseOutput(state), [truncatedReply]);
+      if (failure === undefined) return rejectReply(raiseOutput(state), [cutError(result)]);
       return andThen(recordInfraError(state, failure), (noted) =>
         onContextOverflow(noted, state.lastRouteIndex ?? 0, failure),
       );
@@ -181,12 +181,11 @@ function readReply(state: RunState, result: CallModelResult, atMs: number): Move
 }
 
 /** The vendor paused a long turn: the next iteration continues it. */
-function continuePausedReply(
-  state: RunState,
-  { head, headBefore }: CallModelResult,
-): Move<RunState> {
+function continuePausedReply(state: RunState, result: CallModelResult): Move<RunState> {
+  const { head, headBefore, isOpen } = result;
   const nothingKept = head === headBefore;
-  const inbox = nothingKept || state.inbox.length > 0 ? state.inbox : [continueText];
+  const inbox =
+    nothingKept || isOpen === true || state.inbox.length > 0 ? state.inbox : [continueText];
   return goTo('begin-iteration', { ...state, head, inbox });
 }
 

@@ -85,5 +85,4 @@ export const initialSlices: Omit<
   ...initialRecovery,
   next: nothingPending,
   ...initialSubagents,
-  outputRaised: false,
 };

@@ -13,11 +13,11 @@ import {
   failOver,
   recordInfraError,
 } from '../failover/provider-failure';
+import { onRefusedThoughts } from '../failover/refused-thoughts';
 import type { InfraError } from '../failure';
 import { countActiveTime, keepActiveTimer, setActive, takeActiveTimer } from '../guard/clock';
-import { without } from '../json';
 import type { ModelCallHeldBack } from '../model-call/ports';
-import { chargeHeldBack } from '../model-call/reply';
+import { chargeHeldBack, lowerOutput } from '../model-call/reply';
 import type { CallingModel } from '../model-call/state';
 import { chargeFailedCall } from '../model-call/unheard-call';
 import { onNotified } from '../notifications/notifications';
@@ -297,9 +297,11 @@ function onModelCallFailed(
   const state = chargeFailedCall(before, callId, routeIndex, failure);
   if (failure.spared === true) return failOver(state, routeIndex, failure, skipsRoute(state), atMs);
   return andThen(recordInfraError(state, failure), (noted) => {
+    const again = onRefusedThoughts(noted, routeIndex, failure);
+    if (again !== undefined) return again;
     // The vendor may have refused the larger limit that the core asked for after a cut reply: ask again with the usual limit.
     if (failure.code === 'format' && noted.next.maxOutputTokens !== undefined)
-      return goTo('call-model', { ...noted, next: without(noted.next, 'maxOutputTokens') });
+      return goTo('call-model', lowerOutput(noted));
     switch (infraPolicy(failure).action) {
       case 'shrink':
         return onContextOverflow(noted, routeIndex, failure);
