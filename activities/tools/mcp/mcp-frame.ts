@@ -57,7 +57,7 @@ export function repairedFrame(value: unknown, answeredId?: RequestId): unknown {
 }
 
 /** Notifications that somebody reads; any other one is counted, and goes no further. */
-const heard: ReadonlySet<unknown> = new Set([
+const readNotifications: ReadonlySet<unknown> = new Set([
   'notifications/progress',
   'notifications/cancelled',
   'notifications/tools/list_changed',
@@ -66,7 +66,7 @@ const heard: ReadonlySet<unknown> = new Set([
 /** Whether a message is a notification that nobody reads, such as a log. */
 export function isUnheard(message: unknown): boolean {
   return isJsonObject(message) && 'method' in message && !('id' in message)
-    ? !heard.has(message['method'])
+    ? !readNotifications.has(message['method'])
     : false;
 }
 

@@ -143,27 +143,27 @@ const places: readonly Place[] = [
 ];
 
 /** What a tool may do to a file, and the calls that try it. */
-const deeds: readonly {
-  readonly deed: string;
+const misuses: readonly {
+  readonly misuse: string;
   readonly calls: (given: string) => readonly HostileCall[];
 }[] = [
-  { deed: 'read', calls: (given) => [{ name: 'read_file', input: { path: given } }] },
+  { misuse: 'read', calls: (given) => [{ name: 'read_file', input: { path: given } }] },
   {
-    deed: 'overwrite',
+    misuse: 'overwrite',
     calls: (given) => [
       { name: 'read_file', input: { path: given } },
       { name: 'write_file', input: { path: given, content: 'taken' } },
     ],
   },
   {
-    deed: 'edit',
+    misuse: 'edit',
     calls: (given) => [
       { name: 'edit_file', input: { path: given, old_text: canary, new_text: 'taken' } },
     ],
   },
-  { deed: 'delete', calls: (given) => [{ name: 'delete_file', input: { path: given } }] },
+  { misuse: 'delete', calls: (given) => [{ name: 'delete_file', input: { path: given } }] },
   {
-    deed: 'find',
+    misuse: 'find',
     calls: (given) => [
       { name: 'list_files', input: { path: path.dirname(given) } },
       { name: 'search_files', input: { query: 'canary-', path: path.dirname(given) } },
@@ -174,12 +174,12 @@ const deeds: readonly {
 const tools = (): Partial<AgentDefinition> => ({ tools: workspaceTools({ commands: false }) });
 
 const placeAttacks: readonly RunAttack[] = places.flatMap(({ name, prepare, given }) =>
-  deeds.map(({ deed, calls }): RunAttack => {
+  misuses.map(({ misuse, calls }): RunAttack => {
     let target = '';
     return {
       area: 'files',
-      id: `${deed}: ${name}`,
-      tries: `to ${deed} a file that is not the agent's by ${name}`,
+      id: `${misuse}: ${name}`,
+      tries: `to ${misuse} a file that is not the agent's by ${name}`,
       agent: tools,
       prepare: (ground) => {
         target = prepare(ground);

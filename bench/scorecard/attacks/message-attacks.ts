@@ -149,8 +149,10 @@ const shownAttacks = Object.entries(shown).map(([name, text]): RunAttack => ({
     ]).toString('utf8');
     if (seen === '') return 'nothing is shown at all';
     const hidden = ['\u001b', '\u009b', '\u202e'].some((each) => seen.includes(each));
-    const markup = /(?<!\\)\[approve|(?<!\\)<img|Abc12345xyz|ghp_abc/.exec(seen)?.[0];
-    return hidden ? 'hidden characters are shown' : markup;
+    // In code nothing is markup.
+    const text = seen.replace(/`[^`\n]*`/g, '');
+    const markup = /(?<!\\)\[approve|(?<!\\)<img/.exec(text) ?? /Abc12345xyz|ghp_abc/.exec(seen);
+    return hidden ? 'hidden characters are shown' : markup?.[0];
   },
 }));
 
