@@ -209,7 +209,8 @@ export async function prepareRun(
   input: PrepareRunInput,
 ): Promise<PrepareRunResult> {
   const store = storeOf(deps, input.storeId ?? deps.store.id);
-  const agent = agentOf(deps, input);
+  // A copy: its MCP servers may list other tools meanwhile.
+  const agent = { ...agentOf(deps, input) };
   checkRepeatEffects(deps, agent, input);
   const limits = checkedForRun(() => limitsOf(agent, input));
   const budget = checkedForRun(() => budgetOf(deps, agent, input));

@@ -36,12 +36,13 @@ function checkOwn(own: readonly Tool[]): void {
 }
 
 /** A name as it looks: names that look alike are one. */
-function looks(name: string): string {
+function lookalikeKey(name: string): string {
   return name.toLowerCase().replace(/[-_]+/g, '_').replaceAll('0', 'o').replace(/[1i]/g, 'l');
 }
 
 /** Whether a name is one that a tool of this server may have. */
-const isOf = (server: string, name: string): boolean => looks(name).startsWith(looks(`${server}_`));
+const isOf = (server: string, name: string): boolean =>
+  lookalikeKey(name).startsWith(lookalikeKey(`${server}_`));
 
 /** The same number of each server where there are too many, so that one server takes no room from another. */
 function fairShare(served: readonly Tool[], room: number): ReadonlySet<Tool> {
@@ -72,8 +73,8 @@ export function toolsByName(tools: readonly Tool[]): AgentTools {
   const own = tools.filter(({ source }) => source === undefined);
   checkOwn(own);
   const owners = new Map([
-    ...reservedToolNames.map((name) => [looks(name), 'the runtime'] as const),
-    ...[...byName('Tool', own).keys()].map((name) => [looks(name), `"${name}"`] as const),
+    ...reservedToolNames.map((name) => [lookalikeKey(name), 'the runtime'] as const),
+    ...[...byName('Tool', own).keys()].map((name) => [lookalikeKey(name), `"${name}"`] as const),
   ]);
   const servers = [...new Set(tools.flatMap(({ source }) => source ?? []))];
   const leftOut: string[] = [];
@@ -83,7 +84,7 @@ export function toolsByName(tools: readonly Tool[]): AgentTools {
   const served = tools.filter((tool) => {
     const { name, source } = tool;
     if (source === undefined) return false;
-    const owner = owners.get(looks(name));
+    const owner = owners.get(lookalikeKey(name));
     if (owner !== undefined) {
       drop(tool, `its name is, or looks like, that of ${owner}`);
       return false;
@@ -93,7 +94,7 @@ export function toolsByName(tools: readonly Tool[]): AgentTools {
       drop(tool, `its name is one of the MCP server "${other}"`);
       return false;
     }
-    owners.set(looks(name), `"${name}" of MCP server "${source}"`);
+    owners.set(lookalikeKey(name), `"${name}" of MCP server "${source}"`);
     return true;
   });
   const kept = fairShare(served, maxTools - own.length);

@@ -5,7 +5,7 @@ import type { RequestId } from '@modelcontextprotocol/sdk/types.js';
 import { isJsonObject } from '../input-schema';
 import type { CredentialHeaders } from './credential-headers';
 import {
-  isUnheard,
+  isUnhandled,
   maxFrameBytes,
   messageMeter,
   repairedFrame,
@@ -121,7 +121,7 @@ export function boundedFetch({ headers, abort }: BoundedFetchOptions): FetchLike
         // With an id the SDK asks for the rest of the stream.
         if (/^id:/m.test(event) || (isJsonObject(message) && !('method' in message)))
           isSettled = true;
-        if (!isUnheard(message)) yield Buffer.from(repaired);
+        if (!isUnhandled(message)) yield Buffer.from(repaired);
       }
     } catch (thrown) {
       if (thrown instanceof UnreadableAnswer) abort(thrown.message);

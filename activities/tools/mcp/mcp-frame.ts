@@ -57,16 +57,16 @@ export function repairedFrame(value: unknown, answeredId?: RequestId): unknown {
 }
 
 /** Notifications that somebody reads; any other one is counted, and goes no further. */
-const readNotifications: ReadonlySet<unknown> = new Set([
+const handledNotifications: ReadonlySet<unknown> = new Set([
   'notifications/progress',
   'notifications/cancelled',
   'notifications/tools/list_changed',
 ]);
 
 /** Whether a message is a notification that nobody reads, such as a log. */
-export function isUnheard(message: unknown): boolean {
+export function isUnhandled(message: unknown): boolean {
   return isJsonObject(message) && 'method' in message && !('id' in message)
-    ? !readNotifications.has(message['method'])
+    ? !handledNotifications.has(message['method'])
     : false;
 }
 

@@ -7,7 +7,7 @@ import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { JSONRPCMessageSchema } from '@modelcontextprotocol/sdk/types.js';
-import { isUnheard, maxFrameBytes, messageMeter, repairedFrame, tooLarge } from './mcp-frame';
+import { isUnhandled, maxFrameBytes, messageMeter, repairedFrame, tooLarge } from './mcp-frame';
 import type { StdioServer } from './mcp-options';
 
 /** Milliseconds after the end of its input, and after SIGTERM, as the SDK gives them. */
@@ -155,7 +155,7 @@ export class StdioTransport implements Transport {
       this.#abort(`it ${problem}`);
       return;
     }
-    if (isUnheard(value)) return;
+    if (isUnhandled(value)) return;
     const message = JSONRPCMessageSchema.safeParse(value);
     if (message.success) this.onmessage?.(message.data);
   }

@@ -1,6 +1,6 @@
 /**
- * An answer that came is not a failed call, whatever it looks like: case t2-mcp_result-01, and forms from public reports, each named
- * with its source.
+ * An answer that came is not a failed call, whatever it looks like: cases t2-mcp_result-01 and t2-mcp_schema-01, and forms from public
+ * reports, each named with its source.
  */
 import { callTool, toolContext, toolErrorOf } from '../tool-context';
 import type { McpOptions, McpTools } from '../../../activities/tools/mcp/connect-mcp';
@@ -109,6 +109,20 @@ describe('case t2-mcp_result-01', () => {
   ])('%s is a tool that gave nothing', async (_what, result_) => {
     expect(await called(result_)).toBe('');
   });
+});
+
+test('case t2-mcp_schema-01: one schema that is not by the book costs no tool', async () => {
+  const { tools } = caseInput('t2-mcp_schema-01') as { tools: readonly object[] };
+  server = await rawServer((request, response) =>
+    request.method === 'tools/call' ? sendResult(response, request, { content: 'charged' }) : false,
+  );
+  server.tools = tools;
+  mcp = await connectTo(server);
+  expect(mcp.tools.map(({ name }) => name)).toEqual(['pay_good', 'pay_bad']);
+  expect([mcp.dropped, mcp.problem]).toEqual([[], undefined]);
+  expect(toolOf(mcp, 'pay_good').parse({}).ok).toBe(false);
+  expect(Object.keys(toolOf(mcp, 'pay_bad').inputSchema['properties'] ?? {})).toEqual(['a', 'b']);
+  expect(await callTool(toolOf(mcp, 'pay_bad'), { b: 'x' }, toolContext())).toBe('charged');
 });
 
 describe('content that public reports name', () => {
