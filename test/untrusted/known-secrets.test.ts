@@ -61,9 +61,9 @@ test.each(encoded)('redacts it: %s', (_name, text) => {
   expect(clean.split('\n')).toHaveLength(text.split('\n').length);
 });
 
-test('in every place where a text leaves', () => {
+test('in every place where a text leaves', async () => {
   expect(sanitizeText(`x ${key}`, { maxChars: 100 })).toBe('x [redacted]');
-  expect(redactedInput(JSON.stringify({ q: key }))).toEqual({ q: '[redacted]' });
+  expect(await redactedInput(JSON.stringify({ q: key }))).toEqual({ q: '[redacted]' });
   const failure = providerFailure(new Error(`bad key ${base64('k')}`), { route: 'other/model' });
   expect(failure.message).not.toContain(base64('k').slice(4, 30));
   let log = '';
