@@ -79,7 +79,9 @@ export async function lookupPattern(
   const known = (await store.patterns.patterns(tenant, kind)).filter(
     ({ status, fix }) => status === 'active' && (fix.strategy === 'escalate' || has(fix.toolName)),
   );
-  const advices = (await Promise.all(known.map((pattern) => adviceOf(store, pattern, question, nowMs))))
+  const advices = (
+    await Promise.all(known.map((pattern) => adviceOf(store, pattern, question, nowMs)))
+  )
     .filter(({ confidence }) => confidence >= defaultConfidence.askAt)
     .sort((left, right) => rank(right) - rank(left));
   return advices[0];

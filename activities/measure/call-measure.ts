@@ -2,7 +2,11 @@
 import type { AssistantMessage } from '../../workflows/core/message';
 import type { CallModelInput, CallModelResult } from '../../workflows/core/model-call/ports';
 import type { CountedContext, TokenFactors } from '../../workflows/core/context/token-factors';
-import { learnFactors, totalTextTokens, weighTextTokens } from '../../workflows/core/context/token-factors';
+import {
+  learnFactors,
+  totalTextTokens,
+  weighTextTokens,
+} from '../../workflows/core/context/token-factors';
 import { defined } from '../../workflows/core/json';
 import type { ModelRequest, Provider } from '../providers/provider';
 import type { RequestMeasure } from './measure-request';

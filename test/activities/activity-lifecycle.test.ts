@@ -14,7 +14,10 @@ function resultAfter(queuedMs: number): Promise<{ readonly queuedMs?: number }> 
 }
 
 test('a long time in the task queue is told, a short one is not', async () => {
-  expect(await resultAfter(70_000)).toEqual({ queuedMs: 70_000, tookMs: expect.any(Number) as number });
+  expect(await resultAfter(70_000)).toEqual({
+    queuedMs: 70_000,
+    tookMs: expect.any(Number) as number,
+  });
   expect(await resultAfter(4_999)).toEqual({});
   expect(await resultAfter(-60_000)).toEqual({});
 });

@@ -99,6 +99,14 @@ const chatBombs: readonly (readonly [name: string, found: string, answer: Answer
     'characters of a reply',
     streaming(chunk({ content: 'word '.repeat(6_000) })),
   ],
+  [
+    'text of 2.5 MB in one event, and silence',
+    'characters of a reply',
+    (answer) => {
+      answer.writeHead(200, sse);
+      answer.write(chunk({ content: 'word '.repeat(500_000) }));
+    },
+  ],
   ['thoughts of one letter', 'events', streaming(chunk({ reasoning_content: 'a' }).repeat(700))],
   [
     'calls without end',

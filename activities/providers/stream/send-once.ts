@@ -128,10 +128,10 @@ async function readStream(
   let events = 0;
   for await (const event of await open(seen.fetch, watch.signal)) {
     answer.hasEvents = true;
-    boundSaid();
     events += 1;
     if (events % eventsPerTurn === 0) await nextTurn();
     const { text = '', isContent, isThinking } = assembly.accept(event);
+    boundSaid();
     if (text !== '') options.onText(text);
     if (assembly.isComplete) watch.closing();
     else if (isContent) watch.content(isThinking);
