@@ -85,7 +85,9 @@ function cutCall(
   { stopReason, toolCalls, usage }: ModelReply,
   maxOutputTokens: number,
 ): ModelReply['toolCalls'][number] | undefined {
-  const isAtLimit = stopReason === 'truncated' || usage.outputTokens >= maxOutputTokens;
+  const isWhole = stopReason === 'end' || stopReason === 'tool-use';
+  const isAtLimit =
+    stopReason === 'truncated' || (isWhole && usage.outputTokens >= maxOutputTokens);
   const last = toolCalls.at(-1);
   return isAtLimit && last !== undefined && isUnterminated(last.argumentsText) ? last : undefined;
 }

@@ -118,10 +118,9 @@ export class ChatReplyAssembly implements StreamAssembly {
     if (choice === undefined) return noContent;
     const reported = property(choice, 'error');
     if (reported !== undefined && reported !== null) throw new ReportedInStream(reported);
-    const message = property(choice, 'message');
-    const delta = property(choice, 'delta') ?? message;
-    if (delta === message && asObject(message) !== undefined) this.begin();
-    const meaning = this.takeDelta(delta);
+    const delta = property(choice, 'delta');
+    if (delta === undefined && isWhole(choice)) this.begin();
+    const meaning = this.takeDelta(delta ?? property(choice, 'message'));
     return this.takeFinish(finishWord(choice)) ? { ...meaning, isContent: true } : meaning;
   }
 
@@ -216,6 +215,13 @@ function finishWord(choice: unknown): string {
   const word = asText(property(choice, 'finish_reason')).toLowerCase();
   const native = asText(property(choice, 'native_finish_reason')).toLowerCase();
   return word === 'error' && mistakeOf(native) !== undefined ? native : word;
+}
+
+/** True for a choice that ends with a message of its own: that is the whole one, whatever pieces came before. */
+function isWhole(choice: unknown): boolean {
+  const message = property(choice, 'message');
+  const isSaid = contentText(property(message, 'content')) !== '';
+  return finishWord(choice) !== '' && (isSaid || callPieces(message).length > 0);
 }
 
 /** A thought's text under any server's name for it; a server that sends two sends the same. */

@@ -4,18 +4,16 @@ import { asNumber, asText, isRecord } from '../untrusted-json';
 
 /** The part of JSON Schema that a server takes. What a call may have is still decided by the tool's own schema. */
 export interface SchemaSubset {
-  /** All others are rewritten. `$ref` is always written out. */
+  /** All others are rewritten. `$ref` is always written out, and a type stands in every place but beside `anyOf`. */
   readonly keywords: readonly string[];
-  /** Values of `format`; absent: all. */
-  readonly formats?: readonly string[];
+  /** Values of `format` by type; absent: all. */
+  readonly formats?: Readonly<Record<string, readonly string[]>>;
   /** Types whose values an `enum` may list; absent: all. */
   readonly enumTypes?: readonly string[];
-  /** True if `null` is the keyword `nullable`, and `type` is one name. */
+  /** True if `null` is the keyword `nullable`. */
   readonly hasNullable?: boolean;
   /** True if a tool without inputs has no schema. */
   readonly hasNoEmptyObject?: boolean;
-  /** True if `type` must stand within the branches of `anyOf`, and everywhere else there must be one. */
-  readonly typesInBranches?: boolean;
 }
 
 const shared = ['type', 'description', 'properties', 'required', 'items', 'anyOf', 'enum'];
@@ -30,7 +28,11 @@ const bounds = ['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'minI
  */
 export const geminiSchemas: SchemaSubset = {
   keywords: [...shared, ...bounds, 'format', 'nullable', 'minProperties', 'maxProperties'],
-  formats: ['date-time', 'enum', 'float', 'double', 'int32', 'int64'],
+  formats: {
+    string: ['date-time', 'enum'],
+    number: ['float', 'double'],
+    integer: ['int32', 'int64'],
+  },
   enumTypes: ['string'],
   hasNullable: true,
   hasNoEmptyObject: true,
@@ -44,7 +46,6 @@ export const geminiSchemas: SchemaSubset = {
  */
 export const moonshotSchemas: SchemaSubset = {
   keywords: [...shared, ...bounds, 'format', 'const', 'default', 'additionalProperties', 'title'],
-  typesInBranches: true,
 };
 
 /** Levels of a schema that are written out; what is deeper is any value. */
@@ -73,7 +74,7 @@ const listOf = (value: JsonValue | undefined): readonly JsonValue[] =>
 /**
  * The schema in the part that a server takes.
  *
- * Contract: pure, total; the result has only `keywords` of the subset. A place that takes any value asks for text where the server
+ * Contract: pure, total; the result has only `keywords` of the subset. A place that takes any value asks for text, as the server
  * demands a type; nothing else that fits the tool's own schema is ruled out.
  */
 export function schemaWithin(schema: JsonObject, subset: SchemaSubset): JsonObject {
@@ -87,30 +88,26 @@ export function schemaWithin(schema: JsonObject, subset: SchemaSubset): JsonObje
 }
 
 function rewritten(given: JsonValue | undefined, outer: Scope): JsonObject {
-  const { schema: whole, references } = referenced(objectOf(given), outer);
+  const { schema, references } = flattened(objectOf(given), outer);
   const scope = { ...outer, depth: outer.depth + 1, references };
-  const schema = merged(whole);
   scope.written.keywords += Object.keys(schema).length;
   const repeats = references.filter((each) => each === references.at(-1)).length;
   if (scope.depth > deepest || repeats > mostRepeats || scope.written.keywords > mostKeywords)
-    return typed({ description: asText(schema['description']) || 'any value' }, scope.subset);
+    return { type: 'string', description: asText(schema['description']) || 'any value' };
   const words: string[] = [];
-  const plain = withOneType(
-    withoutExclusives(withoutConst(withOneKindOfItems(schema), scope, words), words),
-    scope,
-  );
+  const plain = typed(withoutExclusives(withoutConst(schema, scope, words), words));
   const kept: Record<string, JsonValue> = {};
   for (const [keyword, value] of Object.entries(plain)) {
     const fitting = keywordWithin(keyword, value, plain, scope, words);
     if (fitting !== undefined) kept[keyword] = fitting;
   }
   const named = objectOf(kept['properties']);
-  const required = listOf(kept['required']).filter((name) => asText(name) in named);
+  const required = listOf(kept['required']).filter((name) => Object.hasOwn(named, asText(name)));
   if (required.length > 0) kept['required'] = required;
   else delete kept['required'];
   const description = [asText(plain['description']), ...words].filter((text) => text !== '');
   if (description.length > 0) kept['description'] = description.join('; ');
-  return typed(kept, scope.subset);
+  return kept;
 }
 
 /** What the keyword may be; undefined, and words, where the server does not take it. */
@@ -135,33 +132,38 @@ function keywordWithin(
     case 'description':
       return undefined;
     default:
-      return plainKeyword(keyword, value, scope.subset, words);
+      return plainKeyword(keyword, value, schema, scope.subset, words);
   }
 }
 
 function plainKeyword(
   keyword: string,
   value: JsonValue,
-  { keywords, formats }: SchemaSubset,
+  schema: JsonObject,
+  subset: SchemaSubset,
   words: string[],
 ): JsonValue | undefined {
-  const isKnownFormat = keyword !== 'format' || formats?.includes(asText(value)) !== false;
-  const isSchema = keyword === 'additionalProperties' && isObject(value);
-  if (keywords.includes(keyword) && isKnownFormat && !isSchema) return value;
+  if (isTaken(keyword, value, schema, subset)) return value;
   if (!silent.test(keyword) && value !== false && !isTrivial(keyword, value))
     words.push(`${keyword} ${typeof value === 'string' ? value : JSON.stringify(value)}`);
   return undefined;
 }
 
-/** Zod writes the bounds of safe integers, and names of properties that are any text. */
-function isTrivial(keyword: string, value: JsonValue): boolean {
-  return keyword === 'propertyNames' && isObject(value) && Object.keys(value).join() === 'type';
+function isTaken(
+  keyword: string,
+  value: JsonValue,
+  { type }: JsonObject,
+  { keywords, formats }: SchemaSubset,
+): boolean {
+  if (!keywords.includes(keyword)) return false;
+  if (keyword === 'format' && formats !== undefined)
+    return formats[asText(type)]?.includes(asText(value)) === true;
+  return !(keyword === 'additionalProperties' && isObject(value));
 }
 
-/** A tuple as a list of any of its kinds. */
-function withOneKindOfItems({ prefixItems, ...schema }: JsonObject): JsonObject {
-  const kinds = [...listOf(prefixItems), ...listOf(schema['items'])];
-  return kinds.length === 0 ? schema : { ...schema, items: { anyOf: kinds } };
+/** Zod writes that names of properties are text. */
+function isTrivial(keyword: string, value: JsonValue): boolean {
+  return keyword === 'propertyNames' && isObject(value) && Object.keys(value).join() === 'type';
 }
 
 function enumWithin(
@@ -170,30 +172,46 @@ function enumWithin(
   { enumTypes }: SchemaSubset,
   words: string[],
 ): JsonValue | undefined {
-  const isTaken = enumTypes === undefined || enumTypes.includes(asText(type));
-  const sent = values.filter((value) => value !== null && value !== '');
-  if (!isTaken || sent.length === 0) {
-    words.push(`one of ${JSON.stringify(values)}`);
+  if (enumTypes === undefined) return values.length === 0 ? undefined : [...values];
+  const sent = values.filter((value) => typeof value === 'string' && value !== '');
+  const isWhole = sent.length === values.filter((value) => value !== null && value !== '').length;
+  if (!enumTypes.includes(asText(type)) || sent.length === 0 || !isWhole) {
+    if (values.length > 0) words.push(`one of ${JSON.stringify(values)}`);
     return undefined;
   }
-  if (enumTypes === undefined) return [...values];
   if (sent.length < values.length) words.push('may be empty');
   return sent;
 }
 
+interface Flat {
+  readonly schema: JsonObject;
+  readonly references: readonly string[];
+}
+
+/** The schema without references, `allOf`, `oneOf`, tuples, and a list of types; an `anyOf` of one is that one. */
+function flattened(given: JsonObject, scope: Scope): Flat {
+  let flat: Flat = { schema: given, references: scope.references };
+  for (let step = 0; step < deepest; step += 1) {
+    const { schema, references } = referenced(flat.schema, flat.references, scope.root);
+    const whole = withOneKindOfItems(merged(schema));
+    const { anyOf, ...rest } = withOneType(whole, scope.subset);
+    const branches = listOf(anyOf);
+    flat = { schema: branches.length < 2 ? rest : { ...rest, anyOf: branches }, references };
+    if (branches.length === 1) flat = { ...flat, schema: { ...rest, ...objectOf(branches[0]) } };
+    else if (['$ref', 'allOf', 'oneOf'].every((name) => !Object.hasOwn(flat.schema, name))) break;
+  }
+  return flat;
+}
+
 /** The schema that a local `$ref` names, with what stands beside it. */
 function referenced(
-  schema: JsonObject,
-  scope: Scope,
-): { readonly schema: JsonObject; readonly references: readonly string[] } {
-  let [whole, references] = [schema, scope.references];
-  for (let step = 0; step < deepest; step += 1) {
-    const { $ref: reference, ...beside } = whole;
-    if (typeof reference !== 'string') break;
-    references = [...references, reference];
-    whole = { ...objectOf(namedIn(scope.root, reference)), ...beside };
-  }
-  return { schema: whole, references };
+  { $ref: reference, ...beside }: JsonObject,
+  references: readonly string[],
+  root: JsonObject,
+): Flat {
+  if (typeof reference !== 'string') return { schema: beside, references };
+  const named = objectOf(namedIn(root, reference));
+  return { schema: { ...named, ...beside }, references: [...references, reference] };
 }
 
 function namedIn(root: JsonObject, reference: string): JsonValue | undefined {
@@ -206,21 +224,42 @@ function namedIn(root: JsonObject, reference: string): JsonValue | undefined {
 
 /** `allOf` as one schema, `oneOf` as `anyOf`. */
 function merged({ allOf, oneOf, ...schema }: JsonObject): JsonObject {
-  const parts = listOf(allOf).map(objectOf);
-  const whole = [schema, ...parts].reduce<JsonObject>(
-    (all, part) => ({
+  const whole = [schema, ...listOf(allOf).map(objectOf)].reduce<JsonObject>((all, part) => {
+    const properties = { ...objectOf(all['properties']), ...objectOf(part['properties']) };
+    const required = [...listOf(all['required']), ...listOf(part['required'])];
+    return {
       ...all,
       ...part,
-      ...(all['properties'] === undefined && part['properties'] === undefined
-        ? {}
-        : { properties: { ...objectOf(all['properties']), ...objectOf(part['properties']) } }),
-      ...(all['required'] === undefined && part['required'] === undefined
-        ? {}
-        : { required: [...listOf(all['required']), ...listOf(part['required'])] }),
-    }),
-    {},
-  );
+      ...(Object.keys(properties).length === 0 ? {} : { properties }),
+      ...(required.length === 0 ? {} : { required }),
+    };
+  }, {});
   return oneOf === undefined || whole['anyOf'] !== undefined ? whole : { ...whole, anyOf: oneOf };
+}
+
+/** A tuple as a list of any of its kinds. */
+function withOneKindOfItems({ prefixItems, ...schema }: JsonObject): JsonObject {
+  const kinds = [...listOf(prefixItems), ...listOf(schema['items'])];
+  return kinds.length === 0 ? schema : { ...schema, items: { anyOf: kinds } };
+}
+
+/** One type for each schema: several become branches, those of `anyOf` have their own, and `null` is `nullable` where a server has that. */
+function withOneType(schema: JsonObject, { hasNullable = false }: SchemaSubset): JsonObject {
+  const { type, anyOf, ...rest } = schema;
+  const named = Array.isArray(type) ? listOf(type) : type === undefined ? [] : [type];
+  const types = named.filter((name) => !hasNullable || name !== 'null');
+  const branches = listOf(anyOf).filter(
+    (branch) => !hasNullable || objectOf(branch)['type'] !== 'null',
+  );
+  const takesNull = types.length < named.length || branches.length < listOf(anyOf).length;
+  const plain: JsonObject = takesNull ? { ...rest, nullable: true } : rest;
+  const [first, second] = types;
+  if (branches.length > 0) {
+    const inherited: JsonObject = first === undefined ? {} : { type: first };
+    return { ...plain, anyOf: branches.map((branch) => ({ ...inherited, ...objectOf(branch) })) };
+  }
+  if (second !== undefined) return { ...plain, anyOf: types.map((name) => ({ type: name })) };
+  return first === undefined ? plain : { ...plain, type: first };
 }
 
 function typeNameOf(value: JsonValue): string {
@@ -233,10 +272,9 @@ function typeNameOf(value: JsonValue): string {
 function withoutConst(schema: JsonObject, { subset }: Scope, words: string[]): JsonObject {
   const { const: only, ...rest } = schema;
   if (only === undefined || subset.keywords.includes('const')) return schema;
-  const type = rest['type'] ?? typeNameOf(only);
-  if (typeof only === 'string') return { ...rest, type, enum: [only] };
+  if (typeof only === 'string') return { type: 'string', ...rest, enum: [only] };
   words.push(`must be ${JSON.stringify(only)}`);
-  return { ...rest, type };
+  return only === null ? { ...rest, nullable: true } : { type: typeNameOf(only), ...rest };
 }
 
 /** Above 0 is from 1 on for an integer; for other numbers the bound itself is excluded in words. */
@@ -261,63 +299,14 @@ function withoutExclusives(schema: JsonObject, words: string[]): JsonObject {
   };
 }
 
-/** One type for each schema: several become branches, and `null` among them `nullable` where the server has that. */
-function withOneType(schema: JsonObject, { subset }: Scope): JsonObject {
-  const { typesInBranches = false, hasNullable = false } = subset;
-  if (!hasNullable && !typesInBranches) return schema;
-  const { type, anyOf, ...rest } = schema;
-  const named = Array.isArray(type) ? listOf(type) : type === undefined ? [] : [type];
-  const types = named.filter((name) => !hasNullable || name !== 'null');
-  const branches = listOf(anyOf).filter(
-    (branch) => !hasNullable || objectOf(branch)['type'] !== 'null',
-  );
-  const takesNull = types.length < named.length || branches.length < listOf(anyOf).length;
-  const plain: JsonObject = takesNull ? { ...rest, nullable: true } : rest;
-  return branches.length === 0
-    ? withTypes(plain, types)
-    : withBranches(plain, types[0], branches, subset);
-}
-
-function withTypes(schema: JsonObject, [first, ...others]: readonly JsonValue[]): JsonObject {
-  if (first === undefined) return schema;
-  return others.length === 0
-    ? { ...schema, type: first }
-    : { ...schema, anyOf: [first, ...others].map((type) => ({ type })) };
-}
-
-function withBranches(
-  schema: JsonObject,
-  type: JsonValue | undefined,
-  branches: readonly JsonValue[],
-  { typesInBranches = false }: SchemaSubset,
-): JsonObject {
-  const inherited: JsonObject = type === undefined ? {} : { type };
-  const [only, second] = branches;
-  if (second === undefined) return { ...schema, ...inherited, ...objectOf(only) };
-  return typesInBranches
-    ? { ...schema, anyOf: branches.map((branch) => ({ ...inherited, ...objectOf(branch) })) }
-    : { ...schema, ...inherited, anyOf: [...branches] };
-}
-
-/** A type where there is none: what the other keywords are about, else a text. */
-function typed(
-  schema: JsonObject,
-  { typesInBranches = false, hasNullable = false }: SchemaSubset,
-): JsonObject {
-  const complete: JsonObject =
-    schema['type'] === 'array' && schema['items'] === undefined
-      ? { ...schema, items: { type: 'string' } }
-      : schema;
-  if (complete['type'] !== undefined || complete['anyOf'] !== undefined) return complete;
-  if (!typesInBranches && !hasNullable) return complete;
-  const [first] = listOf(complete['enum']);
-  const type =
-    complete['properties'] !== undefined
-      ? 'object'
-      : complete['items'] !== undefined
-        ? 'array'
-        : first === undefined
-          ? 'string'
-          : typeNameOf(first);
-  return { type, ...complete };
+/** A type where there is none: what the other keywords are about, else a text. A list has items. */
+function typed(schema: JsonObject): JsonObject {
+  const { type, anyOf, enum: values, properties, items } = schema;
+  if (anyOf !== undefined) return schema;
+  const [first] = listOf(values);
+  const about = properties !== undefined ? 'object' : items !== undefined ? 'array' : undefined;
+  const own = type ?? about ?? (first === undefined ? 'string' : typeNameOf(first));
+  return own === 'array' && items === undefined
+    ? { ...schema, type: own, items: { type: 'string' } }
+    : { ...schema, type: own };
 }

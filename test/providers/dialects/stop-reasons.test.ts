@@ -234,6 +234,15 @@ it('a whole message at the end of a stream replaces its pieces', async () => {
   expect(got.toolCalls).toMatchObject([{ name: 'read_file', argumentsText: '{"path":"whole"}' }]);
 });
 
+it('pieces of a server that calls them messages are joined', async () => {
+  const got = await chat(
+    { choices: [{ index: 0, message: { content: 'On' } }] },
+    { choices: [{ index: 0, message: { content: 'ce.' } }] },
+    { choices: [{ index: 0, message: { content: '' }, finish_reason: 'stop' }] },
+  );
+  expect(got.blocks).toEqual([{ type: 'text', text: 'Once.' }]);
+});
+
 it('takes the one call of an older server', async () => {
   const got = await chat(
     { choices: [{ index: 0, delta: { function_call: { name: 'read_file', arguments: '{"pa' } } }] },
