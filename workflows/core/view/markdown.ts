@@ -5,7 +5,6 @@ import type { PendingItem } from './pending';
 import type { StatusRow } from './rows';
 import { statusRows } from './rows';
 import type { RunStatusView } from './status';
-import { shortened } from '../shortened';
 
 /** Longest value of one line of the Web UI's details, in characters. */
 const detailChars = 500;

@@ -17,7 +17,6 @@ import type { ExpiryAction } from '../tools/ports';
 import type { DecisionWait, ToolCallProgress } from '../tools/state';
 import type { PhaseSlice } from '../run/phases';
 import { callsOf } from '../tools/state';
-import { shortened } from '../shortened';
 
 /** One thing that waits for a person: an entry of the query `pending`. */
 export type PendingItem =
