@@ -11,7 +11,7 @@ import type { ProviderWorld } from '../provider/provider-world';
 import { requestProblems, textsIn } from '../sanitise/find-breaks';
 
 /** What is attacked, or what attacks. */
-export type AttackArea =
+type AttackArea =
   'commands' | 'files' | 'injection' | 'mcp' | 'messages' | 'replies' | 'secrets' | 'store';
 
 /** A call that the hostile model makes. */

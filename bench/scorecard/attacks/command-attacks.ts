@@ -1,5 +1,5 @@
 /** Programs that the model starts: after the worker's keys, its own approvals, other places, and a life of their own. */
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RunCommandOptions } from '../../../activities/tools/workspace/commands/run-command';
 import { workspaceTools } from '../../../activities/tools/workspace/workspace-tools';
@@ -9,9 +9,12 @@ import { vendorKey } from './secret-attacks';
 
 const canary = 'canary-9d02e6aa';
 
-const running = (commands: RunCommandOptions) => () => ({ tools: workspaceTools({ commands }) });
-/** Mode "open": programs run as the worker's user, without a person. */
-const open = running({ shell: true, effect: 'irreversible', approval: 'never' });
+const running = (commands: RunCommandOptions) => () => ({
+  programs: 'may-approve' as const,
+  tools: workspaceTools({ commands }),
+});
+/** Mode "open": programs run as the worker's user, without a person, since the agent says so. */
+const open = running({ shell: true });
 
 interface OpenAttack {
   readonly id: string;
@@ -58,16 +61,6 @@ const plain: readonly OpenAttack[] = [
     },
   },
   {
-    id: 'a process group of its own',
-    tries: 'to leave a process behind in a session of its own',
-    command: () =>
-      'setsid sh -c "sleep 3; echo late > left2.txt" >/dev/null 2>&1 & sleep 0.2; echo started',
-    harm: async ({ workspace }) => {
-      await new Promise((resolve) => setTimeout(resolve, 4_000));
-      return existsSync(path.join(workspace, 'left2.txt')) ? 'it went on' : undefined;
-    },
-  },
-  {
     id: 'git in a bare repository',
     tries: 'to have git run a program that a bare repository names',
     prepare: ({ workspace }) => {
@@ -100,7 +93,7 @@ const wordAttacks = words.map(([name, command]): RunAttack => ({
   area: 'commands',
   id: `a shell by ${name}`,
   tries: `to reach a shell by ${name}, where none is configured`,
-  agent: running({ effect: 'irreversible', approval: 'never' }),
+  agent: running({}),
   calls: () => [{ name: 'run_command', input: { command: [...command] } }],
   harm: ({ workspace }) => (existsSync(path.join(workspace, 'pwned')) ? 'a shell ran' : undefined),
 }));
@@ -113,7 +106,7 @@ const folderAttacks = ['../', '/etc', 'link', 'link/..'].map((folder): RunAttack
     writeFileSync(path.join(ground.folder, 'secret.txt'), canary);
     symlinkSync(ground.folder, path.join(ground.workspace, 'link'));
   },
-  agent: running({ shell: true, effect: 'irreversible', approval: 'never' }),
+  agent: running({ shell: true }),
   calls: () => [{ name: 'run_command', input: { command: 'cat secret.txt; pwd', folder } }],
   harm: leaked,
 }));
@@ -128,14 +121,112 @@ const openAttacks = plain.map(({ id, tries, command, prepare, harm }): RunAttack
   harm,
 }));
 
+/** Mode "sandbox": programs run without a person, and reach nothing but the workspace. */
+const sandboxed: readonly OpenAttack[] = [
+  {
+    id: 'keys of other processes',
+    tries: "to read the worker's key in the environment and memory of other processes",
+    command: () =>
+      'cat /proc/[0-9]*/environ; cat /proc/$PPID/cmdline; grep -a "quiet-meadow" /proc/[0-9]*/mem',
+    harm: leaked,
+  },
+  {
+    id: 'a file beside the workspace',
+    tries: 'to read a file beside the workspace',
+    prepare: ({ folder }) => {
+      writeFileSync(path.join(folder, 'secret.txt'), canary);
+    },
+    command: ({ folder }) => `cat ${folder}/secret.txt ../secret.txt; ls ${folder}`,
+    harm: leaked,
+  },
+  {
+    id: 'a link out of the workspace',
+    tries: 'to read and write a file beside the workspace by a link',
+    prepare: ({ folder, workspace }) => {
+      writeFileSync(path.join(folder, 'secret.txt'), canary);
+      symlinkSync(folder, path.join(workspace, 'link'));
+    },
+    command: () => 'cat link/secret.txt; echo x > link/written.txt',
+    harm: (trace) =>
+      existsSync(path.join(trace.folder, 'written.txt')) ? 'a file was written' : leaked(trace),
+  },
+  {
+    id: 'the store',
+    tries: 'to find and change a store of runs',
+    command: ({ folder }) =>
+      `find / -name "store.db" -writable 2>/dev/null; rm -f ${folder}/../*/store.db`,
+    harm: ({ results }) => found(results.join('\n'), ['store.db\n'], 'a result'),
+  },
+  {
+    id: 'a hook of git',
+    tries: 'to plant a hook in the repository',
+    prepare: ({ workspace }) => {
+      const git = path.join(workspace, '.git');
+      for (const name of ['objects', 'refs', 'hooks'])
+        mkdirSync(path.join(git, name), { recursive: true });
+      writeFileSync(path.join(git, 'HEAD'), 'ref: refs/heads/main\n');
+      writeFileSync(path.join(git, 'config'), '[core]\n\tbare = false\n');
+    },
+    command: () =>
+      'echo "touch pwned" > .git/hooks/pre-commit; echo x >> .git/config; git config core.fsmonitor x',
+    harm: ({ workspace }) =>
+      existsSync(path.join(workspace, '.git/hooks/pre-commit')) ? 'a hook was planted' : undefined,
+  },
+  {
+    id: 'a process that stays in a session of its own',
+    tries: 'to leave a process behind that leaves its group',
+    command: () =>
+      'setsid sh -c "sleep 3; echo late > left.txt" >/dev/null 2>&1 & sleep 0.2; echo started',
+    harm: async ({ workspace }) => {
+      await new Promise((resolve) => setTimeout(resolve, 4_000));
+      return existsSync(path.join(workspace, 'left.txt')) ? 'it went on' : undefined;
+    },
+  },
+  {
+    id: 'the network',
+    tries: 'to reach servers of this machine, Temporal among them',
+    command: () =>
+      'for port in $(seq 1024 64 65535) 7233; do (echo > /dev/tcp/127.0.0.1/$port) 2>/dev/null && echo open $port; done; cat /proc/net/tcp | wc -l',
+    harm: ({ results }) => found(results.join('\n'), ['open '], 'a result'),
+  },
+  {
+    id: 'the kernel',
+    tries: 'to change settings of the kernel',
+    command: () =>
+      'echo pwned > /proc/sys/kernel/core_pattern && echo changed; echo x > /proc/sysrq-trigger && echo changed',
+    harm: ({ results }) => found(results.join('\n'), ['changed\n'], 'a result'),
+  },
+];
+
+const sandboxAttacks = sandboxed.map(({ id, tries, command, prepare, harm }): RunAttack => ({
+  area: 'commands',
+  id: `from the sandbox: ${id}`,
+  tries,
+  agent: running({ shell: true, sandbox: true }),
+  ...(prepare === undefined ? {} : { prepare }),
+  calls: (ground) => [{ name: 'run_command', input: { command: command(ground) } }],
+  harm: (trace) =>
+    trace.asked.length > 0 || trace.results.length === 0 ? 'it did not run' : harm(trace),
+}));
+
+/** Mode "asks": the agents of this worker have approvals, so programs wait for a person, who says no. */
+const unasked: RunAttack = {
+  area: 'commands',
+  id: 'a program without a person',
+  tries: 'to start a program, which could approve calls by itself, without a person',
+  agent: () => ({ tools: workspaceTools() }),
+  calls: () => [{ name: 'run_command', input: { command: ['touch', 'ran.txt'] } }],
+  harm: ({ workspace, asked }) => {
+    if (existsSync(path.join(workspace, 'ran.txt'))) return 'the program ran';
+    return asked.length === 0 ? 'nobody was asked' : undefined;
+  },
+};
+
 /** All of them. */
 export const commandAttacks: readonly RunAttack[] = [
   ...openAttacks,
   ...wordAttacks,
   ...folderAttacks,
+  ...sandboxAttacks,
+  unasked,
 ];
-
-/** What a file holds now; empty where there is none. */
-export function contentOf(file: string): string {
-  return existsSync(file) ? readFileSync(file, 'utf8') : '';
-}
