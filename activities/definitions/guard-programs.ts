@@ -22,19 +22,25 @@ function asking(tool: Tool): Tool {
   return isLoose(tool) ? { ...tool, approval: 'always', needsApproval: () => true } : tool;
 }
 
-/** A server's tools change, so each is taken as it is when it is needed. */
+/** A server's tools change, so each is taken as it is when it is needed; the same tool gives the same one. */
 function askingSource(source: ToolSource): ToolSource {
+  const made = new WeakMap<Tool, Tool>();
+  const askingOnce = (tool: Tool): Tool => {
+    const known = made.get(tool) ?? asking(tool);
+    made.set(tool, known);
+    return known;
+  };
   return {
     name: source.name,
     approval: 'always',
     runsPrograms: source.runsPrograms,
     get tools() {
-      return source.tools.map(asking);
+      return source.tools.map(askingOnce);
     },
     get problem() {
       return source.problem;
     },
-    toolNamed: (name) => asking(source.toolNamed(name)),
+    toolNamed: (name) => askingOnce(source.toolNamed(name)),
   };
 }
 

@@ -22,7 +22,8 @@ function toolThat(execute: () => string): Pick<RunAttack, 'agent' | 'calls'> {
 }
 
 const files = (): ReturnType<NonNullable<RunAttack['agent']>> => ({
-  tools: workspaceTools({ commands: { effect: 'read', approval: 'never' } }),
+  programs: 'may-approve',
+  tools: workspaceTools({ commands: { effect: 'read' } }),
 });
 
 /** A name that a file may have: no slash, no NUL, at most 255 bytes. */

@@ -69,7 +69,10 @@ const ways: Readonly<Record<string, Way>> = {
     calls: () => [{ name: 'tell', input: {} }],
   }),
   'a command': (text) => ({
-    agent: () => ({ tools: workspaceTools({ commands: { effect: 'read', approval: 'never' } }) }),
+    agent: () => ({
+      programs: 'may-approve',
+      tools: workspaceTools({ commands: { effect: 'read' } }),
+    }),
     calls: () => [{ name: 'run_command', input: { command: ['printf', '%s', text] } }],
   }),
 };
