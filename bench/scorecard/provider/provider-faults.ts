@@ -1,16 +1,16 @@
 /** All rows of the provider section. */
-import { accountFaults } from './account-faults';
-import { dialectFaults } from './dialect-faults';
-import { loadFaults } from './load-faults';
+import { accountFaults } from './faults/account-faults';
+import { dialectFaults } from './faults/dialect-faults';
+import { loadFaults } from './faults/load-faults';
 import type { ProviderFault } from './provider-fault';
-import { mixedFaults } from './mixed-faults';
-import { publicCases } from './public-cases';
-import { refusalFaults } from './refusal-faults';
-import { quietFaults } from './quiet-faults';
-import { replyFaults } from './reply-faults';
-import { requestFaults } from './request-faults';
-import { silenceFaults } from './silence-faults';
-import { streamFaults } from './stream-faults';
+import { mixedFaults } from './faults/mixed-faults';
+import { publicCases } from './faults/public-cases';
+import { refusalFaults } from './faults/refusal-faults';
+import { quietFaults } from './faults/quiet-faults';
+import { replyFaults } from './faults/reply-faults';
+import { requestFaults } from './faults/request-faults';
+import { silenceFaults } from './faults/silence-faults';
+import { streamFaults } from './faults/stream-faults';
 
 /** All rows; no two have the same id. */
 export function providerFaults(): readonly ProviderFault[] {

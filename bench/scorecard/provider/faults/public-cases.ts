@@ -1,8 +1,8 @@
 /** The public cases that concern one answer of a provider, each as a run sees it. */
-import { corrected, declined, failedOver, retried } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
-import { publicHttpAnswers as answers, publicStreams as streams } from './public-answers';
-import { rawHttp, rawSse } from './recorded-answer';
+import { corrected, declined, failedOver, retried } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
+import { publicHttpAnswers as answers, publicStreams as streams } from '../public-answers';
+import { rawHttp, rawSse } from '../recorded-answer';
 
 /** Rows of this kind. */
 export function publicCases(): readonly ProviderFault[] {

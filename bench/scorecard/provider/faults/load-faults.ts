@@ -1,10 +1,10 @@
 /** Refusals that lie in the moment: overload, failures of the vendor, late answers, a minute's limit. A retry cures them. */
-import { fault } from '../../../testing/emulator/script';
-import type { WireName } from '../../../testing/emulator/wire';
-import { failedOver, retried, spent, stoppedAtOnce, stoppedWhenSpent } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
-import type { Refusal } from './vendor-bodies';
-import { anthropic, gemini, openai, page, rowsOf } from './vendor-bodies';
+import { fault } from '../../../../testing/emulator/script';
+import type { WireName } from '../../../../testing/emulator/wire';
+import { failedOver, retried, spent, stoppedAtOnce, stoppedWhenSpent } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
+import type { Refusal } from '../vendor-bodies';
+import { anthropic, gemini, openai, page, rowsOf } from '../vendor-bodies';
 
 const crowded = 'The engine is currently overloaded, please try again later';
 const overloaded: readonly Refusal[] = [

@@ -1,10 +1,10 @@
 /** Refusals that one vendor alone gives, in the words of public reports, and answers that are blamed on the wrong thing. */
-import { fault } from '../../../testing/emulator/script';
-import type { WireName } from '../../../testing/emulator/wire';
-import { failedOver, keptFromOthers, refusedByBoth, spent, stoppedAtOnce } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
-import type { Refusal } from './vendor-bodies';
-import { answered, anthropic, gemini, openai, page, rowsOf } from './vendor-bodies';
+import { fault } from '../../../../testing/emulator/script';
+import type { WireName } from '../../../../testing/emulator/wire';
+import { failedOver, keptFromOthers, refusedByBoth, spent, stoppedAtOnce } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
+import type { Refusal } from '../vendor-bodies';
+import { answered, anthropic, gemini, openai, page, rowsOf } from '../vendor-bodies';
 
 const invalid = 'invalid_request_error';
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];

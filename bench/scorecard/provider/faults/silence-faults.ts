@@ -1,7 +1,7 @@
 /** Faults of the connection and of time: no connection, silence, late answers, requested delays, and oddities that cost nothing. */
-import { fault, reply } from '../../../testing/emulator/script';
-import type { WireName } from '../../../testing/emulator/wire';
-import type { Limits } from '../../../workflows/core/limits';
+import { fault, reply } from '../../../../testing/emulator/script';
+import type { WireName } from '../../../../testing/emulator/wire';
+import type { Limits } from '../../../../workflows/core/limits';
 import {
   asking,
   done,
@@ -11,9 +11,9 @@ import {
   unhurt,
   unreachable,
   waited,
-} from './fault-builders';
-import type { RowOptions } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
+} from '../fault-builders';
+import type { RowOptions } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 

@@ -1,11 +1,11 @@
 /** Faults inside a 200 stream: the vendor's error events, cut connections, and what is no stream at all. */
-import type { StreamFaultOptions } from '../../../testing/emulator/script';
-import { fault, reply } from '../../../testing/emulator/script';
-import type { WireName } from '../../../testing/emulator/wire';
-import { asking, failedOver, retried, spent } from './fault-builders';
-import type { RowOptions } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
-import { rawSse } from './recorded-answer';
+import type { StreamFaultOptions } from '../../../../testing/emulator/script';
+import { fault, reply } from '../../../../testing/emulator/script';
+import type { WireName } from '../../../../testing/emulator/wire';
+import { asking, failedOver, retried, spent } from '../fault-builders';
+import type { RowOptions } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
+import { rawSse } from '../recorded-answer';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 

@@ -1,8 +1,8 @@
 /** Replies that arrive whole and are no success: cut at the token limit, refused, filtered, paused, empty, broken calls. */
-import { fault, reply } from '../../../testing/emulator/script';
-import type { WireName } from '../../../testing/emulator/wire';
-import { corrected, declined, failedOver } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
+import { fault, reply } from '../../../../testing/emulator/script';
+import type { WireName } from '../../../../testing/emulator/wire';
+import { corrected, declined, failedOver } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 const cutArguments = '{"text": "half a tho';

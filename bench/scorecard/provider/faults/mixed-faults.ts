@@ -1,7 +1,7 @@
 /** Faults in combination and at the edges: several kinds in one call, both routes, the closing events, odd encodings. */
-import type { FaultStep } from '../../../testing/emulator/script';
-import { fault, reply } from '../../../testing/emulator/script';
-import type { WireName } from '../../../testing/emulator/wire';
+import type { FaultStep } from '../../../../testing/emulator/script';
+import { fault, reply } from '../../../../testing/emulator/script';
+import type { WireName } from '../../../../testing/emulator/wire';
 import {
   asking,
   bothRefused,
@@ -12,9 +12,9 @@ import {
   retriedThrough,
   stoppedWhenSpent,
   unhurt,
-} from './fault-builders';
-import type { ProviderFault } from './provider-fault';
-import { rawBytes, rawHttp } from './recorded-answer';
+} from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
+import { rawBytes, rawHttp } from '../recorded-answer';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 const input = 'a text of some length';

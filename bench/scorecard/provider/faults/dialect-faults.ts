@@ -1,15 +1,18 @@
 /** Dialects of servers, refusals of thoughts, and stop reasons that say one thing while the reply says another. */
-import { chatDialects, type ChatDialect } from '../../../activities/providers/openai/chat-dialect';
-import type { ReplyStep } from '../../../testing/emulator/script';
-import { reply } from '../../../testing/emulator/script';
-import type { ChatServerName } from '../../../testing/emulator/step';
-import type { WireName } from '../../../testing/emulator/wire';
-import type { JsonValue } from '../../../workflows/core/json';
-import type { RowOptions } from './fault-builders';
-import { corrected, done, retried, unhurt } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
-import { goodAnswer } from './provider-fault';
-import { rawHttp, rawSse } from './recorded-answer';
+import {
+  chatDialects,
+  type ChatDialect,
+} from '../../../../activities/providers/openai/chat-dialect';
+import type { ReplyStep } from '../../../../testing/emulator/script';
+import { reply } from '../../../../testing/emulator/script';
+import type { ChatServerName } from '../../../../testing/emulator/step';
+import type { WireName } from '../../../../testing/emulator/wire';
+import type { JsonValue } from '../../../../workflows/core/json';
+import type { RowOptions } from '../fault-builders';
+import { corrected, done, retried, unhurt } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
+import { goodAnswer } from '../provider-fault';
+import { rawHttp, rawSse } from '../recorded-answer';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 

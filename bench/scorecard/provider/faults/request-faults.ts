@@ -1,8 +1,8 @@
 /** Refusals that lie in the request: too long, filtered, malformed. No retry of the same bytes cures them. */
-import { failedOver, stoppedForAll } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
-import type { Refusal } from './vendor-bodies';
-import { anthropic, gemini, openai, page, rowsOf } from './vendor-bodies';
+import { failedOver, stoppedForAll } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
+import type { Refusal } from '../vendor-bodies';
+import { anthropic, gemini, openai, page, rowsOf } from '../vendor-bodies';
 
 /** Too long by the vendor's own count for every route of the chain. */
 const overflowEverywhere: readonly Refusal[] = [

@@ -1,10 +1,10 @@
 /** Refusals that lie in the account: money, keys, models, a day's quota. No retry cures them; another route does. */
-import type { WireName } from '../../../testing/emulator/wire';
-import { failedOver } from './fault-builders';
-import { scorecardKey } from './judge-fault';
-import type { ProviderFault } from './provider-fault';
-import type { Refusal } from './vendor-bodies';
-import { answered, anthropic, gemini, openai, page, rowsOf } from './vendor-bodies';
+import type { WireName } from '../../../../testing/emulator/wire';
+import { failedOver } from '../fault-builders';
+import { scorecardKey } from '../judge-fault';
+import type { ProviderFault } from '../provider-fault';
+import type { Refusal } from '../vendor-bodies';
+import { answered, anthropic, gemini, openai, page, rowsOf } from '../vendor-bodies';
 
 const quota = 'You exceeded your current quota, please check your plan and billing details.';
 const credit =

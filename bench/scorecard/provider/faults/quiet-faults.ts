@@ -1,12 +1,12 @@
 /** Faults of silence that is lively, of answers without end, of clocks, and of counts that cannot be true. */
 import { gzipSync } from 'node:zlib';
-import type { Step } from '../../../testing/emulator/script';
-import { fault, reply } from '../../../testing/emulator/script';
-import type { WireName } from '../../../testing/emulator/wire';
-import { done, failedOver, retried, stoppedAtOnce, unhurt } from './fault-builders';
-import type { RowOptions } from './fault-builders';
-import type { ProviderFault } from './provider-fault';
-import { goodAnswer } from './provider-fault';
+import type { Step } from '../../../../testing/emulator/script';
+import { fault, reply } from '../../../../testing/emulator/script';
+import type { WireName } from '../../../../testing/emulator/wire';
+import { done, failedOver, retried, stoppedAtOnce, unhurt } from '../fault-builders';
+import type { RowOptions } from '../fault-builders';
+import type { ProviderFault } from '../provider-fault';
+import { goodAnswer } from '../provider-fault';
 
 const wires: readonly WireName[] = ['anthropic', 'responses', 'chat'];
 
