@@ -179,6 +179,7 @@ async function runIn(
   const startedAt = performance.now();
   let progressAt = 0;
   const { sandbox, user, timeLimitMs } = setup;
+  const entry = await sandbox?.enter(root, folder, context.signal);
   const end = await runProgram({
     program,
     programArguments,
@@ -186,12 +187,10 @@ async function runIn(
     environment: commandEnvironment(setup),
     timeLimitMs,
     ...defined({ user }),
-    ...(sandbox && {
-      sandbox: {
-        words: await sandbox.wordsFor(root, folder, context.signal),
-        sees: (path: string) => sandbox.sees(root, path),
-      },
-    }),
+    ...(sandbox &&
+      entry && {
+        sandbox: { words: entry.words, sees: (path: string) => sandbox.sees(root, path) },
+      }),
     signal: context.signal,
     onOutput: (bytes) => {
       spool.write(bytes);
@@ -199,9 +198,11 @@ async function runIn(
       progressAt = performance.now() + progressMs;
       context.progress(spool.tail(progressChars).trim().split('\n').at(-1) ?? '');
     },
-  }).catch((thrown: unknown) => {
-    throw notStarted(program, thrown, setup);
-  });
+  })
+    .catch((thrown: unknown) => {
+      throw notStarted(program, thrown, setup);
+    })
+    .finally(entry?.leave);
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
   return report(end, seconds, spool, context);
 }

@@ -9,6 +9,7 @@ import { protectedPathsFor } from '../../../lifecycle/protected-paths';
 import { UserError } from '../../../lifecycle/user-error';
 import { gitPlaces, ownCode } from '../protected-places';
 import { pathInside } from '../../workspace-path';
+import { enterWorkspace } from './workspace-entry';
 
 /** What programs in the sandbox may use besides the workspace. */
 export interface SandboxOptions {
@@ -27,11 +28,17 @@ export interface CommandUser {
 /** A sandbox that works on this machine. */
 export interface Sandbox {
   /**
-   * Words to put in front of a program and its arguments, for a real folder of a workspace with this real path.
+   * Words to put in front of a program and its arguments, for a real folder of a workspace with this real path. Waits while another
+   * command could put a link in a place that is mounted here. Call `leave` when the program has ended.
    *
-   * Errors: `InfraException` `tool_infrastructure` for a workspace in which a protected place cannot be protected.
+   * Errors: `InfraException` `tool_infrastructure` for a workspace in which a protected place cannot be protected; the signal's
+   * reason.
    */
-  wordsFor(root: string, folder: string, signal: AbortSignal): Promise<readonly string[]>;
+  enter(
+    root: string,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly words: readonly string[]; readonly leave: () => void }>;
   /** Whether programs in the sandbox of this workspace see a real path. */
   sees(root: string, realPath: string): boolean;
   /** Folder of programs to look in after those on the PATH. */
@@ -65,13 +72,26 @@ export function prepareSandbox(options: SandboxOptions, user: CommandUser | unde
   return {
     programs: node === undefined ? undefined : join(node, 'bin'),
     sees: (root, path) => [root, ...system].some((folder) => isIn(path, folder)),
-    async wordsFor(root, folder, signal) {
+    async enter(root, folder, signal) {
       if (root === '/' || isIn(program, root))
         throw cannotProtect(root === '/' ? 'the whole system' : program, root);
-      const closed = await protectionWords(root, system);
-      const git = (await gitPlaces(root, signal)).flatMap(readOnly);
-      const workspace = ['--bind', root, root, ...closed.parents, ...git, ...closed.places];
-      return [...words, ...workspace, '--remount-ro', '/', '--chdir', folder, '--'];
+      const { found: git, leave } = await enterWorkspace(root, signal, () =>
+        gitPlaces(root, signal),
+      );
+      try {
+        const closed = await protectionWords(root, system);
+        const above = foldersAbove(root, [...git, ...protectedPathsFor(root)]);
+        const fixed = above.flatMap((path) => ['--bind', path, path]);
+        const shut = [...closed.parents, ...git.flatMap(readOnly), ...closed.places];
+        const workspace = ['--bind', root, root, ...fixed, ...shut];
+        return {
+          words: [...words, ...workspace, '--remount-ro', '/', '--chdir', folder, '--'],
+          leave,
+        };
+      } catch (thrown) {
+        leave();
+        throw thrown;
+      }
     },
   };
 }
@@ -118,6 +138,19 @@ async function protectionWords(
     }
   }
   return { parents, places };
+}
+
+/**
+ * Folders between a workspace and its protected places, the upper ones first. Each is mounted on itself, since nobody can move what is
+ * mounted: a program that renamed one would have the place under a name at which the next command sees it, and could put another in
+ * its stead.
+ */
+function foldersAbove(root: string, places: readonly string[]): readonly string[] {
+  const above = new Set<string>();
+  for (const place of places.filter((path) => isIn(path, root)))
+    for (let path = dirname(place); path !== root && !above.has(path); path = dirname(path))
+      if (existsSync(path)) above.add(path);
+  return [...above].sort((a, b) => a.length - b.length);
 }
 
 function existingParent(path: string): string {
