@@ -91,7 +91,7 @@ export function toolsByName(tools: readonly Tool[]): AgentTools {
     }
     const other = servers.find((each) => each.length > source.length && isOf(each, name));
     if (other !== undefined) {
-      drop(tool, `its name is one of the MCP server "${other}"`);
+      drop(tool, `its name begins with that of MCP server "${other}"`);
       return false;
     }
     owners.set(lookalikeKey(name), `"${name}" of MCP server "${source}"`);

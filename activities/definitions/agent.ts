@@ -27,7 +27,7 @@ export interface RouteDefinition {
   readonly onRefusedRequest?: 'ask-next-provider' | 'end-run';
   /**
    * Milliseconds that the model may go without a piece of content while its server shows that it is alive, or that it thinks.
-   * Default `limits.thinkingMs` (300,000). Without a single byte Node ends an answer after 300,000 in any case.
+   * Default `limits.thinkingMs` (300,000). Node ends an answer that sends no byte for 300,000 ms in any case.
    */
   readonly thinkingMs?: number;
   /** What the model costs; needed under a budget in money for models that the price table does not know. */

@@ -93,7 +93,7 @@ function cutCall(
 }
 
 function cutReply(reply: ModelReply, name: string, maxOutputTokens: number): ReadReply {
-  const message = `The reply was cut off at the output limit of ${maxOutputTokens} tokens, within the arguments of ${shownToolName(name)}. The call has no end and was not run.`;
+  const message = `The reply was cut off at the output limit of ${maxOutputTokens} tokens, within the arguments of ${shownToolName(name)}. The call is incomplete and was not run.`;
   return { ...mistaken(reply, { code: 'output_truncated', message }), stopReason: 'truncated' };
 }
 

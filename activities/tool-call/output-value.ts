@@ -87,7 +87,7 @@ function thingNote(value: object): string | undefined {
   if (isStream(value))
     return `[${aNamed(/^(?:|Object)$/.test(name) ? 'stream' : name)}: read it and return its text]`;
   return isMachinery(value)
-    ? `[${aNamed(name === '' ? 'thing' : name)} of the process, which is no data]`
+    ? `[${aNamed(name === '' ? 'thing' : name)} of the process, which is not data]`
     : undefined;
 }
 

@@ -166,12 +166,12 @@ export interface Tool {
 /** Tools that come and go while a worker runs: an MCP server's. */
 export interface ToolSource {
   readonly name: string;
-  /** Those that it has now. */
+  /** Those that are there now. */
   readonly tools: readonly Tool[];
-  /** Of all its tools, those that come later included. */
+  /** Of all its tools, those that come later included; so is `runsPrograms`. */
   readonly approval: 'never' | 'always';
   readonly runsPrograms: boolean;
-  /** Why it has none, in words; undefined once it has listed them. */
+  /** In words why there are none; undefined once they were listed. */
   readonly problem: string | undefined;
   /** A tool by the name that a run has, even if it is not there now. @internal */
   readonly toolNamed: (name: string) => Tool;

@@ -202,7 +202,7 @@ describe('a call in the text of a reply', () => {
         error: {
           code: 'output_truncated',
           message:
-            'The reply was cut off at the output limit of 64 tokens, within the arguments of send. The call has no end and was not run.',
+            'The reply was cut off at the output limit of 64 tokens, within the arguments of send. The call is incomplete and was not run.',
         },
       });
       expect(taken.head).toBe(taken.headBefore);

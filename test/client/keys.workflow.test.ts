@@ -56,9 +56,12 @@ async function found(work: () => Promise<unknown>): Promise<string> {
 
 it('a key of the environment is in no environment of any process, once the command works', async () => {
   const read = await found(async () => {
-    const ended = await world.inProcess(['run', 'look', '--workspace', 'workspace'], {
-      variables: { ANTHROPIC_API_KEY: key },
-    });
+    const ended = await world.inProcess(
+      ['run', 'look', '--unattended', '--workspace', 'workspace'],
+      {
+        variables: { ANTHROPIC_API_KEY: key },
+      },
+    );
     expect(ended).toMatchObject({ code: 0 });
     expect(ended.err).not.toContain('could not be overwritten');
   });
@@ -72,6 +75,7 @@ const seen = process.env.OWN_TOKEN;
 exports.providers = [anthropicProvider({ apiKey: process.env.ANTHROPIC_API_KEY, baseUrl: process.env.ANTHROPIC_BASE_URL })];
 exports.agents = [{
   name: 'own', instructions: 'x', chain: [{ provider: 'anthropic', model: process.env.MODEL }],
+  programs: 'may-approve',
   tools: [...workspaceTools(), defineTool({
     name: 'variables', description: 'x', effect: 'read', input: z.object({}),
     execute: () => ({ atLoad: seen?.length, later: process.env.OWN_TOKEN ?? 'gone', plain: process.env.PLAIN }),

@@ -33,6 +33,7 @@ const gonePhrases: readonly RegExp[] = [
   // Words for which the glossary has another one.
   /\bruns? (above|below)\b/,
   /\broutes? rest(s|ed)?\b|\brests? the route\b/,
+  /\d s of rest\b/,
   /lost ?in ?the ?middle/,
   /\brungs?\b|\bladder\b/,
   /\bcorpus\b/,

@@ -48,7 +48,11 @@ describe('leaves out one tool, says why, and keeps the others', () => {
   const deep = JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`) as object;
   test.each<[string, unknown, string]>([
     ['no object', 'look', 'it is no tool'],
-    ['a schema of a text', aTool({ inputSchema: { type: 'string' } }), 'not one of an object'],
+    [
+      'a schema of a text',
+      aTool({ inputSchema: { type: 'string' } }),
+      'does not describe an object',
+    ],
     ['a schema that is a list', aTool({ inputSchema: [] }), 'no JSON object'],
     ['a name that comes twice', aTool({ name: 'a' }), 'another one of this name'],
     ['a number for a name', aTool({ name: 7 }), 'it is no tool'],

@@ -147,7 +147,10 @@ test('where decisions are signed the program runs, and none of its decisions cou
       directory: folder,
     },
   );
-  expect([code, said]).toEqual([0, `approved ${item?.approvalId ?? ''}\n`]);
+  expect([code, said]).toEqual([
+    0,
+    `approved ${item?.approvalId ?? ''}\n  | path: "precious.txt"\n`,
+  ]);
   expect(await run.result()).toMatchObject({ status: 'completed' });
   expect(existsSync(at('precious.txt'))).toBe(false);
   const told = toldBy(signed);

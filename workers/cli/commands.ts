@@ -74,7 +74,7 @@ const repeatEffects = option(
 ).argParser((text) => text.split(',').map((name) => name.trim()));
 const model = option(
   '--model <provider/model>',
-  'model of the built-in agent; further ones after a comma are fallbacks',
+  'model of the built-in agent; further ones after a comma take over in this order',
 );
 
 const unattended = option(
@@ -176,7 +176,7 @@ const looking: readonly CommandSpec[] = [
       option('--events', 'with the whole timeline'),
       option(
         '--arguments [approval]',
-        'with all the arguments of what waits for approval, some of them from its store',
+        'with all the arguments of what waits for approval, or of one item',
       ),
     ],
     action: async () => (await import('./commands/look.ts')).show,

@@ -29,7 +29,7 @@ export const moneyWords = words(
     /can only afford|payment required|out of credits|overdue[- ]payment|billing hard limit/,
     /specified (?:workspace )?api usage limits|spend(?:ing)? (?:limit|cap)\b/,
     /budget (?:limit )?(?:has been |was |is )?(?:exceeded|exhausted|reached)/,
-    /exceeded (?:your|the|its) budget|over budget\b|extra usage is required/,
+    /exceeded (?:your|the|its) budget|over budget\b|extra usage is required|draw from (?:your )?extra usage/,
     /(?:no|any|all available|enough) credits\b|credit limit exceeded/,
     /(?:enough|sufficient|negative|no) (?:account |paid )?balance/,
     /(?:balance|credits?) (?:is |are |was |has been |have been )?(?:insufficient|not enough|too low|exhausted|depleted|negative)/,
@@ -38,6 +38,7 @@ export const moneyWords = words(
     /(?:please|must|to) (?:top[- ]up|recharge)|usage limit for this billing/,
     /monthly (?:included credits|budget|cap)\b|you have no quota|account is not active.{0,40}billing/,
     /free (?:tier|quota) of the model has been exhausted/,
+    /\bkey limit exceeded|(?:used up|exhausted) your free (?:trial|tier)|(?:free )?trial (?:quota |period )?(?:has )?(?:ended|expired)/,
   ),
 );
 
@@ -139,7 +140,7 @@ export const limitSentence = anyOf(
   /(?:reached|exceed\w{0,6}|hit).{0,40}rate[- ]?limit|too many (?:concurrent )?requests/,
   /\bquota\b.{0,40}\b(?:exceeded|exhausted|reached|depleted|used up)|exceed\w{0,6}.{0,40}quota/,
   /(?:out of|insufficient|no) quota/,
-  /(?:request|token|usage) limit (?:has been |was )?(?:reached|exceeded)/,
+  /(?:request|token|usage) limit (?:has been |was )?(?:reached|exceeded)|\blimit exhausted/,
 );
 
 /** Where the worker is: the vendor does not serve the country, region or data center. Source: OpenAI, Gemini, Bedrock, Anthropic ("Request not allowed"). */
@@ -164,6 +165,15 @@ export const disabledText = anyOf(
 /** Codes that name one field or value of the request: no sentence beside them is about the vendor. */
 export const fieldCode =
   /^(?:invalid_(?!request|argument|parameter|api)|unsupported_(?!country)|missing_|string_|array_|integer_|decimal_|extra_|duplicate_)/;
+
+/**
+ * The model or the server takes no image at all, whatever status says it: without the image the route is sound, so it must not rest.
+ * Source: openclaw/openclaw#99079 (OpenRouter's 404), llamastash/llamastash#13 (llama.cpp's 500).
+ */
+export const imageText = anyOf(
+  /no endpoints found that support (?:image|vision|multimodal)/,
+  /\bimages?(?: inputs?)? (?:is|are) (?:not|only) supported\b|\b(?:does not|doesn't|cannot) (?:support|accept|process) (?:images?|vision|multimodal)\b/,
+);
 
 /** Codes that only repeat a 403: the text may say more. */
 export const forbiddenCodes: ReadonlySet<string> = new Set([

@@ -10,6 +10,7 @@ import {
   filterWords,
   forbiddenCodes,
   formatWords,
+  imageText,
   limitSentence,
   missingCodes,
   moneyWords,
@@ -108,7 +109,7 @@ function saysMore({ codes, message }: VendorErrorBody, found: ReasonWords): bool
 function reasonBySentence(evidence: ErrorEvidence): FailoverReason | undefined {
   const messages = messagesOf(evidence);
   const says = (text: RegExp): boolean => messages.some((message) => text.test(message));
-  if (says(formatWords.text)) return 'format';
+  if (says(formatWords.text) || says(imageText)) return 'format';
   const { status } = evidence;
   if (status === undefined) return undefined;
   const found = codeWords.find(({ reason, text }) => isBelievable(reason, status) && says(text));

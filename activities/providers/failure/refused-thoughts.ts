@@ -16,7 +16,12 @@ const sentences: readonly (readonly [ThoughtReplay, RegExp])[] = [
     'omitted',
     /invalid_encrypted_content|encrypted content .{0,160}could not be (?:verified|decrypted)/i,
   ],
-  ['omitted', /\brs_\w{1,80}.{0,30}(?:of type .{0,3}reasoning|not found)/i],
+  // xAI (Wei-Shaw/sub2api#4535, chenyme/grok2api#688), and servers that do not know the field.
+  [
+    'omitted',
+    /could not de(?:crypt|code) the .{0,20}(?:encrypted_content|compaction blob)|\bunknown parameter.{0,30}encrypted_content/i,
+  ],
+  ['omitted', /\brs_\w{1,80}.{0,30}(?:of type .{0,3}reasoning|not found|remove duplicate items)/i],
   // Anthropic: another account's, a changed prompt, a turn that must begin with its own thought.
   [
     'omitted',
@@ -35,7 +40,7 @@ const sentences: readonly (readonly [ThoughtReplay, RegExp])[] = [
   ],
   [
     'omitted',
-    /(?:extra_forbidden|not permitted|unsupported|unknown|unrecognized|unexpected).{0,80}["'`.]reasoning(?:_content|_details)?\b/i,
+    /(?:extra_forbidden|not permitted|unsupported|unknown|unrecognized|unexpected).{0,80}(?:["'`.]reasoning(?:_content|_details)?|\breasoning_(?:content|details))\b/i,
   ],
 ];
 

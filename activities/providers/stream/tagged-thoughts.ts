@@ -1,15 +1,31 @@
 /** Separates the thoughts that a model wrote in tags at the beginning of its text, which a server without a fitting parser leaves there. */
 
-/** Tags around thoughts, in lower case. Source: ggml-org/llama.cpp#24671, youssofal/MTPLX#149, Mistral's `[THINK]`. */
+/**
+ * Tags around thoughts, in lower case. Source: ggml-org/llama.cpp#24671, youssofal/MTPLX#149, Mistral's `[THINK]`, Seed-OSS,
+ * Kimi-VL, Gemma 4 (NousResearch/hermes-agent#67632), and the channels of gpt-oss (ddalcu/mlx-serve#247).
+ */
 const tags: readonly (readonly [open: string, close: string])[] = [
-  ...['think', 'thinking', 'thought', 'reasoning'].map(
+  ...['think', 'thinking', 'thought', 'thoughts', 'reasoning', 'seed:think'].map(
     (name) => [`<${name}>`, `</${name}>`] as const,
   ),
   ['[think]', '[/think]'],
+  ['\u25c1think\u25b7', '\u25c1/think\u25b7'],
+  ['<|channel>thought', '<channel|>'],
+  ['<|channel|>analysis<|message|>', '<|end|>'],
 ];
 
-/** A closing tag that ends its line; its opening tag was a part of the prompt, or was lost. */
-const orphan = /(?:<\/(?:think|thinking|thought|reasoning)>|\[\/think\])[ \t]*(?:\r?\n|$)/i;
+/** What stands before an answer, in lower case. */
+const answerMarks = [
+  '<|start|>assistant<|channel|>final<|message|>',
+  '<|channel|>final<|message|>',
+] as const;
+
+/**
+ * A closing tag that ends its line, or that the answer follows without a blank; its opening tag was a part of the prompt, or was
+ * lost.
+ */
+const orphan =
+  /(?:<\/(?:think|thinking|thoughts?|reasoning|seed:think)>|\[\/think\]|\u25c1\/think\u25b7)(?:[ \t]*(?:\r?\n|$)|(?=[\p{L}\p{N}{"*#]))/iu;
 
 /** Orphans that are looked for in one text. */
 const mostOrphans = 8;
@@ -33,7 +49,7 @@ function endsInCode(text: string): boolean {
 /**
  * A text without the thoughts before a closing tag that was never opened.
  *
- * Contract: pure; a closing tag in code, or followed by words in its line, is a part of the text.
+ * Contract: pure; a closing tag in code, or followed by a blank and words in its line, is a part of the text.
  */
 export function splitAtOrphan(text: string): { readonly thought: string; readonly answer: string } {
   let [thought, answer] = ['', text];
@@ -47,6 +63,16 @@ export function splitAtOrphan(text: string): { readonly thought: string; readonl
     answer = answer.slice(match.index + match[0].length).trimStart();
   }
   return { thought, answer };
+}
+
+/** Whether a text is the beginning of a tag or mark. */
+function mayBecomeMark(text: string): boolean {
+  return [...tags.flat(), ...answerMarks].some((mark) => mark.startsWith(text) && mark !== text);
+}
+
+/** The mark of an answer that a text begins with, or nothing. */
+function answerMarkOf(text: string): string {
+  return answerMarks.find((mark) => text.startsWith(mark)) ?? '';
 }
 
 /** Reads one reply's text as it streams. */
@@ -91,8 +117,9 @@ export class TaggedThoughts {
       this.#held = text.slice((opened?.[0] ?? orphaned?.[1] ?? '').length);
       return true;
     }
-    if (tags.flat().some((tag) => tag.startsWith(lower))) return false;
-    if (this.#hasThought) this.#held = text;
+    if (mayBecomeMark(lower)) return false;
+    const mark = answerMarkOf(lower);
+    if (this.#hasThought || mark !== '') this.#held = text.slice(mark.length);
     this.#isAnswer = true;
     return true;
   }

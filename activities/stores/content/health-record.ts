@@ -15,7 +15,7 @@ const successLagMs = 10_000;
  */
 const believableMs = 300_000;
 
-/** The record, unless a clock that was wrong made it: its rest would last until that time comes. Then the route is as new. */
+/** The record, unless a clock that was wrong made it: the route would cool down until that time comes. Then it is as new. */
 export function believed(known: SharedHealth, atMs: number): SharedHealth {
   const { lastFailureAtMs = 0, lastSuccessAtMs = 0 } = known;
   const isOfFuture = Math.max(lastFailureAtMs, lastSuccessAtMs) > atMs + believableMs;

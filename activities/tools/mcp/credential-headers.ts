@@ -11,7 +11,7 @@ const askMs = 30_000;
 /** Sets of headers whose secrets are still known: an expired token is none, and each costs time in every text. */
 const keptSets = 4;
 
-/** The function for headers gave none. */
+/** The author's function `headers` gave none. */
 export class HeadersProblem extends Error {
   override readonly name = 'HeadersProblem';
 }
@@ -30,7 +30,7 @@ async function asked(give: () => HeaderSet | Promise<HeaderSet>): Promise<Header
     return await Promise.race([give(), late]);
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new HeadersProblem(`its function for headers gave none: ${why}`, { cause: thrown });
+    throw new HeadersProblem(`its function "headers" failed: ${why}`, { cause: thrown });
   } finally {
     done.abort();
     late.catch(() => undefined);

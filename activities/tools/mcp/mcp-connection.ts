@@ -1,6 +1,10 @@
 /** The connection to an MCP server: connects when needed, and again after the server is gone. */
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  StreamableHTTPClientTransport,
+  StreamableHTTPError,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { packageVersion } from '../../lifecycle/package-version';
@@ -8,7 +12,7 @@ import { rememberSecretsOf } from '../../untrusted/known-secrets';
 import { sanitizeText } from '../../untrusted/sanitizer';
 import { boundedFetch } from './bounded-fetch';
 import type { RememberedHeaders } from './credential-headers';
-import { credentialHeaders } from './credential-headers';
+import { credentialHeaders, HeadersProblem } from './credential-headers';
 import type { HttpServer, McpOptions, StdioServer } from './mcp-options';
 import { StdioTransport } from './stdio-transport';
 
@@ -19,18 +23,31 @@ const seenChars = 8_192;
 /** Characters of them that an error says. */
 const saidChars = 600;
 
-const messageIn = (thrown: unknown): string =>
-  typeof thrown === 'object' && thrown !== null && 'message' in thrown
+function messageIn(thrown: unknown): string {
+  // The SDK names no status where a refusal has no body.
+  if (thrown instanceof StreamableHTTPError && (thrown.code ?? 0) > 0)
+    return `HTTP ${thrown.code ?? ''}: ${thrown.message}`;
+  return typeof thrown === 'object' && thrown !== null && 'message' in thrown
     ? String(thrown.message)
     : String(thrown);
+}
 
 /** A server's words, or an error's, for an error: with the cause, which alone says why a `fetch failed`. */
 export function wordsOf(thrown: unknown): string {
   const cause: unknown =
     typeof thrown === 'object' && thrown !== null && 'cause' in thrown ? thrown.cause : undefined;
-  const texts = cause === undefined ? [thrown] : [thrown, cause];
-  const text = texts.map(messageIn).join(': ');
+  const [said, why] = [messageIn(thrown), cause === undefined ? '' : messageIn(cause)];
+  const text = said.includes(why.trim()) ? said : `${said}: ${why}`;
   return sanitizeText(text.slice(-seenChars), { maxChars: saidChars });
+}
+
+/** What a person checks after a failed connection: what it was refused for, else the place of the server. */
+function remedyFor(thrown: unknown): string {
+  if (thrown instanceof HeadersProblem) return 'Check this function.';
+  const isRefused = thrown instanceof StreamableHTTPError && [401, 403].includes(thrown.code ?? 0);
+  if (isRefused || thrown instanceof UnauthorizedError)
+    return 'Check the headers that it is given.';
+  return "Check its command or URL on the worker's machine.";
 }
 
 /** The server cannot be reached, so no call was made. */
@@ -161,7 +178,7 @@ export function mcpConnection(
         open.delete(client);
         await client.close().catch(() => undefined);
         throw new NotReached(
-          `MCP server "${name}" cannot be reached: ${wordsOf(why)}. Check its command or URL on the worker's machine.`,
+          `MCP server "${name}" cannot be reached: ${wordsOf(why)}. ${remedyFor(thrown)}`,
           { cause: thrown },
         );
       }

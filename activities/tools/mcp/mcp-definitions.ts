@@ -83,7 +83,7 @@ function inputSchemaOf(given: JsonValue | undefined): JsonObject | string {
   const schema = soundSchema(listed);
   return isOfObjects(withoutReferences(schema))
     ? schema
-    : 'its input schema is not one of an object';
+    : 'its input schema does not describe an object';
 }
 
 /** The schema of results, if it can be used: a bad one costs nothing. */
@@ -108,7 +108,7 @@ function definitionOf(listed: unknown): McpDefinition | string {
   try {
     if (!isJsonObject(listed)) return 'it is no tool: it is no JSON object';
     const { name, annotations, inputSchema } = listed;
-    if (typeof name !== 'string') return 'it is no tool: its name is no text';
+    if (typeof name !== 'string') return 'it is no tool: its name is not a string';
     const problem = nameProblem(name);
     if (problem !== undefined) return problem;
     const schema = inputSchemaOf(inputSchema);

