@@ -64,6 +64,14 @@ function problemsOf(tool: Tool, input: JsonObject): string | undefined {
   return checked.ok ? undefined : checked.problems.join('; ');
 }
 
+/** Whether the tool has another definition than the person saw: changed arguments of it would be for another tool (ADR 0043). */
+async function isOtherTool(tool: Tool, given: Edit, original: JsonObject): Promise<boolean> {
+  const { toolCallId, name, shownDigest } = given;
+  if (shownDigest === undefined || tool.definitionDigest === undefined) return false;
+  await tool.readDefinition?.().catch(() => undefined);
+  return actionDigest({ toolCallId, name, input: original }, tool) !== shownDigest;
+}
+
 function same(one: JsonObject, other: JsonObject, name: string): boolean {
   return (
     Object.hasOwn(one, name) === Object.hasOwn(other, name) &&
@@ -116,9 +124,15 @@ export async function checkEdit(
   const problems = problemsOf(tool, input);
   if (problems !== undefined)
     return { type: 'refused', problems: sanitizeText(problems, { maxChars: failureMessageChars }) };
+  const original = await originalOf(store, given);
+  if (await isOtherTool(tool, given, original))
+    return {
+      type: 'refused',
+      problems: `The definition of ${name} has changed since the call was shown. Reject it; if the model makes it again, you are asked about the tool as it is now.`,
+    };
   const json = canonicalJson(input);
   const isInline = Buffer.byteLength(json) <= inlineInputBytes;
-  const notice = noticeOf(given, await originalOf(store, given));
+  const notice = noticeOf(given, original);
   const call = { toolCallId, name, input };
   return {
     type: 'accepted',

@@ -71,7 +71,10 @@ export async function retryFor<Result>(
   }
 }
 
-async function inputOf(store: Store, input: RunToolInput): Promise<JsonObject> {
+async function inputOf(
+  store: Store,
+  input: Pick<RunToolInput, 'toolCallId' | 'input' | 'inputBlob'>,
+): Promise<JsonObject> {
   if (input.inputBlob === undefined) return input.input ?? {};
   const value: unknown = JSON.parse((await store.getBlob(input.inputBlob)).toString('utf8'));
   if (isJsonObject(value)) return value;
@@ -281,7 +284,12 @@ async function refusal(
 ): Promise<Execution | undefined> {
   const changed = await changedDefinition(store, tool, input, values.given);
   if (changed !== undefined || approvers === undefined) return changed;
-  const problem = problemOfApproval(approvers, definition, tool, input, values);
+  const { toolCallId, approval } = input;
+  const shown = approval?.shown && (await inputOf(store, { toolCallId, ...approval.shown }));
+  const problem = problemOfApproval(approvers, definition, tool, input, {
+    ...values,
+    ...defined({ shown }),
+  });
   if (problem === undefined) return undefined;
   // An attack, or a run from before signing.
   const { name, idempotencyKey: key } = input;

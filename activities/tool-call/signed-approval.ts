@@ -14,6 +14,8 @@ import type { Tool } from '../tools/tool';
 /** Input of a call, as it travelled and as its tool parsed it. */
 interface GivenInput {
   readonly given: JsonObject;
+  /** What the approver saw, if they changed it. */
+  readonly shown?: JsonObject;
   readonly parsed: unknown;
 }
 
@@ -28,7 +30,7 @@ export function problemOfApproval(
   { agent, config }: RunDefinition,
   tool: Tool,
   call: RunToolInput,
-  { given, parsed }: GivenInput,
+  { given, parsed, shown }: GivenInput,
 ): string | undefined {
   const { toolCallId, name, approval, idempotencyKey, lineage } = call;
   if (approval === undefined) {
@@ -43,14 +45,14 @@ export function problemOfApproval(
       ? 'It needs an approval that an approver has signed, and none came with it.'
       : undefined;
   }
-  const { signature, by, shownDigest } = approval;
+  const { signature, by } = approval;
   const decision = {
     approvalId: toolCallId,
-    digest: shownDigest ?? actionDigest({ toolCallId, name, input: given }, tool),
+    digest: actionDigest({ toolCallId, name, input: shown ?? given }, tool),
     decision: 'approve' as const,
     ...defined({
       by,
-      inputDigest: shownDigest === undefined ? undefined : contentHash(argumentsText(given)),
+      inputDigest: shown === undefined ? undefined : contentHash(argumentsText(given)),
     }),
   };
   return problemOfSignature(approvers, runKeyOf(idempotencyKey), decision, signature);

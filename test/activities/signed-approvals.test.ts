@@ -34,6 +34,18 @@ const refund = defineTool({
   },
 });
 
+/** Takes the same arguments. */
+const payOut = defineTool({
+  name: 'pay_out',
+  description: 'Pays out.',
+  input: z.object({ order: z.string(), euros: z.number() }),
+  approval: 'always',
+  execute: (input) => {
+    ran.push(input);
+    return 'paid';
+  },
+});
+
 let stored: TemporaryStore;
 beforeEach(async () => {
   ran = [];
@@ -57,7 +69,7 @@ async function world(keys: readonly string[] | undefined): Promise<World> {
         name: 'refunder',
         instructions: 'You refund.',
         chain: [{ provider: 'scripted', model: 'm', windowTokens: 100_000 }],
-        tools: [refund],
+        tools: [refund, payOut],
       },
     ],
   });
@@ -126,7 +138,7 @@ describe('a call that needs approval', () => {
       'an approval turned into an edit',
       {
         input: { ...input, euros: 900 },
-        approval: { signature: signed(), shownDigest: digest },
+        approval: { signature: signed(), shown: { input } },
       },
     ],
     [
@@ -135,7 +147,25 @@ describe('a call that needs approval', () => {
         input: { ...input, euros: 900 },
         approval: {
           signature: signed(inputDigestOf({ ...input, euros: 60 })),
-          shownDigest: digest,
+          shown: { input },
+        },
+      },
+    ],
+    [
+      'an edit of a call of another tool',
+      {
+        name: 'pay_out',
+        input: { ...input, euros: 60 },
+        approval: { signature: signed(inputDigestOf({ ...input, euros: 60 })), shown: { input } },
+      },
+    ],
+    [
+      'an edit of other arguments than the person saw',
+      {
+        input: { ...input, euros: 60 },
+        approval: {
+          signature: signed(inputDigestOf({ ...input, euros: 60 })),
+          shown: { input: { ...input, order: 'B-1' } },
         },
       },
     ],
@@ -160,7 +190,7 @@ describe('a call that needs approval', () => {
     const given = { euros: 60, order: 'A-17' };
     const { error } = await run(at, {
       input: given,
-      approval: { signature, shownDigest: digest },
+      approval: { signature, shown: { input } },
     });
     expect(error).toBeUndefined();
     expect(ran).toEqual([changed]);

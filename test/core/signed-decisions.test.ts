@@ -87,12 +87,12 @@ test.each([
   expect(run.toolRuns).toHaveLength(1);
 });
 
-test('a signed edit carries the digest of the action that the person saw', () => {
+test('a signed edit carries the arguments that the person saw', () => {
   const { run, id } = waitingRun();
   run.say(decision(id, { signature: good, input: { n: 2 } }));
   run.run();
   expect(run.toolRuns).toMatchObject([
-    { input: { n: 2 }, approval: { signature: good, shownDigest: `digest-${id}` } },
+    { input: { n: 2 }, approval: { signature: good, shown: { input: { n: 1 } } } },
   ]);
 });
 

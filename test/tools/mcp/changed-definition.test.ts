@@ -78,3 +78,17 @@ test('a tool of the author has no such definition: its approval is as it was', a
   const { error } = await run(fixed, 'any');
   expect([error, ran]).toEqual([undefined, 1]);
 });
+
+test.each([
+  ['first', 'accepted'],
+  ['second', 'refused'],
+])('changed arguments, where the definition is then the %s one, are %s', async (next, type) => {
+  const tool = changing(next);
+  const shownDigest = actionDigest(call, tool);
+  const { store } = stored;
+  const activities = workerActivities(store, [tool]);
+  const { snapshot } = await activities.prepareRun({ flags: [], agent: 'worker', goal: 'Pay.' });
+  const at = { storeId: store.id, definition: snapshot.definition };
+  const edit = { ...at, ...call, input: {}, original: {}, shownDigest };
+  expect(await activities.checkEdit(edit)).toMatchObject({ type });
+});

@@ -89,6 +89,7 @@ function startCheck<State extends DecidingState>(
       ...(input !== undefined && {
         input,
         ...defined({ original: call.input, originalBlob: call.inputBlob }),
+        shownDigest: digestOf(call),
       }),
       ...defined({ signed: signedPart(state, progress, event) }),
     },
@@ -109,14 +110,9 @@ function approved(
   { by, signature }: Checking,
   { call: change }: Extract<CheckEditResult, { type: 'accepted' }>,
 ): ProposedToolCall {
-  const { toolCallId, name } = call;
-  const approval =
-    signature === undefined
-      ? undefined
-      : {
-          signature,
-          ...defined({ by, shownDigest: change === undefined ? undefined : digestOf(call) }),
-        };
+  const { toolCallId, name, input, inputBlob } = call;
+  const shown = change === undefined ? undefined : defined({ input, inputBlob });
+  const approval = signature === undefined ? undefined : { signature, ...defined({ by, shown }) };
   return {
     ...(change === undefined ? call : { toolCallId, name, ...change }),
     ...defined({ approval }),

@@ -30,6 +30,8 @@ export interface CheckEditInput extends DefinitionReference {
   /** What the model asked for. */
   readonly original?: JsonObject;
   readonly originalBlob?: ContentHash;
+  /** With `input`: digest of the action that the person saw. */
+  readonly shownDigest?: ContentHash;
 }
 
 /** Whether a decision can apply: what is wrong with it, or, for changed arguments, the call as it then is. */

@@ -115,8 +115,8 @@ export interface ProposedToolCall {
 interface SignedApproval {
   readonly signature: string;
   readonly by?: string;
-  /** Digest of the action that the person saw, if they approved it with other arguments. */
-  readonly shownDigest?: ContentHash;
+  /** The arguments that the person saw, if they approved the call with others: with the tool, they make the digest that was signed. */
+  readonly shown?: Pick<ProposedToolCall, 'input' | 'inputBlob'>;
 }
 
 /** Privileged parameters that a call uses. */
