@@ -125,7 +125,12 @@ export class ChatReplyAssembly implements StreamAssembly {
   }
 
   acceptWhole(body: unknown): EventMeaning | undefined {
-    return asList(property(body, 'choices')).length === 0 ? undefined : this.accept(body);
+    const [choice] = asList(property(body, 'choices'));
+    if (choice === undefined && asText(property(body, 'error')) === '') return undefined;
+    const meaning = this.accept(body);
+    // A whole message has its end, whether or not the server names it.
+    if (property(choice, 'message') !== undefined) this.finishReason ??= 'stop';
+    return meaning;
   }
 
   partial(): { readonly usage?: Usage; readonly said: string } {

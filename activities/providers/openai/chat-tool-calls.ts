@@ -9,6 +9,10 @@ interface OpenCall {
   id: string;
   name: string;
   argumentsText: string;
+  /** The last piece of the arguments. */
+  lastPiece: string;
+  /** Each piece of the arguments began with the one before. */
+  isCumulative: boolean;
   extra: unknown;
 }
 
@@ -33,13 +37,13 @@ export class ChatToolCalls {
     if (call.id === '') call.id = id;
     if (call.name === '') call.name = name;
     if (extra !== undefined) call.extra = extra;
-    call.argumentsText += argumentsText;
+    if (argumentsText !== '') addPiece(call, argumentsText);
     return name !== '' || argumentsText !== '';
   }
 
   /** The calls in the order in which they began. */
   rawCalls(): readonly RawToolCall[] {
-    return this.calls.map((call) => rawToolCall(call.id, call.name, call.argumentsText));
+    return this.calls.map((call) => rawToolCall(call.id, call.name, wholeArguments(call)));
   }
 
   /** What must be sent back with each call, by position. */
@@ -60,7 +64,15 @@ export class ChatToolCalls {
 
   private begin(index: number | undefined): OpenCall {
     requireRoom(this.calls.length);
-    const call: OpenCall = { index, id: '', name: '', argumentsText: '', extra: undefined };
+    const call: OpenCall = {
+      index,
+      id: '',
+      name: '',
+      argumentsText: '',
+      lastPiece: '',
+      isCumulative: true,
+      extra: undefined,
+    };
     this.calls.push(call);
     return call;
   }
@@ -70,6 +82,25 @@ function beginsAnother(open: OpenCall, id: string, name: string): boolean {
   if (name === '' || open.name === '') return false;
   if (id !== '' && open.id !== '') return id !== open.id;
   return name !== open.name || parsedJson(open.argumentsText) !== undefined;
+}
+
+function addPiece(call: OpenCall, piece: string): void {
+  call.isCumulative &&= piece.startsWith(call.lastPiece);
+  call.argumentsText += piece;
+  call.lastPiece = piece;
+}
+
+/**
+ * The arguments, unless their pieces are no JSON together, and the last one is all of them: some servers send with each piece what
+ * came before, or the whole once more at the end. Nothing else is repaired.
+ *
+ * Source: NousResearch/hermes-agent#35592, Soju06/codex-lb#284, lidge-jun/opencodex#361, microsoft/autogen#6843.
+ */
+function wholeArguments({ argumentsText, lastPiece, isCumulative }: OpenCall): string {
+  if (lastPiece === argumentsText || !isRecord(parsedJson(lastPiece))) return argumentsText;
+  if (parsedJson(argumentsText) !== undefined) return argumentsText;
+  const before = argumentsText.slice(0, -lastPiece.length);
+  return isCumulative || isRecord(parsedJson(before)) ? lastPiece : argumentsText;
 }
 
 /** Some servers send the arguments as an object. */

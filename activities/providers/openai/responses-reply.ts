@@ -21,6 +21,8 @@ interface GatheredItem {
   readonly isDone: boolean;
   /** Arguments of a call as their own closing event gave them, else the pieces so far. */
   readonly argumentsText?: string;
+  /** Text of a message, in its pieces. */
+  readonly text?: string;
 }
 
 /** Reader of one Responses stream. */
@@ -46,10 +48,11 @@ export class ResponsesReplyAssembly implements StreamAssembly {
       case 'response.output_item.added':
         return this.begin(event);
       case 'response.output_text.delta':
+        return this.grow(event, 'text');
       case 'response.refusal.delta':
-        return this.grow(event, true);
+        return this.grow(event, 'refusal');
       case 'response.function_call_arguments.delta':
-        return this.grow(event, false);
+        return this.grow(event, 'arguments');
       case 'response.function_call_arguments.done':
         return this.replaceArguments(event);
       case 'response.output_item.done':
@@ -79,7 +82,7 @@ export class ResponsesReplyAssembly implements StreamAssembly {
   reply(): ModelReply {
     const items = [...this.items.entries()]
       .sort(([left], [right]) => left - right)
-      .map(([, gathered]) => withArguments(gathered));
+      .map(([, gathered]) => withPieces(gathered));
     const blocks: SaidBlock[] = [];
     const toolCalls: RawToolCall[] = [];
     for (const item of items) {
@@ -110,14 +113,16 @@ export class ResponsesReplyAssembly implements StreamAssembly {
     return { isContent: true };
   }
 
-  private grow(event: unknown, isAnswer: boolean): EventMeaning {
+  private grow(event: unknown, what: 'text' | 'refusal' | 'arguments'): EventMeaning {
     const index = asNumber(property(event, 'output_index')) ?? this.items.size - 1;
-    if (!this.items.has(index))
+    const gathered = this.items.get(index);
+    if (gathered === undefined)
       throw new BrokenStream(`a delta came for item ${index} that never began`);
     const text = asText(property(event, 'delta'));
     this.said += text;
-    if (!isAnswer) this.setArguments(index, (before) => before + text);
-    return { isContent: text !== '', text: isAnswer ? text : '' };
+    if (what === 'arguments') this.setArguments(index, (before) => before + text);
+    if (what === 'text') this.items.set(index, { ...gathered, text: (gathered.text ?? '') + text });
+    return { isContent: text !== '', text: what === 'arguments' ? '' : text };
   }
 
   /** The whole arguments, which replace their pieces. */
@@ -199,11 +204,20 @@ function typeOf(item: unknown): string {
   return asText(property(item, 'type'));
 }
 
-/** The final item decides; only arguments that it leaves out are those of the events before it. */
-function withArguments({ item, argumentsText = '' }: GatheredItem): unknown {
-  const isCall = typeOf(item) === 'function_call';
-  const isLeftOut = asText(property(item, 'arguments')).trim() === '';
-  return isCall && isLeftOut ? { ...asObject(item), arguments: argumentsText } : item;
+/** The final item decides; only arguments and content that it leaves out are those of the events before it. Source: can1357/oh-my-pi#5146. */
+function withPieces({ item, argumentsText = '', text = '' }: GatheredItem): unknown {
+  switch (typeOf(item)) {
+    case 'function_call':
+      return asText(property(item, 'arguments')).trim() === ''
+        ? { ...asObject(item), arguments: argumentsText }
+        : item;
+    case 'message':
+      return text !== '' && asList(property(item, 'content')).length === 0
+        ? { ...asObject(item), content: [{ type: 'output_text', text }] }
+        : item;
+    default:
+      return item;
+  }
 }
 
 function isOpenThought({ item, isDone }: GatheredItem): boolean {

@@ -40,10 +40,13 @@ export function observedFetch(options: ObservedFetchOptions): ObservedFetch {
   let headers: Headers | undefined;
   const kept: Uint8Array[] = [];
   let keptBytes = 0;
+  /** Whatever type its header names: gateways send JSON as text or as an event stream. */
+  let beginsAsJson = false;
   const keep = (chunk: Uint8Array): void => {
     options.onBytes();
-    const isJson = headers?.get('content-type')?.includes('application/json') === true;
-    const most = isJson && status === 200 ? keptJsonBytes : keptBodyBytes;
+    if (keptBytes === 0)
+      beginsAsJson = /^\ufeff?\s*\{/.test(Buffer.from(chunk.subarray(0, 64)).toString());
+    const most = beginsAsJson && status === 200 ? keptJsonBytes : keptBodyBytes;
     if (keptBytes < most) kept.push(chunk.subarray(0, most - keptBytes));
     keptBytes += chunk.byteLength;
   };

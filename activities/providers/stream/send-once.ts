@@ -86,7 +86,7 @@ export async function sendOnce(call: WireCall, options: SendOptions): Promise<Mo
 function takeWholeBody(call: WireCall, answer: Answer, options: SendOptions): void {
   if (answer.hasEvents || reachOf(answer) !== 'accepted') return;
   try {
-    const body = parsedJson(answer.seen?.seen().bodyText ?? '');
+    const body = parsedJson((answer.seen?.seen().bodyText ?? '').replace(/^\ufeff/, ''));
     const { text = '' } = call.assembly.acceptWhole(body) ?? {};
     if (text !== '') options.onText(text);
   } catch (thrown) {

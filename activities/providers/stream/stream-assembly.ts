@@ -97,10 +97,13 @@ export function usageOf({ input, output, total, details, cacheHits }: ReportedUs
   const cacheReadTokens = asCount(property(details, 'cached_tokens')) ?? asCount(cacheHits) ?? 0;
   const cacheWriteTokens = asCount(property(details, 'cache_write_tokens')) ?? 0;
   const cached = cacheReadTokens + cacheWriteTokens;
-  const prompt = asCount(input) ?? 0;
+  const known = asCount(input);
+  const prompt = known ?? 0;
+  // Without a count of the input, the total says nothing about the output.
+  const counted = known === undefined ? 0 : (asCount(total) ?? 0) - prompt;
   return {
     inputTokens: cached > prompt ? prompt : prompt - cached,
-    outputTokens: Math.max(asCount(output) ?? 0, (asCount(total) ?? 0) - prompt),
+    outputTokens: Math.max(asCount(output) ?? 0, counted),
     cacheReadTokens,
     cacheWriteTokens,
   };
