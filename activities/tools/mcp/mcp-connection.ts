@@ -144,6 +144,11 @@ function sessionOf(client: Client, line: Line, forget: () => void): McpSession {
   };
 }
 
+/** Whether a connection was there and broke. */
+function isBroken(thrown: unknown): boolean {
+  return /ECONNRESET|EPIPE|UND_ERR_SOCKET|other side closed/.test(wordsOf(thrown));
+}
+
 /**
  * Makes a connection that connects at the first call of `session`.
  *
@@ -156,34 +161,43 @@ export function mcpConnection(
   const remembered: RememberedHeaders = [];
   const open = new Set<Client>();
   let current: Promise<McpSession> | undefined;
-  const connect = (): Promise<McpSession> => {
+  const startSession = async (forget: () => void): Promise<McpSession> => {
     const line = server.type === 'stdio' ? stdioLine(server) : httpLine(server, remembered);
     const client = new Client({ name: 'holdfast', version: packageVersion() });
     open.add(client);
+    const session = sessionOf(client, line, forget);
+    try {
+      await client.connect(line.transport, { timeout: connectTimeoutMs });
+      client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+        onListChanged(client);
+      });
+      await onSession(client);
+      return session;
+    } catch (thrown) {
+      const why = line.ending() ?? thrown;
+      open.delete(client);
+      delete client.onclose;
+      await client.close().catch(() => undefined);
+      throw new NotReached(
+        `MCP server "${name}" cannot be reached: ${wordsOf(why)}. ${remedyFor(thrown)}`,
+        { cause: thrown },
+      );
+    }
+  };
+  const connect = (): Promise<McpSession> => {
     const forget = (): void => {
       if (current === connecting) current = undefined;
     };
-    const session = sessionOf(client, line, forget);
-    const start = async (): Promise<McpSession> => {
-      try {
-        await client.connect(line.transport, { timeout: connectTimeoutMs });
-        client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-          onListChanged(client);
-        });
-        await onSession(client);
-        return session;
-      } catch (thrown) {
+    // A kept connection may have been closed while nobody used it: a new one is tried once.
+    const connecting = startSession(forget)
+      .catch((thrown: unknown) => {
+        if (server.type === 'stdio' || !isBroken(thrown)) throw thrown;
+        return startSession(forget);
+      })
+      .catch((thrown: unknown) => {
         forget();
-        const why = line.ending() ?? thrown;
-        open.delete(client);
-        await client.close().catch(() => undefined);
-        throw new NotReached(
-          `MCP server "${name}" cannot be reached: ${wordsOf(why)}. ${remedyFor(thrown)}`,
-          { cause: thrown },
-        );
-      }
-    };
-    const connecting = start();
+        throw thrown;
+      });
     return connecting;
   };
   return {

@@ -300,3 +300,21 @@ describe('other refusals', () => {
     await other.close();
   });
 });
+
+test('a connection that breaks before the server reads is made once more; a second time is an error', async () => {
+  let broken = 1;
+  const tools = await connected((request, response) => {
+    if (request.method === 'initialize' && broken > 0) {
+      broken -= 1;
+      response.socket?.resetAndDestroy();
+      return true;
+    }
+    return request.method === 'tools/call' ? sendResult(response, request, done) : false;
+  });
+  expect(tools.problem).toBeUndefined();
+  expect(await charge(tools)).toBe('charged');
+  broken = 2;
+  const required = connectTo(server, { required: true });
+  await expect(required).rejects.toThrow('cannot be reached');
+  expect(broken).toBe(0);
+});

@@ -10,6 +10,8 @@ const lineEndsIn = (text: string): number => text.split('\n').length - 1;
  * Levels of strings within strings.
  */
 const maxNesting = 4;
+/** Readings of a text with secrets. */
+const mostPasses = 4;
 /** Characters of a string that could hold a secret with its quotes. */
 const minStringChars = 16;
 /** An escaped character outside of a string comes first, so that its quote begins none: each character is read twice at most. */
@@ -36,7 +38,14 @@ function redactBy({ pattern, replacement }: RedactionRule, text: string): string
  * (`sanitizeText` does so). Never throws.
  */
 export function redactText(text: string): string {
-  return redactTo(text, maxNesting);
+  let clean = redactTo(text, maxNesting);
+  let before = text;
+  // What stood beside a secret may be one by itself: the last lines of a key behind a token.
+  for (let pass = 1; pass < mostPasses && clean !== before; pass += 1) {
+    before = clean;
+    clean = redactTo(before, maxNesting);
+  }
+  return clean;
 }
 
 function redactTo(text: string, levels: number): string {
