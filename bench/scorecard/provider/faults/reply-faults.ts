@@ -32,9 +32,9 @@ function everywhere(): readonly ProviderFault[] {
 function brokenCalls(): readonly ProviderFault[] {
   return wires.flatMap((wire) => [
     corrected(
-      'arguments sent twice',
+      'arguments sent twice, in pieces that are neither',
       wire,
-      reply.rawToolArguments('note', '{"text":"a"}{"text":"a"}'),
+      reply.rawToolArguments('note', '{"text":"abc"}{"text":"abc"}'),
       { invalid_json: 1 },
       tool,
     ),
