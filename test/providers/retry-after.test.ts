@@ -13,6 +13,7 @@ describe('the delay that a vendor tells', () => {
       250,
     ],
     ['seconds', { status: 429, headers: { 'retry-after': '7' } }, 7_000],
+    ['seconds, also by a proxy', { status: 429, headers: { 'retry-after': '5, 7' } }, 7_000],
     ['a part of a second', { status: 503, headers: { 'retry-after': '0.5' } }, 500],
     [
       'a date',

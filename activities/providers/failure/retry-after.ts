@@ -58,7 +58,15 @@ function firstOf<T>(
 }
 
 function retryAfterHeaderMs(header: HeaderReader, clock: Clock): number | undefined {
-  return plainNumber(header('retry-after-ms')) ?? untilMs(header('retry-after'), clock);
+  const read = (name: string): string | undefined => longestOf(header(name));
+  return plainNumber(read('retry-after-ms')) ?? untilMs(read('retry-after'), clock);
+}
+
+/** The longest of a header that was sent several times, such as by a proxy too: fetch joins them. */
+function longestOf(value: string | undefined): string | undefined {
+  const parts = value?.split(',').map((part) => part.trim()) ?? [];
+  if (parts.length < 2 || !parts.every((part) => plainNumber(part) !== undefined)) return value;
+  return String(Math.max(...parts.map(Number)));
 }
 
 function plainNumber(value: string | undefined): number | undefined {

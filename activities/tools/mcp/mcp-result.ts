@@ -47,8 +47,9 @@ const maxImages = 10;
 
 /** The image in an item, whatever type the server gave it: its bytes say which it is. */
 function imageIn(item: JsonObject): ImageBlock | undefined {
-  const encoded = textIn(item, 'data') ?? textIn(item, 'blob') ?? '';
-  const data = encoded.replace(/^data:[\w/.+-]{1,100};base64,/, '');
+  const given = textIn(item, 'data') ?? textIn(item, 'blob') ?? '';
+  // Vendors take base64 on one line, with padding, and not as in URLs.
+  const data = Buffer.from(given.replace(/^data:[^,]{0,200},/, ''), 'base64').toString('base64');
   const mediaType = imageTypes.find((type) => isImageOf({ mediaType: type, data }));
   return mediaType && { type: 'image', mediaType, data };
 }

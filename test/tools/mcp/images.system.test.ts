@@ -109,6 +109,17 @@ test.each(wires)('%s: an image follows its result, marked as data', async (_wire
   expect(measureRequest(requestOf(messages), { route: 'r', wire: 'anthropic' }).images).toBe(1);
 });
 
+test.each([
+  ['broken into lines', png.replace(/.{40}/g, '$&\r\n')],
+  ['without its padding', png.replace(/=+$/, '')],
+  ['as in URLs', png.replaceAll('+', '-').replaceAll('/', '_')],
+  ['in an address with parameters', `data:image/png;charset=utf-8;base64,${png}`],
+])('base64 %s is the same image', async (_how, data) => {
+  const messages = await transcriptAfter([{ type: 'image', data, mimeType: 'image/png' }]);
+  const results = messages.flatMap((each) => (each.role === 'tool' ? each.results : []));
+  expect(results[0]?.images).toEqual([{ type: 'image', mediaType: 'image/png', data: png }]);
+});
+
 test('one that the vendor would refuse is said in words', async () => {
   const make = (request: ModelRequest) => anthropicRequest(request, { vendor: 'anthropic' });
   const messages = await transcriptAfter([
