@@ -8,13 +8,7 @@ import { kept, sendTo, servers, startServers } from './served';
 
 const pixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
-const image: Message = {
-  role: 'user',
-  blocks: [
-    { type: 'text', text: 'The image that read_file returned.' },
-    { type: 'image', mediaType: 'image/png', data: pixel },
-  ],
-};
+const image = { type: 'image', mediaType: 'image/png', data: pixel } as const;
 
 let emulator: VendorEmulator;
 beforeEach(async () => {
@@ -35,7 +29,7 @@ function step(place: number): ReturnType<typeof reply.toolCalls> {
   });
 }
 
-/** What follows a reply: results, often an image of a tool, at times a person. */
+/** What follows a reply: results, at times with images as those of MCP tools, at times a person. */
 function answersTo(message: Extract<Message, { role: 'assistant' }>, place: number): Message[] {
   const results = message.blocks.flatMap((block) =>
     block.type === 'tool-call'
@@ -46,15 +40,21 @@ function answersTo(message: Extract<Message, { role: 'assistant' }>, place: numb
             name: block.name,
             content: `content ${place}`,
             isError: false,
+            ...(place % 4 === 1 ? { images: [image] } : {}),
+            ...(place % 12 === 0 ? { images: [image, image] } : {}),
           },
         ] as const)
       : [],
   );
   return [
     { role: 'tool', results },
-    ...(place % 4 === 1 ? [image] : []),
     ...(place % 5 === 2 ? [userMessage('Go on.'), userMessage('And hurry.')] : []),
   ];
+}
+
+function imagesIn(messages: readonly Message[]): number {
+  const results = messages.flatMap((each) => (each.role === 'tool' ? each.results : []));
+  return results.flatMap(({ images = [] }) => images).length;
 }
 
 test.each([1, 4, 7])('thirty iterations, %i servers further each time', async (stride) => {
@@ -72,5 +72,7 @@ test.each([1, 4, 7])('thirty iterations, %i servers further each time', async (s
   await sendTo(emulator, 'mistral', messages);
   expect(emulator.refusals.map(({ error }) => error.message)).toEqual([]);
   expect(emulator.requests).toHaveLength(31);
+  const last = JSON.stringify(emulator.requests.at(-1)?.body);
+  expect(last.split(pixel)).toHaveLength(1 + imagesIn(messages));
   expect(new Set(emulator.requests.map(({ mount }) => mount)).size).toBe(names.length);
 });
