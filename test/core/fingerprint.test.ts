@@ -142,7 +142,7 @@ describe('shortHash', () => {
 
   test('is the same on every machine', () => {
     expect(shortHash('run/1')).toBe(shortHash('run/1'));
-    expect(shortHash('')).toBe('wvjl67o803');
+    expect(shortHash('')).toBe('0wvjl67o803');
   });
 });
 

@@ -187,6 +187,9 @@ export function normalizeResult(text: string): string {
 /** Held here, since a look at a sandbox's global object for each character would cost more than the hash itself. */
 const { imul } = Math;
 
+/** Digits of 2^53 in base 36. All hashes have as many, so that what is made of them costs the same in every run. */
+const hashLength = 11;
+
 /**
  * A short hash for names and identities that need no cryptography: 53 bits in base 36 (cyrb53).
  *
@@ -202,7 +205,7 @@ export function shortHash(text: string): string {
   }
   high = imul(high ^ (high >>> 16), 2246822507) ^ imul(low ^ (low >>> 13), 3266489909);
   low = imul(low ^ (low >>> 16), 2246822507) ^ imul(high ^ (high >>> 13), 3266489909);
-  return (4294967296 * (2097151 & low) + (high >>> 0)).toString(36);
+  return (4294967296 * (2097151 & low) + (high >>> 0)).toString(36).padStart(hashLength, '0');
 }
 
 function sortedKeys(_key: string, value: unknown): unknown {
