@@ -73,7 +73,7 @@ function keep(key: string, result: unknown): void {
 }
 
 /** Milliseconds on top of the pause before the next attempt, for it to reach this process, which may be full. */
-const arrivalMs = 10_000;
+const arrivalMs = 20_000;
 /** Longest pause in milliseconds before an attempt; the first is 1 s, and each is twice the one before (`activity-proxies.ts`). */
 const longestRetryMs = 30_000;
 /** Milliseconds between two looks whether another worker has taken such a call over. */
