@@ -3,6 +3,7 @@ import { SimplePlugin } from '@temporalio/plugin';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions } from '@temporalio/worker';
 import { checkSdk } from '../client/sdk-check';
 import type { Activities } from '../workflows/core/activities';
+import { prebuiltBundlePath } from './prebuilt-bundle';
 import { SetupError } from './setup-error';
 import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './workflow-bundle';
 
@@ -11,7 +12,8 @@ import { holdfastWorkflowsPath, withUserWorkflows, workflowCodeLimit } from './w
  * `bundleWorkflowCode`.
  *
  * It adds Holdfast's activities to the worker's, and its workflows to the worker's `workflowsPath`; a worker without
- * workflows gets Holdfast's. A prebuilt `workflowBundle` is used unchanged: build it with this plugin, or export
+ * workflows gets Holdfast's, as they ship in the package unless other plugins, interceptors or bundler options must be bundled
+ * with them. A prebuilt `workflowBundle` is used unchanged: build it with this plugin, or export
  * `holdfast/workflow` from it. Start runs on that worker's task queue.
  *
  * Errors: `SetupError` if the worker has an activity of the same name, or another copy or version of Temporal's SDK.
@@ -23,25 +25,33 @@ export class HoldfastPlugin extends SimplePlugin {
   }
 
   override configureWorker(options: WorkerOptions): WorkerOptions {
-    return super.configureWorker({ ...workflowCodeLimit, ...withWorkflows(options) });
+    return super.configureWorker({ ...workflowCodeLimit, ...this.withWorkflows(options) });
   }
 
   override configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
-    return super.configureReplayWorker(withWorkflows(options));
+    return super.configureReplayWorker(this.withWorkflows(options));
   }
 
   override configureBundler(options: BundleOptions): BundleOptions {
     return withUserWorkflows(options, options.workflowsPath);
   }
-}
 
-/** Holdfast's workflows where there are none. */
-function withWorkflows<T extends { workflowsPath?: string; workflowBundle?: unknown }>(
-  options: T,
-): T {
-  checkSdk((message) => new SetupError(message));
-  if (options.workflowBundle !== undefined || options.workflowsPath !== undefined) return options;
-  return { ...options, workflowsPath: holdfastWorkflowsPath() };
+  /** Holdfast's workflows where there are none: from the package, unless something else has a say in how they are bundled. */
+  private withWorkflows<T extends WorkerOptions | ReplayWorkerOptions>(options: T): T {
+    checkSdk((message) => new SetupError(message));
+    const { workflowBundle, workflowsPath, bundlerOptions, interceptors, dataConverter } = options;
+    if (workflowBundle !== undefined || workflowsPath !== undefined) return options;
+    const isPlain =
+      bundlerOptions === undefined &&
+      (interceptors?.workflowModules ?? []).length === 0 &&
+      dataConverter?.payloadConverterPath === undefined &&
+      dataConverter?.failureConverterPath === undefined &&
+      (options.plugins ?? []).every((plugin) => plugin === this);
+    const codePath = isPlain ? prebuiltBundlePath() : undefined;
+    return codePath === undefined
+      ? { ...options, workflowsPath: holdfastWorkflowsPath() }
+      : { ...options, workflowBundle: { codePath } };
+  }
 }
 
 function merged(existing: object = {}, added: Activities): object {

@@ -1,4 +1,4 @@
-/** Workflow code bundled once and cached by content, so that workers and tests start fast. */
+/** Workflow code: Holdfast's own from the package, other code bundled once and cached by content. */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { access, constants, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -7,6 +7,7 @@ import type { BundleOptions } from '@temporalio/worker';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { z } from 'zod';
 import { checkSdk } from '../client/sdk-check';
+import { prebuiltBundlePath } from './prebuilt-bundle';
 import { withProcessLock } from './process-lock';
 import { reasonOf, SetupError } from './setup-error';
 
@@ -30,8 +31,8 @@ export interface WorkflowBundleOptions {
 /** A bundle as `Worker.create` takes it in `workflowBundle`. */
 export interface WorkflowBundle {
   readonly code: string;
-  /** True if it came from the cache. */
-  readonly cached: boolean;
+  /** `package`: made when Holdfast was built. */
+  readonly from: 'package' | 'cache' | 'webpack';
 }
 
 const cacheEntrySchema = z.object({
@@ -84,8 +85,27 @@ export function withUserWorkflows(
   };
 }
 
+/** A module's path from the package's folder; a module that the SDK leaves out has none. */
+const relativeName = ({ resourcePath }: { readonly resourcePath: string }): string =>
+  resourcePath.replace(/^ignored\|.*/, 'ignored');
+
+/** Holdfast's own workflows, bundled for the package: the source map names places but holds no texts and no folders of this machine. */
+export async function buildOwnBundle(): Promise<string> {
+  const { code } = await build({
+    workflowsPath: holdfastWorkflowsPath(),
+    webpackConfigHook: (config) => ({
+      ...config,
+      context: path.resolve(__dirname, '..', '..'),
+      devtool: 'inline-nosources-source-map',
+      output: { ...config.output, pathinfo: false, devtoolModuleFilenameTemplate: relativeName },
+    }),
+  });
+  return code;
+}
+
 /**
- * Bundles workflow code, or takes it from the cache if not one of the files that went into it has changed.
+ * Takes Holdfast's own workflows from the package. Bundles other code, or takes it from the cache if not one of the files that
+ * went into it has changed.
  *
  * Contract: callers, of several processes too, that ask at once build once; a cache that cannot be written only costs time.
  * Errors: `SetupError` with webpack's or the SDK's reason, such as a module that is not allowed in workflows.
@@ -99,27 +119,29 @@ export async function loadWorkflowBundle({
   if (!existsSync(entry)) {
     throw new SetupError(`There is no workflow code at ${entry}. Build the project first.`);
   }
+  const prebuilt = entry === holdfastWorkflowsPath() ? prebuiltBundlePath() : undefined;
+  if (prebuilt !== undefined) return { code: await readFile(prebuilt, 'utf8'), from: 'package' };
   const plain = { workflowsPath: entry };
   const options = userWorkflowsPath === undefined ? plain : withUserWorkflows(plain, entry);
   if (cacheDirectory === undefined || !(await isWritable(cacheDirectory)))
-    return { code: (await build(options)).code, cached: false };
+    return { code: (await build(options)).code, from: 'webpack' };
   const key = [entry, options.workflowsPath, require.resolve('@temporalio/worker')];
   const digest = createHash('sha256').update(JSON.stringify(key)).digest('hex').slice(0, 16);
   const cacheFile = path.join(cacheDirectory, `bundle-${digest}.json`);
   const hit = await readCache(cacheFile);
-  if (hit !== undefined) return { code: hit, cached: true };
+  if (hit !== undefined) return { code: hit, from: 'cache' };
   return buildLocked(cacheFile, options);
 }
 
 function buildLocked(cacheFile: string, options: BundleOptions): Promise<WorkflowBundle> {
   return withProcessLock(`${cacheFile}.lock`, lockWaitMs, async () => {
     const builtMeanwhile = await readCache(cacheFile);
-    if (builtMeanwhile !== undefined) return { code: builtMeanwhile, cached: true };
+    if (builtMeanwhile !== undefined) return { code: builtMeanwhile, from: 'cache' };
     const { code, files } = await build(options);
     const temporary = `${cacheFile}.${process.pid}`;
     await writeFile(temporary, JSON.stringify({ files, digest: await digestOf(files), code }));
     await rename(temporary, cacheFile);
-    return { code, cached: false };
+    return { code, from: 'webpack' };
   });
 }
 

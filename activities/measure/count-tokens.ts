@@ -1,5 +1,6 @@
 /** Tokens of a text by the o200k table. Learned factors convert them to a vendor's tokens. */
-import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { createRequire } from 'node:module';
+import type { countTokens as CountTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { TextTokens } from '../../workflows/core/context/token-factors';
 import { totalTextTokens } from '../../workflows/core/context/token-factors';
 
@@ -10,6 +11,15 @@ const wordCharacters = 48;
 
 /** What a vendor's own marks, such as `<|endoftext|>`, are to us: text. */
 const asPlainText = { disallowedSpecial: new Set<string>() };
+
+/** The tokenizer with its table of 2 MB: loaded when something is counted, since clients and waiting workers count nothing. */
+let tokenizer: { readonly countTokens: typeof CountTokens } | undefined;
+const load = createRequire(__filename);
+
+function countTokens(piece: string): number {
+  tokenizer ??= load('gpt-tokenizer/encoding/o200k_base') as NonNullable<typeof tokenizer>;
+  return tokenizer.countTokens(piece, asPlainText);
+}
 
 /**
  * Tokens of a text by kind of character. A piece of about 256 characters is counted whole, and its tokens are divided among its
@@ -23,7 +33,7 @@ export function countTextTokens(text: string): TextTokens {
   for (let start = 0; start < text.length;) {
     const end = pieceEnd(text, start);
     const piece = text.slice(start, end);
-    const tokens = countTokens(piece, asPlainText);
+    const tokens = countTokens(piece);
     const characters = charactersOf(piece);
     words += (tokens * characters.words) / piece.length;
     marks += (tokens * characters.marks) / piece.length;

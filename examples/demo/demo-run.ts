@@ -1,4 +1,5 @@
 /** One run of the demo: a crew of workers, the run itself, and its story as it happens. */
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,6 +21,8 @@ export interface DemoWorld {
   readonly temporal: TemporalServer;
   readonly workspace: string;
   readonly story: Story;
+  /** From `forkWorker`: the first worker. */
+  readonly worker: ChildProcess;
 }
 
 /** How the run ended, and what it left in Temporal. */
@@ -70,6 +73,7 @@ export async function repairProject(world: DemoWorld): Promise<FinishedRun> {
   story.fact('run', `${runId} on Temporal at ${temporal.address}`);
   story.line();
   const crew = await startCrew(
+    world.worker,
     {
       temporalAddress: temporal.address,
       taskQueue: runId,

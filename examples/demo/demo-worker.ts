@@ -39,9 +39,6 @@ async function main(settings: WorkerSettings): Promise<void> {
     heartbeatIntervalMs: 1_000,
     shutdownGraceMs: 1_000,
   });
-  process.on('disconnect', () => {
-    process.exit(1);
-  });
   const running = worker.run();
   send({ type: 'ready' });
   await running;
@@ -49,10 +46,15 @@ async function main(settings: WorkerSettings): Promise<void> {
   await store.close();
 }
 
-main(JSON.parse(process.argv[2] ?? '') as WorkerSettings).then(
-  () => process.exit(0),
-  (thrown: unknown) => {
-    send({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
-    process.exit(1);
-  },
-);
+process.once('disconnect', () => {
+  process.exit(1);
+});
+process.once('message', (settings: WorkerSettings) => {
+  main(settings).then(
+    () => process.exit(0),
+    (thrown: unknown) => {
+      send({ type: 'failed', reason: thrown instanceof Error ? thrown.message : String(thrown) });
+      process.exit(1);
+    },
+  );
+});

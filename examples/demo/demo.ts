@@ -11,6 +11,7 @@ import { storyOn } from './story';
 import type { DemoSummary } from './summary';
 import { printSummary } from './summary';
 import type { TestRun } from './verify-project';
+import { forkWorker } from './worker-process';
 import { copyProject, runTests, testsDigest } from './verify-project';
 
 interface DemoOptions {
@@ -75,12 +76,14 @@ async function demo(
   try {
     printTitle(story);
     story.fact('model', modelText(environment));
+    // Loads while the server starts.
+    const worker = forkWorker();
     const [before, temporal] = await Promise.all([
       examine(workspace),
       openTemporal(environment, keep ? {} : { untilExitOf: process.pid }),
     ]);
     story.fact('project', `latency-report, ${testsText(before.tests)}`);
-    const run = await repairProject({ environment, temporal, workspace, story });
+    const run = await repairProject({ environment, temporal, workspace, story, worker });
     const after = await examine(workspace);
     const summary: DemoSummary = {
       status: run.result.status,

@@ -1,7 +1,8 @@
 /** Keeps one worker of the demo at work, and murders it once, in the middle of a tool call. */
+import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerProcess, WorkerSettings } from './worker-process';
-import { startWorker } from './worker-process';
+import { forkWorker, startWorker } from './worker-process';
 
 /** The demo's workers: one at a time. */
 export interface Crew {
@@ -14,8 +15,9 @@ export interface Crew {
 /** A command runs for about a second; it is well under way then. */
 const intoTheCommandMs = 200;
 
-/** Starts the crew. Contract: `print` gets each death and each replacement as one line. */
+/** Starts the crew with a process from `forkWorker`. Contract: `print` gets each death and each replacement as one line. */
 export async function startCrew(
+  process: ChildProcess,
   settings: WorkerSettings,
   print: (line: string) => void,
 ): Promise<Crew> {
@@ -28,7 +30,7 @@ export async function startCrew(
     await victim.kill();
     kills += 1;
     print(`worker ${victim.pid} killed with SIGKILL while the command ran`);
-    const next = await startWorker(settings, onToolStart);
+    const next = await startWorker(spare, settings, onToolStart);
     print(`worker ${next.pid} takes over`);
     return next;
   }
@@ -41,11 +43,16 @@ export async function startCrew(
     serving.catch(() => undefined);
   }
 
-  const first = await startWorker(settings, onToolStart);
+  const first = await startWorker(process, settings, onToolStart);
+  // It takes over as fast as a worker on another machine would, which runs already.
+  const spare = forkWorker();
   serving = Promise.resolve(first);
   print(`worker ${first.pid} serves`);
   return {
     kills: () => kills,
-    dismiss: async () => (await serving).stop(),
+    dismiss: async () => {
+      if (kills === 0) spare.kill('SIGKILL');
+      await (await serving).stop();
+    },
   };
 }

@@ -37,18 +37,22 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await gone;
 }
 
+/** Starts a process that loads what a worker needs and waits for its settings; it ends with this process. */
+export function forkWorker(): ChildProcess {
+  return fork(script, { stdio: ['pipe', 'ignore', 'inherit', 'ipc'] });
+}
+
 /**
- * Starts a worker; resolves when it serves.
+ * Makes a worker of a process from `forkWorker`; resolves when it serves.
  *
  * Errors: rejects with the worker's own reason, or its exit code, if it ends before.
  */
 export function startWorker(
+  child: ChildProcess,
   settings: WorkerSettings,
   onToolStart: (worker: WorkerProcess, tool: string) => void,
 ): Promise<WorkerProcess> {
-  const child = fork(script, [JSON.stringify(settings)], {
-    stdio: ['pipe', 'ignore', 'inherit', 'ipc'],
-  });
+  child.send(settings);
   const worker: WorkerProcess = {
     pid: child.pid ?? 0,
     kill: () => end(child, 'SIGKILL'),

@@ -26,28 +26,28 @@ it('is built once, comes from the cache, and is built anew for changed files or 
   ]);
   expect(first.code).toContain('first');
   expect(second.code).toBe(first.code);
-  expect([first.cached, second.cached].sort()).toEqual([false, true]);
-  expect(await loadWorkflowBundle(options)).toEqual({ code: first.code, cached: true });
+  expect([first.from, second.from].sort()).toEqual(['cache', 'webpack']);
+  expect(await loadWorkflowBundle(options)).toEqual({ code: first.code, from: 'cache' });
 
   await writeFile(
     path.join(folder, 'one.ts'),
     `export async function one() { return 'changed'; }\n`,
   );
   const changed = await loadWorkflowBundle(options);
-  expect(changed.cached).toBe(false);
+  expect(changed.from).toBe('webpack');
   expect(changed.code).toContain('changed');
 
   const files = (await readdir(cacheDirectory)).filter((name) => name.endsWith('.json'));
   expect(files).toHaveLength(1);
   await writeFile(path.join(cacheDirectory, files[0] ?? ''), '{"inputs":[],');
-  expect((await loadWorkflowBundle(options)).cached).toBe(false);
-  expect((await loadWorkflowBundle(options)).cached).toBe(true);
+  expect((await loadWorkflowBundle(options)).from).toBe('webpack');
+  expect((await loadWorkflowBundle(options)).from).toBe('cache');
 });
 
 it('works without a cache that can be written', async () => {
   await writeFile(cacheDirectory, 'a file where a folder should be');
   const bundle = await loadWorkflowBundle({ workflowsPath, cacheDirectory });
-  expect(bundle.cached).toBe(false);
+  expect(bundle.from).toBe('webpack');
   expect(bundle.code).toContain('first');
 });
 

@@ -2,6 +2,7 @@
 import type { Worker } from '@temporalio/worker';
 import { createActivities } from '../../activities/index';
 import { protectPath } from '../../activities/lifecycle/protected-paths';
+import { countAllTokens } from '../../activities/measure/count-tokens';
 import { defined } from '../../workflows/core/json';
 import type { Environment } from '../env';
 import { installRuntime } from '../logging';
@@ -12,7 +13,6 @@ import { createWorker } from '../worker';
 import { connectWorker } from '../worker-connection';
 import { openEnvironmentStore } from './environment-store';
 import type { WorkerOffer } from './local-agents';
-import { reachTemporal } from './reach-temporal';
 
 /** A worker that is ready to run, and how to release everything that it holds. */
 export interface LocalWorker {
@@ -23,13 +23,14 @@ export interface LocalWorker {
 }
 
 /**
- * Checks the agents, then opens store and server, and makes the worker.
+ * Checks the agents, opens the store, and makes the worker once the server is there.
  *
  * Errors: `UserError` and `SetupError` with thing, value and remedy; nothing stays open then.
  */
 export async function createLocalWorker(
   environment: Environment,
   offer: WorkerOffer,
+  reach: () => Promise<TemporalServer>,
   options: Pick<CreateWorkerOptions, 'taskQueue' | 'shutdownGraceMs'> = {},
 ): Promise<LocalWorker> {
   const { taskQueue, stateDirectory, cacheDirectory, buildId } = environment;
@@ -47,8 +48,9 @@ export async function createLocalWorker(
       ...offer,
       ...defined({ approvers: environment.approvers ?? offer.approvers }),
     });
-    // Last, when everything else is known to work.
-    const server = await reachTemporal(environment);
+    // Loads the tokenizer, which the first call needs, while the server starts.
+    countAllTokens(offer.agents[0]?.name ?? '');
+    const server = await reach();
     const { namespace } = server;
     const connection = await connectWorker(server);
     const settings = { taskQueue, cacheDirectory, ...defined({ buildId }), ...options };

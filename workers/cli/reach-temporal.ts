@@ -21,9 +21,12 @@ interface ReachedTemporal {
 }
 
 /** The environment's server, else the embedded one. Errors: `ClientError` with code `unreachable`. */
-export async function reachTemporal(environment: Environment): Promise<TemporalServer> {
+export async function reachTemporal(
+  environment: Environment,
+  options: { readonly onSpawn?: () => void } = {},
+): Promise<TemporalServer> {
   try {
-    return await openTemporal(environment);
+    return await openTemporal(environment, options);
   } catch (thrown) {
     if (!(thrown instanceof SetupError)) throw thrown;
     throw new ClientError('unreachable', thrown.message, { cause: thrown });
@@ -62,4 +65,28 @@ async function readKey(file: string): Promise<string> {
       { cause: thrown },
     );
   }
+}
+
+const ignore = (): void => undefined;
+
+/**
+ * Starts to reach the server, and returns as soon as all that is left is to wait for it: what loads meanwhile would hold up the
+ * start of its process.
+ *
+ * Contract: `leave` ends a server that this call has started; errors come from `server` alone.
+ */
+export async function beginReaching(
+  environment: Environment,
+): Promise<{ readonly server: Promise<TemporalServer>; leave(): Promise<void> }> {
+  let onSpawn = (): void => undefined;
+  const spawned = new Promise<void>((resolve) => (onSpawn = resolve));
+  const server = reachTemporal(environment, { onSpawn });
+  await Promise.race([spawned, server.then(ignore, ignore)]);
+  return {
+    server,
+    leave: async () => {
+      const reached = await server.catch(() => undefined);
+      if (reached?.embedded?.attached === false) await reached.embedded.stop();
+    },
+  };
 }

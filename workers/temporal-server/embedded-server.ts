@@ -61,14 +61,15 @@ export async function startEmbeddedServer(
   options: EmbeddedServerOptions = {},
 ): Promise<EmbeddedServer> {
   const { environment, ...given } = options;
-  const settings = {
+  const { namespace = 'default' } = given;
+  const plan = async (): Promise<Omit<LaunchPlan, 'port' | 'uiPort' | 'logFile'>> => ({
     ...given,
-    namespace: given.namespace ?? 'default',
+    namespace,
     executable: given.executable ?? (await findTemporalProgram(environment ?? readEnvironment())),
-  };
+  });
   if (given.stateFile === undefined) {
     const logFile = given.logFile ?? path.join(tmpdir(), `holdfast-temporal-${randomUUID()}.log`);
-    return handleOf(await launch({ ...settings, logFile }), false);
+    return handleOf(await launch({ ...(await plan()), logFile }), false);
   }
   const stateFile = path.resolve(given.stateFile);
   const logFile = `${stateFile}.log`;
@@ -77,10 +78,10 @@ export async function startEmbeddedServer(
   return withProcessLock(`${stateFile}.lock`, startTimeoutMs * 2, async () => {
     const last = await readRegistration(stateFile);
     const running = await findServer(stateFile);
-    const attached = running !== undefined && (await serves(running, settings.namespace, logFile));
+    const attached = running !== undefined && (await serves(running, namespace, logFile));
     const registration = attached
       ? running
-      : await launch({ ...settings, stateFile, logFile }, last);
+      : await launch({ ...(await plan()), stateFile, logFile }, last);
     await writeRegistration(stateFile, registration);
     return handleOf(registration, attached);
   });

@@ -19,6 +19,8 @@ export interface LaunchPlan extends Omit<ServerRegistration, 'pid'> {
   readonly untilExitOf?: number;
   /** Further settings of the server, such as `limit.historyCount.suggestContinueAsNew`. */
   readonly dynamicConfig?: Readonly<Record<string, string | number | boolean>>;
+  /** Called when the process runs, and all that is left is to wait. */
+  readonly onSpawn?: () => void;
 }
 
 /** The process of a server that serves, or why there is none. */
@@ -67,6 +69,7 @@ export async function launchServer(plan: LaunchPlan, deadlineAtMs: number): Prom
       (code, signal) => (ended = `it ended with ${signal ?? `exit code ${code ?? '?'}`}`),
     );
     child.unref();
+    plan.onSpawn?.();
   } finally {
     await log.close();
   }

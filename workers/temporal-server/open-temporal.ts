@@ -26,7 +26,12 @@ export interface TemporalServer extends ServerOptions {
  */
 export async function openTemporal(
   environment: Environment,
-  options: { readonly stateFile?: string; readonly untilExitOf?: number } = {},
+  options: {
+    readonly stateFile?: string;
+    readonly untilExitOf?: number;
+    /** @internal */
+    readonly onSpawn?: () => void;
+  } = {},
 ): Promise<TemporalServer> {
   const { namespace, address } = environment.temporal;
   if (address !== undefined) {
@@ -38,7 +43,7 @@ export async function openTemporal(
     environment,
     stateFile: options.stateFile ?? path.join(environment.stateDirectory, 'temporal.db'),
     namespace,
-    ...defined({ untilExitOf: options.untilExitOf }),
+    ...defined({ untilExitOf: options.untilExitOf, onSpawn: options.onSpawn }),
   });
   const { uiUrl } = embedded;
   return { address: embedded.address, namespace, tls: false, uiUrl, embedded };

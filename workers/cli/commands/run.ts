@@ -17,7 +17,7 @@ import type { TemporalServer } from '../../temporal-server/open-temporal';
 import { builtInAgentName } from '../built-in-agent-name';
 import type { WorkerOffer } from '../local-agents';
 import type { LocalWorker } from '../local-worker';
-import { reachTemporal } from '../reach-temporal';
+import { beginReaching, reachTemporal } from '../reach-temporal';
 
 interface RunOptions extends CommonOptions {
   readonly workspace?: string;
@@ -139,11 +139,22 @@ async function workHere(
   options: RunOptions,
 ): Promise<void> {
   const { directory, variables } = context;
-  const { createLocalWorker } = await import('../local-worker.ts');
-  const offer = await offerOf(environment, { ...options, directory, variables });
-  const request = withAgent(start, options, offer);
-  const quiet: Environment = { ...environment, logLevel: 'error' };
-  const local = await createLocalWorker(quiet, offer, { shutdownGraceMs: interruptGraceMs });
+  const hasModel = (options.agents ?? options.model ?? environment.models[0]) !== undefined;
+  // Beside all that a worker loads; not where the usual mistake is seen already.
+  const temporal = hasModel ? await beginReaching(environment) : undefined;
+  let request: StartOptions;
+  let local: LocalWorker;
+  try {
+    const { createLocalWorker } = await import('../local-worker.ts');
+    const offer = await offerOf(environment, { ...options, directory, variables });
+    request = withAgent(start, options, offer);
+    const quiet: Environment = { ...environment, logLevel: 'error' };
+    const reach = () => temporal?.server ?? reachTemporal(environment);
+    local = await createLocalWorker(quiet, offer, reach, { shutdownGraceMs: interruptGraceMs });
+  } catch (thrown) {
+    await temporal?.leave();
+    throw thrown;
+  }
   try {
     await withClient(clientOf(environment, local.server), (client) =>
       startAndWatch(context, client, local, request, options),

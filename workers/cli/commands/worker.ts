@@ -3,6 +3,7 @@ import type { CommandContext, CommonOptions } from '../command-context';
 import { readEnvironment } from '../../env';
 import { localAgents } from '../local-agents';
 import { createLocalWorker } from '../local-worker';
+import { reachTemporal } from '../reach-temporal';
 import { waitUntilReady } from '../wait-until-ready';
 
 /** Runs a worker, once its store and Temporal answer. */
@@ -21,7 +22,7 @@ export async function worker(
   const taskQueue = options.taskQueue ?? environment.taskQueue;
   const offer = await localAgents(environment, { ...options, directory, variables });
   const local = await waitUntilReady(
-    () => createLocalWorker(environment, offer, { taskQueue }),
+    () => createLocalWorker(environment, offer, () => reachTemporal(environment), { taskQueue }),
     options.wait,
     output.note,
   );
