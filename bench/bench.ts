@@ -1,11 +1,14 @@
-/** Command line of the benchmarks: `npm run bench -- history|fleet|long-run|compaction [--json]`. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction` the rest. */
 import { parseArgs } from 'node:util';
 import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
 import { historyBench } from './history-bench';
+import { speedUsage } from './speed/arguments';
+import { speedBench } from './speed/command-line';
 
 const usage = [
-  'usage: npm run bench -- history [--iterations N] [--json]',
+  speedUsage,
+  '       npm run bench -- history [--iterations N] [--json]',
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
 ].join('\n');
@@ -28,6 +31,12 @@ function wholeNumber(text: string, least: number): number | undefined {
 }
 
 async function main(): Promise<number> {
+  const args = process.argv.slice(2);
+  if (args[0]?.startsWith('-') !== false)
+    return speedBench(args, {
+      result: (text) => process.stdout.write(`${text}\n`),
+      people: (text) => process.stderr.write(`${text}\n`),
+    });
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
