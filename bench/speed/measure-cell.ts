@@ -28,6 +28,7 @@ const heldAt = 5;
 
 /** Short histories are replayed so often that the replay worker's own start does not count. */
 const replayedIterations = 1_000;
+const maxReplays = 10;
 
 /** The server under measurement. */
 export interface MeasuredServer {
@@ -174,7 +175,7 @@ export class Measurer {
     files: readonly HistoryFile[] | undefined,
   ): Promise<CellResult> {
     if (files === undefined) return { measured: {}, failed: 'it has left no history of this size' };
-    const times = Math.max(1, Math.ceil(replayedIterations / iterations));
+    const times = Math.min(maxReplays, Math.ceil(replayedIterations / iterations));
     const histories = Array.from({ length: times }, () => files).flat();
     const all = iterations * times;
     const limitMs = limitBaseMs + all * limitPerIterationMs;

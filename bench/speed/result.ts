@@ -6,7 +6,7 @@ import type { Spread, SpeedSummary } from './statistics';
 import { ratiosOf, spreadOf, summarize } from './statistics';
 
 /** One engine over the floor: medians; null where the run did not measure it. */
-export interface Headline {
+interface Headline {
   readonly ratios: {
     readonly wallPerIteration: number | null;
     readonly cpuPerIteration: number | null;
@@ -67,7 +67,7 @@ function median(summary: SpeedSummary, cell: string, engine: string, name: Measu
 }
 
 /** The headline of one engine. */
-export function headlineOf(summary: SpeedSummary, engine: string): Headline {
+function headlineOf(summary: SpeedSummary, engine: string): Headline {
   const single = `single ${headlineSize}`;
   const concurrent = cellNamed(summary, concurrentHeadline);
   return {
@@ -123,7 +123,7 @@ function barOf(bar: string, limit: number, measured: number | null): Bar {
 }
 
 /** Every bar of the benchmark, for the engines that it holds for. */
-export function barsOf(seen: SpeedRows, summary: SpeedSummary): readonly Bar[] {
+function barsOf(seen: SpeedRows, summary: SpeedSummary): readonly Bar[] {
   const single = `single ${headlineSize}`;
   const concurrent = cellNamed(summary, concurrentHeadline);
   const usual = ['holdfast', 'holdfast-read'].flatMap((engine) => [
@@ -181,11 +181,9 @@ export function resultOf(seen: SpeedRows): SpeedResult {
 /** The one line of `--json`: the worse kind of tool first, the other ones beside it. */
 export function resultLine({ headlines, bars, ...result }: SpeedResult): string {
   const { holdfast, ...others } = headlines;
-  const named = Object.entries(others).map(([engine, headline]) => [
-    engine.replace('holdfast-', ''),
-    headline,
-  ]);
   const measuredBars = bars.filter(({ measured }) => measured !== null);
-  const beside = Object.fromEntries(named);
+  const beside: Record<string, Headline> = {};
+  for (const [engine, headline] of Object.entries(others))
+    beside[engine.replace('holdfast-', '')] = headline;
   return JSON.stringify({ ...holdfast, ...beside, bars: measuredBars, ...result });
 }

@@ -1,7 +1,8 @@
 /** What an engine is to the benchmark, and what its process and the benchmark say to each other. */
-import type * as scriptModule from './script';
-import type { SpeedTask } from './script';
-import type { makeTemporalEngine } from './temporal-engine';
+import type * as clientModule from '@temporalio/client';
+import type * as protoModule from '@temporalio/proto';
+import type * as workerModule from '@temporalio/worker';
+import type { script, SpeedTask } from './script';
 
 /** What an engine's process is started with: its one argument, as JSON. */
 export interface EngineSettings {
@@ -17,12 +18,33 @@ export interface EngineSettings {
   readonly directory: string;
 }
 
+/** What differs between engines that are made of a Temporal worker and client alone, each with its own copy of the packages. */
+export interface TemporalEngineParts {
+  readonly packages: {
+    readonly worker: typeof workerModule;
+    readonly client: typeof clientModule;
+    readonly proto: typeof protoModule;
+  };
+  readonly versions: Readonly<Record<string, string>>;
+  readonly workflowsPath: string;
+  readonly bundlerOptions?: Pick<workerModule.BundleOptions, 'webpackConfigHook'>;
+  readonly activities: object;
+  readonly plugins?: workerModule.WorkerPlugin[];
+  readonly clientPlugins?: clientModule.ClientPlugin[];
+  /** What is started for a task. */
+  readonly workflowFor: (task: SpeedTask) => {
+    readonly type: string;
+    readonly args: unknown[];
+  };
+}
+
 /** What the process gives its engine. */
 export interface EngineContext extends EngineSettings {
-  readonly script: typeof scriptModule;
+  readonly script: typeof script;
   /** The tool: record `k`, held while the benchmark holds runs there. */
   readonly lookup: (k: number, size: number) => Promise<string>;
-  readonly makeTemporalEngine: typeof makeTemporalEngine;
+  /** Of temporal-engine.ts. */
+  readonly makeTemporalEngine: (context: EngineContext, parts: TemporalEngineParts) => Engine;
 }
 
 /** A worker and a client, ready. */

@@ -1,6 +1,30 @@
 /** The floor: loops that do as little as a durable agent on Temporal can, and the loop that keeps the conversation in its history. */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
-import type { FloorActivities } from './floor';
+
+/** A message of the loop that passes the whole conversation to each model call. */
+interface NaiveMessage {
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
+  readonly content: string;
+  readonly toolCallId?: string;
+  readonly toolCall?: {
+    readonly id: string;
+    readonly name: string;
+    readonly input: { readonly k: number; readonly size: number };
+  };
+}
+
+interface FloorReply {
+  readonly ref: string;
+  readonly done?: true;
+}
+
+/** Activities of the floor's workflows. */
+export interface FloorActivities {
+  model(iterations: number, index: number): Promise<FloorReply>;
+  tool(ref: string, size: number): Promise<string>;
+  naiveModel(messages: readonly NaiveMessage[]): Promise<NaiveMessage>;
+  naiveTool(input: { readonly k: number; readonly size: number }): Promise<string>;
+}
 
 const options = { startToCloseTimeout: '1 minute' } as const;
 const { model, tool, naiveModel, naiveTool } = proxyActivities<FloorActivities>(options);
@@ -22,18 +46,6 @@ export async function floorLocal(iterations: number, size: number): Promise<stri
     if (reply.done === true) return reply.ref;
     await local.tool(reply.ref, size);
   }
-}
-
-/** A message of the loop that passes the whole conversation to each model call. */
-export interface NaiveMessage {
-  readonly role: 'system' | 'user' | 'assistant' | 'tool';
-  readonly content: string;
-  readonly toolCallId?: string;
-  readonly toolCall?: {
-    readonly id: string;
-    readonly name: string;
-    readonly input: { readonly k: number; readonly size: number };
-  };
 }
 
 /** The conversation travels to each model call, and so is in history once for each. */

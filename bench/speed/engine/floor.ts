@@ -6,20 +6,7 @@ import * as proto from '@temporalio/proto';
 import * as worker from '@temporalio/worker';
 import { version } from '@temporalio/worker/package.json';
 import type { Engine, EngineContext } from './engine';
-import type { NaiveMessage } from './floor-workflows';
-
-interface FloorReply {
-  readonly ref: string;
-  readonly done?: true;
-}
-
-/** Activities of the floor's workflows. */
-export interface FloorActivities {
-  model(iterations: number, index: number): Promise<FloorReply>;
-  tool(ref: string, size: number): Promise<string>;
-  naiveModel(messages: readonly NaiveMessage[]): Promise<NaiveMessage>;
-  naiveTool(input: { readonly k: number; readonly size: number }): Promise<string>;
-}
+import type { FloorActivities } from './floor-workflows';
 
 /** Values that the map may hold before it is emptied. */
 const maxStored = 5_000;

@@ -13,7 +13,7 @@ import type {
   ServingEngine,
 } from './engine';
 import { Gate } from './gate';
-import * as script from './script';
+import { script } from './script';
 import { makeTemporalEngine } from './temporal-engine';
 
 const gate = new Gate();
@@ -105,7 +105,7 @@ async function main(settings: EngineSettings): Promise<void> {
   if (settings.mode === 'prepare') await engine.prepare();
   const serving = settings.mode === 'serve' ? await engine.serve() : undefined;
   process.on('message', (order: EngineOrder) => {
-    report(() => carryOut(order, engine, serving))
+    void report(() => carryOut(order, engine, serving))
       .then(
         (done) => say({ type: 'done', report: done }),
         (thrown: unknown) => say({ type: 'failed', reason: reasonOf(thrown) }),

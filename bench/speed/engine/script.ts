@@ -11,29 +11,29 @@ export interface SpeedTask {
 }
 
 /** A call of `lookup`. */
-export interface LookupCall {
+interface LookupCall {
   readonly id: string;
   readonly input: { readonly k: number; readonly size: number };
 }
 
 /** The system prompt. */
-export const system =
+const system =
   'You are a careful research assistant. Use the lookup tool to fetch one record at a time, ' +
   'never guess a record, and answer with one short sentence when you have read them all.';
 
 /** Of `lookup`. */
-export const toolDescription = 'Fetch one record of the archive by its number.';
+const toolDescription = 'Fetch one record of the archive by its number.';
 
 /** The model's last word. */
-export const answer = 'All records were read; nothing unusual was found.';
+const answer = 'All records were read; nothing unusual was found.';
 
 /** What the user says. */
-export function goalOf({ iterations, resultBytes }: SpeedTask): string {
+function goalOf({ iterations, resultBytes }: SpeedTask): string {
   return `Read the archive. n=${iterations} size=${resultBytes}`;
 }
 
 /** The task in any text that contains the goal. */
-export function taskIn(text: string): SpeedTask {
+function taskIn(text: string): SpeedTask {
   const [, iterations, resultBytes] = /n=(\d+) size=(\d+)/.exec(text) ?? [];
   if (iterations === undefined || resultBytes === undefined)
     throw new Error('The prompt has no task: the goal of the speed benchmark is missing.');
@@ -41,7 +41,7 @@ export function taskIn(text: string): SpeedTask {
 }
 
 /** What the model does after `done` calls; undefined: it answers. */
-export function callAfter(done: number, task: SpeedTask): LookupCall | undefined {
+function callAfter(done: number, task: SpeedTask): LookupCall | undefined {
   if (done >= task.iterations) return undefined;
   const id = `call_${String(done).padStart(6, '0')}`;
   return { id, input: { k: done, size: task.resultBytes } };
@@ -53,7 +53,7 @@ const words =
   );
 
 /** Result `k`: exactly `size` ASCII characters that JSON does not escape, different for each `k`. */
-export function recordOf(k: number, size: number): string {
+function recordOf(k: number, size: number): string {
   let text = `record ${k}:`;
   let state = (k * 2_654_435_761) >>> 0;
   while (text.length < size) {
@@ -62,3 +62,6 @@ export function recordOf(k: number, size: number): string {
   }
   return text.slice(0, size);
 }
+
+/** The script, as engines get it. */
+export const script = { system, toolDescription, answer, goalOf, taskIn, callAfter, recordOf };

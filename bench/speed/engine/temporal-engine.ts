@@ -4,31 +4,9 @@
  */
 import { access, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type * as clientModule from '@temporalio/client';
 import type * as protoModule from '@temporalio/proto';
 import type * as workerModule from '@temporalio/worker';
-import type { Engine, EngineContext, HistoryFile } from './engine';
-import type { SpeedTask } from './script';
-
-/** What differs between such engines. */
-export interface TemporalEngineParts {
-  readonly packages: {
-    readonly worker: typeof workerModule;
-    readonly client: typeof clientModule;
-    readonly proto: typeof protoModule;
-  };
-  readonly versions: Readonly<Record<string, string>>;
-  readonly workflowsPath: string;
-  readonly bundlerOptions?: Pick<workerModule.BundleOptions, 'webpackConfigHook'>;
-  readonly activities: object;
-  readonly plugins?: workerModule.WorkerPlugin[];
-  readonly clientPlugins?: clientModule.ClientPlugin[];
-  /** What is started for a task. */
-  readonly workflowFor: (task: SpeedTask) => {
-    readonly type: string;
-    readonly args: unknown[];
-  };
-}
+import type { Engine, EngineContext, HistoryFile, TemporalEngineParts } from './engine';
 
 function problemsOnly({ DefaultLogger }: typeof workerModule): workerModule.Logger {
   return new DefaultLogger('ERROR', ({ message, meta }) => {
