@@ -33,12 +33,14 @@ function messageOf(child: ChildProcess, limitMs: number): Promise<EngineMessage>
       child.off('exit', onExit);
       resolve(message);
     };
+    let late: string | undefined;
     const onExit = (code: number | null, signal: string | null): void => {
-      end({ type: 'failed', reason: `its process ended with ${signal ?? `code ${code ?? '?'}`}` });
+      const ended = `its process ended with ${signal ?? `code ${code ?? '?'}`}`;
+      end({ type: 'failed', reason: late ?? ended });
     };
     const timer = setTimeout(() => {
+      late = `not done within ${Math.round(limitMs / 1000)} s`;
       child.kill('SIGKILL');
-      end({ type: 'failed', reason: `not done within ${Math.round(limitMs / 1000)} s` });
     }, limitMs);
     child.on('message', end);
     child.on('exit', onExit);

@@ -25,7 +25,7 @@ export interface SpeedPlan {
   readonly budgetMs?: number;
 }
 
-/** What Node needs to run the engines' files, and who is told of each row. */
+/** What Node needs to run the engines' files, and who gets each row. */
 export interface SpeedSurroundings {
   readonly execArgv?: readonly string[];
   readonly onRow?: (row: Row) => void;

@@ -1,4 +1,4 @@
-/** The product as it ships: `createWorker`, a SQLite store, `agentRun`; only the model is a script. The variant is the tool's effect. */
+/** The product as it ships: `createWorker`, a SQLite store, `agentRun`; only the model is a script. The variant is the kind of its tool. */
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import * as proto from '@temporalio/proto';
@@ -19,7 +19,8 @@ import { agentRunWorkflow } from '../../../workflows/contract';
 import type { Engine, EngineContext, ServingEngine } from './engine';
 import { replayAll } from './temporal-engine';
 
-type Variant = 'keyed' | 'read';
+/** What `lookup` says of itself, by variant. */
+const kinds = { keyed: { effect: 'keyed' }, read: { effect: 'read' } } as const;
 
 /** Far beyond what the benchmark asks for, so that only the script ends a run. */
 const limits = {
@@ -45,9 +46,9 @@ function scriptedModel({ script }: EngineContext): Provider {
   return { ...make(), send: (request, options) => make().send(request, options) };
 }
 
-function agentOf(effect: Variant, { script, lookup }: EngineContext): AgentDefinition {
+function agentOf({ variant, script, lookup }: EngineContext): AgentDefinition {
   return {
-    name: effect,
+    name: variant,
     instructions: script.system,
     chain: [{ provider: 'scripted', model: 'scripted', windowTokens }],
     tools: [
@@ -55,7 +56,7 @@ function agentOf(effect: Variant, { script, lookup }: EngineContext): AgentDefin
         name: 'lookup',
         description: script.toolDescription,
         input: z.object({ k: z.number(), size: z.number() }),
-        effect,
+        ...kinds[variant as keyof typeof kinds],
         execute: ({ k, size }) => lookup(k, size),
       }),
     ],
@@ -65,7 +66,7 @@ function agentOf(effect: Variant, { script, lookup }: EngineContext): AgentDefin
 
 async function serve(context: EngineContext): Promise<ServingEngine> {
   const { address, taskQueue, directory, script } = context;
-  const agent = agentOf(context.variant as Variant, context);
+  const agent = agentOf(context);
   const store = await openStore(`sqlite:${path.join(directory, `${taskQueue}.db`)}`);
   const connection = await connectWorker({ address });
   const worker = await createWorker({
@@ -93,7 +94,7 @@ async function serve(context: EngineContext): Promise<ServingEngine> {
   };
 }
 
-/** Makes the engine whose `lookup` has the variant's effect. */
+/** Makes the engine whose `lookup` is of the variant's kind. */
 export function makeEngine(context: EngineContext): Engine {
   const cacheDirectory = context.directory;
   return {
