@@ -201,7 +201,8 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: 'fixture-project' },
+    // The benchmark's peers have packages of their own.
+    exclude: { path: ['fixture-project', '^bench/peers/'] },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['require', 'node', 'types', 'default'],

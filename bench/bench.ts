@@ -1,11 +1,14 @@
-/** Command line of the benchmarks: `npm run bench -- history|fleet|long-run|compaction [--json]`. */
+/** Command line of the benchmarks: `npm run bench` measures speed; `npm run bench -- history|fleet|long-run|compaction` the rest. */
 import { parseArgs } from 'node:util';
 import { compactionBench, longRunBench } from './context-bench';
 import { fleetBench } from './fleet-bench';
 import { historyBench } from './history-bench';
+import { speedUsage } from './speed/arguments';
+import { speedBench } from './speed/command-line';
 
 const usage = [
-  'usage: npm run bench -- history [--iterations N] [--json]',
+  speedUsage,
+  '       npm run bench -- history [--iterations N] [--json]',
   '       npm run bench -- fleet [--runs N] [--outage-minutes N] [--json]',
   '       npm run bench -- long-run|compaction [--iterations N] [--json]',
 ].join('\n');
@@ -27,7 +30,7 @@ function wholeNumber(text: string, least: number): number | undefined {
   return Number.isInteger(value) && value >= least ? value : undefined;
 }
 
-async function main(): Promise<number> {
+async function namedBench(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -62,7 +65,19 @@ async function main(): Promise<number> {
   return 2;
 }
 
-main().then(
+/** Speed is what is measured unless an argument names another benchmark. */
+function main(args: readonly string[]): Promise<number> {
+  const isNamed = ['history', 'fleet', ...Object.keys(contextBenches)].some((name) =>
+    args.includes(name),
+  );
+  if (isNamed || args[0]?.startsWith('-') === false) return namedBench();
+  return speedBench(args, {
+    result: (text) => process.stdout.write(`${text}\n`),
+    people: (text) => process.stderr.write(`${text}\n`),
+  });
+}
+
+main(process.argv.slice(2)).then(
   (code) => {
     process.exitCode = code;
   },

@@ -31,7 +31,8 @@ function measureIterations(
   }
 }
 
-function successorOf(events: readonly HistoryEvent[]): string | undefined {
+/** The run that a history was continued in. */
+export function successorOf(events: readonly HistoryEvent[]): string | undefined {
   const ended = events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes;
   return ended?.newExecutionRunId ?? undefined;
 }
