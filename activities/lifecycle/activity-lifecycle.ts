@@ -27,12 +27,13 @@ export async function withHeartbeat<Result>(
   first: 'at-once' | 'later' = 'at-once',
 ): Promise<Result> {
   const context = Context.current();
-  const timeoutMs = context.info.heartbeatTimeoutMs ?? 0;
+  const { heartbeatTimeoutMs: timeoutMs = 0, isLocal } = context.info;
   let beatAtMs = performance.now();
   const isGivenUp = (): boolean => timeoutMs > 0 && performance.now() - beatAtMs >= timeoutMs;
   const beat = (): void => {
     if (!isGivenUp()) beatAtMs = performance.now();
-    context.heartbeat(details());
+    // The server knows nothing of a local activity.
+    if (!isLocal) context.heartbeat(details());
   };
   if (first === 'at-once') beat();
   const timer = setInterval(beat, timeoutMs > 0 ? timeoutMs / beatsPerTimeout : quietBeatMs);
