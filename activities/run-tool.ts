@@ -272,6 +272,8 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
           (stop) => runAttempt(deps, input, { ...stop, isGivenUp, lostWorkers, show }),
         ),
       ),
+    // A heartbeat of a call that has nothing to tell yet would only be billed.
+    'later',
   );
 }
 

@@ -16,7 +16,7 @@ const quietBeatMs = 10_000;
  * stalls have deadlines of their own (ADR 0007).
  *
  * `details` is read at each heartbeat and reaches the next attempt. `first`: `at-once` sends a heartbeat now; `later` leaves the
- * first heartbeat, which the SDK sends without delay, to the work. `work` gets a function that tells whether two heartbeats were
+ * first heartbeat, which the SDK sends without delay, to the work, or to a quarter of the time that the server waits. `work` gets a function that tells whether two heartbeats were
  * further apart than the server waits, because this process was stopped or its event loop was blocked: the server may then have
  * given the attempt up, even if heartbeats continue. The clock is monotonic.
  * Errors: what the work throws, mapped by `error-mapping.ts`.

@@ -3,12 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { Worker } from '@temporalio/worker';
 import { z } from 'zod';
+import type { AgentDefinition } from '../../activities/definitions/agent';
 import { defineTool } from '../../activities/tools/define-tool';
 import type { Tool } from '../../activities/tools/tool';
 import { ToolError } from '../../activities/tools/tool-error';
 import { retainedReferences } from '../../client/history/retained-references';
 import { foldToEnd } from '../../client/history/read-history';
 import { reply } from '../../testing/emulator/script';
+import { startEmbeddedServer } from '../../workers/temporal-server/embedded-server';
+import type { agentRun } from '../../workflows/agent-run';
 import { statusView } from '../../workflows/core/view/status';
 import type { AgentWorld, RunHandle } from '../support/agent-world';
 import {
@@ -19,7 +22,7 @@ import {
   testModel,
 } from '../support/agent-world';
 import { storyOf } from '../support/folded-story';
-import { workflowBundle } from '../support/temporal';
+import { connectTo, workflowBundle } from '../support/temporal';
 
 /** What the tools did in this process, in order. */
 let ledger: string[] = [];
@@ -61,12 +64,17 @@ const deaf = read('deaf', async (_input, { signal }) => {
 });
 const hang = read('hang', (_input, { signal }) => untilStopped('hang', signal));
 
+const looker: AgentDefinition = {
+  name: 'looker',
+  instructions: 'You look.',
+  chain: [{ provider: 'anthropic', model: testModel }],
+  tools: [look, peek, stumble, dawdle, deaf, hang],
+  limits: { maxIterations: 30 },
+};
+
 let world: AgentWorld;
 beforeAll(async () => {
-  const chain = [{ provider: 'anthropic', model: testModel }] as const;
-  const tools = [look, peek, stumble, dawdle, deaf, hang];
-  const instructions = 'You look.';
-  world = await startAgentWorld([{ name: 'looker', instructions, chain, tools }]);
+  world = await startAgentWorld([looker]);
 });
 afterAll(() => world.dispose());
 beforeEach(() => {
@@ -89,12 +97,12 @@ const scheduledIn = (events: Events): readonly string[] =>
   );
 
 /** The run as history shows it is the run as it was, and history replays on this code. */
-async function expectTrueHistory(handle: RunHandle): Promise<void> {
-  const { state } = await foldToEnd(world.server.client, handle.workflowId);
+async function expectTrueHistory(handle: RunHandle, { server } = world): Promise<void> {
+  const { state } = await foldToEnd(server.client, handle.workflowId);
   expect(state && statusView(state)).toEqual(await statusOf(handle));
   const history = historyFromJSON(JSON.parse(historyToJSON(await handle.fetchHistory())));
-  const workflowBundleOf = await workflowBundle();
-  await Worker.runReplayHistory({ workflowBundle: workflowBundleOf }, history, handle.workflowId);
+  const bundle = await workflowBundle();
+  await Worker.runReplayHistory({ workflowBundle: bundle }, history, handle.workflowId);
 }
 
 test('calls of one reply run beside their workflow task, and history tells them as any other', async () => {
@@ -192,4 +200,44 @@ test('a stop and a cancel reach a call that would never end', async () => {
     await expectTrueHistory(handle);
     ledger = [];
   }
+});
+
+test('a worker that keeps no run in memory makes them ordinary activities', async () => {
+  const forgetful = await startAgentWorld([looker], { maxCachedWorkflows: 0 });
+  forgetful.emulator.script([calls('look', 'look'), calls('look'), reply.text('done')]);
+  const handle = await forgetful.start({ agent: 'looker', goal: 'Look.' });
+  expect(await outcomeOf(handle)).toMatchObject({
+    status: 'completed',
+    report: { toolCallsSucceeded: 3, toolCallsFailed: 0, healed: {}, didNotWork: [] },
+  });
+  const events = await eventsOf(handle);
+  expect(scheduledIn(events)).toEqual(['prepare', 'm1', 't1.0', 't1.1', 'm2', 't2.0', 'm3']);
+  expect(markersIn(events)).toBe(3);
+  await expectTrueHistory(handle, forgetful);
+  await forgetful.dispose();
+});
+
+test('a run rolls over between local calls, and each segment numbers its own', async () => {
+  const embedded = await startEmbeddedServer({
+    untilExitOf: process.pid,
+    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 24 },
+  });
+  const rolling = await startAgentWorld([looker], { server: await connectTo(embedded) });
+  const places = Array.from({ length: 12 }, (_, n) => ({ place: `room ${n}` }));
+  rolling.emulator.script([
+    ...places.map((input) => reply.toolCalls([{ name: 'look', input }])),
+    reply.text('done'),
+  ]);
+  const handle = await rolling.start({ agent: 'looker', goal: 'Look.' });
+  expect(await outcomeOf(handle)).toMatchObject({
+    status: 'completed',
+    report: { toolCallsSucceeded: 12, toolCallsFailed: 0 },
+  });
+  const status = await statusOf(handle);
+  expect(status.segments).toBeGreaterThan(2);
+  const newest = rolling.server.client.getHandle<typeof agentRun>(handle.workflowId);
+  expect(scheduledIn(await eventsOf(newest)).some((id) => id.startsWith('t'))).toBe(false);
+  await expectTrueHistory(newest, rolling);
+  await rolling.dispose();
+  await embedded.stop();
 });
