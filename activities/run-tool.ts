@@ -191,13 +191,15 @@ async function keepResult(
   execution: Execution,
   identity: ResultIdentity,
 ): Promise<RunToolResult> {
+  // A local call keeps its workflow task waiting: the ordinary activity after it has the patience.
+  const { isLocal } = Context.current().info;
   try {
-    return await retryFor(storePatienceMs, isStoreDown, async () => {
+    return await retryFor(isLocal ? 0 : storePatienceMs, isStoreDown, async () => {
       const result = await resultOf(place, execution, identity);
       return tool.effect === 'read' ? result : keepOutcome(place, result);
     });
   } catch (thrown) {
-    if (isStoreDown(thrown)) return inlineResult(place, execution, identity);
+    if (isStoreDown(thrown) && !isLocal) return inlineResult(place, execution, identity);
     throw thrown;
   }
 }
@@ -249,7 +251,7 @@ function advised({ config }: RunDefinition, execution: Execution, value: JsonObj
  *
  * Contract: a call that finished never runs again: its recorded result is returned; a call that was started and interrupted is
  * repeated only as its effect allows, and until it has cost `limits.maxLostWorkers` workers. An attempt that another one has
- * followed starts nothing (ADR 0031).
+ * followed starts nothing (ADR 0031). A local activity that gives no result leaves the call to an ordinary one (ADR 0051).
  * Errors: ApplicationFailure with a system failure code, `worker_lost` of an attempt that no longer counts; everything that the model can correct is in the result.
  */
 export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<RunToolResult> {
@@ -270,6 +272,8 @@ export async function runTool(deps: ActivityDeps, input: RunToolInput): Promise<
           (stop) => runAttempt(deps, input, { ...stop, isGivenUp, lostWorkers, show }),
         ),
       ),
+    // A heartbeat of a call that has nothing to tell yet would only be billed.
+    'later',
   );
 }
 
@@ -312,6 +316,7 @@ async function runAttempt(
   input: RunToolInput,
   { lostWorkers, show, ...signs }: AttemptPlace,
 ): Promise<RunToolResult> {
+  if (input.mayBeRepeat === true) throw lostOwnership('an earlier one may have ended its worker');
   const store = storeOf(deps, input.storeId);
   const definition = await loadDefinition(deps, input.definition);
   const tool = requireTool(definition, input.name);

@@ -1,4 +1,5 @@
 /** What the result and the failure of each activity become: for the workflow and for the client's fold of history. */
+import { ActivityFailure, CancelledFailure } from '@temporalio/common';
 import type { ModelCallHeldBack } from './core/model-call/ports';
 import type { ActivityCommand, UnstampedEvent } from './core/run/protocol';
 import { activityTable, prepareCallId } from './core/run/protocol';
@@ -34,4 +35,10 @@ export function failedEvent(command: ActivityCommand, thrown: unknown): Unstampe
   const { failed, lost } = activityTable[command.type];
   const failure = failureFromActivity(thrown, lost);
   return { type: failed, ...identityOf(command), failure } as UnstampedEvent;
+}
+
+/** Whether a local activity that gave no result ends its call, because it was cancelled. Any other call then runs as an ordinary activity. */
+export function endsLocalCall(thrown: unknown): boolean {
+  const cause = thrown instanceof ActivityFailure ? thrown.cause : thrown;
+  return cause instanceof CancelledFailure;
 }

@@ -5,7 +5,7 @@ import {
   proxyLocalActivities,
 } from '@temporalio/workflow';
 import type { ActivityOptions } from '@temporalio/workflow';
-import { activityIdOf } from './activity-events';
+import { activityIdOf, endsLocalCall } from './activity-events';
 import type { Activities } from './core/activities';
 import type { RecordObservationsInput } from './core/learning/ports';
 import type { ActivityCommand } from './core/run/protocol';
@@ -96,16 +96,39 @@ export function startActivity(command: ActivityCommand): Promise<unknown> {
   );
 }
 
-/** A local activity: the run ends at once, and waits a few seconds at most. */
-const atTheEnd = proxyLocalActivities<Activities>({
-  startToCloseTimeout: '5 seconds',
+/**
+ * Local activities run in this worker, within the workflow task. The limit counts the wait for a slot of the worker too. It
+ * is the longest time that a cancel or a message waits, and well below the 80 % of a workflow task (10 s) after which the SDK
+ * reports the task as unfinished (ADR 0051).
+ */
+const locally = proxyLocalActivities<Activities>({
+  scheduleToCloseTimeout: '3 seconds',
   retry: { maximumAttempts: 1 },
 });
+
+/**
+ * Starts a tool call as a local activity, and as an ordinary one if that gives no result: it takes too long, the store or the
+ * worker fails, or `mayBeRepeat`.
+ *
+ * Contract: `mayBeRepeat` may differ in a replay, since history does not hold the input of a local activity.
+ */
+export async function startLocalCall(
+  command: Extract<ActivityCommand, { type: 'run-tool' }>,
+  mayBeRepeat: boolean,
+): Promise<unknown> {
+  const input = mayBeRepeat ? { ...command.input, mayBeRepeat } : command.input;
+  try {
+    return await locally.runTool.executeWithOptions({ summary: summaryOf(command) }, [input]);
+  } catch (thrown) {
+    if (endsLocalCall(thrown)) throw thrown;
+    return startActivity(command);
+  }
+}
 
 /** Records the run's last errors. Never rejects: what is learned is worth less than the run's end. */
 export async function recordObservations(input: RecordObservationsInput): Promise<void> {
   try {
-    await atTheEnd.recordObservations(input);
+    await locally.recordObservations(input);
   } catch {
     // The store lacks these observations; the run's own history has them.
   }

@@ -6,14 +6,15 @@ import {
   isCancellation,
   ParentClosePolicy,
   sleep,
+  workflowInfo,
 } from '@temporalio/workflow';
 import { activityIdOf, completedEvent, failedEvent, isActivityCommand } from './activity-events';
-import { startActivity } from './activity-proxies';
+import { startActivity, startLocalCall } from './activity-proxies';
 import { endOfFailure, endOfResult } from './child-outcome';
 import type { AgentRunWorkflow } from './contract';
 import { agentRunWorkflow } from './contract';
 import type { RunOutcome } from './core/run/outcome';
-import type { RunCommand, UnstampedEvent } from './core/run/protocol';
+import type { ActivityCommand, RunCommand, UnstampedEvent } from './core/run/protocol';
 import { shownText } from './core/secrets/shown-text';
 import { visibleText } from './core/secrets/visible-text';
 import { codeSpan } from './core/view/markdown';
@@ -71,6 +72,19 @@ export function createCommandExecutor(
   /** Of what is in flight, by the id of its command. */
   const scopes = new Map<string, CancellationScope>();
 
+  /**
+   * Whether this instance of the workflow asked the model last, and was not rebuilt from history since. A call that ended its
+   * worker, or blocked it until the workflow task was lost, comes to an instance that did not ask.
+   */
+  let hasAsked = false;
+
+  function begin(command: ActivityCommand): Promise<unknown> {
+    if (command.type === 'call-model') hasAsked = !workflowInfo().unsafe.isReplaying;
+    return command.type === 'run-tool' && command.isLocal === true
+      ? startLocalCall(command, !hasAsked)
+      : startActivity(command);
+  }
+
   function start(id: string, work: () => Promise<void>): void {
     const scope = new CancellationScope();
     scopes.set(id, scope);
@@ -83,7 +97,7 @@ export function createCommandExecutor(
     if (isActivityCommand(command)) {
       const completed = (result: unknown): UnstampedEvent => completedEvent(command, result);
       const failed = (thrown: unknown): UnstampedEvent => failedEvent(command, thrown);
-      start(activityIdOf(command), () => startActivity(command).then(completed, failed).then(emit));
+      start(activityIdOf(command), () => begin(command).then(completed, failed).then(emit));
       return;
     }
     switch (command.type) {

@@ -90,6 +90,7 @@ function toolPolicy(tool: Tool): ToolPolicy {
     timeoutMs: tool.timeoutMs,
     approval: tool.approval,
     ...defined({ editsFile: tool.editsFile, maxCalls: tool.maxCalls }),
+    ...(tool.quick === true ? { quick: true } : {}),
     ...(tool.onUnknown === 'ask-person' ? { onUnknown: tool.onUnknown } : {}),
     ...defined({
       approvals: tool.approvals,

@@ -38,6 +38,7 @@ const toolShape = z.strictObject({
   approval: oneOf('never', 'always').or(fn('a function')).optional(),
   approvals: anything,
   runsPrograms: z.boolean({ error: 'give true or false' }).optional(),
+  quick: z.boolean({ error: 'give true or false' }).optional(),
   hint: text.or(fn('a function')).optional(),
   editsFile: text.optional(),
   cosmetic: z.array(text).optional(),

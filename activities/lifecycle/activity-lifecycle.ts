@@ -16,7 +16,7 @@ const quietBeatMs = 10_000;
  * stalls have deadlines of their own (ADR 0007).
  *
  * `details` is read at each heartbeat and reaches the next attempt. `first`: `at-once` sends a heartbeat now; `later` leaves the
- * first heartbeat, which the SDK sends without delay, to the work. `work` gets a function that tells whether two heartbeats were
+ * first heartbeat, which the SDK sends without delay, to the work, or to a quarter of the time that the server waits. `work` gets a function that tells whether two heartbeats were
  * further apart than the server waits, because this process was stopped or its event loop was blocked: the server may then have
  * given the attempt up, even if heartbeats continue. The clock is monotonic.
  * Errors: what the work throws, mapped by `error-mapping.ts`.
@@ -27,12 +27,13 @@ export async function withHeartbeat<Result>(
   first: 'at-once' | 'later' = 'at-once',
 ): Promise<Result> {
   const context = Context.current();
-  const timeoutMs = context.info.heartbeatTimeoutMs ?? 0;
+  const { heartbeatTimeoutMs: timeoutMs = 0, isLocal } = context.info;
   let beatAtMs = performance.now();
   const isGivenUp = (): boolean => timeoutMs > 0 && performance.now() - beatAtMs >= timeoutMs;
   const beat = (): void => {
     if (!isGivenUp()) beatAtMs = performance.now();
-    context.heartbeat(details());
+    // The server knows nothing of a local activity.
+    if (!isLocal) context.heartbeat(details());
   };
   if (first === 'at-once') beat();
   const timer = setInterval(beat, timeoutMs > 0 ? timeoutMs / beatsPerTimeout : quietBeatMs);

@@ -49,7 +49,7 @@ const isWhole = (value: number, max: number): boolean =>
 
 /** What may be wrong with a definition beside its schema, each with the end of a sentence that begins with the tool. */
 function faultsOf(definition: ToolDefinition): readonly (readonly [boolean, string])[] {
-  const { description, effect = 'irreversible', probe, onUnknown } = definition;
+  const { description, effect = 'irreversible', probe, onUnknown, quick } = definition;
   const { timeoutMs = defaultTimeoutMs, maxCalls = 1 } = definition;
   const { length } = description;
   return [
@@ -80,6 +80,10 @@ function faultsOf(definition: ToolDefinition): readonly (readonly [boolean, stri
     [
       effect === 'read' && onUnknown === 'ask-person',
       ' is "read", so its outcome is never unknown; leave onUnknown out, or choose another effect.',
+    ],
+    [
+      quick === true && effect !== 'read',
+      ` is quick with effect "${effect}"; leave quick out, or say effect: 'read' if a repeated call changes nothing.`,
     ],
   ];
 }
@@ -178,7 +182,7 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
       definition.approvals === undefined
         ? undefined
         : checkDecisionPolicy(`Tool "${name}": approvals`, definition.approvals),
-    ...defined({ runsPrograms: definition.runsPrograms }),
+    ...defined({ runsPrograms: definition.runsPrograms, quick: definition.quick }),
     editsFile: definition.editsFile ?? editedFileField(name, effect, inputNames),
     cosmetic: definition.cosmetic ?? [],
     maxCalls: definition.maxCalls ?? defaultCallCaps.get(name),

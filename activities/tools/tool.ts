@@ -78,6 +78,12 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
   readonly editsFile?: string;
   /** Inputs that are mere labels: calls that differ only in them are the same call. */
   readonly cosmetic?: readonly string[];
+  /**
+   * It usually ends within a second and uses little of a core, so its calls run in the workflow's own worker, without a task
+   * of their own; after 3 s such a call is stopped and starts again as an ordinary activity (ADR 0051). Only with effect `read`.
+   * Default false.
+   */
+  readonly quick?: boolean;
   /** Calls per run. High-risk tools have a default by name (R-GUARD-4), others none. */
   readonly maxCalls?: number;
   /**
@@ -137,6 +143,8 @@ export interface Tool {
   readonly onUnknown: OnUnknown;
   /** @internal */
   readonly label: string | undefined;
+  /** @internal */
+  readonly quick?: boolean;
   /** Outputs hide the machine's paths, as errors do. @internal */
   readonly hidesPaths?: boolean;
   /** The call is a run of another agent. @internal */

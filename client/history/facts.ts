@@ -96,10 +96,10 @@ export class HistoryReader {
     return decodeOptionalFailureToOptionalError(this.options.loadedDataConverter, failure, context);
   }
 
-  activity(activityId: string): Context {
+  activity(activityId: string, isLocal = false): Context {
     const { options, workflowId } = this;
     const { namespace } = options;
-    return { type: 'activity', namespace, workflowId, isLocal: false, activityId };
+    return { type: 'activity', namespace, workflowId, isLocal, activityId };
   }
 
   workflow(workflowId: string): Context {
@@ -130,6 +130,36 @@ async function failedActivity(
   const activityId = segment.idFrom(scheduledEventId);
   const thrown: unknown = await segment.failure(failure, segment.activity(activityId));
   return fact('activity-failed', { activityId, thrown });
+}
+
+/** What the SDK names the marker that records the end of a local activity. */
+const localActivityMarker = 'core_local_activity';
+
+/** What such a marker says of its activity, in plain JSON. */
+interface LocalActivityData {
+  /** Its number among the activities of the segment, local or not, from 1, in the order in which the workflow started them. */
+  readonly seq: number;
+  /** By the workflow's clock. */
+  readonly complete_time: { readonly seconds: number; readonly nanos: number } | null;
+}
+
+async function localActivity(
+  details: Readonly<Record<string, Payloads>>,
+  failure: ProtoFailure,
+  segment: HistoryReader,
+) {
+  const [data] = details['data']?.payloads ?? [];
+  // Written by the SDK's core, without the client's codec.
+  const text = Buffer.from(data?.data ?? []).toString('utf8');
+  const { seq, complete_time: ended } = JSON.parse(text) as LocalActivityData;
+  const endedAtMs = ended === null ? 0 : ended.seconds * 1_000 + Math.floor(ended.nanos / 1e6);
+  const context = segment.activity(String(seq), true);
+  if (failure == null) {
+    const result = await segment.value(details['result'], context);
+    return fact('local-activity-completed', { seq, endedAtMs, result });
+  }
+  const thrown: unknown = await segment.failure(failure, context);
+  return fact('local-activity-failed', { seq, endedAtMs, thrown });
 }
 
 /** As the workflow's SDK wraps the cause. */
@@ -164,6 +194,8 @@ const readers = {
     const thrown: unknown = new CancelledFailure('Activity cancelled', given);
     return fact('activity-failed', { activityId, thrown });
   },
+  markerRecordedEventAttributes: ({ markerName, details, failure }, segment) =>
+    markerName === localActivityMarker ? localActivity(details ?? {}, failure, segment) : undefined,
   timerStartedEventAttributes: () => fact('timer-started', {}),
   timerFiredEventAttributes: ({ startedEventId }) =>
     fact('timer-fired', { startedEventId: idOf(startedEventId) }),

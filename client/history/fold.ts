@@ -17,6 +17,7 @@ import { endOfFailure, endOfResult } from '../../workflows/child-outcome';
 import {
   activityIdOf,
   completedEvent,
+  endsLocalCall,
   failedEvent,
   isActivityCommand,
 } from '../../workflows/activity-events';
@@ -61,6 +62,9 @@ export class SegmentFold {
   private readonly timerIds = new Map<number, string>();
   private readonly subagents = new Map<string, SubagentCommand>();
   private readonly commands = new Map<string, ActivityCommand>();
+  /** Calls that run as local activities, by the number that the SDK gives to each activity. */
+  private readonly localCalls = new Map<number, ActivityCommand>();
+  private activitiesStarted = 0;
   private open: Activation | undefined;
 
   /** `watch` sees each event that the core takes, with the state and the commands after it. */
@@ -85,6 +89,8 @@ export class SegmentFold {
         return [];
       case 'timer-started':
       case 'update-accepted':
+      case 'local-activity-completed':
+      case 'local-activity-failed':
         this.open?.outputs.push(fact);
         return [];
       case 'task-completed': {
@@ -117,7 +123,7 @@ export class SegmentFold {
   }
 
   private digest(activation: Activation): readonly TimelineEntry[] {
-    const { startedAtMs: atMs, rollOverSuggested } = activation.task;
+    const { startedAtMs, rollOverSuggested } = activation.task;
     const isFirst = this.state === undefined;
     const entries: TimelineEntry[] = [];
     const issued: RunCommand[] = [];
@@ -129,17 +135,25 @@ export class SegmentFold {
         if (command.type === 'publish') entries.push(command.entry);
         else issued.push(command);
         if (command.type === 'run-subagent') this.subagents.set(command.runId, command);
-        if (isActivityCommand(command)) this.commands.set(activityIdOf(command), command);
+        if (isActivityCommand(command)) this.noteStart(command);
       }
     };
-    const stamp = { atMs, ...(rollOverSuggested ? { rollOverSuggested } : {}) };
+    let atMs = startedAtMs;
     const feed = (event: UnstampedEvent): void => {
-      const stamped: RunEvent = { ...event, ...stamp };
+      const stamped: RunEvent = { ...event, atMs, ...(rollOverSuggested && { rollOverSuggested }) };
       if (this.state !== undefined) take(stamped, transition(this.state, stamped));
     };
     if (isFirst) take(...this.begin(atMs));
     for (const event of this.inOrder(activation, isFirst)) feed(event);
     for (const event of this.neverSent(issued)) feed(event);
+    // Local activities end within the task that they delay, and move the workflow's clock.
+    for (const fact of activation.outputs) {
+      if (fact.type !== 'local-activity-completed' && fact.type !== 'local-activity-failed')
+        continue;
+      atMs = Math.max(atMs, fact.endedAtMs);
+      const event = this.ofLocalCall(fact);
+      if (event !== undefined) feed(event);
+    }
     this.nameTimers(issued, activation.outputs);
     return entries;
   }
@@ -183,6 +197,26 @@ export class SegmentFold {
       : failedEvent(command, fact.thrown);
   }
 
+  private noteStart(command: ActivityCommand): void {
+    this.commands.set(activityIdOf(command), command);
+    this.activitiesStarted += 1;
+    if (isLocalCall(command)) this.localCalls.set(this.activitiesStarted, command);
+  }
+
+  private ofLocalCall(
+    fact: Fact<'local-activity-completed' | 'local-activity-failed'>,
+  ): UnstampedEvent | undefined {
+    const command = this.localCalls.get(fact.seq);
+    // Only calls have results that the core takes (`recordObservations` has none).
+    if (command === undefined) return undefined;
+    this.localCalls.delete(fact.seq);
+    if (fact.type === 'local-activity-completed') return completedEvent(command, fact.result);
+    if (endsLocalCall(fact.thrown)) return failedEvent(command, fact.thrown);
+    // It runs again, as an ordinary activity.
+    this.activitiesStarted += 1;
+    return undefined;
+  }
+
   private ofSubagent(fact: HistoryFact): UnstampedEvent | undefined {
     if (fact.type !== 'child-completed' && fact.type !== 'child-failed') return undefined;
     const command = this.subagents.get(fact.workflowId);
@@ -207,7 +241,7 @@ export class SegmentFold {
     return sent.sort(order).map(({ event }) => event);
   }
 
-  /** Activities that were asked for and cancelled in one workflow task: the SDK answers them itself, history shows nothing. */
+  /** Activities that were asked for and cancelled in one workflow task: the SDK answers them itself, history shows nothing, except of local ones. */
   private neverSent(issued: readonly RunCommand[]): readonly UnstampedEvent[] {
     const cancelled = issued.flatMap((command) =>
       command.type === 'cancel-activities' ? command.callIds : [],
@@ -218,7 +252,7 @@ export class SegmentFold {
           ? candidate.callId === callId
           : isActivityCommand(candidate) && activityIdOf(candidate) === callId,
       );
-      if (command === undefined) return [];
+      if (command === undefined || isLocalCall(command)) return [];
       if (command.type !== 'run-subagent') return [failedEvent(command, cancelledBeforeSent)];
       const end = endOfFailure(cancelledBeforeSent);
       return [{ type: 'subagent-ended', toolCallId: command.toolCallId, end }];
@@ -238,6 +272,10 @@ export class SegmentFold {
       if (timerId !== undefined) this.timerIds.set(eventId, timerId);
     });
   }
+}
+
+function isLocalCall(command: RunCommand): boolean {
+  return command.type === 'run-tool' && command.isLocal === true;
 }
 
 type SubagentCommand = Extract<RunCommand, { type: 'run-subagent' }>;

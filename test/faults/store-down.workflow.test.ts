@@ -51,11 +51,24 @@ const strike = defineTool({
     return 'it took effect';
   },
 });
+/** The outage begins in a local call, before its result is stored. */
+const glance = defineTool({
+  name: 'glance',
+  description: 'Looks, and the store goes down.',
+  input: z.object({}),
+  effect: 'read',
+  quick: true,
+  execute: async () => {
+    if (executions.length === 0) await postgres.kill();
+    executions.push('glance');
+    return 'a glance';
+  },
+});
 const agent: AgentDefinition = {
   name: 'signer',
   instructions: 'You sign.',
   chain: [{ provider: 'anthropic', model: testModel }],
-  tools: [sign, strike],
+  tools: [sign, strike, glance],
 };
 
 let world: AgentWorld;
@@ -184,6 +197,26 @@ test('down after a tool took effect, for longer than it waits: its result is not
     /^<tool_output tool="strike" fence="\w+">\nit took effect\n<\/tool_output/,
   );
   expect(world.emulator.refusals).toEqual([]);
+  world.emulator.assertDrained();
+});
+
+test('down in a local call: an ordinary activity follows at once, whose result waits as any other', async () => {
+  world.emulator.script([reply.toolCalls([{ name: 'glance', input: {} }]), reply.text('done')]);
+  const handle = await start();
+  await waitsForStore(handle);
+  expect(executions).toEqual(['glance', 'glance']);
+  await postgres.restart();
+  expect(await outcomeOf(handle)).toMatchObject({
+    status: 'completed',
+    report: { toolCallsSucceeded: 1, toolCallsFailed: 0 },
+  });
+  expect(executions).toEqual(['glance', 'glance']);
+  const events = (await handle.fetchHistory()).events ?? [];
+  const markers = events.flatMap(({ markerRecordedEventAttributes: marker }) => marker ?? []);
+  expect(markers.map(({ failure }) => failure?.applicationFailureInfo?.type)).toContain(
+    'store_unavailable',
+  );
+  expect(world.emulator.requests.at(-1)?.lastToolResults[0]?.content).toContain('a glance');
   world.emulator.assertDrained();
 });
 

@@ -62,6 +62,8 @@ export interface AgentWorldOptions {
   readonly approvers?: readonly string[];
   /** Workflow code of the worker; default: Holdfast's. */
   readonly workflowsPath?: string;
+  /** Runs that the worker keeps in memory between their workflow tasks. Default: as many as fit. */
+  readonly maxCachedWorkflows?: number;
   /** Default: SQLite in a fresh directory. The world closes it. */
   readonly stored?: Pick<TemporaryStore, 'store' | 'url' | 'dispose'>;
 }
@@ -159,6 +161,7 @@ export async function startAgentWorld(
         ...defined({ notifiers: options.notifiers, approvers: options.approvers }),
       }),
     },
+    ...defined({ maxCachedWorkflows: options.maxCachedWorkflows }),
     maxHeartbeatThrottleInterval: '500 milliseconds',
     defaultHeartbeatThrottleInterval: '500 milliseconds',
   });

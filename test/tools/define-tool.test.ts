@@ -53,6 +53,12 @@ describe('defineTool: definitions', () => {
     ['a timeout of zero', { timeoutMs: 0 }, /timeoutMs is 0/],
     ['an infinite timeout', { timeoutMs: Number.POSITIVE_INFINITY }, /timeoutMs is Infinity/],
     ['a negative cap', { maxCalls: -1 }, /maxCalls is -1/],
+    [
+      'quick with an effect',
+      { effect: 'keyed', quick: true },
+      /"post" is quick with effect "keyed"/,
+    ],
+    ['quick without an effect', { quick: true }, /leave quick out, or say effect: 'read'/],
     ['no probe', { effect: 'reconcilable' }, /"reconcilable" but has no probe/],
     [
       'a probe for nothing',

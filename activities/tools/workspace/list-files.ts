@@ -37,6 +37,7 @@ export const listFiles: Tool = defineTool({
       .describe('Also enter node_modules, dist and the like. Default: false.'),
   }),
   effect: 'read',
+  quick: true,
   label: 'path',
   execute: async ({ path, recursive, include_ignored: includeIgnored }, context) => {
     const from = await pathAsStored(workspaceOf(context), path);

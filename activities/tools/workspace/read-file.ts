@@ -57,6 +57,7 @@ export const readFile: Tool = defineTool({
       .describe(`Lines to read at most. Default: ${defaultLines}.`),
   }),
   effect: 'read',
+  quick: true,
   label: 'path',
   execute: async ({ path, start_line: start, max_lines: count }, context) => {
     const file = await explainingPath(path, context, () =>

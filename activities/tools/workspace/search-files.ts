@@ -118,6 +118,7 @@ export const searchFiles: Tool = defineTool({
       .describe('Also search node_modules, dist, and similar folders.'),
   }),
   effect: 'read',
+  quick: true,
   label: 'query',
   execute: async (input, context) => {
     const from = await pathAsStored(workspaceOf(context), input.path);

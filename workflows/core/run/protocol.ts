@@ -128,6 +128,8 @@ export type RunCommand =
         readonly toolCallId: string;
         readonly timeoutMs: number;
         readonly heartbeatTimeoutMs: number;
+        /** It runs as a local activity first, and as an ordinary one if that gives no result. */
+        readonly isLocal?: true;
       }
     >
   | ActivityRequest<'check-edit'>

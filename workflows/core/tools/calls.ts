@@ -52,10 +52,26 @@ export type CallingState = AccountSlice &
 /** Activity time limit in milliseconds of a tool that the snapshot does not know (ADR 0007). */
 const unknownToolTimeoutMs = 60_000;
 
+/**
+ * Whether the calls that start run in the workflow's own worker first (ADR 0051). Only where nothing else is under way: what
+ * a workflow task starts reaches the server when its local activities are done. A call that met a store that was down is
+ * spared a second try there.
+ */
+function runLocally(state: CallingState): boolean {
+  return callsOf(state).every(
+    ({ call, status }) =>
+      status.type === 'settled' ||
+      (status.type === 'ready' &&
+        status.isResumed !== true &&
+        toolPolicy(state, call.name)?.quick === true),
+  );
+}
+
 /** Starts a call as an activity. */
 function startCall<State extends CallingState>(
   state: State,
   { call, index }: PlacedCall,
+  isLocal: boolean,
 ): Move<State> {
   const { storeId, definition, limits } = prepared(state).snapshot;
   const { toolCallId, name, input, inputBlob, answer, approval } = call;
@@ -68,6 +84,7 @@ function startCall<State extends CallingState>(
     summary,
     timeoutMs: toolPolicy(state, name)?.timeoutMs ?? unknownToolTimeoutMs,
     heartbeatTimeoutMs: limits.heartbeatTimeoutMs,
+    ...(isLocal && { isLocal }),
     input: {
       storeId,
       definition,
@@ -87,8 +104,9 @@ function startCall<State extends CallingState>(
 
 /** Starts every ready call as an activity. */
 export function startCalls<State extends CallingState>(state: State): Move<State> {
+  const isLocal = runLocally(state);
   return readyCalls(state).reduce<Move<State>>(
-    (before, placed) => andThen(before, (after) => startCall(after, placed)),
+    (before, placed) => andThen(before, (after) => startCall(after, placed, isLocal)),
     stay(state),
   );
 }

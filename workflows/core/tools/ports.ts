@@ -49,6 +49,8 @@ export interface ToolPolicy {
   readonly onUnknown?: 'ask-person';
   /** Of its approvals; absent = the agent's. */
   readonly approvals?: DecisionPolicy;
+  /** Its calls run in the workflow's own worker first (ADR 0051); only with effect `read`. */
+  readonly quick?: true;
 }
 
 /** A result to append before the next model call, in the order of the calls. */
@@ -183,6 +185,8 @@ export interface RunToolInput
   /** Digest of the action that a person may have approved: the call runs only if it still is that action. */
   readonly approvedDigest?: ContentHash;
   readonly lineage?: Lineage;
+  /** Of a local call: an earlier try of it may have ended its worker, so it must not run locally. */
+  readonly mayBeRepeat?: true;
 }
 
 /** What the loop detector knows of a result. */
