@@ -90,6 +90,7 @@ export type { JsonObject, JsonValue } from '../workflows/core/json';
 export type { Head, Message } from '../workflows/core/message';
 export type { ActivitiesConfig } from './definitions/activities-config';
 export type { AgentDefinition, RouteDefinition } from './definitions/agent';
+export { defineAgent } from './definitions/define-agent';
 export { type Notification, type Notifier, NotifierError } from './definitions/notifier';
 export { InfraException } from './lifecycle/infra-exception';
 export { UserError } from './lifecycle/user-error';
@@ -109,7 +110,13 @@ export type { StoreLimits } from './stores/store-limits';
 export { defineSubagent, type SubagentDefinition } from './subagents/define-subagent';
 export { defineTool } from './tools/define-tool';
 export { connectMcp, type McpOptions, type McpTools } from './tools/mcp/connect-mcp';
-export type { ApprovalContext, ProbeAnswer, ToolContext, ToolDefinition } from './tools/tool';
+export type {
+  ApprovalContext,
+  ProbeAnswer,
+  RunContext,
+  ToolContext,
+  ToolDefinition,
+} from './tools/tool';
 export type { Tool, ToolSource } from './tools/tool';
 export { ToolError } from './tools/tool-error';
 export { workspaceTools, type WorkspaceToolsOptions } from './tools/workspace/workspace-tools';

@@ -11,8 +11,9 @@ import type { RunAccess } from './run-access';
 import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
-import type { StartOptions } from './start-run';
-import { startRun } from './start-run';
+import type { AgentType, OutputOf } from '../workflows/core/typed-agent';
+import type { AgentStart, StartOptions } from './start-run';
+import { startOptionsOf, startRun } from './start-run';
 import { checkSdk } from './sdk-check';
 import { asClientError } from './temporal-failure';
 
@@ -62,14 +63,30 @@ export class AgentClient {
   }
 
   /**
-   * Starts a run.
+   * Starts a run of an agent: of its definition, which types and checks context and output; by name with the definition's type,
+   * `start<typeof supportAgent>('support', { … })`, where its code is not to be loaded; or by name alone.
    *
    * Errors: `invalid-input` before anything is sent; `run-exists`; `setup-needed`; `unreachable`.
    */
+  start<Agent extends AgentType>(
+    agent: Agent,
+    options: AgentStart<Agent>,
+  ): Promise<RunHandle<OutputOf<Agent, 'output'>>>;
+  start<Agent extends AgentType = AgentType>(
+    agent: Agent['name'],
+    options: AgentStart<Agent>,
+  ): Promise<RunHandle<OutputOf<Agent, 'input'>>>;
   start(options: StartOptions<never> & { readonly output?: never }): Promise<RunHandle>;
   start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>>;
-  async start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>> {
+  async start<Output>(
+    first: AgentType | string | StartOptions<Output>,
+    second?: Omit<StartOptions<Output>, 'agent' | 'output'>,
+  ): Promise<RunHandle<Output>> {
     return this.explaining(async () => {
+      const options =
+        typeof first === 'object' && 'agent' in first
+          ? first
+          : startOptionsOf<Output>(first, { goal: '', ...second });
       const { continueFrom, output } = options;
       const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);
       const start: StartOptions =
