@@ -68,6 +68,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
   );
   deps.subagents?.check(catalog.agents);
   const activities: Activities = {
+    agentNames: () => Promise.resolve([...catalog.agents.keys()]),
     prepareRun: (input) => crossing(() => prepareRun(deps, input)),
     callModel: (input) => withQueueTime(deps.clock, () => callModel(deps, input)),
     compact: (input) => withQueueTime(deps.clock, () => compact(deps, input)),

@@ -58,12 +58,21 @@ export const runIdSchema = bounded('The run id', idChars).regex(/^[^\s\p{C}]+$/u
 });
 
 /** A run's context as it travels; the agent's schema decides about its fields. */
+const noJson = {
+  error: 'The context must be a JSON object: texts, numbers, booleans, null, arrays and objects',
+};
 const context = z
-  .record(z.string(), z.json(), {
-    error: 'The context must be a JSON object: texts, numbers, booleans, null, arrays and objects',
-  })
+  .record(z.string(), z.json(noJson), noJson)
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= contextBytes, {
     error: `The context has more than ${contextBytes} bytes of JSON; give ids, and let tools read the data`,
+  });
+
+/** A thread's id: its runs' ids are `<id>:<number>`, so that it holds no colon. */
+export const threadIdSchema = z
+  .string({ error: 'The thread id must be a text' })
+  .regex(/^[\w.@/-]{1,200}$/, {
+    error: ({ input }) =>
+      `The thread id ${JSON.stringify(String(input).slice(0, 220))} must be 1 to 200 letters, digits, "_", "-", ".", "@" and "/"`,
   });
 
 const startFields = {
