@@ -1,5 +1,6 @@
 /** Checks everything that callers give, before anything is sent or spent. */
 import { z } from 'zod';
+import type { JsonObject } from '../workflows/core/json';
 import type { AgentType } from '../workflows/core/typed-agent';
 import {
   contextBytes,
@@ -58,11 +59,11 @@ export const runIdSchema = bounded('The run id', idChars).regex(/^[^\s\p{C}]+$/u
 });
 
 /** A run's context as it travels; the agent's schema decides about its fields. */
-const noJson = {
-  error: 'The context must be a JSON object: texts, numbers, booleans, null, arrays and objects',
-};
+const jsonObject = z.record(z.string(), z.json());
 const context = z
-  .record(z.string(), z.json(noJson), noJson)
+  .custom<JsonObject>((value) => jsonObject.safeParse(value).success, {
+    error: 'The context must be a JSON object: texts, numbers, booleans, null, arrays and objects',
+  })
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= contextBytes, {
     error: `The context has more than ${contextBytes} bytes of JSON; give ids, and let tools read the data`,
   });
