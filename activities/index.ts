@@ -68,6 +68,7 @@ export function createActivities(config: ActivitiesConfig): Activities {
   );
   deps.subagents?.check(catalog.agents);
   const activities: Activities = {
+    agentNames: () => Promise.resolve([...catalog.agents.keys()]),
     prepareRun: (input) => crossing(() => prepareRun(deps, input)),
     callModel: (input) => withQueueTime(deps.clock, () => callModel(deps, input)),
     compact: (input) => withQueueTime(deps.clock, () => compact(deps, input)),
@@ -90,6 +91,7 @@ export type { JsonObject, JsonValue } from '../workflows/core/json';
 export type { Head, Message } from '../workflows/core/message';
 export type { ActivitiesConfig } from './definitions/activities-config';
 export type { AgentDefinition, RouteDefinition } from './definitions/agent';
+export { defineAgent } from './definitions/define-agent';
 export { type Notification, type Notifier, NotifierError } from './definitions/notifier';
 export { InfraException } from './lifecycle/infra-exception';
 export { UserError } from './lifecycle/user-error';
@@ -109,7 +111,13 @@ export type { StoreLimits } from './stores/store-limits';
 export { defineSubagent, type SubagentDefinition } from './subagents/define-subagent';
 export { defineTool } from './tools/define-tool';
 export { connectMcp, type McpOptions, type McpTools } from './tools/mcp/connect-mcp';
-export type { ApprovalContext, ProbeAnswer, ToolContext, ToolDefinition } from './tools/tool';
+export type {
+  ApprovalContext,
+  ProbeAnswer,
+  RunContext,
+  ToolContext,
+  ToolDefinition,
+} from './tools/tool';
 export type { Tool, ToolSource } from './tools/tool';
 export { ToolError } from './tools/tool-error';
 export { workspaceTools, type WorkspaceToolsOptions } from './tools/workspace/workspace-tools';

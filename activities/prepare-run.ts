@@ -9,7 +9,8 @@ import { usdOf } from '../workflows/core/budget/spend';
 import type { Head } from '../workflows/core/message';
 import { checkLimits } from './definitions/check-limits';
 import type { ActivityDeps } from './definitions/activity-deps';
-import { agentNames, storeOf } from './definitions/activity-deps';
+import { agentNames, currentRunId, storeOf } from './definitions/activity-deps';
+import { givenContext, instructionsFor } from './definitions/given-context';
 import type { ResolvedAgent } from './definitions/agent-catalog';
 import { countAllTokens } from './measure/count-tokens';
 import { InfraException } from './lifecycle/infra-exception';
@@ -218,6 +219,9 @@ export async function prepareRun(
   const workspace =
     input.workspace === undefined ? undefined : await checkWorkspace(input.workspace);
   const tenant = tenantOf(input);
+  const context = await givenContext(deps, agent, input);
+  const run = { runId: currentRunId(), agent: agent.name, tenant: tenant ?? 'default', workspace };
+  const system = agent.systemWith(await instructionsFor(agent, { ...run, context }));
   const head = await firstHead(store, { ...input, goal });
   const { completion, chain, compaction } = agent;
   const { knowledge, spend } = await knowledgeOfAgent(deps, agent, limits, budget);
@@ -226,7 +230,7 @@ export async function prepareRun(
     store.putBlob(
       runConfigJson({
         agent: agent.name,
-        system: agent.system,
+        system,
         tools: agent.tools,
         completion,
         chain,
@@ -235,6 +239,7 @@ export async function prepareRun(
         workspace,
         tenant,
         knowledge,
+        context,
       }),
     ),
   );
@@ -246,7 +251,7 @@ export async function prepareRun(
       flags: input.flags,
       definition,
       storeId: store.id,
-      firstTokens: countAllTokens([agent.system, JSON.stringify(agent.tools), goal].join('\n')),
+      firstTokens: countAllTokens([system, JSON.stringify(agent.tools), goal].join('\n')),
       completion,
       chain,
       tools: deps.subagents?.withToolsBelow(policies, deps.catalog.agents) ?? policies,
@@ -254,6 +259,7 @@ export async function prepareRun(
       ...defined({ budget }),
       compaction,
       recovery: agent.recovery,
+      ...(context === undefined ? {} : { hasContext: true }),
       ...defined({ workspace, approvals: agent.approvals, questions: agent.questions }),
       ...defined({ approvers: deps.approvers?.map(({ publicKey }) => publicKey) }),
       ...(agent.learns ? { learns: true } : {}),

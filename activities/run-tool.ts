@@ -35,7 +35,7 @@ import type { ShownOutput } from './tool-call/tool-output';
 import { showOutput } from './tool-call/tool-output';
 import { findingsOf } from './tool-call/findings';
 import { problemOfApproval } from './tool-call/signed-approval';
-import { refusedInputHint, requireTool } from './tool-call/tool-of-run';
+import { refusedInputHint, requireTool, runContextOf } from './tool-call/tool-of-run';
 import { isJsonObject } from './tools/input-schema';
 import type { Tool } from './tools/tool';
 import type { Earlier } from './tool-call/unknown-outcome';
@@ -348,6 +348,7 @@ async function runAttempt(
   const earlier = { record, lost: { count: lostWorkers, max: maxLostWorkers } };
   const running: ExecutionPlace = {
     ...place,
+    run: runContextOf(definition),
     stopped: signs.stopped,
     start: startingOwned(signs, store, record),
     progress: (text: unknown) => {

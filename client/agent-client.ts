@@ -2,6 +2,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
+import { defaultTaskQueue } from '../workflows/contract';
 import { approvalKeyFrom } from './approval-key';
 import { check, runIdSchema } from './check-input';
 import type { RunSummary } from './list-runs';
@@ -11,8 +12,11 @@ import type { RunAccess } from './run-access';
 import { ClientError } from './client-error';
 import { attempt } from './run-access';
 import { RunHandle } from './run-handle';
-import type { StartOptions } from './start-run';
-import { startRun } from './start-run';
+import type { AgentType, OutputOf } from '../workflows/core/typed-agent';
+import type { AgentStart, StartOptions } from './start-run';
+import { checkStart, startOptionsOf, startRun } from './start-run';
+import { Thread } from './thread';
+import { KnownAgents } from './known-agents';
 import { checkSdk } from './sdk-check';
 import { asClientError } from './temporal-failure';
 
@@ -42,11 +46,12 @@ export interface ConnectOptions {
 /**
  * Starts runs and gives handles to them.
  *
- * Contract: cheap and stateless; created by `connect`, or from your own `Client` of `@temporalio/client`.
+ * Contract: cheap; it remembers only which agents workers said they have; created by `connect`, or from your own `Client` of `@temporalio/client`.
  * Errors: methods reject with a `ClientError`.
  */
 export class AgentClient {
   private readonly approvalKey: KeyObject | undefined;
+  private readonly knownAgents: KnownAgents;
 
   /** Errors: `invalid-input` for an approval key that is none; `sdk-mismatch`. */
   constructor(
@@ -56,26 +61,46 @@ export class AgentClient {
       'address' | 'taskQueue' | 'searchAttributes' | 'approvalKey'
     > = {},
   ) {
+    this.knownAgents = new KnownAgents(client);
     const { approvalKey } = options;
     this.approvalKey = approvalKey === undefined ? undefined : approvalKeyFrom(approvalKey);
     checkSdk((message) => new ClientError('sdk-mismatch', message));
   }
 
   /**
-   * Starts a run.
+   * Starts a run of an agent: of its definition, which types and checks context and output; by name with the definition's type,
+   * `start<typeof supportAgent>('support', { … })`, where its code is not to be loaded; or by name alone.
    *
-   * Errors: `invalid-input` before anything is sent; `run-exists`; `setup-needed`; `unreachable`.
+   * Errors: before anything is started `invalid-input`, and `agent-unknown` where a worker can be asked; `run-exists`; `setup-needed`; `unreachable`.
    */
+  start<Agent extends AgentType>(
+    agent: Agent,
+    options: AgentStart<Agent>,
+  ): Promise<RunHandle<OutputOf<Agent, 'output'>>>;
+  start<Agent extends AgentType = AgentType>(
+    agent: Agent['name'],
+    options: AgentStart<Agent>,
+  ): Promise<RunHandle<OutputOf<Agent, 'input'>>>;
   start(options: StartOptions<never> & { readonly output?: never }): Promise<RunHandle>;
   start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>>;
-  async start<Output>(options: StartOptions<Output>): Promise<RunHandle<Output>> {
+  async start<Output>(
+    first: AgentType | string | StartOptions<Output>,
+    second?: Omit<StartOptions<Output>, 'agent' | 'output'>,
+  ): Promise<RunHandle<Output>> {
     return this.explaining(async () => {
+      const options =
+        typeof first === 'object' && 'agent' in first
+          ? first
+          : startOptionsOf<Output>(first, { goal: '', ...second });
       const { continueFrom, output } = options;
       const earlier = continueFrom === undefined ? undefined : this.accessTo(continueFrom);
       const start: StartOptions =
         earlier === undefined
           ? options
           : await attempt(earlier, () => continuedStart(earlier, options));
+      checkStart(start);
+      const taskQueue = start.taskQueue ?? this.options.taskQueue ?? defaultTaskQueue;
+      await this.knownAgents.check(taskQueue, start.agent);
       const runId = await startRun(this.client.workflow, start, this.options);
       return new RunHandle<Output>(this.accessTo(runId), output);
     });
@@ -98,6 +123,20 @@ export class AgentClient {
       const access = this.accessTo(runId);
       const start = await attempt(access, () => forkStart(access, iteration, options));
       return this.run(await startRun(this.client.workflow, start, this.options));
+    });
+  }
+
+  /**
+   * The conversation with this id: each of its runs continues where the last one ended. The id decides which conversation is read:
+   * derive it from who was authenticated.
+   *
+   * Errors: `invalid-input` for an id that is none.
+   */
+  thread(threadId: string): Thread {
+    return new Thread(threadId, {
+      accessTo: (runId) => this.accessTo(runId),
+      run: (runId) => this.run(runId),
+      start: (agent, options) => this.start<never>(startOptionsOf<never>(agent, options)),
     });
   }
 

@@ -1,6 +1,9 @@
 /** Checks everything that callers give, before anything is sent or spent. */
 import { z } from 'zod';
+import type { JsonObject } from '../workflows/core/json';
+import type { AgentType } from '../workflows/core/typed-agent';
 import {
+  contextBytes,
   defaultLimits,
   editedInputChars,
   personTextChars,
@@ -55,34 +58,65 @@ export const runIdSchema = bounded('The run id', idChars).regex(/^[^\s\p{C}]+$/u
   error: 'The run id must not hold spaces or control characters',
 });
 
+/** A run's context as it travels; the agent's schema decides about its fields. */
+const jsonObject = z.record(z.string(), z.json());
+const context = z
+  .custom<JsonObject>((value) => jsonObject.safeParse(value).success, {
+    error: 'The context must be a JSON object: texts, numbers, booleans, null, arrays and objects',
+  })
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= contextBytes, {
+    error: `The context has more than ${contextBytes} bytes of JSON; give ids, and let tools read the data`,
+  });
+
+/** A thread's id: its runs' ids are `<id>:<number>`, so that it holds no colon. */
+export const threadIdSchema = z
+  .string({ error: 'The thread id must be a text' })
+  .regex(/^[\w.@/-]{1,200}$/, {
+    error: ({ input }) =>
+      `The thread id ${JSON.stringify(String(input).slice(0, 220))} must be 1 to 200 letters, digits, "_", "-", ".", "@" and "/"`,
+  });
+
+const startFields = {
+  agent: bounded('The agent', 100),
+  goal: bounded('The goal', personTextChars),
+  workspace: bounded('The workspace', nameChars).optional(),
+  limits,
+  budget,
+  head: bounded('The head', 200).optional(),
+  message: z.string().max(personTextChars).optional(),
+  pendingResults: z.array(z.object({ toolCallId: z.string(), name: z.string() })).optional(),
+  runtimeResults: z.array(z.object({ introduction: z.string() })).optional(),
+  continueFrom: runIdSchema.optional(),
+  context: context.optional(),
+  contextOf: bounded('The context hash', 200).optional(),
+  origins: z.array(z.object({ runKey: z.string(), iteration: z.number() })).optional(),
+  repeatEffects: z
+    .array(bounded('A tool of repeatEffects', 100), {
+      error: 'repeatEffects must be a list of tool names',
+    })
+    .optional(),
+  storeId: bounded('The store id', 200).optional(),
+  tenant: bounded('The tenant', 100)
+    .regex(tenantPattern, {
+      error: 'The tenant must be 1 to 100 letters, digits, "_", "-", ".", "@" and ":"',
+    })
+    .optional(),
+  runId: runIdSchema.optional(),
+  taskQueue: bounded('The task queue', 200).optional(),
+  ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),
+};
+
+/** Options that only the runtime sets. */
+const ofRuntime = ['contextOf', 'pendingResults', 'runtimeResults', 'origins'];
+const startOptionNames = Object.keys(startFields).filter((name) => !ofRuntime.includes(name));
+
 /** What starts a run. */
 export const startSchema = z
-  .object({
-    agent: bounded('The agent', 100),
-    goal: bounded('The goal', personTextChars),
-    workspace: bounded('The workspace', nameChars).optional(),
-    limits,
-    budget,
-    head: bounded('The head', 200).optional(),
-    message: z.string().max(personTextChars).optional(),
-    pendingResults: z.array(z.object({ toolCallId: z.string(), name: z.string() })).optional(),
-    runtimeResults: z.array(z.object({ introduction: z.string() })).optional(),
-    continueFrom: runIdSchema.optional(),
-    origins: z.array(z.object({ runKey: z.string(), iteration: z.number() })).optional(),
-    repeatEffects: z
-      .array(bounded('A tool of repeatEffects', 100), {
-        error: 'repeatEffects must be a list of tool names',
-      })
-      .optional(),
-    storeId: bounded('The store id', 200).optional(),
-    tenant: bounded('The tenant', 100)
-      .regex(tenantPattern, {
-        error: 'The tenant must be 1 to 100 letters, digits, "_", "-", ".", "@" and ":"',
-      })
-      .optional(),
-    runId: runIdSchema.optional(),
-    taskQueue: bounded('The task queue', 200).optional(),
-    ifExists: z.enum(['fail', 'use'], { error: "ifExists must be 'fail' or 'use'" }).optional(),
+  .strictObject(startFields, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `Unknown option ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}; a start takes ${startOptionNames.join(', ')}, output`
+        : undefined,
   })
   .refine(
     ({ repeatEffects, origins, continueFrom }) =>
@@ -121,5 +155,30 @@ export function check<Schema extends z.ZodType>(
   throw new ClientError(
     'invalid-input',
     `${problems.join('; ')}.${remedy === '' ? '' : ` ${remedy}`}`,
+  );
+}
+
+/**
+ * Checks a context with the schema of an agent's definition.
+ *
+ * Errors: `invalid-input` that names the agent and what does not fit; no value of the context is in it.
+ */
+export function checkContext({ name, context: schema }: AgentType, given: unknown): void {
+  const where = `The context of agent "${name}"`;
+  if (schema === undefined) {
+    if (given === undefined) return;
+    const remedy =
+      'Leave `context` out, or give the agent a `context` schema. Nothing was started.';
+    throw new ClientError('invalid-input', `Agent "${name}" takes no context. ${remedy}`);
+  }
+  // A definition's schemas are zod's.
+  const { error } = (schema as z.ZodType).safeParse(given);
+  if (error === undefined) return;
+  const problems = error.issues.map(
+    ({ path, message }) => `${['context', ...path].join('.')}: ${message}`,
+  );
+  throw new ClientError(
+    'invalid-input',
+    `${where} does not fit its schema: ${problems.join('; ')}. Nothing was started.`,
   );
 }

@@ -11,7 +11,13 @@ export type ClientErrorCode =
   | 'setup-needed'
   /** Two copies, or an unsupported version, of Temporal's SDK are loaded. */
   | 'sdk-mismatch'
+  /** The worker that answered has no agent of this name. */
+  | 'agent-unknown'
   | 'run-exists'
+  /** A run of the thread is in progress: wait for its end, or say it to that run. */
+  | 'thread-busy'
+  /** The run ended before it had a transcript, so nothing can continue it. */
+  | 'no-transcript'
   | 'run-not-found'
   /** The caller stopped waiting for the end; the run goes on. */
   | 'still-running'

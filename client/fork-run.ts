@@ -27,11 +27,13 @@ export async function forkStart(
   options: Partial<StartOptions>,
 ): Promise<StartOptions> {
   const at = check(iterationSchema, iteration);
-  const { head, storeId, request, origins } = await transcriptPoint(access, at);
+  const { head, storeId, request, origins, contextOf } = await transcriptPoint(access, at);
   const { goal, message = goal ?? '' } = options;
   // The forked run's initial results are in its transcript; its repeatEffects are not inherited.
-  const { pendingResults: _read, runtimeResults: _too, repeatEffects: _its, ...asked } = request;
-  return { ...asked, ...options, goal: goal ?? request.goal, message, head, storeId, origins };
+  const { pendingResults: _read, runtimeResults: _too, repeatEffects: _its, ...earlier } = request;
+  const { parent: _not, context: _stored, contextOf: _older, ...asked } = earlier;
+  const begin = { goal: goal ?? request.goal, message, head, storeId, origins };
+  return { ...asked, ...options, ...begin, ...defined({ contextOf }) };
 }
 
 /** The result of a call that the runtime made itself. */
@@ -67,12 +69,12 @@ export async function continuedStart(
       'invalid-input',
       `Run "${access.runId}" has not ended (${status}). Fork it (\`holdfast fork ${access.runId} --at N\`), or say it to the run itself (\`holdfast message\`).`,
     );
-  const { head, storeId, request, origins } = await transcriptPoint(access);
+  const { head, storeId, request, origins, contextOf } = await transcriptPoint(access);
   const { state } = await foldToEnd(access.client, access.runId);
   // Results of a run that ended before a model call could bring them into its transcript.
   const { pendingResults = [], runtimeResults } = state?.next ?? {};
   return {
-    ...defined({ workspace: request.workspace }),
+    ...defined({ workspace: request.workspace, contextOf }),
     ...rest,
     head,
     storeId,

@@ -4,22 +4,16 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import type { InfraError } from '../workflows/core/failure';
-import type { JsonValue } from '../workflows/core/json';
 import { reportOf } from '../workflows/core/run/ending';
 import type { RunOutcome } from '../workflows/core/run/outcome';
 import type { RunState } from '../workflows/core/run/state';
+import type { RunResult } from '../workflows/core/typed-agent';
 import { check } from './check-input';
 import { ClientError } from './client-error';
 import type { SegmentEnd } from './history/facts';
 import type { FoldedSegment } from './history/fold';
 import { foldToEnd } from './history/read-history';
 import { isNotFound } from './temporal-failure';
-
-type Completed = Extract<RunOutcome, { status: 'completed' }>;
-
-/** A run's end; `output` of a completed run has the type of the caller's schema. */
-export type RunResult<Output = JsonValue | undefined> =
-  (Omit<Completed, 'output'> & { readonly output: Output }) | Exclude<RunOutcome, Completed>;
 
 function isOutcome(value: unknown): value is RunOutcome {
   return typeof value === 'object' && value !== null && 'status' in value && 'report' in value;

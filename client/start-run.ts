@@ -11,7 +11,8 @@ import type { RunRequest } from '../workflows/core/run/ports';
 import { defined } from '../workflows/core/json';
 import { shownText } from '../workflows/core/secrets/shown-text';
 import { codeSpan } from '../workflows/core/view/markdown';
-import { check, startSchema } from './check-input';
+import type { AgentRequest, AgentType, ContextOf, StartOf } from '../workflows/core/typed-agent';
+import { check, checkContext, startSchema } from './check-input';
 
 /** What starts a run. */
 export interface StartOptions<Output = unknown> extends RunRequest {
@@ -25,6 +26,39 @@ export interface StartOptions<Output = unknown> extends RunRequest {
   readonly continueFrom?: string;
   /** Schema of the output, for the type of `result()`. */
   readonly output?: z.ZodType<Output>;
+}
+
+/** Where a run of an agent is started, and what it begins with. */
+type Placement = Pick<StartOptions, 'runId' | 'taskQueue' | 'ifExists' | 'head' | 'storeId'>;
+
+/** What starts the next run of a thread. */
+export type ThreadStart<Agent extends AgentType> = AgentRequest<Agent> &
+  Pick<StartOptions, 'taskQueue'>;
+
+/** What starts a run of this agent: a run that continues another one keeps its context, unless it is given one. */
+export type AgentStart<Agent extends AgentType> =
+  | (AgentRequest<Agent> & Placement & { readonly continueFrom?: never })
+  | (StartOf<Agent> &
+      Placement & {
+        readonly continueFrom: string;
+        readonly context?: Exclude<ContextOf<Agent>, undefined>;
+      });
+
+/**
+ * The options of a start that names its agent by definition or name first.
+ *
+ * Errors: `invalid-input` for a context that the definition's schema refuses.
+ */
+export function startOptionsOf<Output>(
+  agent: AgentType | string,
+  given: Omit<StartOptions<Output>, 'agent' | 'output'>,
+): StartOptions<Output> {
+  if (typeof agent === 'string') return { ...given, agent };
+  if (given.continueFrom === undefined || given.context !== undefined)
+    checkContext(agent, given.context);
+  // A definition's schemas are zod's.
+  const output = agent.output as z.ZodType<Output> | undefined;
+  return { ...given, agent: agent.name, ...defined({ output }) };
 }
 
 /** Bytes of a static summary: Temporal takes 400. */
@@ -80,9 +114,10 @@ export function checkStart(options: StartOptions): void {
 
 function requestOf(options: StartOptions): RunRequest {
   const { agent, goal, workspace, limits, budget, head, message, storeId, tenant } = options;
-  const { pendingResults, runtimeResults, origins, repeatEffects } = options;
+  const { pendingResults, runtimeResults, origins, repeatEffects, context, contextOf } = options;
   const earlier = { head, message, pendingResults, runtimeResults, origins, repeatEffects };
-  const given = { workspace, limits, budget, ...earlier, storeId, tenant };
+  const data = context === undefined ? { contextOf } : { context };
+  const given = { workspace, limits, budget, ...earlier, storeId, tenant, ...data };
   return { agent, goal, ...defined(given) };
 }
 

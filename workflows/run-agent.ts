@@ -6,27 +6,45 @@ import type { AgentRunWorkflow } from './contract';
 import { agentRunWorkflow } from './contract';
 import type { RunOutcome } from './core/run/outcome';
 import type { RunRequest } from './core/run/ports';
+import type { AgentRequest, AgentType, OutputOf, RunResult } from './core/typed-agent';
 import { firstAttributes, inheritedSearchAttributes } from './run-visibility';
 
 /**
- * Starts an agent run as a child workflow and waits for its outcome.
+ * Starts an agent run as a child workflow and waits for its outcome. `runAgent<typeof supportAgent>('support', { … })` types
+ * context and output by the definition, of which workflow code imports the type alone.
  *
  * Contract: the bundle or another worker on the task queue has the workflow `agentRun` and Holdfast's activities.
  * Errors: a failed run is returned as outcome `failed`, and a run that somebody cancelled as `cancelled`, not thrown. The
  * cancellation of the caller's own scope is thrown; so is a failure without an outcome, unchanged.
  */
-export async function runAgent(
+export function runAgent<Agent extends AgentType = AgentType>(
+  agent: Agent['name'],
+  request: AgentRequest<Agent>,
+  options?: RunAgentOptions,
+): Promise<RunResult<OutputOf<Agent, 'input'>>>;
+export function runAgent(request: RunRequest, options?: RunAgentOptions): Promise<RunOutcome>;
+export function runAgent(
+  first: string | RunRequest,
+  second: Omit<RunRequest, 'agent'> | RunAgentOptions = {},
+  third: RunAgentOptions = {},
+): Promise<unknown> {
+  return typeof first === 'string'
+    ? runAsChild({ goal: '', ...second, agent: first }, third)
+    : runAsChild(first, second as RunAgentOptions);
+}
+
+/** How `runAgent` starts its child. */
+export interface RunAgentOptions extends ChildWorkflowOptions {
+  /**
+   * True if the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start a
+   * child with others). Default: as the calling workflow, which has them or not.
+   */
+  readonly findable?: boolean;
+}
+
+async function runAsChild(
   request: RunRequest,
-  {
-    findable,
-    ...options
-  }: ChildWorkflowOptions & {
-    /**
-     * True if the namespace knows Holdfast's search attributes (`holdfast setup` registers them; Temporal refuses to start a
-     * child with others). Default: as the calling workflow, which has them or not.
-     */
-    readonly findable?: boolean;
-  } = {},
+  { findable, ...options }: RunAgentOptions,
 ): Promise<RunOutcome> {
   const attributes =
     findable === true

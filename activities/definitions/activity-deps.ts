@@ -1,4 +1,5 @@
 /** What the activities of one worker share: its store, its agents, and the definitions they were started with. */
+import { asyncLocalStorage } from '@temporalio/activity';
 import type { Activities } from '../../workflows/core/activities';
 import type { ContentHash } from '../../workflows/core/message';
 import type { AgentCatalog, ResolvedAgent } from './agent-catalog';
@@ -34,6 +35,8 @@ export interface Feature {
 export interface RunDefinition {
   readonly config: RunConfig;
   readonly agent: ResolvedAgent;
+  /** The workflow's id. */
+  readonly runId: string;
 }
 
 /**
@@ -54,10 +57,16 @@ export function agentNames({ catalog }: ActivityDeps): string {
   return [...catalog.agents.keys()].join(', ') || 'none';
 }
 
+/** The id of the workflow that the current activity is of; empty outside of an activity, as in unit tests. */
+export function currentRunId(): string {
+  return asyncLocalStorage.getStore()?.info.workflowExecution?.workflowId ?? '';
+}
+
 /** Definitions kept in memory per worker. */
 const keptDefinitions = 256;
 
-async function loadConfig(deps: ActivityDeps, hash: ContentHash): Promise<RunConfig> {
+/** Loads what a run was started with. Errors: as `Store.getBlob`; `store_corrupt`. */
+export async function loadConfig(deps: ActivityDeps, hash: ContentHash): Promise<RunConfig> {
   const known = deps.definitions.get(hash);
   if (known !== undefined) return known;
   const config = parseRunConfig(hash, (await deps.store.getBlob(hash)).toString('utf8'));
@@ -82,5 +91,5 @@ export async function loadDefinition(
       code: 'worker_mismatch',
       message: `${thisWorker()} lacks this run's agent "${config.agent}"; it has ${agentNames(deps)}. Deploy a worker that has it.`,
     });
-  return { config, agent };
+  return { config, agent, runId: currentRunId() };
 }

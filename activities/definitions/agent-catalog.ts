@@ -44,8 +44,10 @@ export interface ResolvedAgent {
   readonly knowledge: KnowledgeSource;
   /** Tools that the core answers, by name; only for completion `tool`. */
   readonly coreTools: readonly Tool[];
-  /** Instructions for the model. */
-  readonly system: string;
+  readonly instructions: AgentDefinition['instructions'];
+  readonly contextSchema: AgentDefinition['context'];
+  /** The whole system prompt with these instructions. */
+  readonly systemWith: (instructions: string) => string;
   readonly tools: readonly ToolSpec[];
   /** A tool that a run has, of an MCP server that does not list it now. */
   readonly absentTool: (name: string) => Tool | undefined;
@@ -66,11 +68,12 @@ const completionText: { readonly [Mode in Completion]: string } = {
 };
 
 function systemPrompt(
+  instructions: string,
   definition: AgentDefinition,
   completion: Completion,
   missing: readonly string[],
 ): string {
-  const parts = [definition.instructions.trim(), completionText[completion]];
+  const parts = [instructions.trim(), completionText[completion]];
   if (definition.tools.length > 0) parts.push(fenceExplanation);
   if (missing.length > 0)
     parts.push(
@@ -142,7 +145,7 @@ function resolveRoute(
 /** What an agent says of its tools, which changes when one of its MCP servers lists others. */
 type ToolsNow = Pick<
   ResolvedAgent,
-  'policies' | 'registry' | 'system' | 'tools' | 'coreTools' | 'absentTool'
+  'policies' | 'registry' | 'systemWith' | 'tools' | 'coreTools' | 'absentTool'
 >;
 
 /** Follows an agent's tools. Errors: as `toolsByName`, with the first reading. */
@@ -169,7 +172,7 @@ function toolsNow(definition: AgentDefinition, completion: Completion): () => To
       coreTools,
       policies: tools.map(toolPolicy),
       tools: [...tools, ...coreTools].map(toolSpec),
-      system: systemPrompt(definition, completion, missing),
+      systemWith: (instructions) => systemPrompt(instructions, definition, completion, missing),
       absentTool: live.absent,
     };
     known = { of, now };
@@ -187,6 +190,12 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     throw new UserError(
       `${where} has an output schema but completion "text"; set completion: "tool".`,
     );
+  if (definition.context === undefined)
+    for (const tool of definition.tools)
+      if ('contextProblem' in tool)
+        throw new UserError(
+          `${where}: tool "${tool.name}" needs a context, but the agent has none; give the agent a \`context\` schema that the tool can read, or leave the tool out.`,
+        );
   const chain = definition.chain.map((route) => resolveRoute(name, route, parts));
   const budget = definition.budget && checkBudget(where, definition.budget);
   checkPriced(where, budget, chain);
@@ -216,11 +225,13 @@ function resolveAgent(definition: AgentDefinition, parts: CatalogParts): Resolve
     get registry() {
       return now().registry;
     },
+    instructions: definition.instructions,
+    contextSchema: definition.context,
     learns: definition.patterns !== 'off',
     knowledge: definition.knowledge ?? 'rules',
     coreTools: now().coreTools,
-    get system() {
-      return now().system;
+    get systemWith() {
+      return now().systemWith;
     },
     get tools() {
       return now().tools;

@@ -2,7 +2,7 @@
 import { UserError } from '../lifecycle/user-error';
 import { reservedToolNames } from '../tools/built-in-tools';
 import { checkToolName } from '../tools/define-tool';
-import type { Tool, ToolSource } from '../tools/tool';
+import type { AnyTool, Tool, ToolSource } from '../tools/tool';
 
 /** Tools that OpenAI accepts in one request; more get 400 (`array_above_max_length`). Two belong to the runtime. */
 const maxTools = 128 - reservedToolNames.length;
@@ -105,7 +105,7 @@ export function toolsByName(tools: readonly Tool[]): AgentTools {
 }
 
 /** Whether an agent was given a server, not a tool. */
-export function isSource(given: Tool | ToolSource): given is ToolSource {
+export function isSource(given: AnyTool | ToolSource): given is ToolSource {
   return 'toolNamed' in given;
 }
 
@@ -124,11 +124,12 @@ export interface LiveTools {
  *
  * Errors: `UserError` for a server that is given twice.
  */
-export function liveTools(given: readonly (Tool | ToolSource)[]): LiveTools {
+export function liveTools(given: readonly (AnyTool | ToolSource)[]): LiveTools {
   const sources = given.filter(isSource);
   byName('MCP server', sources);
   return {
-    now: () => given.flatMap((each) => (isSource(each) ? each.tools : [each])),
+    // Each run's context is checked with its tools' schemas before the run begins.
+    now: () => given.flatMap((each) => (isSource(each) ? each.tools : [each as Tool])),
     missing: () => sources.flatMap(({ name, problem }) => (problem === undefined ? [] : [name])),
     absent: (name) => {
       const owners = sources.filter((source) => isOf(source.name, name));

@@ -7,7 +7,7 @@ import type { DecisionPolicy } from '../../workflows/core/tools/ports';
 import type { Budget } from '../../workflows/core/budget/spend';
 import type { RecoveryPolicy } from '../../workflows/core/recovery/action';
 import type { PriceDefinition } from '../models/model-tables';
-import type { Tool, ToolSource } from '../tools/tool';
+import type { AnyTool, RunContext, ToolSource } from '../tools/tool';
 
 /** One route of a chain, as people write it. */
 export interface RouteDefinition {
@@ -37,18 +37,39 @@ export interface RouteDefinition {
 /** How knowledge of tools is made: by rules alone, which costs nothing, or also by one call of the agent's first route. */
 export type KnowledgeSource = 'rules' | 'model';
 
+/**
+ * Makes the instructions of one run.
+ *
+ * Errors: `InfraException` as it is; anything else that it throws ends the run as `config_invalid`.
+ */
+export type Instructions<Context> = {
+  // A method, so that an agent with any context is an agent.
+  of(run: RunContext<Context>): string | Promise<string>;
+}['of'];
+
 /** An agent as its author writes it. Resolved once at the start of a run; a later deploy changes new runs only. */
-export interface AgentDefinition {
-  readonly name: string;
-  readonly instructions: string;
+export interface AgentDefinition<
+  Name extends string = string,
+  Context extends z.ZodType = z.ZodType,
+  Output extends z.ZodType = z.ZodType,
+  Tools extends readonly (AnyTool | ToolSource)[] = readonly (AnyTool | ToolSource)[],
+> {
+  readonly name: Name;
+  /** A text, or what makes one at the start of each run; the run keeps what it returned. */
+  readonly instructions: string | Instructions<z.output<Context>>;
+  /**
+   * Schema of the run's context: an object of the caller's data for tools, approval rules, hints and instructions, which the model
+   * does not see. What the schema makes of it must be JSON. Default: runs have no context.
+   */
+  readonly context?: Context;
   /** First is the primary; the others take over in this order. */
   readonly chain: readonly [RouteDefinition, ...RouteDefinition[]];
   /** A tool, or an MCP server with all of its tools as they come and go: what `connectMcp` returned. */
-  readonly tools: readonly (Tool | ToolSource)[];
+  readonly tools: Tools;
   /** Default `text`. */
   readonly completion?: Completion;
   /** For completion `tool`: schema of `complete_task`'s `result`. */
-  readonly output?: z.ZodType;
+  readonly output?: Output;
   readonly limits?: Partial<Limits>;
   /** What each run may spend, its subagents included. A run's own budget replaces it, field by field. */
   readonly budget?: Budget;

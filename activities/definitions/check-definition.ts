@@ -33,6 +33,7 @@ const toolShape = z.strictObject({
   name: text,
   description: text,
   input: zodSchema,
+  context: zodSchema.optional(),
   effect: oneOf('read', 'keyed', 'reconcilable', 'irreversible').optional(),
   timeoutMs: anything,
   approval: oneOf('never', 'always').or(fn('a function')).optional(),
@@ -72,7 +73,8 @@ const madeTool = z.custom(
 
 const agentShape = z.strictObject({
   name: text.regex(/^[\w.-]{1,100}$/, 'use 1 to 100 letters, digits, "_", "-" and "."'),
-  instructions: filledText,
+  instructions: filledText.or(fn('a function that returns one')),
+  context: zodSchema.optional(),
   chain: z
     .array(routeShape, { error: 'give an array of { provider, model }' })
     .min(1, 'give at least one { provider, model }'),

@@ -1,12 +1,12 @@
 /** Programs that tools start could decide approvals themselves: by default, their calls wait for a person (ADR 0040). */
 import { nothingPrivileged } from '../tools/privileged-parameters';
-import type { Tool, ToolSource } from '../tools/tool';
+import type { AnyTool, Tool, ToolSource } from '../tools/tool';
 import { isSource } from './agent-tools';
 import type { AgentDefinition } from './agent';
 import { checkAgentShape } from './check-definition';
 
 /** Whether a call of the tool can wait for a person. */
-function mayAsk(given: Tool | ToolSource): boolean {
+function mayAsk(given: AnyTool | ToolSource): boolean {
   const mayHavePrivileged = isSource(given)
     ? given.tools.some(({ privilegedIn }) => privilegedIn !== nothingPrivileged)
     : given.privilegedIn !== nothingPrivileged;
@@ -14,11 +14,11 @@ function mayAsk(given: Tool | ToolSource): boolean {
 }
 
 /** A tool whose programs run before anybody was asked. */
-function isLoose({ runsPrograms, approval }: Tool | ToolSource): boolean {
+function isLoose({ runsPrograms, approval }: AnyTool | ToolSource): boolean {
   return runsPrograms === true && approval !== 'always';
 }
 
-function asking(tool: Tool): Tool {
+function asking<Asked extends AnyTool>(tool: Asked): Asked {
   return isLoose(tool) ? { ...tool, approval: 'always', needsApproval: () => true } : tool;
 }
 
@@ -44,18 +44,18 @@ function askingSource(source: ToolSource): ToolSource {
   };
 }
 
-function allAsking(given: Tool | ToolSource): Tool | ToolSource {
+function allAsking(given: AnyTool | ToolSource): AnyTool | ToolSource {
   if (!isSource(given)) return asking(given);
   return isLoose(given) ? askingSource(given) : given;
 }
 
-function namesOf(tools: readonly (Tool | ToolSource)[]): string {
+function namesOf(tools: readonly (AnyTool | ToolSource)[]): string {
   return [...new Set(tools.map(({ name }) => name))].join(', ');
 }
 
 function warningOf(
   { name, tools }: AgentDefinition,
-  atRisk: readonly (Tool | ToolSource)[],
+  atRisk: readonly (AnyTool | ToolSource)[],
 ): string {
   const loose = namesOf(tools.filter(isLoose));
   return (

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defaultCompaction } from '../../workflows/core/context/compaction-thresholds';
 import { defaultLimits } from '../../workflows/core/limits';
+import type { JsonObject } from '../../workflows/core/json';
 import type { ResolvedAgent } from './agent-catalog';
 import { checkCompaction, checkLimits } from './check-limits';
 import { InfraException } from '../lifecycle/infra-exception';
@@ -12,13 +13,17 @@ import { canonicalJson } from '../stores/content-hash';
 /** What was resolved at the start of a run. A later deploy changes new runs only. */
 export interface RunConfig extends Pick<
   ResolvedAgent,
-  'system' | 'tools' | 'completion' | 'chain' | 'limits' | 'compaction'
+  'tools' | 'completion' | 'chain' | 'limits' | 'compaction'
 > {
   readonly agent: string;
+  /** Instructions for the model. */
+  readonly system: string;
   readonly workspace?: string | undefined;
   /** Absent = `default`. */
   readonly tenant?: string | undefined;
   readonly knowledge?: ToolKnowledge | undefined;
+  /** What the agent's schema made of the context that the run was given. */
+  readonly context?: JsonObject | undefined;
 }
 
 const prices = {
@@ -62,6 +67,7 @@ const configSchema = z.object({
   workspace: z.string().optional(),
   tenant: z.string().optional(),
   knowledge: toolKnowledgeSchema.optional(),
+  context: z.record(z.string(), z.json()).optional(),
 });
 
 /** JSON text of a config; equal configs give equal text. */

@@ -23,7 +23,7 @@ import { isJsonObject } from '../tools/input-schema';
 import { onlyNearestName } from '../tools/nearest-name';
 import type { ToolsOfRun } from '../tool-call/tool-of-run';
 import { refHint } from '../tool-call/stored-outputs';
-import { refusedInputHint, toolOfRun } from '../tool-call/tool-of-run';
+import { refusedInputHint, runContextOf, toolOfRun } from '../tool-call/tool-of-run';
 import type { ApprovalContext, Tool } from '../tools/tool';
 
 /** Longest name of an unknown tool that the transcript keeps, as every vendor accepts it. */
@@ -309,15 +309,15 @@ export async function takeToolCalls(
   calls: readonly RawToolCall[],
   ids: { readonly idPrefix: string; readonly iteration: number; readonly isAsked?: boolean },
 ): Promise<readonly TakenCall[]> {
+  const run = runContextOf(definition);
   const taken: TakenCall[] = [];
   let roomBytes = replyInlineBytes;
   for (const [index, raw] of calls.slice(0, maxCallsPerReply + 1).entries()) {
     const context: ApprovalContext = {
       tool: raw.name,
       toolCallId: `${ids.idPrefix}_${ids.iteration}_${index}`,
-      agent: definition.agent.name,
+      ...run,
       iteration: ids.iteration,
-      workspace: definition.config.workspace,
     };
     const placed = { raw, index, total: calls.length, isAsked: ids.isAsked === true };
     const call = await takeCall(store, definition, placed, context, roomBytes);

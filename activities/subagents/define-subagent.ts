@@ -9,6 +9,7 @@ import { InfraException } from '../lifecycle/infra-exception';
 import { allowanceOf, checkBudget } from '../definitions/check-budget';
 import { UserError } from '../lifecycle/user-error';
 import { defineTool } from '../tools/define-tool';
+import type { AgentRequest, AgentType } from '../../workflows/core/typed-agent';
 import type { Tool, ToolDefinition } from '../tools/tool';
 
 const taskInput = z.object({
@@ -22,13 +23,16 @@ const taskInput = z.object({
 });
 
 /** A subagent as its author writes it. */
-export interface SubagentDefinition {
+export interface SubagentDefinition<Agent extends AgentType = AgentType> {
   /** As a tool's name. */
   readonly name: string;
   /** What it is good for, and when to use it. */
   readonly description: string;
-  /** Name of one of the worker's agents: its instructions, chain and tools are the subagent's. */
-  readonly agent: string;
+  /**
+   * One of the worker's agents, or its name: its instructions, chain and tools are the subagent's. If it has a `context` schema, it
+   * gets what that schema reads of the calling run's context; otherwise none.
+   */
+  readonly agent: Agent | Agent['name'];
   /**
    * Share of what is left of the run's budget that it may spend, above 0 and at most 1. Default 0.5; subagents of one reply
    * get at most 0.8 together.
@@ -56,7 +60,10 @@ function policyOf({
     throw new UserError(`${where}: share is ${share}; give a number above 0 and at most 1.`);
   const allowance =
     budget === undefined ? undefined : allowanceOf(checkBudget(where, budget), undefined);
-  return { agent, ...defined({ share, budget: allowance, limits }) };
+  return {
+    agent: typeof agent === 'string' ? agent : agent.name,
+    ...defined({ share, budget: allowance, limits }),
+  };
 }
 
 /**
@@ -67,7 +74,9 @@ function policyOf({
  * Errors: `UserError` that names the subagent, the value and the remedy; an agent that the worker lacks is found when the
  * activities are made.
  */
-export function defineSubagent(definition: SubagentDefinition): Tool {
+export function defineSubagent<Agent extends AgentType = AgentType>(
+  definition: SubagentDefinition<Agent>,
+): Tool<AgentRequest<Agent> extends { readonly context: infer Context } ? Context : unknown> {
   const { name, description, approval } = definition;
   const tool = defineTool({
     name,

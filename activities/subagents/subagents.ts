@@ -45,6 +45,11 @@ function check(agents: Agents): void {
         throw new UserError(
           `Agent "${agent.name}", subagent "${name}": no agent is called "${subagent.agent}"; this worker has ${[...agents.keys()].join(', ')}. Give createActivities that agent, or change the name.`,
         );
+      const below = subagent && agents.get(subagent.agent);
+      if (below?.contextSchema !== undefined && agent.contextSchema === undefined)
+        throw new UserError(
+          `Agent "${agent.name}", subagent "${name}": agent "${below.name}" needs a context, but "${agent.name}" has none to hand down. Give "${agent.name}" a \`context\` schema too.`,
+        );
     }
     const where = `Agent "${agent.name}" with its subagents`;
     checkPriced(where, agent.budget, chainsBelow(agent, agents));

@@ -10,6 +10,7 @@ import { problemOfSignature } from '../definitions/approvers';
 import { actionDigest } from '../identity/call-identity';
 import { contentHash } from '../stores/content-hash';
 import type { Tool } from '../tools/tool';
+import { runContextOf } from './tool-of-run';
 
 /** Input of a call, as it travelled and as its tool parsed it. */
 interface GivenInput {
@@ -27,7 +28,7 @@ interface GivenInput {
  */
 export function problemOfApproval(
   approvers: readonly Approver[],
-  { agent, config }: RunDefinition,
+  definition: RunDefinition,
   tool: Tool,
   call: RunToolInput,
   { given, parsed, shown }: GivenInput,
@@ -37,9 +38,8 @@ export function problemOfApproval(
     const context = {
       tool: name,
       toolCallId,
-      agent: agent.name,
+      ...runContextOf(definition),
       iteration: lineage?.iteration ?? 0,
-      workspace: config.workspace,
     };
     return tool.needsApproval(parsed, context)
       ? 'It needs an approval that an approver has signed, and none came with it.'

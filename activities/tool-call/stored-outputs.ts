@@ -32,12 +32,12 @@ export function storedOutputs(messages: readonly Message[]): StoredOutputs {
  * to a run it stays, so that the vendors' prompt caches lose the list of tools once at most (R-WORDS-1).
  */
 export function offered(
-  { config, agent }: RunDefinition,
+  { config, ...definition }: RunDefinition,
   messages: readonly Message[],
 ): OfferedDefinition {
   const outputs = storedOutputs(messages);
   const tools = config.tools.filter(({ name }) => name !== readOutputTool || outputs.size > 0);
-  return { config: { ...config, tools }, agent, outputs };
+  return { ...definition, config: { ...config, tools }, outputs };
 }
 
 /** Refs that a hint lists, the newest: each takes about 80 of its 500 characters. */

@@ -19,7 +19,7 @@ import { describeThrown } from './error-text';
 import type { StartWork } from './ownership';
 import { keptOutputChars, outputText } from './tool-output';
 import { OutputWithImages } from '../tools/output-with-images';
-import type { Tool, ToolContext } from '../tools/tool';
+import type { RunContext, Tool, ToolContext } from '../tools/tool';
 import { ToolError } from '../tools/tool-error';
 
 /** Error codes of a connection that was lost after the request may have reached the server. */
@@ -86,9 +86,9 @@ export function toolFailure(
   return agentError(code, message, { ...parts, toolName: tool.name });
 }
 
-function hintOf(tool: Tool, thrown: unknown, value: unknown): string | undefined {
+function hintOf(tool: Tool, run: RunContext, thrown: unknown, value: unknown): string | undefined {
   if (thrown instanceof ToolError && thrown.hint !== undefined) return thrown.hint;
-  return tool.hintFor(thrown, value);
+  return tool.hintFor(thrown, value, run);
 }
 
 /** A tool written without types may use an unknown code. */
@@ -96,13 +96,9 @@ function knownCode(code: AgentError['code']): AgentError['code'] {
   return Object.hasOwn(recoveryInstructions, code) ? code : 'tool_execution_failed';
 }
 
-function executionError(
-  tool: Tool,
-  root: string | undefined,
-  thrown: unknown,
-  value: unknown,
-): AgentError {
-  const hint = hintOf(tool, thrown, value);
+function executionError(tool: Tool, run: RunContext, thrown: unknown, value: unknown): AgentError {
+  const root = run.workspace;
+  const hint = hintOf(tool, run, thrown, value);
   if (thrown instanceof ToolDeadline)
     return toolFailure(
       tool,
@@ -139,6 +135,7 @@ export interface ExecutionPlace {
   readonly store: Store;
   readonly input: RunToolInput;
   readonly workspace: string | undefined;
+  readonly run: RunContext;
   readonly progress: (text: string) => void;
   /** Aborted when the call must end. */
   readonly stopped: AbortSignal;
@@ -193,7 +190,7 @@ export function withToolContext<Result>(
 
 async function runInContext<Result>(
   limitMs: number,
-  { store, input, workspace, progress, stopped }: ExecutionPlace,
+  { store, input, run, progress, stopped }: ExecutionPlace,
   work: (context: ToolContext) => Promise<Result> | Result,
 ): Promise<Result> {
   const activity = Context.current();
@@ -203,9 +200,9 @@ async function runInContext<Result>(
   }, limitMs);
   const signal = AbortSignal.any([deadline.signal, stopped]);
   const context: ToolContext = {
+    ...run,
     toolCallId: input.toolCallId,
     idempotencyKey: input.idempotencyKey,
-    workspace,
     signal,
     attempt: activity.info.attempt,
     progress,
@@ -270,7 +267,7 @@ export async function executeTool(
     if (place.stopped.aborted) throw interruption() ?? place.stopped.reason;
     const thrown = readable(caught);
     if (thrown instanceof InfraException) throw thrown;
-    const error = executionError(tool, place.workspace, thrown, value);
+    const error = executionError(tool, place.run, thrown, value);
     const given = thrown instanceof ToolError ? thrown.output : undefined;
     const output = await (given === undefined
       ? longText(thrown, place.workspace)

@@ -4,15 +4,23 @@ import { InfraException } from '../lifecycle/infra-exception';
 import type { RunConfig } from '../definitions/run-config';
 import { canonicalJson } from '../stores/content-hash';
 import { thisWorker } from '../lifecycle/worker-identity';
-import type { Tool } from '../tools/tool';
+import type { RunContext, Tool } from '../tools/tool';
 import type { StoredOutputs } from './stored-outputs';
 
 /** The parts of a run's definition that concern tools. */
 export interface ToolsOfRun {
-  readonly config: Pick<RunConfig, 'tools' | 'workspace'>;
+  readonly config: Pick<RunConfig, 'tools' | 'workspace' | 'tenant' | 'context'>;
+  /** The workflow's id. */
+  readonly runId: string;
   readonly agent: ResolvedAgent;
   /** What the conversation names that `read_output` can read; absent where it is not known. */
   readonly outputs?: StoredOutputs;
+}
+
+/** What a tool's code may know of the run. */
+export function runContextOf({ agent, config, runId }: ToolsOfRun): RunContext {
+  const { tenant = 'default', workspace, context } = config;
+  return { runId, agent: agent.name, tenant, workspace, context };
 }
 
 /** This worker's code of a tool. */

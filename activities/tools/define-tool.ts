@@ -11,7 +11,9 @@ import type { InputCheck, InputProblem } from './input-problems';
 import { inputCheck, parametersHint, pathText, problemTexts } from './input-problems';
 import { inputSchemaFromZod, isJsonObject, plainSchemaFromZod } from './input-schema';
 import { privilegedFinder } from './privileged-parameters';
-import type { ApprovalContext, ParsedInput, Tool, ToolDefinition } from './tool';
+import type { ApprovalContext, ParsedInput, RunContext, Tool, ToolDefinition } from './tool';
+import type { ContextReader } from './tool-run-context';
+import { contextReader } from './tool-run-context';
 
 /** Names that every vendor accepts. */
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -47,8 +49,13 @@ export function inputNamesOf(schema: JsonObject): readonly string[] {
 const isWhole = (value: number, max: number): boolean =>
   Number.isInteger(value) && value >= 1 && value <= max;
 
+/** What is checked beside the schemas. */
+type CheckedParts = Omit<ToolDefinition, 'approval' | 'context' | 'execute' | 'hint' | 'probe'> & {
+  readonly probe?: unknown;
+};
+
 /** What may be wrong with a definition beside its schema, each with the end of a sentence that begins with the tool. */
-function faultsOf(definition: ToolDefinition): readonly (readonly [boolean, string])[] {
+function faultsOf(definition: CheckedParts): readonly (readonly [boolean, string])[] {
   const { description, effect = 'irreversible', probe, onUnknown, quick } = definition;
   const { timeoutMs = defaultTimeoutMs, maxCalls = 1 } = definition;
   const { length } = description;
@@ -88,7 +95,7 @@ function faultsOf(definition: ToolDefinition): readonly (readonly [boolean, stri
   ];
 }
 
-function checkDefinition(definition: ToolDefinition, inputNames: readonly string[]): void {
+function checkDefinition(definition: CheckedParts, inputNames: readonly string[]): void {
   const { name, editsFile, label, cosmetic = [] } = definition;
   const fault = faultsOf(definition).find(([isWrong]) => isWrong)?.[1];
   if (fault !== undefined) throw new UserError(`Tool "${name}"${fault}`);
@@ -141,13 +148,17 @@ function askWhere(
   };
 }
 
-function hintFrom(hint: ToolDefinition['hint']): Tool['hintFor'] {
+function hintFrom(
+  hint:
+    string | ((error: unknown, input: unknown, run: RunContext) => string | undefined) | undefined,
+  { own }: ContextReader,
+): Tool['hintFor'] {
   if (typeof hint !== 'function') {
     return () => hint;
   }
-  return (error, input) => {
+  return (error, input, run) => {
     try {
-      return hint(error, input);
+      return hint(error, input, own(run));
     } catch {
       return undefined;
     }
@@ -160,7 +171,13 @@ function hintFrom(hint: ToolDefinition['hint']): Tool['hintFor'] {
  * Contract: `execute`, `probe` and `needsApproval` of the result take what its `parse` returned, nothing else.
  * Errors: `UserError` that names the tool, the value and the remedy.
  */
-export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<Input>): Tool {
+export function defineTool<
+  Input extends z.ZodType,
+  const Name extends string = string,
+  Context extends z.ZodType = z.ZodUndefined,
+>(
+  definition: ToolDefinition<Input, Context, Name>,
+): Tool<Context extends z.ZodUndefined ? unknown : z.input<Context>, Name> {
   checkToolShape(definition);
   const { name, description, effect = 'irreversible', approval = 'never', probe } = definition;
   checkToolName(name);
@@ -170,6 +187,9 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
   const check = inputCheck(inputSchema);
   // The contract above makes these casts true: only this schema's own output comes back.
   const own = (input: unknown): z.output<Input> => input as z.output<Input>;
+  const reader = contextReader(name, definition.context);
+  type Read<Run> = Omit<Run, 'context'> & { readonly context: z.output<Context> };
+  const ownRun = <Run extends RunContext>(run: Run): Read<Run> => reader.own(run) as Read<Run>;
   const isRule = typeof approval === 'function';
   return {
     name,
@@ -190,12 +210,13 @@ export function defineTool<Input extends z.ZodType>(definition: ToolDefinition<I
     label: definition.label,
     hidesPaths: definition.paths === 'hide',
     parse: (input) => parseWith(definition.input, inputSchema, check, input),
+    ...defined({ contextProblem: reader.problem }),
     needsApproval: isRule
-      ? askWhere((input, context) => approval(own(input), context))
+      ? askWhere((input, context) => approval(own(input), ownRun(context)))
       : () => approval === 'always',
     privilegedIn: privilegedFinder(plainSchemaFromZod(name, definition.input)),
-    hintFor: hintFrom(definition.hint),
-    execute: (input, context) => definition.execute(own(input), context),
-    probe: probe && ((key, input, context) => probe(key, own(input), context)),
+    hintFor: hintFrom(definition.hint as Parameters<typeof hintFrom>[0], reader),
+    execute: (input, context) => definition.execute(own(input), ownRun(context)),
+    probe: probe && ((key, input, context) => probe(key, own(input), ownRun(context))),
   };
 }

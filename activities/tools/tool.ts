@@ -4,13 +4,24 @@ import type { JsonObject } from '../../workflows/core/json';
 import type { DecisionPolicy, ToolEffect, SubagentPolicy } from '../../workflows/core/tools/ports';
 import type { PrivilegedParameter } from './privileged-parameters';
 
+/** What an author's code may know of the run that it works for. None of it comes from the model. */
+export interface RunContext<Context = unknown> {
+  /** The workflow's id. */
+  readonly runId: string;
+  readonly agent: string;
+  /** `default` unless the run was started with another. */
+  readonly tenant: string;
+  /** Absolute path of the run's workspace, if it has one. */
+  readonly workspace: string | undefined;
+  /** What the caller gave, as the `context` schema of whoever reads it returns it; undefined without a schema. */
+  readonly context: Context;
+}
+
 /** What a tool may use while it runs. */
-export interface ToolContext {
+export interface ToolContext<Context = unknown> extends RunContext<Context> {
   readonly toolCallId: string;
   /** Same for every attempt of this call; give it to the service that you call. */
   readonly idempotencyKey: string;
-  /** Absolute path of the run's workspace, if it has one. */
-  readonly workspace: string | undefined;
   /** Aborted on cancel, time limit and worker shutdown. */
   readonly signal: AbortSignal;
   /** Attempt of this execution, from 1. */
@@ -30,13 +41,10 @@ export interface ToolContext {
 }
 
 /** What an approval rule may use in addition to the input. */
-export interface ApprovalContext {
+export interface ApprovalContext<Context = unknown> extends RunContext<Context> {
   readonly tool: string;
   readonly toolCallId: string;
-  readonly agent: string;
   readonly iteration: number;
-  /** Absolute path of the run's workspace, if it has one. */
-  readonly workspace: string | undefined;
 }
 
 /** What a probe found out about an earlier attempt. */
@@ -49,19 +57,30 @@ export type ProbeAnswer =
 type OnUnknown = 'tell-model' | 'ask-person';
 
 /** A tool as its author writes it. */
-export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
+export interface ToolDefinition<
+  Input extends z.ZodType = z.ZodType,
+  Context extends z.ZodType = z.ZodType,
+  Name extends string = string,
+> {
   /** `^[a-zA-Z0-9_-]{1,64}$`. */
-  readonly name: string;
+  readonly name: Name;
   readonly description: string;
   /** An object schema. */
   readonly input: Input;
+  /**
+   * Schema of what the tool needs of the run's context; it gets that and no more. A run whose context does not fit is refused at
+   * its start. Default: the tool gets no context.
+   */
+  readonly context?: Context;
   /** What a repeat does. Default `irreversible`, the safest. */
   readonly effect?: ToolEffect;
   /** Milliseconds that one execution may take. Default 60,000. */
   readonly timeoutMs?: number;
   /** Whether a person must approve a call. A rule that throws, or answers anything but `false`, asks. Default `never`. */
   readonly approval?:
-    'never' | 'always' | ((input: z.output<Input>, context: ApprovalContext) => boolean);
+    | 'never'
+    | 'always'
+    | ((input: z.output<Input>, context: ApprovalContext<z.output<Context>>) => boolean);
   /** How long approvals of this tool wait, and what happens then. Default: as the agent says. */
   readonly approvals?: DecisionPolicy;
   /**
@@ -70,7 +89,9 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
    */
   readonly runsPrograms?: boolean;
   /** Trusted advice for the model when this tool fails, by the tool's author. */
-  readonly hint?: string | ((error: unknown, input: unknown) => string | undefined);
+  readonly hint?:
+    | string
+    | ((error: unknown, input: unknown, run: RunContext<z.output<Context>>) => string | undefined);
   /**
    * Input property that names the file which this tool changes. Default: found by name if the tool's name says that it edits
    * files.
@@ -105,12 +126,12 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType> {
    * Errors: throw `ToolError` for what the model can correct, `InfraException` for what only people can; any other throw is
    * an `AgentError` `tool_execution_failed`.
    */
-  readonly execute: (input: z.output<Input>, context: ToolContext) => unknown;
+  readonly execute: (input: z.output<Input>, context: ToolContext<z.output<Context>>) => unknown;
   /** For `reconcilable`: finds out whether an earlier attempt with this key was applied. */
   readonly probe?: (
     idempotencyKey: string,
     input: z.output<Input>,
-    context: ToolContext,
+    context: ToolContext<z.output<Context>>,
   ) => Promise<ProbeAnswer>;
 }
 
@@ -120,11 +141,13 @@ export type ParsedInput =
   | { readonly ok: false; readonly problems: readonly string[]; readonly hint?: string };
 
 /** A tool with its defaults filled in and its schema converted; made by `defineTool` or from an MCP server. */
-export interface Tool {
-  readonly name: string;
+export interface Tool<Context = unknown, Name extends string = string> {
+  readonly name: Name;
   readonly description: string;
   readonly inputSchema: JsonObject;
   readonly effect: ToolEffect;
+  /** In words why the tool cannot work with a run's context; undefined if it can. Absent: it needs none. */
+  readonly contextProblem?: (context: Context) => string | undefined;
   /** @internal */
   readonly timeoutMs: number;
   /** @internal */
@@ -156,7 +179,7 @@ export interface Tool {
   /** Parameters of this input, as the model gave it, that the schema marks `privileged`. @internal */
   readonly privilegedIn: (input: JsonObject) => readonly PrivilegedParameter[];
   /** @internal */
-  readonly hintFor: (error: unknown, input: unknown) => string | undefined;
+  readonly hintFor: (error: unknown, input: unknown, run: RunContext) => string | undefined;
   /** @internal */
   readonly execute: (input: unknown, context: ToolContext) => unknown;
   /** Name of the MCP server that the tool is of. @internal */
@@ -170,6 +193,9 @@ export interface Tool {
     | ((idempotencyKey: string, input: unknown, context: ToolContext) => Promise<ProbeAnswer>)
     | undefined;
 }
+
+/** A tool, whatever it needs of a run's context. */
+export type AnyTool = Tool<never>;
 
 /** Tools that come and go while a worker runs: an MCP server's. */
 export interface ToolSource {

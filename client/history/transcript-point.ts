@@ -4,7 +4,7 @@ import { prepareCallId } from '../../workflows/core/run/protocol';
 import type { CallModelResult, ModelCallHeldBack } from '../../workflows/core/model-call/ports';
 import type { CompactResult } from '../../workflows/core/context/ports';
 import { defined } from '../../workflows/core/json';
-import type { PrepareRunResult, RunRequest } from '../../workflows/core/run/ports';
+import type { AgentSnapshot, PrepareRunResult, RunRequest } from '../../workflows/core/run/ports';
 import type { RunState } from '../../workflows/core/run/state';
 import type { Origin } from '../../workflows/core/tools/ports';
 import { runKeyOf } from '../../workflows/core/tools/lineage';
@@ -22,6 +22,8 @@ export interface TranscriptPoint {
   readonly request: RunRequest;
   /** The origins of a run that begins here; this run is the last of them. */
   readonly origins: readonly Origin[];
+  /** The run's definition, if it holds a context. */
+  readonly contextOf?: string;
 }
 
 /** A run's history, page by page. */
@@ -31,10 +33,16 @@ interface Heads {
   request: RunRequest | undefined;
   runKey: string;
   storeId: string | undefined;
+  contextOf: string | undefined;
   /** Before anything that an iteration did: with the results of the one before. */
   readonly before: Map<number, string>;
   /** After the last that an iteration did; 0 is the run's preparation. */
   readonly after: Map<number, string>;
+}
+
+function takeSnapshot(heads: Heads, { storeId, hasContext, definition }: AgentSnapshot): void {
+  heads.storeId = storeId;
+  heads.contextOf = hasContext === true ? definition : undefined;
 }
 
 function takeResult(
@@ -45,7 +53,7 @@ function takeResult(
     // Written by the activity `prepareRun`; history is its record.
     const { head, snapshot } = result as PrepareRunResult;
     heads.after.set(0, head);
-    heads.storeId = snapshot.storeId;
+    takeSnapshot(heads, snapshot);
   }
   // A model call or compaction has the id `m12`, `m12.1` or `c12`.
   const [, found] = /^[mc](\d+)(?:\.\d+)?$/.exec(activityId) ?? [];
@@ -60,7 +68,7 @@ function takeStart(heads: Heads, { request, state }: AgentRunInput): void {
   heads.request ??= request;
   if (state === undefined) return;
   const { snapshot, head } = state;
-  heads.storeId ??= snapshot?.storeId;
+  if (snapshot !== undefined) takeSnapshot(heads, snapshot);
   const iteration = iterationOf(state);
   // Earlier segments may be past their retention: what they passed on is known.
   if (head !== undefined && !heads.after.has(iteration)) heads.after.set(iteration, head);
@@ -78,6 +86,7 @@ async function headsOf(facts: Facts, runId: string): Promise<Heads> {
     request: undefined,
     runKey: '',
     storeId: undefined,
+    contextOf: undefined,
     before: new Map(),
     after: new Map(),
   };
@@ -115,9 +124,9 @@ export async function pointIn(
 ): Promise<TranscriptPoint> {
   const heads = await headsOf(facts, runId);
   const last = Math.max(0, ...heads.before.keys(), ...heads.after.keys());
-  const { request, storeId, runKey } = heads;
+  const { request, storeId, runKey, contextOf } = heads;
   if (request === undefined || storeId === undefined)
-    throw new ClientError('invalid-input', `Run "${runId}" has no transcript yet.`);
+    throw new ClientError('no-transcript', `Run "${runId}" has no transcript yet.`);
   const head =
     iteration === undefined
       ? await headNow()
@@ -135,5 +144,6 @@ export async function pointIn(
     iteration: iteration === undefined || heads.before.has(iteration + 1) ? reached : reached - 1,
     ...defined({ treeKey }),
   };
-  return { head, storeId, request, origins: [...(request.origins ?? []), origin] };
+  const origins = [...(request.origins ?? []), origin];
+  return { head, storeId, request, origins, ...defined({ contextOf }) };
 }

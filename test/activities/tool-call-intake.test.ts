@@ -35,7 +35,7 @@ function worker(): ToolsOfRun {
   );
   const agent = catalog.agents.get('worker');
   if (agent === undefined) throw new Error('the agent is in its catalog');
-  return { agent, config: agent };
+  return { agent, config: agent, runId: 'run' };
 }
 
 /** Takes one call of the agent. */
@@ -254,7 +254,11 @@ describe('a call in the text of a reply', () => {
 
 describe('a run that another deploy started', () => {
   const { agent, config } = worker();
-  const told = (tools: ToolsOfRun['config']['tools']): ToolsOfRun => ({ agent, config: { tools } });
+  const told = (tools: ToolsOfRun['config']['tools']): ToolsOfRun => ({
+    agent,
+    config: { tools },
+    runId: 'run',
+  });
   const spec = { name: 'recon', description: 'Looks.', inputSchema: { type: 'object' } };
 
   test('has no tool that only this worker has', async () => {

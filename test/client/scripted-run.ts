@@ -68,6 +68,7 @@ function scriptedActivities(script: Script): Activities {
   const calls = new Map<number, number>();
   const head = (): string => `head-${(heads += 1)}`;
   return {
+    agentNames: () => Promise.reject(new Error('no agents in this script')),
     async prepareRun(input): Promise<PrepareRunResult> {
       const overrides = (await script.prepare?.(input)) ?? {};
       return {

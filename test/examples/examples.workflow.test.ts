@@ -2,6 +2,7 @@
 import { triageOneTicket } from '../../examples/agent-in-workflow';
 import { greet } from '../../examples/backend-client';
 import { work } from '../../examples/backend-worker';
+import { refundInConversation } from '../../examples/customer-context';
 import { PaymentService, refundOrder } from '../../examples/custom-tool';
 import { summarizeTicket } from '../../examples/existing-worker';
 import { askTheWriter } from '../../examples/subagents';
@@ -46,6 +47,11 @@ test('existing-worker: an agent runs on a worker that has workflows of its own',
 test("agent-in-workflow: a user's workflow goes on with what the agent answered", async () => {
   const filed = await onTestServer(triageOneTicket);
   expect(filed).toBe('filed under billing: My card shows two payments for one order.');
+});
+
+test('customer-context: tools serve one customer, over the runs of a conversation', async () => {
+  const answers = await onTestServer(refundInConversation);
+  expect(answers).toEqual(['A-17 is refunded; there is no order B-5.', 'You are welcome.']);
 });
 
 test('custom-tool: refunds once, after code has approved, with a typed result', async () => {

@@ -2,15 +2,24 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ApprovalContext, Tool, ToolContext } from '../../activities/tools/tool';
+import type { ApprovalContext, RunContext, Tool, ToolContext } from '../../activities/tools/tool';
 import { ToolError } from '../../activities/tools/tool-error';
+
+/** A run without workspace and context. */
+export const anyRun: RunContext = {
+  runId: 'run',
+  agent: 'helper',
+  tenant: 'default',
+  workspace: undefined,
+  context: undefined,
+};
 
 /** A context with harmless defaults. */
 export function toolContext(given: Partial<ToolContext> = {}): ToolContext {
   return {
     toolCallId: 'run_1_0',
     idempotencyKey: 'key-1',
-    workspace: undefined,
+    ...anyRun,
     signal: new AbortController().signal,
     attempt: 1,
     progress: () => undefined,
@@ -24,9 +33,8 @@ export function approvalContext(given: Partial<ApprovalContext> = {}): ApprovalC
   return {
     tool: 'tool',
     toolCallId: 'run_1_0',
-    agent: 'helper',
+    ...anyRun,
     iteration: 1,
-    workspace: undefined,
     ...given,
   };
 }

@@ -7,7 +7,7 @@ import type { AgentClient } from '../../client/agent-client';
 import type { RecordedRequest } from '../../testing/emulator/recorded-request';
 import type { Step } from '../../testing/emulator/script';
 import { fault, reply } from '../../testing/emulator/script';
-import type { RunResult } from '../../client/run-result';
+import type { RunResult } from '../../workflows/core/typed-agent';
 import type { agentRun } from '../../workflows/agent-run';
 import type { TimelineEntry } from '../../workflows/core/run/protocol';
 import type { AgentWorld, RunHandle } from '../support/agent-world';

@@ -10,6 +10,8 @@ import type { RunToolInput, RunToolResult } from './tools/ports';
 
 /** The activities of a run. */
 export interface Activities {
+  /** Names of the worker's agents: asked by clients, not by runs. @internal */
+  agentNames(): Promise<readonly string[]>;
   /** @internal */
   prepareRun(input: PrepareRunInput): Promise<PrepareRunResult>;
   /** @internal */

@@ -123,6 +123,9 @@ export const failureMessageChars = 500;
 /** Characters of a goal, added message or answer that a person sends (ADR 0003). */
 export const personTextChars = 64_000;
 
+/** Bytes of JSON of a run's context: with a goal of the greatest length far from what a payload may have (ADR 0054). */
+export const contextBytes = 16_384;
+
 /** Names of tenants: the store takes no others. */
 export const tenantPattern = /^[\w.@:-]{1,100}$/;
 

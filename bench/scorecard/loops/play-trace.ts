@@ -155,7 +155,7 @@ export async function playTrace(store: Store, trace: CallTrace): Promise<PlayedT
     if (run.hasEnded()) break;
     const taken = await takeToolCalls(
       store,
-      { agent, config: agent },
+      { agent, config: agent, runId: 'trace' },
       reply.map((call) => ({
         vendorId: '',
         name: call.tool,

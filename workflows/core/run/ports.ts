@@ -1,6 +1,7 @@
 /** The activity `prepareRun` as the core sees it: what a run is started with, and the snapshot that it carries. */
 import type { Allowance, Budget, CallSpend } from '../budget/spend';
 import type { CompactionConfig } from '../context/compaction-thresholds';
+import type { JsonObject } from '../json';
 import type { HandedLimits, Limits } from '../limits';
 import type { ContentHash, Head } from '../message';
 import type { RouteConfig } from '../failover/state';
@@ -36,6 +37,8 @@ export interface AgentSnapshot {
   /** What the run and its subagents may spend; absent: no budget. */
   readonly budget?: Allowance;
   readonly compaction: CompactionConfig;
+  /** The definition holds a context, which subagents, forks and continued runs are given by its hash. */
+  readonly hasContext?: true;
   /** Absolute path of the run's workspace on the worker's machine. */
   readonly workspace?: string;
   /** How the run recovers when it is stuck; absent: not at all. */
@@ -97,6 +100,13 @@ export interface RunRequest {
   readonly repeatEffects?: readonly string[];
   /** Whose run it is: what is learned from it serves no other tenant. Default `default`. */
   readonly tenant?: string;
+  /**
+   * The caller's data for tools, approval rules, hints and instructions; the model never sees it by itself. At most `contextBytes`
+   * of JSON, checked by the agent's schema. Only the first segment's input holds it; then it is in the store, with the definition.
+   */
+  readonly context?: JsonObject;
+  /** Instead of `context`: the definition of the run whose context this one takes. Set for subagents, forks and continued runs. */
+  readonly contextOf?: ContentHash;
 }
 
 /** Input of the activity that resolves an agent at the start of a run. */

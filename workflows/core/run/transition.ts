@@ -259,7 +259,9 @@ function onPrepared(state: RunState, { result }: EventOf<'run-prepared'>): Move<
   const { snapshot, head, spend = noSpend } = result;
   if (state.phase.type !== 'preparing') return stay(state);
   const paid = storeAnswered(charge(state, prepareCallId, spend));
-  return goTo('begin-iteration', { ...paid, snapshot, head, phase: { type: 'ready' } });
+  // From here on, the definition in the store holds the context.
+  const { context: _stored, ...request } = state.request;
+  return goTo('begin-iteration', { ...paid, request, snapshot, head, phase: { type: 'ready' } });
 }
 
 function onPreparationFailed(

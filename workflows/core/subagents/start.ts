@@ -124,7 +124,7 @@ function requestOf(
   handed: HandedLimits,
   allowance: Allowance | undefined,
 ): RunRequest {
-  const { storeId, workspace } = prepared(state).snapshot;
+  const { storeId, workspace, hasContext, definition } = prepared(state).snapshot;
   const { tenant, origins, repeatEffects } = state.request;
   const task = call.input?.['task'];
   return {
@@ -132,6 +132,7 @@ function requestOf(
     goal: typeof task === 'string' ? task : longTask,
     storeId,
     ...defined({ workspace, limits: policy.limits, tenant, origins, repeatEffects }),
+    ...(hasContext === true ? { contextOf: definition } : {}),
     parent: {
       runId: ownRunId(state),
       depth: depthOf(state) + 1,

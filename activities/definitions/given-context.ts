@@ -1,0 +1,120 @@
+/** The context of a run as it begins: given by whoever starts it, or taken from the run that it comes from (ADR 0054). */
+import type { JsonObject } from '../../workflows/core/json';
+import { contextBytes } from '../../workflows/core/limits';
+import type { RunRequest } from '../../workflows/core/run/ports';
+import { InfraException } from '../lifecycle/infra-exception';
+import { canonicalJson } from '../stores/content-hash';
+import { isJsonObject } from '../tools/input-schema';
+import { contextProblem } from '../tools/tool-run-context';
+import type { RunContext } from '../tools/tool';
+import type { ActivityDeps } from './activity-deps';
+import { loadConfig } from './activity-deps';
+import type { ResolvedAgent } from './agent-catalog';
+import type { Agents } from './feature-hooks';
+
+function refuse(agent: ResolvedAgent, problem: string): InfraException {
+  return new InfraException({
+    code: 'config_invalid',
+    message: `Agent "${agent.name}": ${problem}`,
+  });
+}
+
+function checkBytes(agent: ResolvedAgent, context: unknown): void {
+  const bytes = Buffer.byteLength(JSON.stringify(context));
+  if (bytes > contextBytes)
+    throw refuse(
+      agent,
+      `the context has ${bytes} bytes of JSON; at most ${contextBytes} are allowed. Give ids, and let tools read the data.`,
+    );
+}
+
+/** What the agent's schema makes of a context. Errors: `config_invalid`. */
+function read(agent: ResolvedAgent, given: unknown): JsonObject | undefined {
+  const { contextSchema: schema } = agent;
+  if (schema === undefined) return undefined;
+  const problem = contextProblem(schema, given);
+  if (problem !== undefined)
+    throw refuse(
+      agent,
+      `the context does not fit its schema: ${problem}. Start the run with a \`context\` that does.`,
+    );
+  const value: unknown = schema.parse(given);
+  if (!isJsonObject(value))
+    throw refuse(agent, 'the schema of its context makes no object; use z.object({ … }).');
+  try {
+    // As the store holds it; what JSON cannot carry, such as a Date, is refused.
+    canonicalJson(value);
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : 'not JSON';
+    throw refuse(
+      agent,
+      `what the schema makes of the context is not JSON (${why}). Use texts and numbers, and convert them in the tools.`,
+    );
+  }
+  checkBytes(agent, value);
+  return value;
+}
+
+/** Refuses a context that a tool, or an agent below, could not read. Errors: `config_invalid`. */
+function checkReaders(
+  agent: ResolvedAgent,
+  context: JsonObject | undefined,
+  agents: Agents,
+  above: readonly ResolvedAgent[] = [],
+): void {
+  for (const { name, contextProblem: problemOf, subagent } of agent.registry.values()) {
+    const problem = context && problemOf?.(context);
+    if (problem !== undefined)
+      throw refuse(
+        agent,
+        `its tool "${name}" cannot read the context: ${problem}. Let the agent's schema ask for what the tool needs.`,
+      );
+    const below = subagent && agents.get(subagent.agent);
+    if (below !== undefined && !above.includes(below))
+      checkReaders(below, read(below, context), agents, [...above, agent]);
+  }
+}
+
+/**
+ * The context of a run.
+ *
+ * Contract: a run that takes the context of another one (a subagent, a fork, a continued run) gets what its own agent's schema
+ * reads of it; without a schema, nothing.
+ * Errors: `config_invalid` with the agent, what does not fit, and the remedy; no value of the context is in it.
+ */
+export async function givenContext(
+  deps: ActivityDeps,
+  agent: ResolvedAgent,
+  { context, contextOf }: Pick<RunRequest, 'context' | 'contextOf'>,
+): Promise<JsonObject | undefined> {
+  if (context !== undefined && agent.contextSchema === undefined)
+    throw refuse(
+      agent,
+      'it takes no context. Leave `context` out, or give the agent a `context` schema.',
+    );
+  if (context !== undefined) checkBytes(agent, context);
+  const given =
+    context ?? (contextOf === undefined ? undefined : (await loadConfig(deps, contextOf)).context);
+  const own = read(agent, given);
+  checkReaders(agent, own, deps.catalog.agents);
+  return own;
+}
+
+/** The instructions of one run. Errors: `config_invalid`; an `InfraException` of the author's as it is. */
+export async function instructionsFor(agent: ResolvedAgent, run: RunContext): Promise<string> {
+  const { instructions } = agent;
+  if (typeof instructions === 'string') return instructions;
+  let text: unknown;
+  try {
+    text = await instructions(run);
+  } catch (thrown) {
+    if (thrown instanceof InfraException) throw thrown;
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw refuse(agent, `the function \`instructions\` failed: ${why}`);
+  }
+  if (typeof text === 'string' && text.trim() !== '') return text;
+  throw refuse(
+    agent,
+    `the function \`instructions\` returned ${typeof text === 'string' ? 'an empty text' : typeof text}; it must return what the model is to do.`,
+  );
+}
